@@ -1,0 +1,56 @@
+"""Every error that the grader raises on purpose.
+
+    GraderError                    anything below; `str(error)` is for a person, `hint` says what to do
+    ├── UsageError                 the command or its arguments cannot be served
+    ├── CourseError                the course folder or an assignment is not as it should be
+    ├── SubmissionError            the file handed in is not a notebook that can be read
+    ├── DataError                  images or parameters are missing or damaged
+    ├── SandboxError               no sandbox of the demanded strength can be started
+    ├── ProtocolError              a sandboxed process sent something that is not a message
+    └── IRError                    a module's JSON is not a graph that the reader accepts
+
+`SubmissionError`, `ProtocolError` and `IRError` are findings about a submission: the pipeline turns
+them into a report. The others mean that nothing could be graded: the command ends with exit code 2.
+"""
+
+from __future__ import annotations
+
+
+class GraderError(Exception):
+    """Base of all errors of the grader.
+
+    `message` says what happened, `hint` what to do next; both are shown to a person as they are.
+    """
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(GraderError):
+    """Raised when a command's arguments name something that does not exist or does not fit."""
+
+
+class CourseError(GraderError):
+    """Raised when a course folder or an assignment in it cannot be loaded."""
+
+
+class SubmissionError(GraderError):
+    """Raised when a submission is not a notebook that can be read."""
+
+
+class DataError(GraderError):
+    """Raised when images or parameters are missing, damaged or of an unknown checksum."""
+
+
+class SandboxError(GraderError):
+    """Raised when a sandbox cannot be started on this machine."""
+
+
+class ProtocolError(GraderError):
+    """Raised when bytes from a sandboxed process are not the message that was asked for."""
+
+
+class IRError(GraderError):
+    """Raised when a captured module is not a graph that the reader accepts."""

@@ -1,0 +1,287 @@
+"""Messages that cross a process boundary: the one module that both sides of a sandbox share.
+
+A message is a frame: eight bytes of little-endian length, then MessagePack of a tagged struct. Decoding
+is strict: unknown fields, wrong types and lengths over the cap raise, and nothing is ever executed.
+
+Which process writes what:
+
+    referee ──KernelConfig──────────▶ student kernel ──Capture | CaptureFailure──▶ referee
+    referee ──RunModule | TimeSchedule──▶ runner ──RunResult | TimingResult | TaskFailure──▶ referee
+
+This file is shipped into sandboxes: it imports nothing of the grader.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import Literal, Protocol, TypeVar
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+KERNEL_FRAME_LIMIT = 64 * 2**20
+"""Largest frame accepted from a student kernel, in bytes: a model of 3 MB and its externs fit well."""
+
+RUNNER_FRAME_LIMIT = 512 * 2**20
+"""Largest frame accepted from or sent to a runner, in bytes: ten thousand images are 31 MB."""
+
+_HEADER = struct.Struct("<Q")
+_ITEM_SIZE = {"float32": 4, "float64": 8, "int64": 8, "int32": 4, "uint8": 1}
+
+
+class FrameError(Exception):
+    """Raised when a frame is cut off, too long, or not the message that was expected."""
+
+
+class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):
+    """Base of all messages."""
+
+
+class Array(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A dense array in C order: `data` holds the little-endian bytes of `shape` items of `dtype`."""
+
+    dtype: Literal["float32", "float64", "int64", "int32", "uint8"]
+    shape: tuple[int, ...]
+    data: bytes
+
+
+def pack_array(values: npt.NDArray[np.generic]) -> Array:
+    """Copy a NumPy array into a message. Raises KeyError for a dtype that no message carries."""
+    dtype = str(values.dtype)
+    if dtype not in _ITEM_SIZE:
+        raise KeyError(dtype)
+    contiguous = np.ascontiguousarray(values)
+    return Array(dtype=dtype, shape=tuple(values.shape), data=contiguous.tobytes())  # type: ignore[arg-type]
+
+
+def unpack_array(array: Array) -> npt.NDArray[np.generic]:
+    """Return a fresh, writable NumPy array. Raises FrameError when the bytes do not fill the shape."""
+    if any(extent < 0 for extent in array.shape):
+        raise FrameError("array with a negative extent")
+    if math.prod(array.shape) * _ITEM_SIZE[array.dtype] != len(array.data):
+        raise FrameError("array whose bytes do not fill its shape")
+    return np.frombuffer(array.data, dtype=array.dtype).reshape(array.shape).copy()
+
+
+# --- referee to student kernel ---------------------------------------------------------------------
+
+
+class EntrySpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the capture looks for on behalf of one part.
+
+    `kind` is "function" for an entry point that is called without arguments and returns an IRModule,
+    "schedule" for a `Schedule` or a module that was scheduled. `names` are fnmatch patterns.
+    """
+
+    part: str
+    kind: Literal["function", "schedule"]
+    names: tuple[str, ...]
+
+
+class KernelConfig(Message, frozen=True):
+    """Sent once, before the first cell. Descriptors are numbers in the kernel's own table.
+
+    `sockets` are listening unix sockets for shell, iopub, stdin, control and heartbeat, in this order;
+    `key` signs the Jupyter messages; captures are written to `capture_descriptor`.
+    """
+
+    sockets: tuple[int, int, int, int, int]
+    key: str
+    capture_descriptor: int
+    entries: tuple[EntrySpec, ...]
+
+
+# --- student kernel to referee ---------------------------------------------------------------------
+
+
+class Capture(Message, frozen=True):
+    """A candidate for one part, as it was at the end of a cell.
+
+    `cell` counts the code cells that were run, from 1. `module` and `base` are TVM's graph JSON, `base`
+    is the module as it was when its `Schedule` was made; `trace` is the schedule's trace as JSON.
+    `externs` maps a registered name to the Python function, pickled by value: only a runner of the
+    extern class may load it. `by_name` is false when the object was found by a hook and not by its name.
+    """
+
+    part: str
+    name: str
+    cell: int
+    by_name: bool
+    module: bytes
+    base: bytes | None = None
+    trace: bytes | None = None
+    externs: dict[str, bytes] = {}
+
+
+class CaptureFailure(Message, frozen=True):
+    """An entry point was there, but no module came out of it.
+
+    `line` is the line within the cell that defined the function where the error was raised, if known.
+    """
+
+    part: str
+    name: str
+    cell: int
+    reason: Literal[
+        "raised", "not_a_module", "needs_arguments", "cannot_be_saved", "extern_not_portable"
+    ]
+    error_name: str = ""
+    message: str = ""
+    line: int | None = None
+
+
+FromKernel = Capture | CaptureFailure
+
+# --- referee to runner -----------------------------------------------------------------------------
+
+
+class RunModule(Message, frozen=True):
+    """Build `module` for `target` and run its `main` on every batch of `inputs`.
+
+    `inputs` has shape (batches, *input shape of main). Output buffers of every function are filled with
+    NaN before each call. `externs` are pickled Python functions (extern runners only); `stubs` are names
+    that get a function of the runner's own instead, which fills its output from a generator seeded with
+    the given number: a referee asks for two different seeds to see whether a model depends on them.
+    """
+
+    module: bytes
+    inputs: Array
+    target: str
+    threads: int
+    externs: dict[str, bytes] = {}
+    stubs: dict[str, int] = {}
+
+
+class TimeSchedule(Message, frozen=True):
+    """Time one PrimFunc of `module` against the assignment's own baseline and reference.
+
+    `workload` is the text of the assignment's `workload.py`; `function` the name of the PrimFunc;
+    `data` has a leading axis over a ring of fresh inputs; `weight` and `bias` are shared by the ring, `bias` is
+    one-dimensional and reshaped to what the function takes. All three are compiled for `target` ("host" for
+    the CPU at hand) and measured on `cpus`, with as many threads. A block lasts at least `block_seconds` of
+    the baseline; rounds go on until `maximum_rounds` or `budget_seconds`, but at least `minimum_rounds`.
+    """
+
+    workload: str
+    module: bytes
+    function: str
+    data: Array
+    weight: Array
+    bias: Array
+    target: str
+    cpus: tuple[int, ...]
+    seed: int
+    minimum_rounds: int
+    maximum_rounds: int
+    block_seconds: float
+    budget_seconds: float
+
+
+# --- runner to referee -----------------------------------------------------------------------------
+
+
+class RunResult(Message, frozen=True):
+    """Outputs of all batches, shape (batches, *output shape), and what was noticed on the way.
+
+    `unwritten` names functions that left their poisoned output untouched, `calls` counts calls of externs.
+    From a runner that loaded student Python these two explain, they never decide.
+    """
+
+    outputs: Array
+    unwritten: tuple[str, ...] = ()
+    calls: dict[str, int] = {}
+
+
+class TimingRound(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Seconds per call of one interleaved round, and whether it was disturbed.
+
+    `switches` counts involuntary context switches of the process during the round; `ring` is the index of
+    the input that the round used.
+    """
+
+    ring: int
+    baseline: float
+    submission: float
+    reference: float
+    switches: int
+
+
+class TimingResult(Message, frozen=True):
+    """What a runner measured. `outputs` are the submission's timed outputs, one a round.
+
+    `fused` names the variant of the workload that the function computes ("conv2d", "conv2d_bias", ...).
+    `target` is the TVM target that all three were compiled for; `calls` is the number of calls in one timed
+    block, chosen from the baseline alone.
+    """
+
+    fused: str
+    target: str
+    calls: int
+    rounds: tuple[TimingRound, ...]
+    outputs: Array
+
+
+class TaskFailure(Message, frozen=True):
+    """The task could not be done. `stage` says where, the rest is the error, shortened."""
+
+    stage: Literal["decode", "load", "build", "externs", "signature", "run", "time"]
+    error_name: str
+    message: str
+
+
+ToRunner = RunModule | TimeSchedule
+FromRunner = RunResult | TimingResult | TaskFailure
+
+# --- frames ----------------------------------------------------------------------------------------
+
+T = TypeVar("T")
+
+
+class Stream(Protocol):
+    """What frames are read from: `recv(n)` as of a socket."""
+
+    def recv(self, size: int, /) -> bytes:
+        """Return up to `size` bytes; empty at the end of the stream."""
+        ...
+
+
+def encode_frame(message: Message) -> bytes:
+    """Return a message as one frame."""
+    payload = msgspec.msgpack.encode(message)
+    return _HEADER.pack(len(payload)) + payload
+
+
+def decode_payload(payload: bytes, expected: type[T]) -> T:
+    """Decode the bytes of one frame strictly. Raises FrameError."""
+    try:
+        return msgspec.msgpack.decode(payload, type=expected)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise FrameError(f"not a message: {error}") from None
+
+
+def read_frame(stream: Stream, limit: int) -> bytes | None:
+    """Read one frame's payload, or None at the end of the stream. Raises FrameError."""
+    header = _read_exactly(stream, _HEADER.size)
+    if header is None:
+        return None
+    (length,) = _HEADER.unpack(header)
+    if length > limit:
+        raise FrameError(f"frame of {length} bytes, {limit} are allowed")
+    payload = _read_exactly(stream, length)
+    if payload is None:
+        raise FrameError("stream ended inside a frame")
+    return payload
+
+
+def _read_exactly(stream: Stream, size: int) -> bytes | None:
+    chunks = bytearray()
+    while len(chunks) < size:
+        chunk = stream.recv(min(size - len(chunks), 2**20))
+        if not chunk:
+            if chunks:
+                raise FrameError("stream ended inside a frame")
+            return None
+        chunks += chunk
+    return bytes(chunks)

@@ -1,0 +1,1 @@
+"""Sandboxes: one interface, its back ends, and the choice between them."""
