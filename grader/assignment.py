@@ -1,4 +1,4 @@
-"""`assignment.toml` as a frozen value object: what is asked, for how many points, within which limits.
+"""`assignment.toml` as a frozen value object: what is asked, for how many points, which limits.
 
 Points, tolerances, anchors, limits and entry names live in that file and nowhere in code.
 """
@@ -12,10 +12,10 @@ import msgspec
 
 from grader.errors import CourseError
 
-Positive = Annotated[float, msgspec.Meta(gt=0)]
+Positive = Annotated[float, msgspec.Meta(gt=0, le=1e9)]
 PositiveInt = Annotated[int, msgspec.Meta(gt=0)]
-Points = Annotated[float, msgspec.Meta(ge=0)]
-Slug = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_-]*$")]
+Points = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
+Slug = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_-]*\Z")]
 
 
 class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -44,8 +44,8 @@ class DataNeeds(Table, frozen=True):
 class OracleOptions(Table, frozen=True):
     """How outputs are compared: |actual - desired| <= atol + rtol * |desired|.
 
-    `hidden_inputs` random inputs of `hidden_scale * randn` are drawn from the run's secret seed, beside the
-    whole test set. `input_shape` is one sample's shape, without the batch.
+    `hidden_inputs` random inputs of `hidden_scale * randn` are drawn from the run's secret seed,
+    beside the whole test set. `input_shape` is one sample's shape, without the batch.
     """
 
     input_shape: tuple[PositiveInt, ...]
@@ -72,9 +72,13 @@ class PartTable(Table, frozen=True):
     id: Slug
     title: str
     entry_kind: Literal["function", "schedule"]
-    entry: tuple[str, ...]
+    entry: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
     check: tuple[CheckTable, ...]
     externs: bool = False
+
+    def __post_init__(self) -> None:
+        if len({check.id for check in self.check}) != len(self.check):
+            raise ValueError(f"two checks of part {self.id} have the same id")
 
     @property
     def points(self) -> float:
@@ -100,8 +104,7 @@ class Assignment(Table, frozen=True):
             raise ValueError(
                 f"the checks add up to {total:g} points, `points` says {self.points:g}"
             )
-        names = [part.id for part in self.part]
-        if len(set(names)) != len(names):
+        if len({part.id for part in self.part}) != len(self.part):
             raise ValueError("two parts have the same id")
 
 
@@ -111,7 +114,7 @@ def load_assignment(path: Path) -> Assignment:
         return msgspec.toml.decode(path.read_bytes(), type=Assignment)
     except OSError as error:
         raise CourseError(f"Cannot read {path}: {error.strerror}.", "Check the path.") from None
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise CourseError(
             f"{path} is not a valid assignment: {error}.", "See docs/assignment.md."
         ) from None

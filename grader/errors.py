@@ -1,6 +1,7 @@
 """Every error that the grader raises on purpose.
 
-    GraderError                    anything below; `str(error)` is for a person, `hint` says what to do
+    GraderError                    anything below; `str(error)` is for a person, `hint` says what
+    │                              to do next
     ├── UsageError                 the command or its arguments cannot be served
     ├── CourseError                the course folder or an assignment is not as it should be
     ├── SubmissionError            the file handed in is not a notebook that can be read

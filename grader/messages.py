@@ -1,7 +1,8 @@
 """Messages that cross a process boundary: the one module that both sides of a sandbox share.
 
-A message is a frame: eight bytes of little-endian length, then MessagePack of a tagged struct. Decoding
-is strict: unknown fields, wrong types and lengths over the cap raise, and nothing is ever executed.
+A message is a frame: eight bytes of little-endian length, then MessagePack of a tagged struct.
+Decoding is strict: unknown fields, wrong types and lengths over the cap raise, and nothing is ever
+executed.
 
 Which process writes what:
 
@@ -15,17 +16,25 @@ from __future__ import annotations
 
 import math
 import struct
-from typing import Literal, Protocol, TypeVar
+from typing import Annotated, Literal, Protocol, TypeVar
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 KERNEL_FRAME_LIMIT = 64 * 2**20
-"""Largest frame accepted from a student kernel, in bytes: a model of 3 MB and its externs fit well."""
+"""Largest frame accepted from a student kernel, in bytes: a 3 MB model and its externs fit well."""
 
 RUNNER_FRAME_LIMIT = 512 * 2**20
 """Largest frame accepted from or sent to a runner, in bytes: ten thousand images are 31 MB."""
+
+# Lengths are checked before the decoder makes room, so a short frame cannot claim a huge container.
+Shape = Annotated[tuple[int, ...], msgspec.Meta(max_length=32)]
+Names = Annotated[tuple[str, ...], msgspec.Meta(max_length=4096)]
+Counts = Annotated[dict[str, int], msgspec.Meta(max_length=4096)]
+Pickles = Annotated[dict[str, bytes], msgspec.Meta(max_length=1024)]
+Count = Annotated[int, msgspec.Meta(ge=0)]
+Seconds = Annotated[float, msgspec.Meta(gt=0, le=3600)]
 
 _HEADER = struct.Struct("<Q")
 _ITEM_SIZE = {"float32": 4, "float64": 8, "int64": 8, "int32": 4, "uint8": 1}
@@ -40,10 +49,10 @@ class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True)
 
 
 class Array(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A dense array in C order: `data` holds the little-endian bytes of `shape` items of `dtype`."""
+    """A dense array in C order: `data` holds the items of `dtype` as little-endian bytes."""
 
     dtype: Literal["float32", "float64", "int64", "int32", "uint8"]
-    shape: tuple[int, ...]
+    shape: Shape
     data: bytes
 
 
@@ -57,22 +66,27 @@ def pack_array(values: npt.NDArray[np.generic]) -> Array:
 
 
 def unpack_array(array: Array) -> npt.NDArray[np.generic]:
-    """Return a fresh, writable NumPy array. Raises FrameError when the bytes do not fill the shape."""
+    """Return a fresh, writable NumPy array. Raises FrameError if bytes and shape do not agree."""
     if any(extent < 0 for extent in array.shape):
         raise FrameError("array with a negative extent")
     if math.prod(array.shape) * _ITEM_SIZE[array.dtype] != len(array.data):
         raise FrameError("array whose bytes do not fill its shape")
-    return np.frombuffer(array.data, dtype=array.dtype).reshape(array.shape).copy()
+    try:
+        flat: npt.NDArray[np.generic] = np.frombuffer(array.data, dtype=array.dtype)
+        return np.array(flat.reshape(array.shape))
+    except ValueError:  # an empty array may still claim extents that no array can have
+        raise FrameError("array with an extent that is too large") from None
 
 
-# --- referee to student kernel ---------------------------------------------------------------------
+# --- referee to student kernel --------------------------------------------------------------------
 
 
 class EntrySpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the capture looks for on behalf of one part.
 
-    `kind` is "function" for an entry point that is called without arguments and returns an IRModule,
-    "schedule" for a `Schedule` or a module that was scheduled. `names` are fnmatch patterns.
+    `kind` is "function" for an entry point that is called without arguments and returns an
+    IRModule, "schedule" for a `Schedule` or a module that was scheduled. `names` are fnmatch
+    patterns.
     """
 
     part: str
@@ -83,8 +97,8 @@ class EntrySpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class KernelConfig(Message, frozen=True):
     """Sent once, before the first cell. Descriptors are numbers in the kernel's own table.
 
-    `sockets` are listening unix sockets for shell, iopub, stdin, control and heartbeat, in this order;
-    `key` signs the Jupyter messages; captures are written to `capture_descriptor`.
+    `sockets` are listening unix sockets for shell, iopub, stdin, control and heartbeat, in this
+    order; `key` signs the Jupyter messages; captures are written to `capture_descriptor`.
     """
 
     sockets: tuple[int, int, int, int, int]
@@ -93,16 +107,17 @@ class KernelConfig(Message, frozen=True):
     entries: tuple[EntrySpec, ...]
 
 
-# --- student kernel to referee ---------------------------------------------------------------------
+# --- student kernel to referee --------------------------------------------------------------------
 
 
 class Capture(Message, frozen=True):
     """A candidate for one part, as it was at the end of a cell.
 
-    `cell` counts the code cells that were run, from 1. `module` and `base` are TVM's graph JSON, `base`
-    is the module as it was when its `Schedule` was made; `trace` is the schedule's trace as JSON.
-    `externs` maps a registered name to the Python function, pickled by value: only a runner of the
-    extern class may load it. `by_name` is false when the object was found by a hook and not by its name.
+    `cell` counts the code cells that were run, from 1. `module` and `base` are TVM's graph JSON,
+    `base` is the module as it was when its `Schedule` was made; `trace` is the schedule's trace as
+    JSON. `externs` maps a registered name to the Python function, pickled by value: only a runner
+    of the extern class may load it. `by_name` is false when the object was found by a hook and not
+    by its name.
     """
 
     part: str
@@ -112,13 +127,14 @@ class Capture(Message, frozen=True):
     module: bytes
     base: bytes | None = None
     trace: bytes | None = None
-    externs: dict[str, bytes] = {}
+    externs: Pickles = {}
 
 
 class CaptureFailure(Message, frozen=True):
     """An entry point was there, but no module came out of it.
 
-    `line` is the line within the cell that defined the function where the error was raised, if known.
+    `line` is the line within the cell that defined the function where the error was raised, if
+    known.
     """
 
     part: str
@@ -134,34 +150,36 @@ class CaptureFailure(Message, frozen=True):
 
 FromKernel = Capture | CaptureFailure
 
-# --- referee to runner -----------------------------------------------------------------------------
+# --- referee to runner ----------------------------------------------------------------------------
 
 
 class RunModule(Message, frozen=True):
     """Build `module` for `target` and run its `main` on every batch of `inputs`.
 
-    `inputs` has shape (batches, *input shape of main). Output buffers of every function are filled with
-    NaN before each call. `externs` are pickled Python functions (extern runners only); `stubs` are names
-    that get a function of the runner's own instead, which fills its output from a generator seeded with
-    the given number: a referee asks for two different seeds to see whether a model depends on them.
+    `inputs` has shape (batches, *input shape of main). Output buffers of every function are filled
+    with NaN before each call. `externs` are pickled Python functions (extern runners only); `stubs`
+    are names that get a function of the runner's own instead, which fills its output from a
+    generator seeded with the given number: a referee asks for two different seeds to see whether a
+    model depends on them.
     """
 
     module: bytes
     inputs: Array
     target: str
     threads: int
-    externs: dict[str, bytes] = {}
-    stubs: dict[str, int] = {}
+    externs: Pickles = {}
+    stubs: Counts = {}
 
 
 class TimeSchedule(Message, frozen=True):
     """Time one PrimFunc of `module` against the assignment's own baseline and reference.
 
     `workload` is the text of the assignment's `workload.py`; `function` the name of the PrimFunc;
-    `data` has a leading axis over a ring of fresh inputs; `weight` and `bias` are shared by the ring, `bias` is
-    one-dimensional and reshaped to what the function takes. All three are compiled for `target` ("host" for
-    the CPU at hand) and measured on `cpus`, with as many threads. A block lasts at least `block_seconds` of
-    the baseline; rounds go on until `maximum_rounds` or `budget_seconds`, but at least `minimum_rounds`.
+    `data` has a leading axis over a ring of fresh inputs; `weight` and `bias` are shared by the
+    ring, `bias` is one-dimensional and reshaped to what the function takes. All three are compiled
+    for `target` ("host" for the CPU at hand) and measured on `cpus`, with as many threads. A block
+    lasts at least `block_seconds` of the baseline; rounds go on until `maximum_rounds` or
+    `budget_seconds`, but at least `minimum_rounds`.
     """
 
     workload: str
@@ -179,47 +197,47 @@ class TimeSchedule(Message, frozen=True):
     budget_seconds: float
 
 
-# --- runner to referee -----------------------------------------------------------------------------
+# --- runner to referee ----------------------------------------------------------------------------
 
 
 class RunResult(Message, frozen=True):
     """Outputs of all batches, shape (batches, *output shape), and what was noticed on the way.
 
-    `unwritten` names functions that left their poisoned output untouched, `calls` counts calls of externs.
-    From a runner that loaded student Python these two explain, they never decide.
+    `unwritten` names functions that left their poisoned output untouched, `calls` counts calls of
+    externs. From a runner that loaded student Python these two explain, they never decide.
     """
 
     outputs: Array
-    unwritten: tuple[str, ...] = ()
-    calls: dict[str, int] = {}
+    unwritten: Names = ()
+    calls: Counts = {}
 
 
 class TimingRound(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Seconds per call of one interleaved round, and whether it was disturbed.
 
-    `switches` counts involuntary context switches of the process during the round; `ring` is the index of
-    the input that the round used.
+    `switches` counts involuntary context switches of the process during the round; `ring` is the
+    index of the input that the round used.
     """
 
-    ring: int
-    baseline: float
-    submission: float
-    reference: float
-    switches: int
+    ring: Count
+    baseline: Seconds
+    submission: Seconds
+    reference: Seconds
+    switches: Count
 
 
 class TimingResult(Message, frozen=True):
     """What a runner measured. `outputs` are the submission's timed outputs, one a round.
 
-    `fused` names the variant of the workload that the function computes ("conv2d", "conv2d_bias", ...).
-    `target` is the TVM target that all three were compiled for; `calls` is the number of calls in one timed
-    block, chosen from the baseline alone.
+    `fused` names the variant of the workload that the function computes ("conv2d", "conv2d_bias",
+    ...). `target` is the TVM target that all three were compiled for; `calls` is the number of
+    calls in one timed block, chosen from the baseline alone.
     """
 
     fused: str
     target: str
     calls: int
-    rounds: tuple[TimingRound, ...]
+    rounds: Annotated[tuple[TimingRound, ...], msgspec.Meta(max_length=100_000)]
     outputs: Array
 
 
@@ -234,7 +252,7 @@ class TaskFailure(Message, frozen=True):
 ToRunner = RunModule | TimeSchedule
 FromRunner = RunResult | TimingResult | TaskFailure
 
-# --- frames ----------------------------------------------------------------------------------------
+# --- frames ---------------------------------------------------------------------------------------
 
 T = TypeVar("T")
 

@@ -1,16 +1,16 @@
 """The report of one submission: one JSON document, from which every other output is rendered.
 
-The schema is versioned (`schema_version`) and documented in docs/report.md. Text fields are plain text for
-a student; nothing in them is markup, and no path of the grading machine is in them.
+The schema is versioned (`schema_version`) and documented in docs/report.md. Text fields are plain
+text for a student; nothing in them is markup, and no path of the grading machine is in them.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION: Literal[1] = 1
 
 Verdict = Literal["passed", "partial", "failed", "not_graded"]
 
@@ -32,14 +32,14 @@ class Check(Frozen, frozen=True):
 
 
 class Origin(Frozen, frozen=True):
-    """Where the graded object came from: the name it had and the code cell it was built in (from 1)."""
+    """Where the graded object came from: its name and the code cell it was built in (from 1)."""
 
     name: str
     cell: int
 
 
 class Part(Frozen, frozen=True):
-    """One part of the assignment, with its checks. `origin` is None when there was nothing to grade."""
+    """One part of the assignment, with its checks. `origin` is None if nothing was found."""
 
     id: str
     title: str
@@ -50,7 +50,7 @@ class Part(Frozen, frozen=True):
 
 
 class CellProblem(Frozen, frozen=True):
-    """A cell that ended in an error: `cell` counts code cells from 1, `line` is the line in that cell."""
+    """A cell that ended in an error: `cell` counts code cells from 1, `line` is the line in it."""
 
     cell: int
     error: str
@@ -61,9 +61,9 @@ class CellProblem(Frozen, frozen=True):
 class Timing(Frozen, frozen=True):
     """The measured schedule. Times are medians in microseconds per call.
 
-    `speedup` is the unscheduled function's time over the submission's (median of the rounds' ratios) with
-    its 95 % bootstrap interval; `reference_speedup` the same for the assignment's reference schedule.
-    `pairs` are the rounds that count, `rejected` those that were disturbed.
+    `speedup` is the unscheduled function's time over the submission's (median of the rounds'
+    ratios) with its 95 % bootstrap interval; `reference_speedup` the same for the assignment's
+    reference schedule. `pairs` are the rounds that count, `rejected` those that were disturbed.
     """
 
     function: str
@@ -82,7 +82,7 @@ class Timing(Frozen, frozen=True):
 
 
 class Submission(Frozen, frozen=True):
-    """The file that was graded. `cells` counts its code cells, `executed` those that ran to their end."""
+    """The file that was graded. `cells` counts code cells, `executed` those that ran to the end."""
 
     name: str
     sha256: str
@@ -146,14 +146,50 @@ class Report(Frozen, frozen=True):
     environment: Environment
     seed: int
     duration: Duration
-    schema_version: int = SCHEMA_VERSION
+    schema_version: Literal[1] = SCHEMA_VERSION
 
 
 def encode_report(report: Report) -> bytes:
-    """Return the report as indented JSON, ending in a newline."""
-    return msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n"
+    """Return the report as indented JSON, ending in a newline.
+
+    Half of a surrogate pair, as in a file name that is no UTF-8, becomes a question mark.
+    """
+    try:
+        document = msgspec.json.encode(report)
+    except UnicodeEncodeError:
+        document = msgspec.json.encode(_encodable(msgspec.to_builtins(report)))
+    return msgspec.json.format(document, indent=2) + b"\n"
+
+
+def _encodable(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {_encodable(key): _encodable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_encodable(item) for item in value]
+    return value
 
 
 def decode_report(document: bytes) -> Report:
     """Read a report back. Raises msgspec.ValidationError for another schema."""
     return msgspec.json.decode(document, type=Report)
+
+
+def ungraded_report(name: str, note: str, environment: Environment) -> Report:
+    """Return the report of a file that could not be graded: no parts, no points, and why."""
+    return Report(
+        score=0.0,
+        max_score=0.0,
+        assignment=AssignmentId(slug="", title="", version=0),
+        submission=Submission(name=name, sha256=""),
+        parts=(),
+        problems=(),
+        notes=(note,),
+        timing=None,
+        data=Data(name="", images=0, hidden=0),
+        sandbox=SandboxFacts(level=""),
+        environment=environment,
+        seed=0,
+        duration=Duration(total=0.0),
+    )

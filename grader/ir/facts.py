@@ -22,19 +22,25 @@ class TensorFacts(Facts, frozen=True):
 
 
 class Argument(Facts, frozen=True):
-    """One argument of a call: `kind` says where it comes from, `name` is the variable's (or empty)."""
+    """One argument of a call: `kind` says where it is from, `name` is its variable (or empty).
+
+    Aliases (`gv = lv`), matched shapes and elements of tuples are followed to where the value was
+    made. `source` is the place in `ModuleFacts.calls` of the call that made it, if it was a call:
+    two variables may have the same name, two calls do not have the same place.
+    """
 
     kind: Literal["input", "constant", "value", "other"]
     name: str
     tensor: TensorFacts | None
+    source: int | None = None
 
 
 class Call(Facts, frozen=True):
     """One call bound in `main`, in order.
 
-    `kind` is "tir" for call_tir (and its in-place form), "extern" for call_dps_packed and any other call of
-    a packed function, "operator" for an operator of Relax, "function" for a call of another Relax function.
-    `callee` is the function's, the extern's or the operator's name.
+    `kind` is "tir" for call_tir (and its in-place form), "extern" for call_dps_packed and any other
+    call of a packed function, "operator" for an operator of Relax, "function" for a call of another
+    Relax function. `callee` is the function's, the extern's or the operator's name.
     """
 
     kind: Literal["tir", "extern", "operator", "function"]
@@ -52,11 +58,25 @@ class Loop(Facts, frozen=True):
     kind: Literal["serial", "parallel", "vectorized", "unrolled", "thread_binding"]
 
 
+class BufferFacts(Facts, frozen=True):
+    """A buffer: a parameter of its function or an allocation inside it."""
+
+    name: str
+    tensor: TensorFacts
+
+
 class Block(Facts, frozen=True):
     """One block of a scheduled function (SBlock), with the loops around it.
 
-    `iterators` has one letter per block variable: S spatial, R reduction, O anything else. `reads` and
-    `writes` are buffer names. `has_init` says that the block initialises its reduction itself.
+    `iterators` has one letter per block variable: S spatial, R reduction, O anything else. `reads`
+    and `writes` are buffer names. `has_init` says that the block initialises its reduction itself.
+    `is_copy`: it stores what it loads from one buffer, unchanged but for padding (a padding block).
+    `is_constant_store`: it stores a constant (the initialisation of a reduction).
+
+    `reads` and `writes` are what the block declares; `loads` and `stores` are the buffers that its
+    body (without the init) in fact touches. `predicated`: it runs under a condition, as after a split
+    that does not divide. `allocations` are the buffers allocated in it, `parent` is the place of the
+    block around it in `FunctionFacts.blocks`.
     """
 
     name: str
@@ -65,26 +85,35 @@ class Block(Facts, frozen=True):
     loops: tuple[Loop, ...]
     reads: tuple[str, ...]
     writes: tuple[str, ...]
-
-
-class BufferFacts(Facts, frozen=True):
-    """A buffer: a parameter of its function or an allocation inside it."""
-
-    name: str
-    tensor: TensorFacts
+    is_copy: bool = False
+    is_constant_store: bool = False
+    loads: tuple[str, ...] = ()
+    stores: tuple[str, ...] = ()
+    predicated: bool = False
+    allocations: tuple[BufferFacts, ...] = ()
+    parent: int | None = None
 
 
 class FunctionFacts(Facts, frozen=True):
-    """One PrimFunc."""
+    """One PrimFunc.
+
+    `parameters` are buffers, or scalars of shape (). `allocations` are all, those inside of blocks
+    too. `blocks` are in the order of the program, without the root block that TVM puts around them;
+    there are none in flat TensorIR. `loops` are all loops, in the order in which they begin.
+    """
 
     name: str
     parameters: tuple[BufferFacts, ...]
     allocations: tuple[BufferFacts, ...]
     blocks: tuple[Block, ...]
+    loops: tuple[Loop, ...] = ()
 
 
 class Finding(Facts, frozen=True):
-    """Something that the allow-list refuses. `subject` is what was found, `where` the function it is in."""
+    """Something that the allow-list refuses.
+
+    `subject` is what was found, `where` the function it is in.
+    """
 
     code: str
     subject: str
@@ -93,7 +122,12 @@ class Finding(Facts, frozen=True):
 
 
 class ModuleFacts(Facts, frozen=True):
-    """A whole module. `inputs` and `output` are those of `main`; `calls` in the order of its bindings."""
+    """A whole module. `inputs` and `output` are those of `main`, `calls` its bindings in order.
+
+    `has_main` is true for a `main` of Relax only, and `result` says where its output comes from.
+    `functions` are the PrimFuncs by name, `function_names` the names of all functions in the order of
+    the module. `externs` names every external function that is called anywhere.
+    """
 
     has_main: bool
     inputs: tuple[BufferFacts, ...]
@@ -102,3 +136,5 @@ class ModuleFacts(Facts, frozen=True):
     functions: dict[str, FunctionFacts]
     externs: tuple[str, ...]
     findings: tuple[Finding, ...]
+    function_names: tuple[str, ...] = ()
+    result: Argument | None = None

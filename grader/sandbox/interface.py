@@ -1,7 +1,7 @@
 """What a sandbox is: a way to start one command with nothing of the host in reach.
 
-Every back end gives the same: no network, a read-only system, an empty home, a private scratch folder of
-bounded size that is the working folder, and nothing left alive once `kill` has returned.
+Every back end gives the same: no network, a read-only system, an empty home, a private scratch
+folder of bounded size that is the working folder, and nothing left alive once `kill` has returned.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class Command(msgspec.Struct, frozen=True):
     """What to start in a sandbox.
 
     `arguments` follow the interpreter of this environment (`python -I`), `files` maps absolute or
-    scratch-relative paths inside the sandbox to their contents, `descriptors` are inherited under the same
-    numbers, `environment` is the whole environment.
+    scratch-relative paths inside the sandbox to their contents, `descriptors` are inherited under
+    the same numbers, `environment` is added to the few variables that every sandbox has.
     """
 
     arguments: tuple[str, ...]
@@ -45,8 +45,13 @@ class Process(Protocol):
         """Process id of the sandbox's outermost process, on the host."""
         ...
 
+    @property
+    def standard_error(self) -> str:
+        """The last lines that were written to standard error; complete once the end was seen."""
+        ...
+
     def poll(self) -> int | None:
-        """Return the exit status (128 + n for signal n) once everything inside is gone, else None."""
+        """Return the exit status (128 + n for signal n) once all inside is gone, else None."""
         ...
 
     def wait(self, timeout: float | None = None) -> int | None:
@@ -54,7 +59,7 @@ class Process(Protocol):
         ...
 
     def kill(self) -> None:
-        """End everything inside at once and wait until it is gone. Harmless when it is gone already."""
+        """End everything inside at once and wait until it is gone. Harmless if it already is."""
         ...
 
 

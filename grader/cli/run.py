@@ -1,0 +1,83 @@
+"""`grader run`: grade one notebook, print the report, write the JSON."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+
+from grader.cli.progress import LiveProgress
+from grader.course import choose_assignment, find_course
+from grader.environment import describe_environment
+from grader.errors import GraderError, UsageError
+from grader.pipeline import Settings, grade
+from grader.progress import Progress
+from grader.render.terminal import render
+from grader.report import Report, encode_report, ungraded_report
+from grader.sandbox.choose import choose_sandbox
+from grader.submission import read_submission
+
+
+class RunOptions(msgspec.Struct, frozen=True):
+    """The arguments of `grader run`, as they were given."""
+
+    notebook: Path
+    assignment: str | None = None
+    json: Path | None = None
+    data: str | None = None
+    seed: int | None = None
+    course: Path | None = None
+
+
+def run_submission(options: RunOptions, output: Console, messages: Console) -> Report:
+    """Grade a notebook; print the report to `output` and progress to `messages`.
+
+    With `--json` a document is written in every case: when nothing could be graded it says why.
+    Raises GraderError then.
+    """
+    _check_writable(options.json)
+    try:
+        with LiveProgress(messages) as progress:
+            report = _grade(options, progress)
+    except GraderError as error:
+        note = " ".join(filter(None, (error.message, error.hint)))
+        _write(options.json, ungraded_report(options.notebook.name, note, describe_environment()))
+        raise
+    render(report, output)
+    _write(options.json, report)
+    if options.json is not None:
+        output.print(f"The report as JSON: {options.json}", markup=False, highlight=False)
+    return report
+
+
+def _grade(options: RunOptions, progress: Progress) -> Report:
+    submission = read_submission(options.notebook)
+    course = find_course(options.course, (Path.cwd(), options.notebook.resolve().parent))
+    chosen, note = choose_assignment(course, submission, options.assignment)
+    settings = Settings(
+        sandbox=choose_sandbox(),
+        seed=secrets.randbits(48) if options.seed is None else options.seed,
+        data=options.data,
+        environment=os.environ,
+    )
+    return grade(submission, chosen, settings, progress, (note,) if note else ())
+
+
+def _check_writable(path: Path | None) -> None:
+    """Refuse at once what could not be written after minutes of work."""
+    if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+        raise UsageError(
+            f"Cannot write the report to {path}.", "Name a file in a folder that exists."
+        )
+
+
+def _write(path: Path | None, report: Report) -> None:
+    """Write by renaming, so that a report is whole or not there."""
+    if path is None:
+        return
+    draft = path.with_name(path.name + ".part")
+    draft.write_bytes(encode_report(report))
+    draft.replace(path)

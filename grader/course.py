@@ -1,0 +1,135 @@
+"""A course: a folder with `assignments/`, such as this repository or an instructor's own folder."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from pathlib import Path
+from types import ModuleType
+
+import msgspec
+
+from grader.assignment import Assignment, load_assignment
+from grader.errors import CourseError, UsageError
+from grader.submission import SubmissionFile, defined_names
+
+
+class CourseAssignment(msgspec.Struct, frozen=True):
+    """An assignment and the folder it lives in."""
+
+    assignment: Assignment
+    folder: Path
+
+    def load_oracle(self) -> ModuleType:
+        """Import the assignment's `oracle.py`: trusted code of the course, for the referee only."""
+        return _import_file(self.folder / "oracle.py", f"oracle_{self.assignment.slug}")
+
+    def workload(self) -> str:
+        """Text of `workload.py`, which a runner executes; empty when nothing is timed."""
+        path = self.folder / "workload.py"
+        return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+class Course(msgspec.Struct, frozen=True):
+    """All assignments below one folder, by slug."""
+
+    root: Path
+    assignments: dict[str, CourseAssignment]
+
+    def get(self, slug: str) -> CourseAssignment:
+        """Return one assignment. Raises UsageError that lists what there is."""
+        if slug not in self.assignments:
+            known = ", ".join(sorted(self.assignments)) or "none"
+            raise UsageError(
+                f"There is no assignment called {slug!r} in this course.", f"There is: {known}."
+            )
+        return self.assignments[slug]
+
+
+def load_course(root: Path) -> Course:
+    """Load every `assignments/<slug>/assignment.toml` below `root`. Raises CourseError."""
+    found: dict[str, CourseAssignment] = {}
+    for path in sorted(root.glob("assignments/*/assignment.toml")):
+        assignment = load_assignment(path)
+        if assignment.slug != path.parent.name:
+            raise CourseError(
+                f"The folder {path.parent.name} holds an assignment that calls itself"
+                f" {assignment.slug}.",
+                "Give both the same name.",
+            )
+        found[assignment.slug] = CourseAssignment(assignment, path.parent)
+    if not found:
+        raise CourseError(
+            "No assignment was found.", "Run in a course folder, or name one with --course DIR."
+        )
+    return Course(root, found)
+
+
+def find_course(explicit: Path | None, near: Iterable[Path]) -> Course:
+    """Load the course that was named, else the first in or above `near`, else the built-in one."""
+    if explicit is not None:
+        return load_course(explicit)
+    for start in near:
+        for folder in (start, *start.parents):
+            if any(folder.glob("assignments/*/assignment.toml")):
+                return load_course(folder)
+    return load_course(Path(__file__).resolve().parent.parent)
+
+
+def choose_assignment(
+    course: Course, submission: SubmissionFile, demanded: str | None
+) -> tuple[CourseAssignment, str]:
+    """Return the assignment to grade, and a note for the report where one is due.
+
+    What the command line demands counts most: a notebook's metadata is the student's to change.
+    Then the metadata, then the entry points that the cells define. Raises UsageError when nothing
+    decides.
+    """
+    declared = submission.declared_assignment
+    if demanded is not None:
+        chosen = course.get(demanded)
+        if declared not in (None, demanded):
+            return chosen, f"The notebook says that it is {declared}; it was graded as {demanded}."
+        return chosen, ""
+    if declared in course.assignments:
+        return course.assignments[declared], ""
+    return _by_entry_points(course, submission, declared)
+
+
+def _by_entry_points(
+    course: Course, submission: SubmissionFile, declared: str | None
+) -> tuple[CourseAssignment, str]:
+    names = defined_names(submission.sources)
+    matching = [each for each in course.assignments.values() if _defines_entry(each, names)]
+    if len(matching) == 1:
+        return matching[0], (
+            f"The assignment was recognised by its entry points; the notebook says"
+            f" {declared or 'nothing'} in its metadata."
+        )
+    problem = submission.problem or "The notebook does not say which assignment it is"
+    known = ", ".join(sorted(course.assignments))
+    raise UsageError(
+        f"No assignment found: {problem.rstrip('.')}.", f"Name it with --assignment SLUG: {known}."
+    )
+
+
+def _defines_entry(candidate: CourseAssignment, names: frozenset[str]) -> bool:
+    patterns = [
+        pattern
+        for part in candidate.assignment.part
+        if part.entry_kind == "function"
+        for pattern in part.entry
+    ]
+    return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
+
+
+def _import_file(path: Path, name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name.replace("-", "_"), path)
+    if spec is None or spec.loader is None or not path.exists():
+        raise CourseError(
+            f"There is no {path.name} in {path.parent.name}.", "See docs/assignment.md."
+        )
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

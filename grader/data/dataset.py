@@ -1,0 +1,65 @@
+"""A data set, complete: test images, their labels and the model's parameters."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from grader.data.idx import write_idx
+from grader.data.pickles import pickle_arrays
+
+DataSetName = Literal["Fashion-MNIST", "built-in"]
+
+_RAW = "data/FashionMNIST/raw"
+_TRAINING_IMAGES = 64
+
+
+class DataSet(msgspec.Struct, frozen=True, eq=False):
+    """What a submission is compared on. The arrays cannot be written to.
+
+    `images` is uint8 (n, 28, 28), `labels` uint8 (n,). `parameters` are float32 arrays under the
+    names of the course's file, which notebooks open as `parameter_file`; both are empty when the
+    assignment has no parameters. `detail` is a sentence for the report.
+    """
+
+    name: DataSetName
+    detail: str
+    images: npt.NDArray[np.uint8]
+    labels: npt.NDArray[np.uint8]
+    parameters: dict[str, npt.NDArray[np.float32]]
+    parameter_file: str = ""
+
+    def __post_init__(self) -> None:
+        self.images.setflags(write=False)
+        self.labels.setflags(write=False)
+        for array in self.parameters.values():
+            array.setflags(write=False)
+
+    def inputs(self) -> npt.NDArray[np.float32]:
+        """Return the images as a model takes them, float32 (n, 1, 28, 28) in [0, 1].
+
+        The values are those of torchvision's ToTensor bit for bit: float32(pixel) / float32(255).
+        """
+        inputs: npt.NDArray[np.float32] = self.images[:, None].astype(np.float32)
+        inputs /= np.float32(255)
+        return inputs
+
+    def staged_files(self) -> dict[str, bytes]:
+        """Return the files that a notebook expects in its working folder, by relative path.
+
+        With them, `torchvision.datasets.FashionMNIST("./data", download=True)` finds all it looks
+        for and leaves the network alone. That class wants training files too, and cannot read empty
+        ones: a few of the test images stand in for them.
+        """
+        files = {
+            f"{_RAW}/t10k-images-idx3-ubyte": write_idx(self.images),
+            f"{_RAW}/t10k-labels-idx1-ubyte": write_idx(self.labels),
+            f"{_RAW}/train-images-idx3-ubyte": write_idx(self.images[:_TRAINING_IMAGES]),
+            f"{_RAW}/train-labels-idx1-ubyte": write_idx(self.labels[:_TRAINING_IMAGES]),
+        }
+        if self.parameter_file:
+            files[self.parameter_file] = pickle_arrays(self.parameters)
+        return files

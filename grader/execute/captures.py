@@ -1,0 +1,80 @@
+"""Receiving captures: a thread reads what the kernel writes, and believes none of it."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from typing import cast
+
+from grader.messages import (
+    KERNEL_FRAME_LIMIT,
+    Capture,
+    CaptureFailure,
+    FrameError,
+    FromKernel,
+    decode_payload,
+    read_frame,
+)
+
+TOTAL_LIMIT = 512 * 2**20
+"""Largest sum of all frames of one notebook, in bytes."""
+
+COUNT_LIMIT = 1000
+"""Largest number of captures of one notebook."""
+
+
+class CaptureReader:
+    """Reads captures from its end of a socket pair until the other end is closed, in a thread.
+
+    What comes after a frame that is damaged or over a limit is drained and thrown away: the kernel
+    never waits for the referee. `damage` says what was wrong; it is empty when nothing was.
+    """
+
+    def __init__(
+        self, stream: socket.socket, total_limit: int = TOTAL_LIMIT, count_limit: int = COUNT_LIMIT
+    ) -> None:
+        self._stream = stream
+        self._total_left = total_limit
+        self._count_limit = count_limit
+        self._captures: list[Capture | CaptureFailure] = []
+        self._ended = False
+        self.damage = ""
+        self._thread = threading.Thread(target=self._run, name="captures", daemon=True)
+        self._thread.start()
+
+    @property
+    def received(self) -> tuple[Capture | CaptureFailure, ...]:
+        """The captures in order of arrival; complete after `close`."""
+        return tuple(self._captures)
+
+    def close(self) -> None:
+        """Wait until the other end is closed, then close this one."""
+        self._thread.join()
+        self._stream.close()
+
+    def recv(self, size: int, /) -> bytes:
+        """Receive as of a socket, and remember when the stream has ended."""
+        try:
+            chunk = self._stream.recv(size)
+        except ConnectionError:  # the kernel was killed with unread bytes of ours
+            chunk = b""
+        self._ended = not chunk
+        return chunk
+
+    def _run(self) -> None:
+        try:
+            self._read()
+        except FrameError as error:
+            if not self._ended:  # a frame cut off by the kernel's end is no damage
+                self.damage = str(error)
+        while not self._ended:
+            self.recv(2**20)
+
+    def _read(self) -> None:
+        while (payload := read_frame(self, min(KERNEL_FRAME_LIMIT, self._total_left))) is not None:
+            if len(self._captures) == self._count_limit:
+                raise FrameError(f"more than {self._count_limit} captures")
+            self._total_left -= len(payload)
+            # mypy has no type for a union as a value
+            expected = cast("type[Capture | CaptureFailure]", FromKernel)
+            self._captures.append(decode_payload(payload, expected))

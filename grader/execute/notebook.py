@@ -1,0 +1,201 @@
+"""Running all cells of a notebook in a sandboxed kernel."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import itertools
+import time
+from collections.abc import Callable
+from typing import Any
+
+from nbformat import NotebookNode
+
+from grader.assignment import Limits
+from grader.execute.client import CellClient
+from grader.execute.manager import ChannelLimitError
+from grader.execute.problems import cell_problem
+from grader.execute.provisioner import KernelOrder
+from grader.execute.result import Execution
+from grader.execute.session import KernelSession
+from grader.execute.stop import CAPTURE_DAMAGE, OUTPUT_CELLS, Stop, describe_stop
+from grader.messages import EntrySpec
+from grader.progress import Progress
+from grader.report import CellProblem
+from grader.sandbox.interface import Sandbox
+
+_POLL_SECONDS = 0.05
+_DEATH_SECONDS = 2.0
+"""Time between a kernel's last sign and its end; freeing gigabytes takes its time."""
+
+
+def execute_notebook(
+    notebook: NotebookNode,
+    *,
+    sandbox: Sandbox,
+    entries: tuple[EntrySpec, ...],
+    files: dict[str, bytes],
+    limits: Limits,
+    progress: Progress,
+    clock: Callable[[], float] = time.monotonic,
+) -> Execution:
+    """Run every code cell in order and go on after errors; return what came out.
+
+    `files` are put into the working folder, `entries` say what is captured after each cell.
+    Whatever the notebook does, this returns within the limits, and nothing of it is left running.
+    Call it from synchronous code. Raises SandboxError when no kernel can be started.
+    """
+    order = KernelOrder(sandbox=sandbox, entries=entries, files=files, limits=limits)
+    return asyncio.run(_execute(_without_results(notebook), order, progress, clock))
+
+
+async def _execute(
+    notebook: NotebookNode, order: KernelOrder, progress: Progress, clock: Callable[[], float]
+) -> Execution:
+    session = KernelSession(order)
+    async with session:
+        run = _Run(notebook, session, order.limits, clock)
+        await run.all_cells(progress)
+    damaged = (CAPTURE_DAMAGE,) if session.captures.damage else ()
+    return Execution(
+        notebook=notebook,
+        problems=tuple(run.problems),
+        cells=len(run.cells),
+        executed=run.executed,
+        captures=session.captures.received,
+        notes=(*run.notes, *damaged),
+    )
+
+
+class _Run:
+    """The cells of one notebook, run one after the other until one of them ends the kernel."""
+
+    def __init__(
+        self,
+        notebook: NotebookNode,
+        session: KernelSession,
+        limits: Limits,
+        clock: Callable[[], float],
+    ) -> None:
+        self._session = session
+        self._client = CellClient(notebook, session)
+        self._limits = limits
+        self._clock = clock
+        self._end = clock() + limits.notebook_seconds
+        self.cells = [
+            (index, cell)
+            for index, cell in enumerate(notebook.cells)
+            if cell.cell_type == "code" and cell.source.strip()
+        ]
+        self.executed = 0
+        self.problems: list[CellProblem] = []
+        self.notes: list[str] = []
+
+    async def all_cells(self, progress: Progress) -> None:
+        count = len(self.cells)
+        for number, (index, cell) in enumerate(self.cells, start=1):
+            progress.step(number - 1, count, f"cell {number} of {count}")
+            stop = await self._cell(number, index, cell)
+            cell.outputs = _merge_streams(cell.outputs)
+            if stop is not None:
+                self.notes.append(describe_stop(stop, number, count, self._limits))
+                return
+        progress.step(count, count)
+
+    async def _cell(self, number: int, index: int, cell: NotebookNode) -> Stop | None:
+        """Run one cell to its end; if it has to be ended, so is the kernel."""
+        self._allow_output()
+        task = asyncio.ensure_future(
+            self._client.async_execute_cell(cell, index, execution_count=number)
+        )
+        stop = await self._watch(task)
+        if stop is not None:
+            self._session.process.kill()
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        elif self._client.reply["status"] == "error":
+            self.problems.append(cell_problem(self._client.reply, number))
+        else:
+            self.executed += self._client.reply["status"] == "ok"
+        return stop
+
+    def _allow_output(self) -> None:
+        cell_limit = int(self._limits.output_mb * 2**20)
+        for channel in self._session.channels:
+            channel.limit = min(channel.received + cell_limit, OUTPUT_CELLS * cell_limit)
+
+    async def _watch(self, task: asyncio.Future[Any]) -> Stop | None:
+        """Wait for the cell's end or for a reason to end it."""
+        cell_end = self._clock() + self._limits.cell_seconds
+        signals = {task, self._client.failure, *self._session.breaks}
+        while True:
+            done, _ = await asyncio.wait(
+                signals, timeout=_POLL_SECONDS, return_when=asyncio.FIRST_COMPLETED
+            )
+            if done:
+                return await self._reason(task)
+            status = self._session.process.poll()
+            if status is not None:
+                return Stop("died", status)
+            now = self._clock()
+            if now >= min(cell_end, self._end):
+                return Stop("cell_time" if cell_end <= self._end else "notebook_time")
+
+    async def _reason(self, task: asyncio.Future[Any]) -> Stop | None:
+        """Return why the wait has ended: None for a cell that has run to its end."""
+        error = self._error(task)
+        if error is None and task.done():
+            return Stop("died") if _asks_for_exit(self._client.reply) else None
+        if isinstance(error, ChannelLimitError):
+            return Stop("output")
+        status = await self._death()
+        if status is not None:
+            return Stop("died", status)
+        # No error: a channel was cut because a message was too long for it.
+        return Stop("output" if error is None else "message")
+
+    async def _death(self) -> int | None:
+        """Return the kernel's exit status if it ends very soon, with its last output received."""
+        deadline = time.monotonic() + _DEATH_SECONDS
+        while (status := self._session.process.poll()) is None and time.monotonic() < deadline:
+            await asyncio.sleep(_POLL_SECONDS)
+        await asyncio.sleep(_POLL_SECONDS)
+        return status
+
+    def _error(self, task: asyncio.Future[Any]) -> BaseException | None:
+        if self._client.failure.done():
+            return self._client.failure.result()
+        return task.exception() if task.done() else None
+
+
+def _asks_for_exit(reply: dict[str, Any]) -> bool:
+    """Whether a cell called exit(): the kernel ends a moment after its reply."""
+    payload = reply.get("payload")
+    parts = payload if isinstance(payload, list) else []
+    return any(isinstance(part, dict) and part.get("source") == "ask_exit" for part in parts)
+
+
+def _without_results(notebook: NotebookNode) -> NotebookNode:
+    """Return a copy whose code cells look as if they had never run: saved outputs prove nothing."""
+    fresh = copy.deepcopy(notebook)
+    for cell in fresh.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    return fresh
+
+
+def _merge_streams(outputs: list[NotebookNode]) -> list[NotebookNode]:
+    """Join neighbouring pieces of the same stream."""
+    merged: list[NotebookNode] = []
+    for name, group in itertools.groupby(outputs, _stream_name):
+        if name is None:
+            merged.extend(group)
+        else:
+            text = "".join(output.text for output in group)
+            merged.append(NotebookNode(output_type="stream", name=name, text=text))
+    return merged
+
+
+def _stream_name(output: NotebookNode) -> str | None:
+    is_text = output.output_type == "stream" and isinstance(output.text, str)
+    return output.name if is_text else None

@@ -1,0 +1,94 @@
+"""Errors of cells, made short: the telling line of a message and the line of the cell.
+
+Everything here comes from a student's process and may be anything.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from grader.report import CellProblem
+
+MESSAGE_LENGTH = 300
+"""Longest message of a problem, in characters."""
+
+_FRAMES = 100
+_FRAME_LENGTH = 20_000
+_ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_FRAME = re.compile(r"Cell In ?\[(\d{1,6})\], line (\d{1,6})\b")
+_COMPILED_PLACE = re.compile(r" \([^()\s]+, line \d+\)$")
+_CELL_FILE = re.compile(r"/tmp/ipykernel_\d+/\d+\.py")  # noqa: S108
+_PACKAGES = re.compile(r"[^\s'\"]*/(?:site|dist)-packages/")
+_OWN_FOLDERS = (sys.prefix, sys.base_prefix, "/run/grader", "/scratch")
+_PRIMITIVE = re.compile(r"schedule primitive '([\w-]+)'")
+
+
+def cell_problem(content: Mapping[str, Any], cell: int) -> CellProblem:
+    """Return the problem that the content of an execute_reply with status "error" tells of.
+
+    `cell` is the number of the cell, which is also its execution count.
+    """
+    error = _text(content.get("ename"))[:80] or "Error"
+    message = _COMPILED_PLACE.sub("", telling_line(_text(content.get("evalue"))))
+    return CellProblem(
+        cell=cell,
+        error=error,
+        message=message,
+        line=_line_in_cell(content.get("traceback"), cell),
+    )
+
+
+def telling_line(message: str) -> str:
+    """Return the line of an error's message that tells most, without machine paths.
+
+    TVM prints a whole module before the reason ("Error message: ..."), a condition of its own
+    source ("Check failed: ... is false: ..."), or a traceback. At most MESSAGE_LENGTH characters.
+    """
+    _, mark, reason = message.rpartition("Error message: ")
+    if mark:
+        primitive = _PRIMITIVE.search(message[:1000])
+        line = (f"{primitive[1]}: " if primitive else "") + _first_line(reason)
+    else:
+        _, mark, reason = message.partition(" is false: ")
+        line = _first_line(reason) if mark else _plain_line(message)
+    line = _without_places(line[: 10 * MESSAGE_LENGTH])
+    return line if len(line) <= MESSAGE_LENGTH else line[: MESSAGE_LENGTH - 1] + "…"
+
+
+def _plain_line(message: str) -> str:
+    """Return the first line, or the last where the message is a traceback."""
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    if not lines:
+        return ""
+    line = lines[-1] if lines[0].startswith(("Traceback", "Stack trace")) else lines[0]
+    return line.removeprefix("error: ")
+
+
+def _first_line(text: str) -> str:
+    lines = text.strip().splitlines()
+    return lines[0].strip() if lines else ""
+
+
+def _without_places(line: str) -> str:
+    line = _CELL_FILE.sub("the cell", _PACKAGES.sub("", line))
+    for folder in _OWN_FOLDERS:
+        line = line.replace(f"{folder}/", "")
+    return line
+
+
+def _line_in_cell(traceback: object, cell: int) -> int | None:
+    """Return the line of the innermost frame of this very cell."""
+    frames = traceback[-_FRAMES:] if isinstance(traceback, list) else []
+    found: int | None = None
+    for frame in frames:
+        text = _text(frame[:_FRAME_LENGTH] if isinstance(frame, str) else "")
+        for number, line in _FRAME.findall(text):
+            found = int(line) if number == str(cell) else found
+    return found
+
+
+def _text(value: object) -> str:
+    return _ANSI.sub("", value) if isinstance(value, str) else ""

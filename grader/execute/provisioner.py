@@ -1,0 +1,169 @@
+"""The kernel provisioner: starts a student kernel in a sandbox, for jupyter_client.
+
+Five unix sockets are bound in a private folder outside and passed in as descriptors, as is the
+configuration. The kernel manager (`grader.execute.manager`) says what to start.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+import shutil
+import socket
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from jupyter_client.provisioning import KernelProvisionerBase
+
+from grader.assignment import Limits
+from grader.messages import EntrySpec, KernelConfig, encode_frame
+from grader.sandbox.interface import Command, Process, ResourceLimits, Sandbox
+from grader.sandbox.shipping import shipped, start_arguments
+
+_CHANNELS = ("shell", "iopub", "stdin", "control", "hb")
+_PATH_LIMIT = 90
+"""The longest folder name for sockets: a socket's whole path may have 107 bytes."""
+
+_ENVIRONMENT = {
+    "TVM_NUM_THREADS": "2",
+    # the home is the working folder, and that is the student's
+    "IPYTHONDIR": "/tmp/ipython",  # noqa: S108
+    "MPLCONFIGDIR": "/tmp/matplotlib",  # noqa: S108
+    # pip finds at once that there is no network, and asks nobody
+    "PIP_NO_INDEX": "1",
+    "PIP_RETRIES": "0",
+    "PIP_NO_INPUT": "1",
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+}
+
+
+class KernelOrder(msgspec.Struct, frozen=True):
+    """What to start: a kernel in `sandbox` with `files` in its working folder.
+
+    `entries` is what the capture looks for, `limits` what the kernel may use.
+    """
+
+    sandbox: Sandbox
+    entries: tuple[EntrySpec, ...]
+    files: dict[str, bytes]
+    limits: Limits
+
+
+class SandboxProvisioner(KernelProvisionerBase):  # type: ignore[misc]
+    """Starts, polls and kills one sandboxed kernel.
+
+    Its parent, a SandboxKernelManager, has the `order` and gets the socket that captures arrive on.
+    """
+
+    process: Process | None = None
+    _folder: Path | None = None
+
+    @property
+    def has_process(self) -> bool:
+        """Whether a kernel was started and not yet waited for."""
+        return self.process is not None
+
+    async def pre_launch(self, **_: Any) -> dict[str, Any]:
+        """Return no command line: `launch_kernel` makes the command."""
+        return {"cmd": [], "env": {}}
+
+    async def launch_kernel(self, cmd: list[str], **_: Any) -> dict[str, Any]:
+        """Start the kernel and return how to connect to it. Raises SandboxError."""
+        del cmd
+        self._folder = _private_folder()
+        key = secrets.token_hex(32)
+        listeners = [_listener(self._path(number)) for number in range(1, len(_CHANNELS) + 1)]
+        self.parent.captures, capture_writer = socket.socketpair()
+        config_writer, config_reader = socket.socketpair()
+        numbers = [listener.fileno() for listener in listeners]
+        config = KernelConfig(
+            sockets=tuple(numbers),  # type: ignore[arg-type]
+            key=key,
+            capture_descriptor=capture_writer.fileno(),
+            entries=self.parent.order.entries,
+        )
+        inner = (*listeners, capture_writer, config_reader)
+        try:
+            self.process = self._start(config_reader.fileno(), tuple(end.fileno() for end in inner))
+            config_writer.sendall(encode_frame(config))
+        finally:
+            for end in (*inner, config_writer):
+                end.close()
+        ports = {f"{name}_port": number for number, name in enumerate(_CHANNELS, start=1)}
+        self.connection_info = {
+            **ports,
+            "transport": "ipc",
+            "ip": str(self._folder / "kernel"),
+            "key": key.encode(),
+            "signature_scheme": "hmac-sha256",
+        }
+        return self.connection_info
+
+    async def poll(self) -> int | None:
+        """Return None while the kernel runs, else its exit status."""
+        return 0 if self.process is None else self.process.poll()
+
+    async def wait(self) -> int | None:
+        """Wait until the kernel is gone; called after a kill."""
+        return 0 if self.process is None else self.process.wait()
+
+    async def send_signal(self, signum: int) -> None:
+        """Do nothing: a signal would reach the sandbox, not the kernel; interrupts are messages."""
+
+    async def kill(self, restart: bool = False) -> None:
+        """End everything in the sandbox."""
+        del restart
+        if self.process is not None:
+            self.process.kill()
+
+    async def terminate(self, restart: bool = False) -> None:
+        """End everything in the sandbox: there is nothing in it worth a goodbye."""
+        await self.kill(restart)
+
+    async def cleanup(self, restart: bool = False) -> None:
+        """End the kernel if it still runs, and remove the folder of the sockets."""
+        await self.kill(restart)
+        if self._folder is not None:
+            shutil.rmtree(self._folder)
+            self._folder = None
+
+    def _path(self, number: int) -> str:
+        return f"{self._folder}/kernel-{number}"
+
+    def _start(self, config_descriptor: int, descriptors: tuple[int, ...]) -> Process:
+        order: KernelOrder = self.parent.order
+        command = Command(
+            arguments=start_arguments("grader.kernel.entry", str(config_descriptor)),
+            files={**order.files, **shipped("kernel")},
+            descriptors=descriptors,
+            environment=_ENVIRONMENT,
+            limits=_resources(order.limits),
+        )
+        return order.sandbox.start(command)
+
+
+def _resources(limits: Limits) -> ResourceLimits:
+    """Return what holds inside; time is the referee's matter, CPU time only a net below it."""
+    return ResourceLimits(
+        memory=limits.memory_mb * 2**20,
+        scratch=limits.scratch_mb * 2**20,
+        processes=limits.processes,
+        cpu_seconds=4 * math.ceil(limits.notebook_seconds),
+    )
+
+
+def _private_folder() -> Path:
+    folder = tempfile.mkdtemp(prefix="grader-")
+    if len(folder) > _PATH_LIMIT:
+        Path(folder).rmdir()
+        folder = tempfile.mkdtemp(prefix="grader-", dir="/tmp")
+    return Path(folder)
+
+
+def _listener(path: str) -> socket.socket:
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(path)
+    listener.listen(16)
+    return listener

@@ -1,0 +1,129 @@
+"""One kernel from its start to its end, with everything that hangs on it."""
+
+from __future__ import annotations
+
+import asyncio
+from queue import Empty
+from typing import Any
+
+from zmq.constants import Event
+
+from grader.errors import SandboxError
+from grader.execute.captures import CaptureReader
+from grader.execute.manager import MeteredChannel, SandboxKernelManager
+from grader.execute.provisioner import KernelOrder
+from grader.sandbox.interface import Process
+
+_START_SECONDS = 120.0
+_POLL_SECONDS = 0.05
+_MESSAGE_EXCESS = 2**20
+"""Bytes that a message may have beyond the output limit: mostly that limit is what ends a flood."""
+
+
+def _start_failure(process: Process) -> SandboxError:
+    lines = process.standard_error.strip().splitlines() or [f"exit status {process.poll()}"]
+    return SandboxError(
+        f"The notebook's kernel ended before it was ready: {lines[-1]}",
+        "Run `grader doctor`: the packages may not fit together.",
+    )
+
+
+class KernelSession:
+    """A running kernel: an async context manager, at whose end everything of it is gone.
+
+    Inside, `client` is connected, `captures` receives, and `process` is the sandboxed process.
+    """
+
+    def __init__(self, order: KernelOrder) -> None:
+        output_limit = int(order.limits.output_mb * 2**20)
+        self._manager = SandboxKernelManager(order, output_limit + _MESSAGE_EXCESS)
+        self._breaks: list[asyncio.Future[Any]] = []
+        self.client: Any = None
+        self.captures: CaptureReader
+
+    @property
+    def manager(self) -> SandboxKernelManager:
+        """The kernel's manager, as nbclient wants it."""
+        return self._manager
+
+    @property
+    def process(self) -> Process:
+        """The sandbox that the kernel runs in."""
+        process: Process = self._manager.provisioner.process
+        return process
+
+    @property
+    def channels(self) -> tuple[MeteredChannel, MeteredChannel]:
+        """The channels of replies and of outputs."""
+        return self.client.shell_channel, self.client.iopub_channel
+
+    @property
+    def breaks(self) -> frozenset[asyncio.Future[Any]]:
+        """Futures that end when a channel was cut: by the kernel's end or an over-long message."""
+        return frozenset(self._breaks)
+
+    async def __aenter__(self) -> KernelSession:
+        """Start the kernel and wait until it answers. Raises SandboxError."""
+        try:
+            await self._start()
+            self.client = self._manager.client()
+            self.client.start_channels(stdin=False, hb=False, control=False)
+            self.client.allow_stdin = False
+            await asyncio.wait_for(self._answer(), _START_SECONDS)
+        except asyncio.TimeoutError:
+            await self._close()
+            raise SandboxError(
+                f"The notebook's kernel did not start within {_START_SECONDS:g} seconds.",
+                "Try again when the machine is less busy.",
+            ) from None
+        except BaseException:
+            await self._close()
+            raise
+        self._breaks = [self._watch(channel) for channel in self.channels]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """End the kernel, whatever it is doing."""
+        await self._close()
+
+    async def _start(self) -> None:
+        try:
+            await self._manager.start_kernel()
+        finally:
+            if self._manager.captures is not None:
+                self.captures = CaptureReader(self._manager.captures)
+
+    def _watch(self, channel: Any) -> asyncio.Future[Any]:
+        monitor = channel.socket.get_monitor_socket(Event.DISCONNECTED)
+        event: asyncio.Future[Any] = asyncio.ensure_future(monitor.recv_multipart())
+        return event
+
+    async def _answer(self) -> None:
+        """Wait for a reply, and until the channel of outputs is there: none may be missed."""
+        while True:
+            self.client.kernel_info()
+            while not await self._arrived(self.client.shell_channel):
+                if self.process.poll() is not None:
+                    raise _start_failure(self.process)
+            if await self._arrived(self.client.iopub_channel):
+                return
+
+    async def _arrived(self, channel: Any) -> bool:
+        try:
+            await channel.get_msg(timeout=_POLL_SECONDS)
+        except Empty:
+            return False
+        return True
+
+    async def _close(self) -> None:
+        if self._manager.provisioner is not None:
+            await self._manager.provisioner.kill()
+        for future in self._breaks:
+            future.cancel()
+        if self.client is not None:
+            for channel in self.channels:
+                channel.socket.disable_monitor()
+            self.client.stop_channels()
+        await self._manager.cleanup_resources()
+        if self._manager.captures is not None:
+            self.captures.close()

@@ -1,0 +1,243 @@
+"""The allow-list applied to a graph: everything that a module may not do, as findings.
+
+A finding is not an error: the module is a graph, but what it asks for is not what a student is asked to write,
+and some of it would run foreign code in the process that runs the module. Such a module is never run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+
+from grader.ir import allowed
+from grader.ir.consistency import LOOP_KINDS, THREAD_BINDING
+from grader.ir.expressions import Budget
+from grader.ir.facts import Finding
+from grader.ir.graph import Graph
+from grader.ir.names import shown
+
+FINDING_LIMIT = 20
+"""Most findings of one module: one is enough to refuse it."""
+
+
+def find_forbidden(graph: Graph, externs: tuple[str, ...], budget: Budget) -> tuple[Finding, ...]:
+    """Return what the allow-list refuses, in the order of the functions.
+
+    `externs` are fnmatch patterns of the external functions that call_dps_packed may name; none may be named
+    where it is empty.
+    """
+    findings: dict[tuple[str, str, str], Finding] = {}
+    for finding in _all_findings(graph, externs, budget):
+        findings.setdefault((finding.code, finding.subject, finding.where), finding)
+        if len(findings) == FINDING_LIMIT:
+            break
+    return tuple(findings.values())
+
+
+def _all_findings(graph: Graph, externs: tuple[str, ...], budget: Budget) -> Iterator[Finding]:
+    yield from _module_findings(graph)
+    for variable, function in graph.pairs(graph.field(graph.root, "functions")):
+        name = graph.name(variable, "name_hint")
+        yield from _FunctionReader(graph, name, externs, budget).read(variable, function)
+
+
+def _module_findings(graph: Graph) -> Iterator[Finding]:
+    for key, _ in graph.pairs(graph.field(graph.root, "global_infos")):
+        subject = graph.text(key)
+        text = f"The module carries the global information {shown(subject)}, which is not allowed."
+        yield Finding(code="global_info", subject=subject, where="", message=text)
+    table = graph.field(graph.field(graph.root, "attrs"), "__dict__")
+    for key, _ in graph.pairs(table):
+        subject = graph.text(key)
+        text = f"The module has the attribute {shown(subject)}, which is not allowed."
+        yield Finding(code="attribute", subject=subject, where="", message=text)
+
+
+class _FunctionReader:
+    """Walks everything that one function refers to, in the order of its text."""
+
+    def __init__(self, graph: Graph, name: str, externs: tuple[str, ...], budget: Budget) -> None:
+        self.graph = graph
+        self.function = name
+        self.externs = externs
+        self.budget = budget
+        self.readers = {
+            "ir.Call": self.call,
+            "ir.EnvFunc": self.environment_function,
+            "relax.expr.ExternFunc": self.extern_function,
+            "s_tir.SBlock": self.annotations,
+            "tirx.AllocBuffer": self.annotations,
+            "tirx.AttrStmt": self.attribute_statement,
+            "tirx.BufferType": self.storage_scope,
+            "tirx.For": self.loop,
+            "tirx.PrimFunc": self.attributes,
+            "tirx.While": self.unbounded_loop,
+            "relax.expr.Function": self.attributes,
+        }
+
+    def read(self, variable: int, root: int) -> Iterator[Finding]:
+        """Return the findings of the function at node `root`, and of its variable's type."""
+        if self.graph.type_of(root) == "relax.expr.ExternFunc":
+            text = f"The function {shown(self.function)} is defined as an external function."
+            yield self.finding("extern_function", self.function, text)
+            return
+        seen, pending = {root, variable}, [variable, root]
+        while pending:
+            index = pending.pop()
+            self.budget.spend()
+            reader = self.readers.get(self.graph.type_of(index))
+            if reader is not None:
+                yield from reader(index)
+            for child in reversed(self.next_of(index)):
+                if child not in seen:
+                    seen.add(child)
+                    pending.append(child)
+
+    def next_of(self, index: int) -> list[int]:
+        """Return the nodes to walk to.
+
+        An external function has been judged with the call that names it: only what it refers to is left.
+        """
+        graph = self.graph
+        extern = self.called_extern(index) if graph.type_of(index) == "ir.Call" else None
+        if extern is None:
+            return graph.children[index]
+        fields = [graph.field(index, name) for name in ("op", "ty", "attrs", "ty_args")]
+        nodes = [*fields, *graph.list(index, "args")]
+        return [*(node for node in nodes if node != extern), *graph.children[extern]]
+
+    def called_extern(self, call: int) -> int | None:
+        """Return the external function that a call names, directly or as its first argument."""
+        graph = self.graph
+        operator, arguments = graph.field(call, "op"), graph.list(call, "args")
+        if graph.type_of(operator) == "relax.expr.ExternFunc":
+            return operator
+        if graph.type_of(operator) == "ir.Op" and arguments and _takes_extern(graph.text(operator)):
+            first = arguments[0]
+            return first if graph.type_of(first) == "relax.expr.ExternFunc" else None
+        return None
+
+    # --- calls -------------------------------------------------------------------------------------
+
+    def call(self, index: int) -> Iterator[Finding]:
+        """Judge a call by what it calls."""
+        graph = self.graph
+        operator, extern = graph.field(index, "op"), self.called_extern(index)
+        if graph.type_of(operator) != "ir.Op":
+            if extern is not None:
+                yield self.packed_call(graph.name(extern, "global_symbol"))
+            return
+        name = graph.text(operator)
+        if name.startswith("relax."):
+            yield from self.operator(name, extern)
+        elif name in allowed.EXTERN_CALLS:
+            yield self.extern_call(self.first_string(index))
+        elif name in allowed.PACKED_CALLS:
+            yield self.packed_call(self.first_string(index))
+        elif name not in allowed.INTRINSICS:
+            text = f"{self.sentence('uses the intrinsic', name)}, which is not allowed."
+            yield self.finding("intrinsic", name, text)
+
+    def operator(self, name: str, extern: int | None) -> Iterator[Finding]:
+        """Judge an operator of Relax, and the external function that it calls."""
+        if name == "relax.call_dps_packed":
+            called = "" if extern is None else self.graph.name(extern, "global_symbol")
+            if not called or not any(fnmatchcase(called, pattern) for pattern in self.externs):
+                yield self.packed_call(called)
+        elif name in allowed.OTHER_EXTERN_OPERATORS and extern is not None:
+            yield self.packed_call(self.graph.name(extern, "global_symbol"))
+        elif name not in allowed.OPERATORS:
+            text = f"{self.sentence('uses the operator', name)}, which is not allowed."
+            yield self.finding("operator", name, text)
+
+    def first_string(self, call: int) -> str:
+        """Return the string that a call's first argument is, empty if it is none."""
+        arguments = self.graph.list(call, "args")
+        if not arguments or self.graph.type_of(arguments[0]) != "ir.StringImm":
+            return ""
+        return self.graph.name(arguments[0], "value")
+
+    def extern_call(self, subject: str) -> Finding:
+        """Return the finding of a call of a symbol."""
+        text = f"{self.sentence('calls the external function', subject)}, which is not allowed."
+        return self.finding("extern_call", subject, text)
+
+    def packed_call(self, subject: str) -> Finding:
+        """Return the finding of a call of a registered function."""
+        text = f"{self.sentence('calls the packed function', subject)}, which is not allowed here."
+        return self.finding("packed_call", subject, text)
+
+    def extern_function(self, index: int) -> Iterator[Finding]:
+        """Judge an external function that is used as a value."""
+        subject = self.graph.name(index, "global_symbol")
+        text = f"{self.sentence('takes the packed function', subject)} as a value, which is not allowed."
+        yield self.finding("packed_call", subject, text)
+
+    def environment_function(self, index: int) -> Iterator[Finding]:
+        """Judge a function of TVM's registry that type inference would call."""
+        subject = self.graph.text(index)
+        if subject not in allowed.ENVIRONMENT_FUNCTIONS:
+            text = f"{self.sentence('refers to the registered function', subject)}, which is not allowed."
+            yield self.finding("environment_function", subject, text)
+
+    # --- statements --------------------------------------------------------------------------------
+
+    def loop(self, index: int) -> Iterator[Finding]:
+        """Judge a loop's kind and annotations."""
+        if self.graph.field(index, "kind") == THREAD_BINDING:
+            subject = self.graph.name(self.graph.field(index, "loop_var"))
+            text = f"{self.sentence('binds the loop', subject)} to GPU threads, but it runs on a CPU."
+            yield self.finding(LOOP_KINDS[THREAD_BINDING], subject, text)
+        yield from self.annotations(index)
+
+    def unbounded_loop(self, _index: int) -> Iterator[Finding]:
+        """Judge a `while` loop."""
+        text = f"The function {shown(self.function)} has a while loop; only loops with a fixed extent are allowed."
+        yield self.finding("unbounded_loop", "while", text)
+
+    def annotations(self, index: int) -> Iterator[Finding]:
+        """Judge the annotations of a loop, a block or an allocation."""
+        for key, _ in self.graph.pairs(self.graph.field(index, "annotations")):
+            yield from self.annotation(self.graph.text(key))
+
+    def attribute_statement(self, index: int) -> Iterator[Finding]:
+        """Judge the key of an attribute statement, which is what annotations are lowered to."""
+        yield from self.annotation(self.graph.name(index, "attr_key"))
+
+    def annotation(self, key: str) -> Iterator[Finding]:
+        """Judge one key."""
+        if key in allowed.ANNOTATIONS:
+            return
+        pragma = key.startswith("pragma_")
+        text = f"{self.sentence('uses the annotation', key)}, which is not allowed."
+        yield self.finding("pragma" if pragma else "attribute", key, text)
+
+    def attributes(self, index: int) -> Iterator[Finding]:
+        """Judge the attributes of a function."""
+        for key, _ in self.graph.pairs(self.graph.field(self.graph.field(index, "attrs"), "__dict__")):
+            subject = self.graph.text(key)
+            if subject not in allowed.FUNCTION_ATTRIBUTES:
+                text = f"{self.sentence('has the attribute', subject)}, which is not allowed."
+                yield self.finding("attribute", subject, text)
+
+    def storage_scope(self, index: int) -> Iterator[Finding]:
+        """Judge where a buffer lives."""
+        subject = self.graph.name(index, "storage_scope")
+        if subject not in allowed.STORAGE_SCOPES:
+            text = f"{self.sentence('keeps a buffer in the memory', subject)}, which a CPU does not have."
+            yield self.finding("storage_scope", subject, text)
+
+    # --- wording -----------------------------------------------------------------------------------
+
+    def sentence(self, verb: str, subject: str) -> str:
+        """Return the beginning of a sentence: which function does what."""
+        named = shown(subject) if subject else "with a name that is not written there"
+        return f"The function {shown(self.function)} {verb} {named}"
+
+    def finding(self, code: str, subject: str, message: str) -> Finding:
+        """Return a finding in this function."""
+        return Finding(code=code, subject=subject, where=self.function, message=message)
+
+
+def _takes_extern(operator: str) -> bool:
+    return operator == "relax.call_dps_packed" or operator in allowed.OTHER_EXTERN_OPERATORS

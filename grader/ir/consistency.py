@@ -1,0 +1,275 @@
+"""What a schema cannot say: fields that must fit together, or lie in a range, for TVM to survive a module.
+
+Every rule here stands for a crash or an abort of TVM that was seen with a node that has the right fields of
+the right types: a loop of kind 99, an extent of -1, a name with a NUL in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from grader.errors import IRError
+from grader.ir.expressions import constant, data_type, is_buffer
+from grader.ir.graph import DAMAGED_HINT, Graph
+from grader.ir.names import is_function_name, is_name, is_symbol, shown
+
+RANK_LIMIT = 32
+EXTENT_LIMIT = 2**40
+ALIGNMENT_LIMIT = 4096
+LANES_LIMIT = 4096
+LOOP_KINDS = ("serial", "parallel", "vectorized", "unrolled", "thread_binding")
+THREAD_BINDING = 4
+ITERATOR_TYPES = 9
+THREAD_INDEX = 1
+
+
+def check_consistency(graph: Graph) -> None:
+    """Check every node. Raises IRError."""
+    for index, kind in enumerate(graph.types):
+        check = _CHECKS.get(kind)
+        if check is not None:
+            check(graph, index)
+    if graph.types.count("ir.IRModule") != 1:
+        raise _damaged("there is a module inside the module")
+
+
+def _damaged(reason: str) -> IRError:
+    return IRError(f"The saved module is damaged: {reason}.", DAMAGED_HINT)
+
+
+def _bad_name(text: str) -> IRError:
+    return IRError(
+        f"The name {shown(text)} in the module is not a usable name.",
+        "Use letters, digits and underscores in names.",
+    )
+
+
+# --- names -----------------------------------------------------------------------------------------
+
+
+def _variable(graph: Graph, index: int) -> None:
+    if not is_name(graph.name(index)):
+        raise _bad_name(graph.name(index))
+
+
+def _global_variable(graph: Graph, index: int) -> None:
+    _function_name(graph.name(index, "name_hint"))
+
+
+def _extern_function(graph: Graph, index: int) -> None:
+    _function_name(graph.name(index, "global_symbol"))
+
+
+def _function_name(text: str) -> None:
+    if not is_function_name(text):
+        raise _bad_name(text)
+
+
+def _symbol(graph: Graph, index: int) -> None:
+    if not is_symbol(graph.text(index)):
+        raise _bad_name(graph.text(index))
+
+
+def _attributes(graph: Graph, index: int) -> None:
+    """A function's own symbol is a name too; keys must differ."""
+    table = graph.field(index, "__dict__")
+    keys = [graph.text(key) for key, _ in graph.pairs(table)]
+    if len(set(keys)) != len(keys):
+        raise _damaged("an attribute is given twice")
+    for key, value in graph.pairs(table):
+        if graph.text(key) == "global_symbol":
+            if graph.type_of(value) != "ffi.String":
+                raise _damaged("a function's symbol is not a string")
+            _function_name(graph.text(value))
+
+
+def _module(graph: Graph, index: int) -> None:
+    """Functions and the table of their names must tell the same story."""
+    by_name = {
+        graph.text(key): variable
+        for key, variable in graph.pairs(graph.field(index, "global_var_map_"))
+    }
+    functions = [variable for variable, _ in graph.pairs(graph.field(index, "functions"))]
+    named = {graph.name(variable, "name_hint"): variable for variable in functions}
+    if len(named) != len(functions) or named != by_name:
+        raise _damaged("the names of its functions do not fit its functions")
+
+
+# --- extents ---------------------------------------------------------------------------------------
+
+
+def _positive(graph: Graph, index: int, what: str) -> None:
+    value = constant(graph, index)
+    if value is not None and not 0 < value <= EXTENT_LIMIT:
+        raise IRError(f"{what} in the module has the extent {value}.", "Extents must be positive.")
+
+
+def _loop(graph: Graph, index: int) -> None:
+    kind = graph.field(index, "kind")
+    if not 0 <= kind < len(LOOP_KINDS):
+        raise _damaged("a loop is of no known kind")
+    if (kind == THREAD_BINDING) != (graph.optional(index, "thread_binding") is not None):
+        raise _damaged("a loop is bound to no thread, or to one without saying so")
+    _positive(graph, graph.field(index, "extent"), "A loop")
+    step = graph.optional(index, "step")
+    if step is not None:
+        _positive(graph, step, "A loop's step")
+
+
+def _iterator(graph: Graph, index: int) -> None:
+    kind, domain = graph.field(index, "iter_type"), graph.optional(index, "dom")
+    if not 0 <= kind < ITERATOR_TYPES or (domain is None and kind != THREAD_INDEX):
+        raise _damaged("an iterator is of no known kind")
+    if domain is not None:
+        _positive(graph, graph.field(domain, "extent"), "An iterator")
+
+
+def _block(graph: Graph, index: int) -> None:
+    if not is_name(graph.name(index, "name_hint")):
+        raise _bad_name(graph.name(index, "name_hint"))
+    iterators = graph.list(index, "iter_vars")
+    if any(graph.optional(iterator, "dom") is None for iterator in iterators):
+        raise _damaged("a block's iterator has no domain")
+    if not all(is_buffer(graph, buffer) for buffer in graph.list(index, "alloc_buffers")):
+        raise _damaged("a block allocates something that is not a buffer")
+
+
+def _realize(graph: Graph, index: int) -> None:
+    iterators = graph.list(graph.field(index, "block"), "iter_vars")
+    if len(iterators) != len(graph.list(index, "iter_values")):
+        raise _damaged("a block has not one value for each iterator")
+
+
+# --- buffers and tensors ---------------------------------------------------------------------------
+
+
+def _buffer_type(graph: Graph, index: int) -> None:
+    shape, strides = graph.list(index, "shape"), graph.list(index, "strides")
+    if len(shape) > RANK_LIMIT or len(strides) not in (0, len(shape)):
+        raise _damaged("a buffer's strides do not fit its shape")
+    for item in shape:
+        _positive(graph, item, "A buffer")
+    alignment, factor = graph.field(index, "data_alignment"), graph.field(index, "offset_factor")
+    if not 0 < alignment <= ALIGNMENT_LIMIT or not 0 <= factor <= ALIGNMENT_LIMIT:
+        raise _damaged("a buffer's alignment is out of range")
+    if graph.list(index, "allocated_addr"):
+        raise _damaged("a buffer is placed at an address")
+
+
+def _access(variable: str, indices: str) -> Callable[[Graph, int], None]:
+    """Return the check of a node that goes through a buffer: the rank must fit."""
+
+    def check(graph: Graph, index: int) -> None:
+        buffer = graph.field(index, variable)
+        if not is_buffer(graph, buffer):
+            raise _damaged("something that is not a buffer is read or written like one")
+        rank = len(graph.list(graph.field(buffer, "ty"), "shape"))
+        if rank != len(graph.list(index, indices)):
+            raise IRError(
+                f"The buffer {shown(graph.name(buffer))} has {rank} dimensions and is used with"
+                f" {len(graph.list(index, indices))} indices.",
+                "Give one index for each dimension.",
+            )
+
+    return check
+
+
+def _buffer_of(graph: Graph, index: int) -> None:
+    if not is_buffer(graph, graph.field(index, "buffer")):
+        raise _damaged("something that is not a buffer is used like one")
+
+
+def _tensor_type(graph: Graph, index: int) -> None:
+    rank, shape = graph.field(index, "ndim"), graph.optional(index, "shape")
+    if not -1 <= rank <= RANK_LIMIT:
+        raise _damaged("a tensor's rank is out of range")
+    if shape is not None and graph.type_of(shape) == "relax.expr.ShapeExpr":
+        _extents(graph, graph.list(shape, "values"), rank)
+
+
+def _shape_type(graph: Graph, index: int) -> None:
+    if not -1 <= graph.field(index, "ndim") <= RANK_LIMIT:
+        raise _damaged("a shape's rank is out of range")
+    if graph.optional(index, "values") is not None:
+        _extents(graph, graph.list(index, "values"), graph.field(index, "ndim"))
+
+
+def _extents(graph: Graph, items: list[int], rank: int) -> None:
+    values = [constant(graph, item) for item in items]
+    if len(values) != rank or any(v is not None and not 0 <= v <= EXTENT_LIMIT for v in values):
+        raise _damaged("a tensor's shape does not fit its rank")
+
+
+def _constant(graph: Graph, index: int) -> None:
+    """A constant's declared type must be that of its bytes: TVM copies as many as the type says."""
+    value, kind = graph.field(index, "value"), graph.field(index, "ty")
+    if graph.type_of(value) != "ffi.Tensor" or graph.type_of(kind) != "relax.TensorType":
+        return
+    header, shape = graph.values[value], graph.optional(kind, "shape")
+    declared = data_type(graph, graph.optional(kind, "dtype"))
+    if shape is not None and graph.type_of(shape) == "relax.expr.ShapeExpr":
+        extents = tuple(constant(graph, item) for item in graph.list(shape, "values"))
+        if extents == header.shape and declared == header.dtype:
+            return
+    raise _damaged("a constant is not of the type that is written beside it")
+
+
+# --- scalars ---------------------------------------------------------------------------------------
+
+
+def _integer(graph: Graph, index: int) -> None:
+    if not data_type(graph, graph.field(index, "ty")).startswith(("int", "uint", "bool")):
+        raise _damaged("an integer has not the type of one")
+
+
+def _float(graph: Graph, index: int) -> None:
+    if not data_type(graph, graph.field(index, "ty")).startswith(("float", "bfloat")):
+        raise _damaged("a floating-point number has not the type of one")
+
+
+def _vector(graph: Graph, index: int) -> None:
+    lanes = constant(graph, graph.field(index, "lanes"))
+    if lanes is None or not 0 < lanes <= LANES_LIMIT:
+        raise _damaged("a vector's length is out of range")
+
+
+def _tuple_item(graph: Graph, index: int) -> None:
+    position, kind = graph.field(index, "index"), _type_of_value(graph, index)
+    fields = graph.list(kind, "fields") if graph.type_of(kind) == "ir.TupleType" else None
+    if position < 0 or (fields is not None and position >= len(fields)):
+        raise _damaged("an element of a tuple is asked for that it does not have")
+
+
+def _type_of_value(graph: Graph, index: int) -> int:
+    return graph.field(graph.field(index, "tuple_value"), "ty")
+
+
+_CHECKS: dict[str, Callable[[Graph, int], None]] = {
+    "ir.DictAttrs": _attributes,
+    "ir.EnvFunc": _symbol,
+    "ir.FloatImm": _float,
+    "ir.GenericConst": _constant,
+    "ir.GlobalVar": _global_variable,
+    "ir.IRModule": _module,
+    "ir.IntImm": _integer,
+    "ir.Op": _symbol,
+    "ir.TensorLoad": _access("source", "indices"),
+    "ir.TensorRegion": _access("source", "region"),
+    "ir.TupleGetItem": _tuple_item,
+    "ir.Var": _variable,
+    "prim.Broadcast": _vector,
+    "prim.Ramp": _vector,
+    "relax.ShapeType": _shape_type,
+    "relax.TensorType": _tensor_type,
+    "relax.expr.DataflowVar": _variable,
+    "relax.expr.ExternFunc": _extern_function,
+    "s_tir.MatchBufferRegion": _buffer_of,
+    "s_tir.SBlock": _block,
+    "s_tir.SBlockRealize": _realize,
+    "tirx.AllocBuffer": _buffer_of,
+    "tirx.Axis": _symbol,
+    "tirx.BufferStore": _access("buffer", "indices"),
+    "tirx.BufferType": _buffer_type,
+    "tirx.For": _loop,
+    "tirx.IterVar": _iterator,
+}

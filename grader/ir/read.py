@@ -1,0 +1,97 @@
+"""From the text of a module to its facts: the one entry to this package.
+
+    document ──decode_graph──▶ Graph ──check_consistency──▶ allow-list, main, functions ──▶ ModuleFacts
+
+Everything here is pure Python on bounded data. A module without findings may be handed to a runner, as the text
+that `VerifiedModule.document` holds.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from grader.ir.allow import find_forbidden
+from grader.ir.bounds import find_out_of_bounds
+from grader.ir.consistency import check_consistency
+from grader.ir.expressions import Budget
+from grader.ir.facts import FunctionFacts, ModuleFacts
+from grader.ir.graph import Graph, decode_graph
+from grader.ir.relax import MainFacts, read_main
+from grader.ir.tir import read_function
+
+_NO_MAIN = MainFacts(inputs=(), output=None, calls=(), result=None)
+
+
+class VerifiedModule(msgspec.Struct, frozen=True):
+    """A module's facts, and its text written anew from what was checked."""
+
+    facts: ModuleFacts
+    document: bytes
+
+
+def read_module(document: bytes, externs: tuple[str, ...] = ()) -> ModuleFacts:
+    """Return the facts of a module, given as `tvm.ir.save_json` text.
+
+    `externs` are fnmatch patterns (`env.*`) of the external functions that `call_dps_packed` may name. What the
+    allow-list refuses is in `findings`. Raises IRError, and nothing else, when the text is not a module
+    that TVM could have saved.
+    """
+    return _read(_decode(document), externs)
+
+
+def verify_module(document: bytes, externs: tuple[str, ...] = ()) -> VerifiedModule:
+    """Return the facts of a module and the text to hand to TVM. Raises IRError as `read_module` does.
+
+    The text says the same as `document`, but leaves no room for another reading: keys do not occur
+    twice, numbers are written one way.
+    """
+    graph = _decode(document)
+    return VerifiedModule(facts=_read(graph, externs), document=graph.encode())
+
+
+def _decode(document: bytes) -> Graph:
+    graph = decode_graph(document)
+    check_consistency(graph)
+    return graph
+
+
+def _read(graph: Graph, externs: tuple[str, ...]) -> ModuleFacts:
+    budget = Budget()
+    functions = {
+        graph.name(variable, "name_hint"): function
+        for variable, function in graph.pairs(graph.field(graph.root, "functions"))
+    }
+    prim = {
+        name: function
+        for name, function in functions.items()
+        if graph.type_of(function) == "tirx.PrimFunc"
+    }
+    main = functions.get("main")
+    has_main = main is not None and graph.type_of(main) == "relax.expr.Function"
+    main_facts = read_main(graph, main, budget) if main is not None and has_main else _NO_MAIN
+    findings = find_forbidden(graph, externs, budget)
+    return ModuleFacts(
+        has_main=has_main,
+        inputs=main_facts.inputs,
+        output=main_facts.output,
+        calls=main_facts.calls,
+        functions=_functions(graph, prim, budget),
+        externs=_externs(graph),
+        findings=findings or find_out_of_bounds(graph, prim, budget),
+        function_names=tuple(functions),
+        result=main_facts.result,
+    )
+
+
+def _functions(graph: Graph, functions: dict[str, int], budget: Budget) -> dict[str, FunctionFacts]:
+    return {name: read_function(graph, name, node, budget) for name, node in functions.items()}
+
+
+def _externs(graph: Graph) -> tuple[str, ...]:
+    """Return the names of all external functions of Relax, each once, in the order of the text."""
+    names = (
+        graph.name(index, "global_symbol")
+        for index, kind in enumerate(graph.types)
+        if kind == "relax.expr.ExternFunc"
+    )
+    return tuple(dict.fromkeys(names))

@@ -1,0 +1,126 @@
+"""What each kind of part takes from the notebook at the end of a cell."""
+
+from __future__ import annotations
+
+from grader.kernel.entries import EntryPoints
+from grader.kernel.objects import Namespace, has_wildcard, is_module, rank_of, ranked
+from grader.kernel.outlet import Candidate, Outlet
+from grader.kernel.schedules import ScheduleLedger, ScheduleState, is_model_schedule
+from grader.kernel.snapshots import Snapshot
+from grader.messages import EntrySpec
+
+LOCAL_NAME = "a local schedule"
+"""What a schedule is called that no public name is bound to."""
+
+LOCAL_LIMIT = 8
+"""Schedules without a name that are taken at the end of one cell, the newest."""
+
+
+class BoundModules:
+    """The modules bound to public names, and which of them are new since the last look."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, tuple[object, Snapshot]] = {}
+
+    def news(self, values: Namespace) -> dict[str, Snapshot]:
+        """Return the modules with a Relax `main` that were bound anew or changed in place."""
+        fresh: dict[str, Snapshot] = {}
+        for name in self._seen.keys() - values.keys():
+            del self._seen[name]
+        for name, value in values.items():
+            seen = self._seen.get(name)
+            if seen is not None and seen[0] is value and seen[1].is_current(value):
+                continue
+            if is_module(value):
+                fresh[name] = Snapshot(value)
+                self._seen[name] = (value, fresh[name])
+            elif seen is not None:
+                del self._seen[name]
+        return fresh
+
+
+class FunctionPart:
+    """A part whose entry point is a function; without one, any module in the notebook may be it."""
+
+    def __init__(self, spec: EntrySpec, entries: EntryPoints, outlet: Outlet) -> None:
+        self._spec = spec
+        self._entries = entries
+        self._outlet = outlet
+        self._modules = BoundModules()
+
+    def sweep(self, values: Namespace) -> None:
+        """Call what is due; take modules that bear an entry point's name, or all without one."""
+        self._entries.sweep(values)
+        for name, module in self._modules.news(values).items():
+            by_name = rank_of(name, self._spec.names) is not None
+            if by_name or not self._entries.defined:
+                self._outlet.offer(Candidate(self._spec.part, name, by_name, module))
+
+
+class SchedulePart:
+    """A part whose answer is a Schedule, or a module that was scheduled or put together by hand."""
+
+    def __init__(
+        self, spec: EntrySpec, entries: EntryPoints, outlet: Outlet, ledger: ScheduleLedger
+    ) -> None:
+        self._spec = spec
+        self._entries = entries
+        self._outlet = outlet
+        self._ledger = ledger
+        self._modules = BoundModules()
+        self._states: dict[int, ScheduleState] = {}
+
+    def sweep(self, values: Namespace) -> None:
+        """Take the schedules, those with a name last, then what functions return, then modules."""
+        names = self._name_schedules(values)
+        news = [(state, names.get(state.known.schedule.__chandle__())) for state in self._news()]
+        for state, _ in [pair for pair in news if pair[1] is None][-LOCAL_LIMIT:]:
+            self._offer_schedule(state, None)
+        for state, name in news:
+            if name is not None:
+                self._offer_schedule(state, name)
+        self._entries.sweep(values)
+        for name, module in self._modules.news(values).items():
+            self._outlet.offer(Candidate(self._spec.part, name, self._is_asked(name), module))
+
+    def _name_schedules(self, values: Namespace) -> dict[int, str]:
+        """Return the best public name of each Schedule that has one, by TVM's identity of it."""
+        schedules = [name for name, value in values.items() if is_model_schedule(value)]
+        asked = ranked(schedules, self._spec.names)
+        names: dict[int, str] = {}
+        for name in [*asked, *(name for name in schedules if name not in asked)]:
+            names.setdefault(self._ledger.find(values[name]).schedule.__chandle__(), name)
+        return names
+
+    def _news(self) -> list[ScheduleState]:
+        """Return the schedules that something was done with, oldest first."""
+        states: dict[int, ScheduleState] = {}
+        fresh: list[ScheduleState] = []
+        for known in self._ledger.all():
+            state = self._states.get(id(known))
+            if state is None or not state.is_current():
+                state = ScheduleState(known)
+                fresh.append(state)
+            states[id(known)] = state
+        self._states = states
+        return fresh
+
+    def _offer_schedule(self, state: ScheduleState, name: str | None) -> None:
+        self._outlet.offer(
+            Candidate(
+                part=self._spec.part,
+                name=name or LOCAL_NAME,
+                by_name=name is not None and self._is_asked(name),
+                module=state.module,
+                base=state.known.base,
+                trace=state.known.trace(),
+            )
+        )
+
+    def _is_asked(self, name: str) -> bool:
+        return rank_of(name, self._spec.names) is not None
+
+
+def exact_names(spec: EntrySpec) -> tuple[str, ...]:
+    """Return the patterns of a part that match one name only."""
+    return tuple(name for name in spec.names if not has_wildcard(name))

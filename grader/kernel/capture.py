@@ -1,0 +1,121 @@
+"""Taking out what the notebook builds, at the end of every cell.
+
+Names are rebound from section to section, and an extern is registered twice: what is right at the
+end of a cell may be gone at the end of the notebook. So everything that may be an answer is sent at
+once, and the referee grades the best.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from grader.kernel.candidates import FunctionPart, SchedulePart, exact_names
+from grader.kernel.cells import Cells
+from grader.kernel.entries import EntryCaller, EntryPoints
+from grader.kernel.externs import ExternRegistry
+from grader.kernel.faults import Faults
+from grader.kernel.objects import Namespace, public_values
+from grader.kernel.outlet import Outlet
+from grader.kernel.schedules import ScheduleLedger
+from grader.kernel.undisturbed import undisturbed
+from grader.messages import Capture, CaptureFailure, EntrySpec
+
+
+def install(
+    shell: Any,
+    entries: tuple[EntrySpec, ...],
+    emit: Callable[[Capture | CaptureFailure], None],
+) -> None:
+    """Watch a shell from its next cell on, and emit every candidate for one of `entries`.
+
+    `shell` is an IPython InteractiveShell. Whatever goes wrong in here or in `emit`, the notebook's
+    cells run as they would without it.
+    """
+    Watcher(shell, entries, emit).attach()
+
+
+class Watcher:
+    """The capture of one shell; `faults` holds the errors of its own."""
+
+    def __init__(
+        self,
+        shell: Any,
+        entries: tuple[EntrySpec, ...],
+        emit: Callable[[Capture | CaptureFailure], None],
+    ) -> None:
+        self.faults = Faults()
+        self._shell = shell
+        self._busy = False
+        self._cells = Cells(shell)
+        self._registry = ExternRegistry()
+        self._ledger = ScheduleLedger(self._is_named)
+        self._home = _working_folder()
+        self._quiet = functools.partial(undisturbed, shell)
+        self._outlet = Outlet(emit, self._registry, shell, self._cells, self._quiet)
+        self._caller = EntryCaller(shell, self._cells, self._registry, self._ledger, self._quiet)
+        self._parts = [self._make_part(spec) for spec in entries]
+
+    def attach(self) -> None:
+        """Begin to watch."""
+        self._registry.attach()
+        self._ledger.attach()
+        self._shell.events.register("pre_run_cell", self.begin_cell)
+        self._shell.events.register("post_run_cell", self.end_cell)
+
+    def detach(self) -> None:
+        """Stop watching, and leave the shell and TVM as they were."""
+        self._shell.events.unregister("pre_run_cell", self.begin_cell)
+        self._shell.events.unregister("post_run_cell", self.end_cell)
+        self._ledger.detach()
+        self._registry.detach()
+
+    def begin_cell(self, info: Any) -> None:
+        """Called by IPython before a cell."""
+        if not self._busy:
+            with self.faults.sealed():
+                self._cells.begin(info)
+
+    def end_cell(self, result: Any) -> None:
+        """Called by IPython after a cell, however it ended."""
+        if self._busy:
+            return
+        with self.faults.sealed():
+            if self._cells.end(result):
+                self._busy = True
+                self._sweep()
+        self._busy = False
+
+    def _sweep(self) -> None:
+        self._outlet.folders = tuple(dict.fromkeys((*self._home, *_working_folder())))
+        values = self._values()
+        for part in self._parts:
+            with self.faults.shielded():
+                part.sweep(values)
+        with self.faults.shielded():
+            self._outlet.refresh()
+
+    def _make_part(self, spec: EntrySpec) -> FunctionPart | SchedulePart:
+        is_function = spec.kind == "function"
+        names = spec.names if is_function else exact_names(spec)
+        entries = EntryPoints(spec.part, names, self._caller, self._outlet, self.faults)
+        if is_function:
+            return FunctionPart(spec, entries, self._outlet)
+        return SchedulePart(spec, entries, self._outlet, self._ledger)
+
+    def _values(self) -> Namespace:
+        return public_values(self._shell.user_ns, self._shell.user_ns_hidden)
+
+    def _is_named(self, value: object) -> bool:
+        return any(each is value for each in self._values().values())
+
+
+def _working_folder() -> tuple[str, ...]:
+    """Return the working folder, or nothing where its files cannot be told from the system's."""
+    try:
+        folder = str(Path.cwd())
+    except OSError:  # it was removed
+        return ()
+    return () if folder == "/" else (folder,)

@@ -1,0 +1,250 @@
+"""Entry points: functions of the notebook that are called at the end of a cell for a module."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+import msgspec
+import tvm
+
+from grader.kernel.cells import Cells, Place
+from grader.kernel.complaints import describe_error, error_name
+from grader.kernel.dependencies import Fingerprint, fingerprint
+from grader.kernel.externs import ExternRegistry
+from grader.kernel.faults import Faults
+from grader.kernel.objects import Namespace, is_alive, is_notebook_callable, ranked, type_name
+from grader.kernel.outlet import Candidate, Outlet
+from grader.kernel.schedules import Known, ScheduleLedger, is_model_schedule
+from grader.kernel.snapshots import Snapshot
+from grader.messages import CaptureFailure
+
+SLOW_SECONDS = 10.0
+"""A function that took longer is called again only once it is another function."""
+
+CALL_LIMIT = 40
+"""Calls of one function object; more would mean that it depends on what always changes."""
+
+
+Reason = Literal["raised", "not_a_module", "needs_arguments"]
+
+
+class Complaint(msgspec.Struct, frozen=True):
+    """What a call raised: the error's class, one line of it, and where it was raised."""
+
+    error: str
+    message: str
+    place: Place | None
+
+
+class Result(msgspec.Struct, frozen=True, eq=False):
+    """What a call gave. `module` is None after an error and when no module came back.
+
+    `returned` is the name of the returned value's type, `known` the schedule that it was, if any.
+    """
+
+    returned: str = ""
+    module: Snapshot | None = None
+    known: Known | None = None
+    complaint: Complaint | None = None
+    registered: Mapping[str, object] = {}
+
+
+class _Calls(msgspec.Struct):
+    """What is remembered of one entry point between cells."""
+
+    function: object
+    seen: Fingerprint
+    cell: int
+    complaint: Complaint | None = None
+    count: int = 0
+    seconds: float = 0.0
+    failed: bool = False
+    revision: int = 0
+
+
+class EntryCaller:
+    """Calls functions of the notebook so that the notebook notices nothing of it."""
+
+    def __init__(
+        self,
+        shell: Any,
+        cells: Cells,
+        registry: ExternRegistry,
+        ledger: ScheduleLedger,
+        quiet: Callable[[], contextlib.AbstractContextManager[None]],
+    ) -> None:
+        self.shell = shell
+        self.cells = cells
+        self.registry = registry
+        self._ledger = ledger
+        self._quiet = quiet
+
+    def call(self, function: Any, signature: inspect.Signature) -> Result:
+        """Call a function with arguments from the notebook, and take out the module it returns.
+
+        What it left behind goes while all is still quiet: TVM prints when half a builder is freed.
+        """
+        with self._quiet(), self._ledger.aside(), self.registry.aside() as registered:
+            try:
+                bound = _arguments(signature, self.shell.user_ns)
+                return self._read(function(*bound.args, **bound.kwargs), registered)
+            except BaseException as error:  # noqa: BLE001 - whatever it raises is its author's matter
+                place = self.cells.locate(error)
+                complaint = Complaint(error_name(error), describe_error(error), place)
+                return Result(complaint=complaint)
+
+    def _read(self, value: Any, registered: Mapping[str, object]) -> Result:
+        """Find a module in what was returned: it, or the first in a tuple, list or dictionary."""
+        held = list(value.values() if type(value) is dict else value) if _is_holder(value) else []
+        for item in (value, *held):
+            module, known = self._take_module(item)
+            if module is not None:
+                return Result(module=module, known=known, registered=registered)
+        if inspect.iscoroutine(value):
+            value.close()
+        return Result(returned="None" if value is None else type_name(value))
+
+    def _take_module(self, value: Any) -> tuple[Snapshot | None, Known | None]:
+        if is_alive(value, tvm.IRModule):
+            return Snapshot(value), None
+        if is_alive(value, tvm.relax.BlockBuilder):
+            return Snapshot(tvm.relax.BlockBuilder.get(value)), None
+        if is_model_schedule(value):
+            return Snapshot(value.mod), self._ledger.find(value)
+        if is_alive(value, tvm.s_tir.Schedule):
+            return Snapshot(value.mod), None
+        return None, None
+
+
+def _is_holder(value: object) -> bool:
+    return type(value) in (tuple, list, dict)
+
+
+class EntryPoints:
+    """The functions whose names match a part's patterns."""
+
+    def __init__(
+        self,
+        part: str,
+        names: tuple[str, ...],
+        caller: EntryCaller,
+        outlet: Outlet,
+        faults: Faults,
+    ) -> None:
+        self.defined = False
+        self._part = part
+        self._names = names
+        self._caller = caller
+        self._outlet = outlet
+        self._faults = faults
+        self._calls: dict[str, _Calls] = {}
+
+    def sweep(self, values: Namespace) -> None:
+        """Call the entry points that are due, exact names first."""
+        namespace: Namespace = self._caller.shell.user_ns
+        for name in ranked(values, self._names):
+            if is_notebook_callable(values[name], namespace, self._outlet.folders):
+                self.defined = True
+                with self._faults.shielded():
+                    self._consider(name, values[name])
+
+    def _consider(self, name: str, function: object) -> None:
+        """Call an entry point if what it depends on has changed since it was called last."""
+        signature = _signature(function)
+        namespace: Namespace = self._caller.shell.user_ns
+        needed = tuple(_required(signature))
+        now = fingerprint(function, needed, namespace, self._outlet.folders)
+        calls = self._calls.get(name)
+        if calls is None or calls.function is not function:
+            calls = self._calls[name] = _Calls(function, now, self._caller.cells.number)
+        elif not self._is_due(calls, now):
+            return
+        calls.seen, calls.revision = now, self._caller.registry.revision
+        missing = [parameter for parameter in needed if parameter not in namespace]
+        if missing:
+            complaint = Complaint("", ", ".join(missing), None)
+            self._complain(name, calls, "needs_arguments", complaint)
+            return
+        self._call(name, calls, signature)
+
+    def _is_due(self, calls: _Calls, now: Fingerprint) -> bool:
+        if calls.seconds > SLOW_SECONDS or calls.count >= CALL_LIMIT:
+            return False
+        registered = calls.failed and calls.revision != self._caller.registry.revision
+        return registered or now.tokens != calls.seen.tokens
+
+    def _call(self, name: str, calls: _Calls, signature: inspect.Signature) -> None:
+        started = time.monotonic()
+        result = self._caller.call(calls.function, signature)
+        calls.count, calls.seconds = calls.count + 1, time.monotonic() - started
+        calls.failed = result.module is None
+        if result.complaint is not None:
+            self._complain(name, calls, "raised", result.complaint)
+        elif result.module is None:
+            complaint = Complaint(result.returned, result.returned, None)
+            self._complain(name, calls, "not_a_module", complaint)
+        else:
+            self._offer(name, result, result.module)
+
+    def _offer(self, name: str, result: Result, module: Snapshot) -> None:
+        known = result.known
+        self._outlet.offer(
+            Candidate(
+                part=self._part,
+                name=name,
+                by_name=True,
+                module=module,
+                base=None if known is None else known.base,
+                trace=None if known is None else known.trace(),
+                registered=result.registered,
+            )
+        )
+
+    def _complain(self, name: str, calls: _Calls, reason: Reason, complaint: Complaint) -> None:
+        """Report a failure; not again when trying again gave the same."""
+        if calls.complaint == complaint:
+            return
+        calls.complaint = complaint
+        place = complaint.place
+        self._outlet.fail(
+            CaptureFailure(
+                part=self._part,
+                name=name,
+                cell=calls.cell if place is None else place.cell,
+                reason=reason,
+                error_name=complaint.error,
+                message=complaint.message,
+                line=None if place is None else place.line,
+            )
+        )
+
+
+def _signature(function: Any) -> inspect.Signature:
+    try:
+        return inspect.signature(function)
+    except Exception:  # noqa: BLE001 - a student's object may lie about its signature
+        return inspect.Signature()
+
+
+def _required(signature: inspect.Signature) -> list[str]:
+    """Return the parameters without a default, without those that collect what is left over."""
+    collecting = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [
+        each.name
+        for each in signature.parameters.values()
+        if each.default is inspect.Parameter.empty and each.kind not in collecting
+    ]
+
+
+def _arguments(signature: inspect.Signature, namespace: Namespace) -> inspect.BoundArguments:
+    values = {name: namespace[name] for name in _required(signature)}
+    positional = [
+        values.pop(each.name)
+        for each in signature.parameters.values()
+        if each.kind is inspect.Parameter.POSITIONAL_ONLY and each.name in values
+    ]
+    return signature.bind(*positional, **values)

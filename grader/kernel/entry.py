@@ -1,0 +1,169 @@
+"""The student kernel's way in: an IPython kernel on sockets that the referee has made.
+
+The sockets are already listening when the process starts, so no folder is shared with the outside
+and no connection file is written.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import socket
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ipykernel.heartbeat import Heartbeat
+from ipykernel.kernelapp import IPKernelApp
+from traitlets.config import Config
+from zmq.constants import SocketOption
+from zmq.sugar.context import Context
+
+from grader.messages import (
+    KERNEL_FRAME_LIMIT,
+    FrameError,
+    KernelConfig,
+    Message,
+    decode_payload,
+    encode_frame,
+    read_frame,
+)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run a kernel until it is killed; the argument is the descriptor that has its KernelConfig.
+
+    Raises FrameError when what comes from there is no KernelConfig.
+    """
+    config = _read_config(int(arguments[0]))
+    _import_compiler()
+    _provide_torchvision_operators()
+    app = _KernelApp.instance(config=_settings(), sockets=config.sockets)
+    app.session.key = config.key.encode()
+    app.initialize([])
+
+    from grader.kernel import capture  # imports TVM, which has to find its surroundings prepared
+
+    capture.install(app.shell, config.entries, _sender(config.capture_descriptor))
+    sys.path.insert(0, "")  # as in Jupyter: a notebook may import a file that it has written
+    app.start()
+
+
+def _read_config(descriptor: int) -> KernelConfig:
+    with socket.socket(fileno=descriptor) as stream:
+        payload = read_frame(stream, KERNEL_FRAME_LIMIT)
+    if payload is None:
+        raise FrameError("no configuration")
+    return decode_payload(payload, KernelConfig)
+
+
+def _sender(descriptor: int) -> Callable[[Message], None]:
+    """Return a function that writes one message as a frame and returns when it is written."""
+    os.set_inheritable(descriptor, False)  # commands that the student starts have no use for it
+    stream = socket.socket(fileno=descriptor)
+
+    def emit(message: Message) -> None:
+        stream.sendall(encode_frame(message))
+
+    return emit
+
+
+def _import_compiler() -> None:
+    """Import what every submission needs, so that no cell's time pays for it."""
+    import torch
+    import tvm  # noqa: F401
+
+    torch.set_num_threads(1)
+
+
+def _provide_torchvision_operators() -> None:
+    """Make `import torchvision` work with a PyTorch that its compiled operators do not fit.
+
+    The import refers to two operators, so they have to exist; nothing calls them.
+    """
+    import torch
+
+    specification = importlib.util.find_spec("torchvision")
+    if specification is None or specification.origin is None:
+        return
+    try:
+        torch.ops.load_library(str(Path(specification.origin).with_name("_C.so")))
+    except OSError:
+        for name in ("nms", "qnms"):
+            torch.library.define(
+                f"torchvision::{name}",
+                "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+            )
+
+
+def _settings() -> Config:
+    config = Config()
+    config.HistoryManager.enabled = False
+    config.HistoryManager.hist_file = ":memory:"
+    config.InteractiveShellApp.exec_PYTHONSTARTUP = False
+    config.Application.log_level = "CRITICAL"
+    return config
+
+
+class _KernelApp(IPKernelApp):  # type: ignore[misc]
+    """An IPython kernel whose channels are inherited listening sockets, in KernelConfig's order."""
+
+    def __init__(self, *, sockets: tuple[int, ...], **options: object) -> None:
+        super().__init__(transport="ipc", **options)
+        self._sockets = sockets
+        ports = ("shell_port", "iopub_port", "stdin_port", "control_port", "hb_port")
+        for number, name in enumerate(ports, start=1):
+            setattr(self, name, number)
+
+    def init_connection_file(self) -> None:
+        """There is none: the configuration came through a descriptor."""
+
+    def write_connection_file(self, **_: object) -> None:
+        """There is none."""
+
+    def cleanup_connection_file(self) -> None:
+        """There is none."""
+
+    def log_connection_info(self) -> None:
+        """Say nothing on how to connect: the one client is connected."""
+
+    def init_control(self, context: Any) -> None:
+        """Make the control channel, without the debugger's connection to a path outside."""
+        super().init_control(context)
+        self.debug_shell_socket.disconnect(self.shell_socket.getsockopt(SocketOption.LAST_ENDPOINT))
+
+    def init_heartbeat(self) -> None:
+        """Start the heartbeat on its inherited socket."""
+        self.heartbeat = _InheritedHeartbeat(
+            Context(), (self.transport, self.ip, self.hb_port), self._sockets[-1]
+        )
+        self.heartbeat.start()
+
+    def _try_bind_socket(self, channel: Any, port: int) -> int:
+        channel.sndhwm = 0  # a burst of output waits in the kernel's memory; it is not dropped
+        _adopt(channel, self._sockets[port - 1])
+        return port
+
+
+class _InheritedHeartbeat(Heartbeat):  # type: ignore[misc]
+    """A heartbeat on an inherited listening socket."""
+
+    def __init__(
+        self,
+        context: Any,
+        address: tuple[str, str, int],
+        descriptor: int,
+    ) -> None:
+        super().__init__(context, address)
+        self._descriptor = descriptor
+
+    def _try_bind_socket(self) -> None:
+        _adopt(self.socket, self._descriptor)
+
+
+def _adopt(channel: Any, descriptor: int) -> None:
+    """Let a ZeroMQ socket accept connections on a listening socket; the address means nothing."""
+    os.set_inheritable(descriptor, False)
+    channel.setsockopt(SocketOption.USE_FD, descriptor)
+    channel.bind(f"ipc:///inherited-{descriptor}")

@@ -1,0 +1,34 @@
+"""Errors of the capture itself: they must not reach the student's cell."""
+
+from __future__ import annotations
+
+import contextlib
+import traceback
+from collections import deque
+from collections.abc import Iterator
+
+_KEPT = 20
+
+
+class Faults:
+    """Keeps the last errors as text, for a developer who looks into a kernel."""
+
+    def __init__(self) -> None:
+        self.texts: deque[str] = deque(maxlen=_KEPT)
+
+    @contextlib.contextmanager
+    def shielded(self) -> Iterator[None]:
+        """Run the body up to its first error, and keep that. Interrupts go through."""
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - nothing of it may reach the cell
+            self.texts.append("".join(traceback.format_exception(error)))
+
+    @contextlib.contextmanager
+    def sealed(self) -> Iterator[None]:
+        """Run the body up to its first error or interrupt, and keep that."""
+        try:
+            with self.shielded():
+                yield
+        except BaseException as error:  # noqa: BLE001 - a cell's time limit interrupts what runs
+            self.texts.append("".join(traceback.format_exception(error)))

@@ -1,0 +1,156 @@
+"""Looking at a student's objects without running any of their code.
+
+A notebook's namespace may hold anything: objects whose `__eq__`, `__bool__`, `__class__` or
+`__getattr__` raise or lie. Everything here goes by the type that the interpreter itself knows.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+from types import FunctionType, MethodType
+from typing import Any
+
+import tvm
+import tvm_ffi
+
+Namespace = dict[str, Any]
+
+_MRO = type.__dict__["__mro__"]
+_NAME = type.__dict__["__name__"]
+_CLASS_DICT = type.__dict__["__dict__"]
+_FUNCTION_SCOPE = FunctionType.__dict__["__globals__"]
+_CACHED = type(functools.lru_cache(len))
+_NAME_LENGTH = 120
+_ENVIRONMENT = ("site-packages", "dist-packages")
+
+
+def is_a(value: object, kind: type) -> bool:
+    """Say whether an object's real type is `kind` or a subclass; `__class__` is not asked."""
+    return any(base is kind for base in _MRO.__get__(type(value)))
+
+
+def type_name(value: object) -> str:
+    """Return the name of an object's real type, shortened."""
+    return str(_NAME.__get__(type(value)))[:_NAME_LENGTH]
+
+
+def class_attributes(owner: type) -> Mapping[str, object]:
+    """Return what a class defines itself, without asking its metaclass."""
+    attributes: Mapping[str, object] = _CLASS_DICT.__get__(owner)
+    return attributes
+
+
+def is_alive(value: object, kind: type) -> bool:
+    """Say whether a value is a TVM object of this kind that holds something.
+
+    TVM crashes on an object whose constructor never ran or whose content was moved out.
+    """
+    return is_a(value, kind) and tvm_ffi.core.CObject.__chandle__(value) != 0
+
+
+def is_module(value: object) -> bool:
+    """Say whether a value is an IRModule with a Relax function called `main`."""
+    if not is_alive(value, tvm.IRModule):
+        return False
+    functions = tvm.IRModule.functions.__get__(value, tvm.IRModule)
+    return any(
+        variable.name_hint == "main" and is_a(function, tvm.relax.Function)
+        for variable, function in functions.items()
+    )
+
+
+def public_values(namespace: Namespace, hidden: Mapping[str, object]) -> Namespace:
+    """Return what the notebook bound to public names, in the order in which the names came up.
+
+    `hidden` are the names that the shell brought along; they count once they are bound anew.
+    """
+    return {
+        name: value
+        for name, value in list(namespace.items())
+        if type(name) is str
+        and not name.startswith("_")
+        and name.isidentifier()
+        and not (name in hidden and hidden[name] is value)
+    }
+
+
+def has_wildcard(pattern: str) -> bool:
+    """Say whether an fnmatch pattern can match more than one name."""
+    return any(mark in pattern for mark in "*?[")
+
+
+def rank_of(name: str, patterns: tuple[str, ...]) -> tuple[bool, int] | None:
+    """Return a sort key, exact names before patterns, or None when no pattern matches."""
+    ranks = [
+        (has_wildcard(pattern), index)
+        for index, pattern in enumerate(patterns)
+        if fnmatchcase(name, pattern)
+    ]
+    return min(ranks, default=None)
+
+
+def ranked(names: Iterable[str], patterns: tuple[str, ...]) -> list[str]:
+    """Return the matching names, exact ones first, otherwise in their order."""
+    ranks = {name: rank_of(name, patterns) for name in names}
+    matching = [(rank, name) for name, rank in ranks.items() if rank is not None]
+    return [name for _, name in sorted(matching, key=lambda pair: pair[0])]
+
+
+def is_local_file(path: object, folders: tuple[str, ...]) -> bool:
+    """Say whether a module's file is the notebook's own: in its folder, not of the environment."""
+    return type(path) is str and _is_local_path(str(path), folders)
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_local_path(path: str, folders: tuple[str, ...]) -> bool:
+    if any(part in _ENVIRONMENT for part in Path(path).parts):
+        return False
+    if path.startswith((sys.prefix + "/", sys.base_prefix + "/lib/")):
+        return False
+    return any(path.startswith(folder.rstrip("/") + "/") for folder in folders)
+
+
+def is_notebook_scope(scope: Namespace, namespace: Namespace, folders: tuple[str, ...]) -> bool:
+    """Say whether a function's globals are the notebook's, or those of a file beside it."""
+    return scope is namespace or is_local_file(scope.get("__file__"), folders)
+
+
+def inner_functions(value: object) -> list[object]:
+    """Return what a callable hands its calls on to: a partial's or a decorator's function."""
+    kind = type(value)
+    given: Any = value
+    if kind is functools.partial:
+        return [given.func, *given.args, *given.keywords.values()]
+    if kind is MethodType:
+        return [given.__func__, given.__self__]
+    if kind is staticmethod or kind is classmethod:
+        return [given.__func__]
+    if kind is property:
+        return [given.fget]
+    if kind is FunctionType or kind is _CACHED:
+        wrapped = given.__dict__.get("__wrapped__")
+        return [] if wrapped is None else [wrapped]
+    return []
+
+
+def is_notebook_callable(
+    value: object, namespace: Namespace, folders: tuple[str, ...], depth: int = 8
+) -> bool:
+    """Say whether a value is a Python callable that the notebook defines; classes are not."""
+    if type(value) is FunctionType and is_notebook_scope(
+        _FUNCTION_SCOPE.__get__(value), namespace, folders
+    ):
+        return True
+    inner = inner_functions(value)[:1] if depth else []
+    if any(is_notebook_callable(each, namespace, folders, depth - 1) for each in inner):
+        return True
+    methods = (class_attributes(base).get("__call__") for base in _MRO.__get__(type(value)))
+    return any(
+        type(method) is FunctionType
+        and is_notebook_scope(_FUNCTION_SCOPE.__get__(method), namespace, folders)
+        for method in methods
+    )

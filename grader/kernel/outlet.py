@@ -1,0 +1,221 @@
+"""What leaves the kernel: each different candidate once, with the externs that it calls."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import signal
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from grader.kernel.cells import Cells
+from grader.kernel.complaints import describe_error, error_name, tidy
+from grader.kernel.dependencies import fingerprint
+from grader.kernel.externs import ExternRegistry, called_names
+from grader.kernel.objects import Namespace
+from grader.kernel.portable import NotPortableError, pickle_function
+from grader.kernel.snapshots import Document, Serializer, Snapshot
+from grader.messages import Capture, CaptureFailure, FromKernel
+
+CAPTURE_LIMIT = 64
+"""Captures and failures of one part that are sent at most."""
+
+UNNAMED_LIMIT = 24
+"""Of these, captures that were found by a hook and not by their name."""
+
+MODULE_SIZE_LIMIT = 20 * 2**20
+"""Largest module in bytes: with its base and its externs it fits into one frame."""
+
+EXTERNS_SIZE_LIMIT = 20 * 2**20
+"""Largest pickles of all externs of one module together, in bytes."""
+
+_WATCHED_LIMIT = 16
+
+Reason = Literal["cannot_be_saved", "extern_not_portable"]
+
+
+class Candidate(msgspec.Struct, frozen=True, eq=False):
+    """A module that may be the answer to a part.
+
+    `registered` are the externs that the entry point registered itself while it was called.
+    """
+
+    part: str
+    name: str
+    by_name: bool
+    module: Snapshot
+    base: Snapshot | None = None
+    trace: bytes | None = None
+    registered: Mapping[str, object] = {}
+
+
+class _Watched(msgspec.Struct):
+    """A candidate that calls externs; `tokens` tell which functions it was last sent with."""
+
+    candidate: Candidate
+    names: frozenset[str]
+    tokens: tuple[object, ...]
+    kept: tuple[object, ...] = ()
+
+
+class Outlet:
+    """Sends candidates and failures. `folders` are those whose files are the notebook's own."""
+
+    def __init__(
+        self,
+        emit: Callable[[FromKernel], None],
+        registry: ExternRegistry,
+        shell: Any,
+        cells: Cells,
+        quiet: Callable[[], contextlib.AbstractContextManager[None]],
+    ) -> None:
+        self.folders: tuple[str, ...] = ()
+        self._emit = emit
+        self._registry = registry
+        self._shell = shell
+        self._cells = cells
+        self._quiet = quiet
+        self._serializer = Serializer()
+        self._sent: dict[tuple[object, ...], bool] = {}
+        self._failed: set[CaptureFailure] = set()
+        self._counts: Counter[tuple[str, str]] = Counter()
+        self._watched: deque[_Watched] = deque(maxlen=_WATCHED_LIMIT)
+
+    def offer(self, candidate: Candidate) -> None:
+        """Send a candidate unless it was sent before; if it calls externs, watch it from now on."""
+        names = called_names(candidate.module.module)
+        if names:
+            self._watched.append(_Watched(candidate, names, *self._resolve(candidate, names)))
+        self._send(candidate, names)
+
+    def refresh(self) -> None:
+        """Send the watched candidates again whose externs are other functions by now."""
+        for watched in self._watched:
+            tokens, kept = self._resolve(watched.candidate, watched.names)
+            if tokens != watched.tokens:
+                watched.tokens, watched.kept = tokens, kept
+                self._send(watched.candidate, watched.names)
+
+    def fail(self, failure: CaptureFailure) -> None:
+        """Send a failure unless the same was sent before."""
+        if failure not in self._failed and self._count(failure.part, "failure", CAPTURE_LIMIT):
+            self._failed.add(failure)
+            self._transmit(failure)
+
+    def fail_candidate(self, candidate: Candidate, reason: Reason, message: str) -> None:
+        """Say why a candidate cannot leave the kernel."""
+        self.fail(
+            CaptureFailure(
+                part=candidate.part,
+                name=candidate.name,
+                cell=self._cells.number,
+                reason=reason,
+                message=tidy(message),
+            )
+        )
+
+    def _send(self, candidate: Candidate, names: frozenset[str]) -> None:
+        document = self._save(candidate)
+        externs = None if document is None else self._pickle(candidate, names)
+        if document is None or externs is None:
+            return
+        digests = sorted((name, hashlib.sha256(each).digest()) for name, each in externs.items())
+        key = (candidate.part, document.digest, tuple(digests))
+        has_trace = candidate.trace is not None
+        if self._sent.get(key, False) or (key in self._sent and not has_trace):
+            return
+        if self._may_send(candidate):
+            self._sent[key] = has_trace
+            self._transmit(self._capture(candidate, document, externs))
+
+    def _capture(
+        self, candidate: Candidate, document: Document, externs: dict[str, bytes]
+    ) -> Capture:
+        return Capture(
+            part=candidate.part,
+            name=candidate.name,
+            cell=self._cells.number,
+            by_name=candidate.by_name,
+            module=document.content,
+            base=self._save_base(candidate),
+            trace=candidate.trace,
+            externs=externs,
+        )
+
+    def _save(self, candidate: Candidate) -> Document | None:
+        try:
+            document = self._serializer.save(candidate.module)
+        except Exception as error:  # noqa: BLE001 - TVM raises what it likes; it is reported
+            message = f"{error_name(error)}: {describe_error(error)}"
+            self.fail_candidate(candidate, "cannot_be_saved", message)
+            return None
+        if len(document.content) > MODULE_SIZE_LIMIT:
+            message = f"it is larger than {MODULE_SIZE_LIMIT // 2**20} MB"
+            self.fail_candidate(candidate, "cannot_be_saved", message)
+            return None
+        return document
+
+    def _save_base(self, candidate: Candidate) -> bytes | None:
+        """Return the base, or None: without it the schedule is still worth something."""
+        if candidate.base is None:
+            return None
+        try:
+            content = self._serializer.save(candidate.base).content
+        except Exception:  # noqa: BLE001 - see above
+            return None
+        return content if len(content) <= MODULE_SIZE_LIMIT else None
+
+    def _functions(self, candidate: Candidate, names: frozenset[str]) -> dict[str, object]:
+        """Return the functions of these names; what the notebook registered goes first."""
+        known = {**candidate.registered, **self._registry.functions}
+        return {name: known[name] for name in sorted(names) if name in known}
+
+    def _resolve(
+        self, candidate: Candidate, names: frozenset[str]
+    ) -> tuple[tuple[object, ...], tuple[object, ...]]:
+        namespace: Namespace = self._shell.user_ns
+        prints = [
+            (name, fingerprint(function, (), namespace, self.folders))
+            for name, function in self._functions(candidate, names).items()
+        ]
+        tokens = tuple((name, each.tokens) for name, each in prints)
+        return tokens, tuple(each.kept for _, each in prints)
+
+    def _pickle(self, candidate: Candidate, names: frozenset[str]) -> dict[str, bytes] | None:
+        """Return the pickled externs, or None after saying that one of them cannot be pickled."""
+        name = ""
+        pickles: dict[str, bytes] = {}
+        try:
+            for name, function in self._functions(candidate, names).items():
+                with self._quiet():
+                    pickles[name] = pickle_function(function, self._registry, self.folders)
+        except NotPortableError as error:
+            self.fail_candidate(candidate, "extern_not_portable", f"{name}: {error}")
+            return None
+        if sum(map(len, pickles.values())) > EXTERNS_SIZE_LIMIT:
+            message = (
+                f"with their data all externs are larger than {EXTERNS_SIZE_LIMIT // 2**20} MB"
+            )
+            self.fail_candidate(candidate, "extern_not_portable", message)
+            return None
+        return pickles
+
+    def _may_send(self, candidate: Candidate) -> bool:
+        if not candidate.by_name and not self._count(candidate.part, "unnamed", UNNAMED_LIMIT):
+            return False
+        return self._count(candidate.part, "capture", CAPTURE_LIMIT)
+
+    def _transmit(self, message: FromKernel) -> None:
+        """Send a message whole: a cell's time limit interrupts, and half a frame spoils the rest."""
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            self._emit(message)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+
+    def _count(self, part: str, kind: str, limit: int) -> bool:
+        self._counts[part, kind] += 1
+        return self._counts[part, kind] <= limit

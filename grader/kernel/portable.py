@@ -1,0 +1,86 @@
+"""Pickling an external function by value, so that it works where the notebook is not."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import operator
+import sys
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+import cloudpickle
+import tvm_ffi
+
+from grader.kernel.complaints import describe_error, error_name
+from grader.kernel.externs import ExternRegistry
+from grader.kernel.objects import is_local_file, type_name
+
+SIZE_LIMIT = 12 * 2**20
+"""Largest pickle of one function, in bytes: the model's parameters fit, a data set does not."""
+
+
+class NotPortableError(Exception):
+    """Raised when a function cannot be pickled; the message says why, in words for its author."""
+
+
+def pickle_function(function: object, registry: ExternRegistry, folders: tuple[str, ...]) -> bytes:
+    """Return the pickle of a function; modules of `folders` travel along.
+
+    Raises NotPortableError.
+    """
+    if type(function) is tvm_ffi.Function:
+        raise NotPortableError("it was made by TVM and not by Python's def")
+    buffer = _Bounded()
+    try:
+        with _by_value(folders):
+            _Pickler(buffer, registry).dump(function)
+    except NotPortableError:
+        raise
+    except BaseException as error:  # noqa: BLE001 - a student's __reduce__ may raise anything
+        reason = describe_error(error) or f"pickling it raised {error_name(error)}"
+        raise NotPortableError(reason) from None
+    return buffer.getvalue()
+
+
+class _Bounded(io.BytesIO):
+    def write(self, data: Any, /) -> int:
+        if self.tell() + memoryview(data).nbytes > SIZE_LIMIT:
+            raise NotPortableError(
+                f"with the data that it uses it is larger than {SIZE_LIMIT // 2**20} MB"
+            )
+        return super().write(data)
+
+
+class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+    """Pickles TVM's function objects as the Python functions that they were made from."""
+
+    def __init__(self, buffer: io.BytesIO, registry: ExternRegistry) -> None:
+        super().__init__(buffer)
+        self._registry = registry
+
+    def reducer_override(self, obj: Any) -> Any:
+        if type(obj) is not tvm_ffi.Function:
+            return super().reducer_override(obj)
+        origin = self._registry.origin(obj)
+        if origin is None:
+            raise NotPortableError(f"it uses an object of type {type_name(obj)}")
+        return operator.getitem, ((origin,), 0)  # a reduction must be a call: take the only item
+
+
+@contextlib.contextmanager
+def _by_value(folders: tuple[str, ...]) -> Iterator[None]:
+    """Let modules that are files beside the notebook be pickled with their content."""
+    modules = [
+        module
+        for module in list(sys.modules.values())
+        if type(module) is ModuleType
+        and module.__name__ in sys.modules
+        and is_local_file(module.__dict__.get("__file__"), folders)
+    ]
+    with contextlib.ExitStack() as stack:
+        for module in modules:
+            cloudpickle.register_pickle_by_value(module)
+            stack.callback(cloudpickle.unregister_pickle_by_value, module)
+        yield

@@ -1,0 +1,132 @@
+"""Every Schedule that the notebook makes, with the module that it started from."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import tvm
+
+from grader.kernel.objects import is_a, is_module
+from grader.kernel.snapshots import Snapshot
+
+LIVE_LIMIT = 32
+"""Schedules that are kept; the oldest that no name is bound to are let go first."""
+
+
+class Known:
+    """A Schedule that was seen. `base` is None when it was made where it could not be watched."""
+
+    def __init__(self, schedule: Any, base: Snapshot | None) -> None:
+        self.schedule = schedule
+        self.base = base
+
+    def trace(self) -> bytes | None:
+        """Return the trace as JSON, None for a schedule that keeps no trace."""
+        trace = self.schedule.trace
+        return None if trace is None else json.dumps(trace.as_json()).encode()
+
+    def trace_length(self) -> int:
+        """Return how many instructions were recorded."""
+        trace = self.schedule.trace
+        return 0 if trace is None else len(trace.insts)
+
+
+class ScheduleState:
+    """How far a schedule has come."""
+
+    def __init__(self, known: Known) -> None:
+        self.known = known
+        self.module = Snapshot(known.schedule.mod)
+        self._length = known.trace_length()
+
+    def is_current(self) -> bool:
+        """Say whether nothing was done with the schedule since."""
+        known = self.known
+        return self._length == known.trace_length() and self.module.is_current(known.schedule.mod)
+
+
+class ScheduleLedger:
+    """Keeps the schedules of whole models, wherever in the notebook they were made.
+
+    Before the first primitive `schedule.mod` is the very module that was given to it, so the base
+    is taken while the Schedule is being made. A Schedule of a lone PrimFunc has no model.
+    """
+
+    def __init__(self, is_named: Callable[[object], bool]) -> None:
+        self._known: dict[int, Known] = {}
+        self._is_named = is_named
+        self._detach: Callable[[], None] = lambda: None
+
+    def attach(self) -> None:
+        """Begin to watch."""
+        kind = tvm.s_tir.Schedule
+        construct, copy = kind.__init__, kind.copy
+
+        @functools.wraps(construct)
+        def __init__(self_: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+            __tracebackhide__ = True  # the student's own line is what they are to see
+            given = args[0] if args else kwargs.get("mod")
+            base = Snapshot(given) if is_module(given) else None
+            construct(self_, *args, **kwargs)
+            if base is not None:
+                self._add(self_, base)
+
+        @functools.wraps(copy)
+        def copied(self_: Any) -> Any:
+            __tracebackhide__ = True
+            made = copy(self_)
+            known = self._known.get(self_.__chandle__())
+            if known is not None:
+                self._add(made, known.base)
+            return made
+
+        kind.__init__, kind.copy = __init__, copied
+        self._detach = lambda: _set_methods(kind, construct, copy)
+
+    def detach(self) -> None:
+        """Stop watching, and leave TVM as it was."""
+        self._detach()
+
+    def all(self) -> list[Known]:
+        """Return what is kept, oldest first."""
+        return list(self._known.values())
+
+    def find(self, schedule: Any) -> Known:
+        """Return what is known of a schedule of a whole model; it is kept from now on."""
+        key = schedule.__chandle__()
+        if key not in self._known:
+            self._add(schedule, None)
+        return self._known[key]
+
+    @contextlib.contextmanager
+    def aside(self) -> Iterator[None]:
+        """Forget, at the end, every schedule that is made in the body."""
+        before = dict(self._known)
+        try:
+            yield
+        finally:
+            self._known = before
+
+    def _add(self, schedule: Any, base: Snapshot | None) -> None:
+        self._known[schedule.__chandle__()] = Known(schedule, base)
+        if len(self._known) > LIVE_LIMIT:
+            keys = list(self._known)
+            idle = (key for key in keys if not self._is_named(self._known[key].schedule))
+            del self._known[next(idle, keys[0])]
+
+
+def is_model_schedule(value: object) -> bool:
+    """Say whether a value is a Schedule of a module with a Relax `main`."""
+    return is_a(value, tvm.s_tir.Schedule) and _holds_model(value)
+
+
+def _holds_model(schedule: Any) -> bool:
+    return bool(schedule.__chandle__()) and is_module(schedule.mod)
+
+
+def _set_methods(kind: Any, construct: Any, copy: Any) -> None:
+    kind.__init__, kind.copy = construct, copy

@@ -1,0 +1,1 @@
+"""The trusted side: holds the answers, asks runners for evidence, and decides."""

@@ -1,0 +1,74 @@
+"""Checks of how a module is built, decided from its facts alone."""
+
+from __future__ import annotations
+
+from grader.assignment import Table
+from grader.ir.facts import Call, ModuleFacts
+from grader.referee.convolution import takes_weight
+from grader.referee.evidence import Case
+from grader.referee.outcome import Outcome, failed, partial, passed
+from grader.referee.registry import NoOptions, check
+
+
+class GraphOptions(Table, frozen=True):
+    """`weights` are the shapes of the model's weights: each must be given to some call."""
+
+    weights: tuple[tuple[int, ...], ...]
+
+
+@check("call_tir_graph", options=GraphOptions)
+def call_tir_graph(case: Case, options: GraphOptions) -> Outcome:
+    """The model is a graph of `call_tir` into TIR functions.
+
+    Full points when every call of `main` is a call_tir and every weight of the model is used. Half
+    of them when operators of Relax are mixed in.
+    """
+    facts = case.candidate.facts
+    wrong = _foreign_calls(facts)
+    missing = [shape for shape in options.weights if not _is_used(facts, shape)]
+    if not any(call.kind == "tir" for call in facts.calls):
+        return failed(
+            "No call in `main` is a call_tir into a TIR function.",
+            "Add each layer with bb.emit_te(...): it writes the TIR function and the call_tir.",
+        )
+    if missing:
+        return failed(
+            f"No layer is given the weight of shape {_spell(missing[0])}.",
+            "Build all layers of the model, each with its own weight and bias.",
+        )
+    if wrong:
+        return partial(
+            0.5,
+            f"`{wrong[0].binding}` is made by {_describe(wrong[0])}, not by call_tir.",
+            "Write this layer with bb.emit_te(...) as well.",
+        )
+    return passed(f"All {len(facts.calls)} calls of `main` are call_tir into TIR functions.")
+
+
+@check("pure_tir", options=NoOptions)
+def pure_tir(case: Case, _options: NoOptions) -> Outcome:
+    """The scheduled module calls TIR functions only."""
+    wrong = [call for call in case.candidate.facts.calls if call.kind == "extern"]
+    if wrong:
+        return failed(
+            f"`{wrong[0].binding}` is computed by the external function `{wrong[0].callee}`.",
+            "Schedule the module that create_model_via_emit_te() builds.",
+        )
+    return passed("No external function is called.")
+
+
+def _foreign_calls(facts: ModuleFacts) -> list[Call]:
+    return [call for call in facts.calls if call.kind != "tir"]
+
+
+def _is_used(facts: ModuleFacts, weight: tuple[int, ...]) -> bool:
+    return any(takes_weight(call, weight) for call in facts.calls)
+
+
+def _describe(call: Call) -> str:
+    kind = {"extern": "the external function", "operator": "the operator"}.get(call.kind, "")
+    return f"{kind} `{call.callee}`".strip()
+
+
+def _spell(shape: tuple[int, ...]) -> str:
+    return "(" + ", ".join(str(extent) for extent in shape) + ")"

@@ -1,0 +1,34 @@
+"""Finding the function that does the convolution: by the weight it is given, not by its name."""
+
+from __future__ import annotations
+
+from grader.ir.facts import Block, Call, FunctionFacts, ModuleFacts
+
+
+def takes_weight(call: Call, weight: tuple[int, ...]) -> bool:
+    """Say whether a call is given a constant of the weight's shape."""
+    return any(
+        argument.kind == "constant"
+        and argument.tensor is not None
+        and argument.tensor.shape == weight
+        for argument in call.arguments
+    )
+
+
+def find_weight_call(facts: ModuleFacts, weight: tuple[int, ...]) -> Call | None:
+    """Return the first call in `main` that is given the weight."""
+    return next((call for call in facts.calls if takes_weight(call, weight)), None)
+
+
+def find_convolution(facts: ModuleFacts, weight: tuple[int, ...]) -> FunctionFacts | None:
+    """Return the PrimFunc that is given the weight, or None when no PrimFunc is."""
+    call = find_weight_call(facts, weight)
+    if call is None or call.kind != "tir":
+        return None
+    return facts.functions.get(call.callee)
+
+
+def update_block(function: FunctionFacts, weight: tuple[int, ...]) -> Block | None:
+    """Return the block that multiplies by the weight: the one that reads the weight's buffer."""
+    names = {buffer.name for buffer in function.parameters if buffer.tensor.shape == weight}
+    return next((block for block in function.blocks if names & set(block.reads)), None)

@@ -1,0 +1,81 @@
+"""What a check decides from: facts that the referee read, and evidence that runners brought."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from grader.assignment import OracleOptions
+from grader.ir.facts import ModuleFacts
+from grader.messages import Capture
+from grader.report import Timing
+
+FloatArray = npt.NDArray[np.floating]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why there is no evidence: a sentence, and what to do next."""
+
+    reason: str
+    hint: str = ""
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What a module returned for the oracle's inputs, beside what it should have returned.
+
+    `actual` is as the runner sent it, any shape and dtype; `desired` has shape (samples, *output
+    shape). `from_test_set` marks the samples that are test images, `names` the classes' indices are
+    not known here. `unwritten` names functions that left their output buffer untouched.
+    """
+
+    actual: FloatArray
+    desired: FloatArray
+    from_test_set: npt.NDArray[np.bool_]
+    unwritten: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class StubOutputs:
+    """Outputs of the same module with every extern replaced by noise, for two noises."""
+
+    first: FloatArray
+    second: FloatArray
+
+
+@dataclass(frozen=True)
+class TimedSchedule:
+    """The estimate of the speed-up, and whether the timed outputs were right."""
+
+    timing: Timing
+    outputs_right: bool
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All evidence for one candidate. A field is None when no check of the part asks for it."""
+
+    outputs: Outputs | Problem | None = None
+    stubs: StubOutputs | Problem | None = None
+    timed: TimedSchedule | Problem | None = None
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A captured module that the reader accepted."""
+
+    capture: Capture
+    facts: ModuleFacts
+    base: ModuleFacts | None = None
+
+
+@dataclass(frozen=True)
+class Case:
+    """What one check is given: the candidate, the evidence, and the assignment's tolerances."""
+
+    candidate: Candidate
+    evidence: Evidence
+    oracle: OracleOptions

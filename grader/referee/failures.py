@@ -1,0 +1,58 @@
+"""Turning a runner's failure into a sentence for the student."""
+
+from __future__ import annotations
+
+from grader.errors import ProtocolError
+from grader.messages import FromRunner, TaskFailure
+from grader.referee.evidence import Problem
+
+_REASONS = {
+    "decode": "The module could not be taken over",
+    "load": "TVM could not load the module",
+    "build": "TVM could not build the module",
+    "externs": "An external function could not be used",
+    "signature": "The module does not have the form that is asked for",
+    "run": "The module failed while it ran",
+    "time": "The schedule could not be timed",
+}
+
+_HINTS = {
+    "build": 'Build it in your notebook with tvm.compile(mod, "llvm") and read the first error.',
+    "externs": "Register the function with tvm.register_global_func in the notebook, and let it use"
+    " only NumPy, PyTorch and names of the notebook.",
+    "run": "Run it in your notebook on one batch of the test set.",
+    "signature": "`main` must return one tensor.",
+}
+
+_SPECIAL = {
+    "NotDeterministic": Problem(
+        "The same input gave two different outputs.",
+        "An output or intermediate buffer is read before it is written, or parallel loops overlap.",
+    ),
+    "UnknownWorkload": Problem(
+        "The function that takes the convolution's weight computes something else than a"
+        " convolution (with or without bias and ReLU), so its speed cannot be compared.",
+        "Keep pooling and the other layers in functions of their own.",
+    ),
+    "TimeLimit": Problem(
+        "The module ran longer than the time limit and was stopped.",
+        "Look for loops that are much longer than the layer needs.",
+    ),
+    "Died": Problem(
+        "The module crashed the process that ran it.",
+        "This happens when a loop reads or writes outside its buffers: check extents and indices.",
+    ),
+}
+
+
+def explain_failure(failure: FromRunner) -> Problem:
+    """Return the reason and the next step for a task that a runner could not do.
+
+    Raises ProtocolError for a result of another task: no runner of ours sends one.
+    """
+    if not isinstance(failure, TaskFailure):
+        raise ProtocolError("A runner answered another question than it was asked.", "Report this.")
+    if failure.error_name in _SPECIAL:
+        return _SPECIAL[failure.error_name]
+    detail = f"{failure.error_name}: {failure.message}".strip(": ")
+    return Problem(f"{_REASONS[failure.stage]}: {detail}", _HINTS.get(failure.stage, ""))

@@ -1,0 +1,93 @@
+"""Gathering evidence: every candidate is built and run in runners that nothing else has used."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+
+from grader.assignment import PartTable
+from grader.ir.facts import ModuleFacts
+from grader.messages import Array, RunModule, RunResult, pack_array, unpack_array
+from grader.referee.evidence import Candidate, FloatArray, Outputs, Problem, StubOutputs
+from grader.referee.failures import explain_failure
+from grader.referee.oracle import Oracle
+from grader.referee.runners import RunnerPool
+
+BUILD_TARGET = "llvm"
+STUB_BATCHES = 4
+DYNAMIC_BATCH = 4
+"""Batch size used where `main` leaves it open; the assignment's own notebooks use it too."""
+
+
+def batch_size(facts: ModuleFacts, oracle: Oracle) -> int | Problem:
+    """Return the batch that `main` takes, or what is wrong with its signature."""
+    wanted = tuple(oracle.options.input_shape)
+    hint = f"`main` must take one float32 tensor of shape (batch, {', '.join(map(str, wanted))})."
+    if not facts.has_main:
+        return Problem("The module has no Relax function called `main`.", hint)
+    if len(facts.inputs) != 1:
+        return Problem(f"`main` takes {len(facts.inputs)} arguments.", hint)
+    tensor = facts.inputs[0].tensor
+    shape = tensor.shape
+    if shape is None or shape[1:] != wanted or tensor.dtype not in ("float32", ""):
+        return Problem(f"`main` takes a tensor of shape {shape} and dtype {tensor.dtype}.", hint)
+    return shape[0] if isinstance(shape[0], int) else DYNAMIC_BATCH
+
+
+def gather_outputs(
+    candidate: Candidate, part: PartTable, oracle: Oracle, runners: RunnerPool
+) -> Outputs | Problem:
+    """Run a candidate on all of the oracle's inputs."""
+    batch = batch_size(candidate.facts, oracle)
+    if isinstance(batch, Problem):
+        return batch
+    task = RunModule(
+        module=candidate.capture.module,
+        inputs=pack_array(oracle.batches(batch)),
+        target=BUILD_TARGET,
+        threads=1,
+        externs=candidate.capture.externs if part.externs else {},
+    )
+    answer = runners.request("extern" if part.externs else "pure", task)
+    if not isinstance(answer, RunResult):
+        return explain_failure(answer)
+    actual = _by_sample(answer.outputs, len(oracle.inputs))
+    if isinstance(actual, Problem):
+        return actual
+    return Outputs(actual, oracle.desired, oracle.from_test_set, answer.unwritten)
+
+
+def gather_stubs(
+    candidate: Candidate, oracle: Oracle, runners: RunnerPool, generator: np.random.Generator
+) -> StubOutputs | Problem:
+    """Run a candidate twice with noise in place of its externs, without student Python."""
+    batch = batch_size(candidate.facts, oracle)
+    if isinstance(batch, Problem):
+        return batch
+    inputs = pack_array(oracle.batches(batch)[:STUB_BATCHES])
+    results: list[FloatArray] = []
+    for seed in generator.integers(1, 2**31, size=2):
+        stubs = {name: int(seed) for name in candidate.facts.externs}
+        task = RunModule(candidate.capture.module, inputs, BUILD_TARGET, threads=1, stubs=stubs)
+        answer = runners.request("pure", task)
+        if not isinstance(answer, RunResult):
+            return explain_failure(answer)
+        results.append(cast(FloatArray, unpack_array(answer.outputs)))
+    return StubOutputs(results[0], results[1])
+
+
+def _by_sample(outputs: Array, samples: int) -> FloatArray | Problem:
+    """Turn (batches, batch, ...) into (samples, ...), without what filled up the last batch."""
+    if len(outputs.shape) < 2:
+        return Problem(
+            "The output has no axis for the batch.", "Return one row of scores for every image."
+        )
+    values = unpack_array(outputs)
+    flat = values.reshape(-1, *values.shape[2:])
+    if len(flat) < samples:
+        return Problem(
+            f"The output has {outputs.shape[1]} rows for a batch of inputs, which are too few.",
+            "Return one row of scores for every image.",
+        )
+    return cast(FloatArray, flat[:samples])

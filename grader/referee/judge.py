@@ -1,0 +1,130 @@
+"""Deciding a part: which candidate counts, what its checks say, and how many points that is."""
+
+from __future__ import annotations
+
+import math
+
+from grader.assignment import CheckTable, PartTable
+from grader.messages import CaptureFailure
+from grader.referee.evidence import Case, Problem
+from grader.referee.outcome import Outcome, not_graded
+from grader.referee.registry import find_check
+from grader.report import Check, Origin, Part
+
+
+def judge_case(part: PartTable, case: Case) -> Part:
+    """Decide every check of a part for one candidate.
+
+    A failed check that is `required` makes the other checks of the part worth nothing.
+    """
+    outcomes = {table.id: _decide(table, case) for table in part.check}
+    blocking = [
+        table.id
+        for table in part.check
+        if table.required and outcomes[table.id].verdict != "passed"
+    ]
+    checks = tuple(
+        _score(table, _blocked(outcomes[table.id], table, blocking, part)) for table in part.check
+    )
+    capture = case.candidate.capture
+    return _part(part, checks, Origin(capture.name, capture.cell))
+
+
+def judge_problem(part: PartTable, problem: Problem, origin: Origin | None = None) -> Part:
+    """Give a part no points, for one reason that holds for all of its checks."""
+    outcome = not_graded(problem)
+    return _part(part, tuple(_score(table, outcome) for table in part.check), origin)
+
+
+def explain_absence(part: PartTable, failures: tuple[CaptureFailure, ...]) -> Problem:
+    """Say why a part has no candidate: the entry point's last failure, or that there was none."""
+    entry = part.entry[0]
+    if failures:
+        return _explain_failure(failures[-1])
+    if part.entry_kind == "schedule":
+        return Problem(
+            "No schedule of a whole model was found.",
+            f"Make one with {entry} = tvm.s_tir.Schedule(create_model_via_emit_te()).",
+        )
+    return Problem(
+        f"The notebook defines no function called {entry}.",
+        f"Define {entry}() so that it returns the IRModule. If a cell failed, mend that first.",
+    )
+
+
+def _explain_failure(failure: CaptureFailure) -> Problem:
+    where = f"{failure.name} (cell {failure.cell})"
+    if failure.reason == "raised" and failure.error_name == "NotImplementedError":
+        return Problem(f"{where} is not solved yet.", "Replace the stub by your solution.")
+    if failure.reason == "raised":
+        line = f" at line {failure.line}" if failure.line else ""
+        return Problem(
+            f"{where} raised {failure.error_name}{line}: {failure.message}",
+            "Call the function in a cell of its own and mend the first error.",
+        )
+    reasons = {
+        "not_a_module": (
+            f"{where} returned {failure.message}, not an IRModule.",
+            "End the function with `return bb.get()`.",
+        ),
+        "needs_arguments": (
+            f"{where} takes arguments that the grader cannot know: {failure.message}",
+            "Let the function take no arguments, or give them default values.",
+        ),
+        "cannot_be_saved": (
+            f"The module that {where} built cannot be saved: {failure.message}",
+            "Build it from call_tir, call_dps_packed and constants only.",
+        ),
+        "extern_not_portable": (
+            f"An external function of {where} cannot be taken over: {failure.message}",
+            "Let it use only NumPy, PyTorch and plain values of the notebook.",
+        ),
+    }
+    return Problem(*reasons[failure.reason])
+
+
+def _decide(table: CheckTable, case: Case) -> Outcome:
+    kind = find_check(table)
+    return kind.decide(case, kind.parse(table))
+
+
+def _blocked(outcome: Outcome, table: CheckTable, blocking: list[str], part: PartTable) -> Outcome:
+    others = [name for name in blocking if name != table.id]
+    if not others or table.points == 0:
+        return outcome
+    titles = {each.id: find_check(each).title for each in part.check}
+    return not_graded(
+        Problem(
+            f"Counts only once this holds: {titles[others[0]][0].lower()}{titles[others[0]][1:]}.",
+            "Mend that first.",
+        )
+    )
+
+
+def _score(table: CheckTable, outcome: Outcome) -> Check:
+    return Check(
+        id=table.id,
+        title=find_check(table).title,
+        score=_round(outcome.fraction * table.points, table),
+        max_score=table.points,
+        verdict=outcome.verdict,
+        reason=outcome.reason,
+        hint=outcome.hint,
+    )
+
+
+def _round(points: float, table: CheckTable) -> float:
+    """Round to the check's grid, half up, so that noise below the grid does not show."""
+    grid = float(table.options.get("grid", 0.01))
+    return round(math.floor(points / grid + 0.5) * grid, 6)
+
+
+def _part(part: PartTable, checks: tuple[Check, ...], origin: Origin | None) -> Part:
+    return Part(
+        id=part.id,
+        title=part.title,
+        score=round(sum(check.score for check in checks), 6),
+        max_score=part.points,
+        checks=checks,
+        origin=origin,
+    )

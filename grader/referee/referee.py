@@ -1,0 +1,221 @@
+"""Grading the parts of one submission, from captures to points.
+
+Two rounds: first every part's candidates are run and judged on what they compute, parts beside each
+other; then, with nothing else running, the best candidates of the parts that score speed are timed.
+"""
+
+from __future__ import annotations
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from grader.assignment import Assignment, PartTable
+from grader.course import CourseAssignment
+from grader.errors import IRError
+from grader.ir.read import read_module
+from grader.messages import Capture, CaptureFailure
+from grader.progress import Progress
+from grader.referee import checks as registered
+from grader.referee.checks.schedule import SpeedOptions
+from grader.referee.evidence import Candidate, Case, Evidence, Problem, TimedSchedule
+from grader.referee.gather import gather_outputs, gather_stubs
+from grader.referee.judge import explain_absence, judge_case, judge_problem
+from grader.referee.oracle import Oracle
+from grader.referee.registry import Need, find_check
+from grader.referee.runners import Kind, RunnerPool
+from grader.referee.speed import gather_timing, measuring_cpus
+from grader.report import Origin, Part, Timing
+
+assert registered.__all__  # importing the package registers the checks
+
+CANDIDATE_LIMIT = 6
+"""Most candidates of one part that are run, the latest first. Nobody has more serious versions."""
+
+TIMED_LIMIT = 3
+"""Most candidates of one part that are timed, when several earn the same otherwise."""
+
+_EXTERN_NAME = re.compile(r"[A-Za-z_][\w.\-]{0,127}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Graded:
+    """One candidate's result: `case` is None when the candidate could not be run."""
+
+    part: Part
+    by_name: bool
+    case: Case | None = None
+
+    @property
+    def rank(self) -> tuple[float, bool]:
+        """Sort key: more points first, then what bore the name that was asked for."""
+        return (self.part.score, self.by_name)
+
+
+def expected_runners(course_assignment: CourseAssignment) -> list[Kind]:
+    """Return the runners that a complete submission will need, one for each first task."""
+    kinds: list[Kind] = []
+    for part in course_assignment.assignment.part:
+        needs = part_needs(part)
+        if "outputs" in needs:
+            kinds.append("extern" if part.externs else "pure")
+        kinds += ["pure", "pure"] if "stubs" in needs else []
+        kinds += ["timing"] if "timing" in needs else []
+    return kinds
+
+
+def part_needs(part: PartTable) -> frozenset[Need]:
+    """Return what evidence the checks of a part ask for."""
+    return frozenset(need for table in part.check for need in find_check(table).needs)
+
+
+def timing_threads(assignment: Assignment) -> int:
+    """Return how many threads a timed schedule may use here; 1 when nothing is timed."""
+    timed = [part for part in assignment.part if "timing" in part_needs(part)]
+    return max((len(measuring_cpus(_speed_options(part).threads)) for part in timed), default=1)
+
+
+class Referee:
+    """Grades parts. Holds the oracle, and the runners that it asks for evidence."""
+
+    def __init__(
+        self,
+        course_assignment: CourseAssignment,
+        oracle: Oracle,
+        runners: RunnerPool,
+        seeds: np.random.SeedSequence,
+        progress: Progress,
+    ) -> None:
+        self._course_assignment = course_assignment
+        self._oracle = oracle
+        self._runners = runners
+        self._progress = progress
+        parts = course_assignment.assignment.part
+        self._seeds = dict(zip((part.id for part in parts), seeds.spawn(len(parts)), strict=True))
+
+    def grade(
+        self, captures: tuple[Capture | CaptureFailure, ...]
+    ) -> tuple[tuple[Part, ...], Timing | None]:
+        """Grade all parts. Returns them in order, and the timing if one was made."""
+        parts = self._course_assignment.assignment.part
+        self._progress.stage("comparing with PyTorch")
+        with ThreadPoolExecutor(max_workers=len(parts)) as executor:
+            pending = [executor.submit(self._compare, part, captures) for part in parts]
+            compared = []
+            for done, (part, future) in enumerate(zip(parts, pending, strict=True)):
+                self._progress.step(done, len(parts), part.title)
+                compared.append(future.result())
+        return self._time_all(parts, compared)
+
+    def _time_all(
+        self, parts: tuple[PartTable, ...], compared: list[list[Graded]]
+    ) -> tuple[tuple[Part, ...], Timing | None]:
+        results, timing = [], None
+        for part, graded in zip(parts, compared, strict=True):
+            best = graded[0]
+            if "timing" in part_needs(part) and best.case is not None:
+                self._progress.stage(f"timing: {part.title}")
+                best = max(self._time(part, graded), key=lambda each: each.rank)
+                timing = _timing_of(best) or timing
+            results.append(best.part)
+        return tuple(results), timing
+
+    def _compare(
+        self, part: PartTable, captures: tuple[Capture | CaptureFailure, ...]
+    ) -> list[Graded]:
+        """Judge a part's candidates on everything but time, best first; the list is never empty."""
+        candidates = [each for each in captures if each.part == part.id]
+        found = [each for each in candidates if isinstance(each, Capture)]
+        failures = tuple(each for each in candidates if isinstance(each, CaptureFailure))
+        graded: list[Graded] = []
+        for capture in found[::-1][:CANDIDATE_LIMIT]:
+            graded.append(self._compare_one(part, capture))
+            if _is_complete(part, graded[-1].part):
+                break
+        if not graded:
+            return [Graded(judge_problem(part, explain_absence(part, failures)), False)]
+        return sorted(graded, key=lambda each: each.rank, reverse=True)
+
+    def _compare_one(self, part: PartTable, capture: Capture) -> Graded:
+        candidate = _inspect(part, capture)
+        if isinstance(candidate, Problem):
+            origin = Origin(capture.name, capture.cell)
+            return Graded(judge_problem(part, candidate, origin), capture.by_name)
+        case = Case(candidate, self._gather(part, candidate), self._oracle.options)
+        return Graded(judge_case(part, case), capture.by_name, case)
+
+    def _gather(self, part: PartTable, candidate: Candidate) -> Evidence:
+        needs = part_needs(part)
+        generator = np.random.default_rng(self._seeds[part.id])
+        outputs = stubs = None
+        if "stubs" in needs and candidate.facts.externs:
+            stubs = gather_stubs(candidate, self._oracle, self._runners, generator)
+        if "outputs" in needs:
+            outputs = gather_outputs(candidate, part, self._oracle, self._runners)
+        return Evidence(outputs=outputs, stubs=stubs)
+
+    def _time(self, part: PartTable, graded: list[Graded]) -> list[Graded]:
+        """Time the best candidates and judge them again, with the time."""
+        best = graded[0].part.score
+        options = _speed_options(part)
+        tied = [each for each in graded if each.case and each.part.score == best][:TIMED_LIMIT]
+        timed: list[Graded] = []
+        for each in tied:
+            assert each.case is not None
+            if _is_blocked(part, each.part):
+                timed.append(each)
+                continue
+            evidence = gather_timing(
+                each.case.candidate,
+                self._course_assignment.workload(),
+                options,
+                self._oracle,
+                self._runners,
+                np.random.default_rng(self._seeds[part.id]),
+            )
+            case = replace(each.case, evidence=replace(each.case.evidence, timed=evidence))
+            timed.append(Graded(judge_case(part, case), each.by_name, case))
+        return timed
+
+
+def _inspect(part: PartTable, capture: Capture) -> Candidate | Problem:
+    """Read a capture. A finding of the allow-list, or a graph that cannot be read, is a problem."""
+    names = [name for name in capture.externs if _EXTERN_NAME.fullmatch(name)]
+    permitted = tuple(names) if part.externs else ()
+    try:
+        facts = read_module(capture.module, permitted)
+        base = read_module(capture.base) if capture.base is not None else None
+    except IRError as error:
+        return Problem(error.message, error.hint)
+    if facts.findings:
+        return Problem(
+            facts.findings[0].message,
+            "Modules may use TensorIR, Relax and arithmetic, and no other way out of the module.",
+        )
+    return Candidate(capture, facts, base if base is None or not base.findings else None)
+
+
+def _speed_options(part: PartTable) -> SpeedOptions:
+    for table in part.check:
+        options = find_check(table).parse(table)
+        if isinstance(options, SpeedOptions):
+            return options
+    raise AssertionError(f"part {part.id} is timed without a speed check")
+
+
+def _is_complete(part: PartTable, graded: Part) -> bool:
+    """Say whether nothing is missing but what timing will decide."""
+    timed = {table.id for table in part.check if "timing" in find_check(table).needs}
+    return all(check.verdict == "passed" for check in graded.checks if check.id not in timed)
+
+
+def _is_blocked(part: PartTable, graded: Part) -> bool:
+    required = {table.id for table in part.check if table.required}
+    return any(check.id in required and check.verdict != "passed" for check in graded.checks)
+
+
+def _timing_of(graded: Graded) -> Timing | None:
+    timed = graded.case.evidence.timed if graded.case is not None else None
+    return timed.timing if isinstance(timed, TimedSchedule) else None

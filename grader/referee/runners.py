@@ -1,0 +1,69 @@
+"""A pool of runners for one submission: started ahead of need, each used for one task.
+
+Starting a runner means importing TVM. The pool does it in the background while the notebook runs,
+for the tasks that are expected; a task that was not expected waits for a start of its own.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Lock
+from types import TracebackType
+from typing import Literal
+
+from grader.messages import FromRunner, RunModule, TimeSchedule
+from grader.referee.runner_client import Runner
+
+Kind = Literal["pure", "extern", "timing"]
+"""`pure` has no student Python and no PyTorch, `extern` loads pickled externs, `timing` is pure and
+whose threads are set up for measuring."""
+
+
+class RunnerPool:
+    """Hands out runners. `start` starts one; it is called in threads of the pool.
+
+    Use it as a context manager: leaving it ends every runner, used or not.
+    """
+
+    def __init__(
+        self, start: Callable[[Kind], Runner], expected: Iterable[Kind], task_seconds: float
+    ) -> None:
+        self._start = start
+        self._task_seconds = task_seconds
+        self._executor = ThreadPoolExecutor(max_workers=16, thread_name_prefix="runner")
+        self._ready: defaultdict[Kind, list[Future[Runner]]] = defaultdict(list)
+        self._lock = Lock()
+        for kind in expected:
+            self._ready[kind].append(self._executor.submit(start, kind))
+
+    def request(self, kind: Kind, task: RunModule | TimeSchedule) -> FromRunner:
+        """Do one task in a runner of its own and end that runner.
+
+        A runner that dies or takes too long answers with a TaskFailure. Raises SandboxError when no
+        runner can be started, ProtocolError when the answer is not a message.
+        """
+        with self._take(kind) as runner:
+            return runner.request(task, timeout=self._task_seconds)
+
+    def _take(self, kind: Kind) -> Runner:
+        with self._lock:
+            ready = self._ready[kind].pop(0) if self._ready[kind] else None
+        return (ready or self._executor.submit(self._start, kind)).result()
+
+    def __enter__(self) -> RunnerPool:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """End the runners that nobody used."""
+        for futures in self._ready.values():
+            for future in futures:
+                if not future.cancel() and future.exception() is None:
+                    future.result().close()
+        self._executor.shutdown()

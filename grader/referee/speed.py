@@ -1,0 +1,156 @@
+"""Timing a candidate's convolution against the unscheduled one and the reference, in one runner."""
+
+from __future__ import annotations
+
+import os
+from typing import cast
+
+import numpy as np
+
+from grader.ir.facts import FunctionFacts
+from grader.messages import Array, TimeSchedule, TimingResult, TimingRound, pack_array, unpack_array
+from grader.referee.checks.schedule import SpeedOptions
+from grader.referee.convolution import find_convolution
+from grader.referee.estimate import Estimate, estimate_ratio, undisturbed
+from grader.referee.evidence import Candidate, FloatArray, Problem, TimedSchedule
+from grader.referee.failures import explain_failure
+from grader.referee.oracle import Oracle
+from grader.referee.runners import RunnerPool
+from grader.report import Timing
+
+RING = 4
+"""Fresh inputs that the rounds take in turn."""
+
+TIMED_RTOL = 1e-3
+TIMED_ATOL = 1e-4
+"""Tolerance of timed outputs: sums of nine products of numbers near 1, in another order."""
+
+
+def measuring_cpus(threads: int) -> tuple[int, ...]:
+    """Return the CPUs to measure on: the last of those this process may use, at most `threads`."""
+    available = sorted(os.sched_getaffinity(0))
+    return tuple(available[-threads:])
+
+
+def gather_timing(
+    candidate: Candidate,
+    workload: str,
+    options: SpeedOptions,
+    oracle: Oracle,
+    runners: RunnerPool,
+    generator: np.random.Generator,
+) -> TimedSchedule | Problem:
+    """Measure one candidate. Nothing else of this grading may run meanwhile."""
+    function = find_convolution(candidate.facts, options.weight)
+    if function is None:
+        return Problem(
+            "No TIR function of the module is given the convolution's weight.",
+            "Keep the convolution as a TIR function that takes the weight as an argument.",
+        )
+    task = _task(candidate, function, workload, options, generator)
+    if isinstance(task, Problem):
+        return task
+    answer = runners.request("timing", task)
+    if not isinstance(answer, TimingResult):
+        return explain_failure(answer)
+    return TimedSchedule(
+        _timing(function.name, task, answer, generator), _outputs_right(task, answer, oracle)
+    )
+
+
+def _task(
+    candidate: Candidate,
+    function: FunctionFacts,
+    workload: str,
+    options: SpeedOptions,
+    generator: np.random.Generator,
+) -> TimeSchedule | Problem:
+    shape = _data_shape(function, options.weight)
+    if shape is None:
+        return Problem(
+            f"`{function.name}` has no argument that could be the images.",
+            "Keep the convolution a function of the input, the weight and the output.",
+        )
+
+    def draw(*extents: int) -> Array:
+        return pack_array(generator.standard_normal(extents, dtype=np.float32))
+
+    return TimeSchedule(
+        workload=workload,
+        module=candidate.capture.module,
+        function=function.name,
+        data=draw(RING, *shape),
+        weight=draw(*options.weight),
+        bias=draw(options.weight[0]),
+        target="host",
+        cpus=measuring_cpus(options.threads),
+        seed=int(generator.integers(2**31)),
+        minimum_rounds=options.minimum_rounds,
+        maximum_rounds=options.maximum_rounds,
+        block_seconds=options.block_seconds,
+        budget_seconds=options.budget_seconds,
+    )
+
+
+def _data_shape(function: FunctionFacts, weight: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Return the images' shape: the four-dimensional parameter with the weight's input channels."""
+    for buffer in function.parameters:
+        shape = buffer.tensor.shape
+        if shape is None or shape == weight or len(shape) != len(weight):
+            continue
+        extents = tuple(extent for extent in shape if isinstance(extent, int))
+        if len(extents) == len(shape) and extents[1] == weight[1] and extents[0] != 1:
+            return extents
+        if len(extents) == len(shape) and extents[1] == weight[1] and min(extents[2:]) > 1:
+            return extents
+    return None
+
+
+def _timing(
+    function: str, task: TimeSchedule, answer: TimingResult, generator: np.random.Generator
+) -> Timing:
+    kept = undisturbed(answer.rounds)
+    submission = _compare(kept, "submission", generator)
+    reference = _compare(kept, "reference", generator)
+    return Timing(
+        function=function,
+        workload=answer.fused,
+        target=answer.target,
+        threads=len(task.cpus),
+        baseline_us=_median_us(kept, "baseline"),
+        submission_us=_median_us(kept, "submission"),
+        reference_us=_median_us(kept, "reference"),
+        speedup=round(submission.ratio, 4),
+        ci_low=round(submission.low, 4),
+        ci_high=round(submission.high, 4),
+        reference_speedup=round(reference.ratio, 4),
+        pairs=len(kept),
+        rejected=len(answer.rounds) - len(kept),
+    )
+
+
+def _compare(
+    rounds: tuple[TimingRound, ...], which: str, generator: np.random.Generator
+) -> Estimate:
+    return estimate_ratio(_seconds(rounds, "baseline"), _seconds(rounds, which), generator)
+
+
+def _seconds(rounds: tuple[TimingRound, ...], which: str) -> np.ndarray:
+    return np.array([getattr(each, which) for each in rounds], dtype=np.float64)
+
+
+def _median_us(rounds: tuple[TimingRound, ...], which: str) -> float:
+    return round(float(np.median(_seconds(rounds, which))) * 1e6, 2)
+
+
+def _outputs_right(task: TimeSchedule, answer: TimingResult, oracle: Oracle) -> bool:
+    """Compare every timed output with PyTorch's for the input that the round used."""
+    data, weight, bias = (
+        cast(FloatArray, unpack_array(array)) for array in (task.data, task.weight, task.bias)
+    )
+    desired = oracle.workload(answer.fused, data, weight, bias)
+    actual = unpack_array(answer.outputs)
+    ring = [each.ring for each in answer.rounds][: len(actual)]
+    if actual.shape != (len(ring), *desired.shape[1:]):
+        return False
+    return bool(np.allclose(actual, desired[ring], rtol=TIMED_RTOL, atol=TIMED_ATOL))

@@ -1,0 +1,1 @@
+"""One module an output format, each made of a `grader.report.Report` and nothing else."""

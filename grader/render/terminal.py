@@ -1,0 +1,338 @@
+"""The report in a terminal: what was earned, what was lost and why, and what to do next.
+
+Everything is laid out with lines and indents and not with colours, so that it reads the same in a
+pipe. All text of the report is foreign text: it reaches rich only as `Text`, which is never read as
+markup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from rich import box
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.padding import Padding
+from rich.panel import Panel
+from rich.segment import Segment
+from rich.table import Table
+from rich.text import Text
+
+from grader.render import wording
+from grader.report import CellProblem, Check, Part, Report, Timing, Verdict
+
+WIDEST = 100
+"""Columns that are used at most: longer lines are hard to read."""
+
+ERROR_LINES = 12
+ERROR_CHARACTERS = 800
+"""How much of a cell's error message is shown at most."""
+
+BAR_WIDTH = 50
+
+_STYLE: dict[Verdict, str] = {
+    "passed": "green",
+    "partial": "yellow",
+    "failed": "red",
+    "not_graded": "yellow",
+}
+_MARK: dict[Verdict, str] = {"passed": "✓", "partial": "~", "failed": "✗", "not_graded": "–"}
+_ASCII_MARK: dict[Verdict, str] = {"passed": "+", "partial": "~", "failed": "x", "not_graded": "-"}
+
+
+def render(report: Report, console: Console) -> None:
+    """Print a report on `console`, at most `WIDEST` columns wide."""
+    sections = [
+        _score(report),
+        *_notes(report),
+        *_parts(report),
+        *(_part(part) for part in report.parts),
+        *_problems(report.problems),
+        *_speed(report.timing),
+        _circumstances(report),
+    ]
+    body = Group(*(Padding(section, (0, 0, 1, 0)) for section in sections))
+    console.print(_Page(body), width=min(console.width, WIDEST), end="")
+
+
+class _Page:
+    """Shows its content in what the console can write, without spaces at the ends of lines.
+
+    A character that the console's encoding lacks becomes a question mark.
+    """
+
+    def __init__(self, content: RenderableType) -> None:
+        self.content = content
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for line in Segment.split_lines(console.render(self.content, options)):
+            while line and not line[-1].text.strip():
+                line.pop()
+            for position, segment in enumerate(line, 1):
+                text = segment.text.encode(console.encoding, "replace").decode(console.encoding)
+                yield Segment(text.rstrip() if position == len(line) else text, segment.style)
+            yield Segment.line()
+
+
+class _Mark:
+    """A verdict's mark, in ASCII where the console knows nothing else."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        self.verdict = verdict
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        marks = _ASCII_MARK if options.ascii_only else _MARK
+        yield Text(marks[self.verdict], style=f"bold {_STYLE[self.verdict]}")
+
+
+class _Heading:
+    """A title over a line of its own length."""
+
+    def __init__(self, title: str, beside: str = "") -> None:
+        self.title = Text(title, style="bold")
+        if beside:
+            self.title.append(f"  {beside}", style="dim")
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield self.title
+        line = "-" if options.ascii_only else "─"
+        yield Text(line * min(self.title.cell_len, options.max_width), style="dim")
+
+
+class _Bar:
+    """A bar that is filled up to `share`, from 0 to 1; only a full share fills it."""
+
+    def __init__(self, share: float) -> None:
+        self.share = share
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        done, rest = ("#", "-") if options.ascii_only else ("━", "╌")
+        width = min(BAR_WIDTH, options.max_width)
+        filled = max(0, min(width, int(width * self.share)))
+        yield Text.assemble((done * filled, "green"), (rest * (width - filled), "dim"))
+
+
+# --- score and parts ------------------------------------------------------------------------------
+
+
+def _score(report: Report) -> RenderableType:
+    submission = report.submission
+    unit = wording.noun(report.max_score, "point")
+    title = wording.one_line(report.assignment.title)
+    lines: list[RenderableType] = [
+        *([Text(title, style="bold")] if title else []),
+        Text(wording.one_line(submission.name)),
+        Text(_cells_run(submission.executed, submission.cells), style="dim"),
+        Text(),
+        Text(f"{wording.points_of(report.score, report.max_score)} {unit}", style="bold"),
+        _Bar(report.score / report.max_score if report.max_score else 0.0),
+    ]
+    return Panel(Group(*lines), box=box.ROUNDED, padding=(1, 2), border_style="dim")
+
+
+def _cells_run(executed: int, cells: int) -> str:
+    if not cells:
+        return "No code cell was run."
+    if executed == cells:
+        return (
+            "The code cell ran to its end."
+            if cells == 1
+            else f"All {cells} code cells ran to their end."
+        )
+    return f"{executed} of {wording.count(cells, 'code cell')} ran to the end."
+
+
+def _notes(report: Report) -> Iterator[RenderableType]:
+    if report.notes:
+        yield Group(*(Text(wording.plain(note), style="yellow") for note in report.notes))
+
+
+def _parts(report: Report) -> Iterator[RenderableType]:
+    if not report.parts:
+        return
+    table = Table(
+        box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, expand=True, header_style="dim"
+    )
+    table.add_column("Part", ratio=1, overflow="fold")
+    table.add_column("Points", justify="right", no_wrap=True)
+    for part in report.parts:
+        table.add_row(Text(wording.one_line(part.title)), _points(part.score, part.max_score))
+    yield table
+
+
+def _points(score: float, maximum: float) -> Text:
+    if not maximum:
+        return Text()
+    style = "green" if score >= maximum else "yellow" if score > 0 else "red"
+    return Text(wording.points_of(score, maximum), style=style)
+
+
+def _part(part: Part) -> RenderableType:
+    points = wording.points_of(part.score, part.max_score)
+    rows: list[RenderableType] = [_Heading(wording.one_line(part.title), points)]
+    if part.origin is not None:
+        name = wording.one_line(part.origin.name)
+        rows.append(Text(f"Graded: {name}, built in code cell {part.origin.cell}.", style="dim"))
+    rows.append(_checks(part.checks))
+    return Group(*rows)
+
+
+def _checks(checks: tuple[Check, ...]) -> RenderableType:
+    grid = Table.grid(padding=(0, 1), expand=True)
+    grid.add_column(width=1)
+    grid.add_column(ratio=1, overflow="fold")
+    grid.add_column(justify="right", no_wrap=True)
+    for _, group in groupby(checks, key=_explanation):
+        same = list(group)
+        for check in same:
+            title = Text(wording.one_line(check.title))
+            grid.add_row(_Mark(check.verdict), title, _points(check.score, check.max_score))
+        if any(_lost(check) for check in same):
+            grid.add_row("", _explain(same[0]), "")
+    return grid
+
+
+def _explanation(check: Check) -> tuple[str, str] | str:
+    """Neighbours that lost their points for the same reason share one explanation."""
+    return (check.reason, check.hint) if _lost(check) else check.id
+
+
+def _lost(check: Check) -> bool:
+    return check.verdict != "passed" or check.score < check.max_score
+
+
+def _explain(check: Check) -> RenderableType:
+    rows: list[RenderableType] = [Text(wording.plain(check.reason))]
+    if check.hint:
+        rows.append(Text.assemble(("What to do: ", "bold"), wording.plain(check.hint)))
+    return Group(*rows)
+
+
+# --- cells and speed ------------------------------------------------------------------------------
+
+
+def _problems(problems: tuple[CellProblem, ...]) -> Iterator[RenderableType]:
+    if not problems:
+        return
+    grid = Table.grid(padding=(0, 2), expand=True)
+    grid.add_column(no_wrap=True)
+    grid.add_column(ratio=1, overflow="fold")
+    for problem in problems:
+        where = f"Code cell {problem.cell}"
+        if problem.line is not None:
+            where += f", line {problem.line}"
+        error = Text(wording.one_line(problem.error), style="red")
+        if problem.message:
+            message = wording.plain(problem.message, ERROR_CHARACTERS, ERROR_LINES)
+            error.append(f": {message}", style="default")
+        grid.add_row(Text(where), error)
+    title = wording.noun(len(problems), "A cell", "Cells") + " that ended in an error"
+    yield Group(_Heading(title), grid)
+
+
+def _speed(timing: Timing | None) -> Iterator[RenderableType]:
+    if timing is None:
+        return
+    interval = f"{wording.factor(timing.ci_low)} to {wording.factor(timing.ci_high)}"
+    sentence = (
+        f"Your schedule of {wording.one_line(timing.function)} is "
+        f"{wording.factor(timing.speedup)} times as fast as the unscheduled one "
+        f"(95 % confidence interval {interval})."
+    )
+    yield Group(
+        _Heading("Speed of your schedule"),
+        Text(f"{sentence}{_judgement(timing)}"),
+        Padding(_times(timing), (1, 0)),
+        Text(_measured(timing), style="dim"),
+    )
+
+
+def _judgement(timing: Timing) -> str:
+    if timing.ci_high < 1:
+        return " It is slower than no schedule at all."
+    if timing.ci_low <= 1:
+        return " This is no measurable difference, because the interval contains 1."
+    return ""
+
+
+def _times(timing: Timing) -> RenderableType:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="dim")
+    table.add_column("Schedule")
+    table.add_column("Time of one call", justify="right", no_wrap=True)
+    table.add_column("Speed-up", justify="right", no_wrap=True)
+    for name, time, speedup in (
+        ("none", timing.baseline_us, 1.0),
+        ("yours", timing.submission_us, timing.speedup),
+        ("reference", timing.reference_us, timing.reference_speedup),
+    ):
+        table.add_row(name, wording.microseconds(time), wording.factor(speedup))
+    return table
+
+
+def _measured(timing: Timing) -> str:
+    kept = wording.count(timing.pairs, "pair")
+    rejected = f"{timing.rejected:,} rejected because the machine was busy with something else"
+    return (
+        f"Measured with {wording.count(timing.threads, 'thread')} for the target "
+        f"{wording.one_line(timing.target)}: {kept} of runs kept, {rejected}."
+    )
+
+
+# --- circumstances --------------------------------------------------------------------------------
+
+
+def _circumstances(report: Report) -> RenderableType:
+    grid = Table.grid(padding=(0, 2), expand=True)
+    grid.add_column(no_wrap=True, style="dim")
+    grid.add_column(ratio=1, overflow="fold")
+    for name, value in (
+        ("Assignment", _assignment(report)),
+        ("Data", _data(report)),
+        ("Isolation", _with_detail(report.sandbox.level, report.sandbox.detail)),
+        ("Machine", _machine(report)),
+        ("Versions", _versions(report)),
+        ("Seed", str(report.seed)),
+        ("Duration", _duration(report)),
+    ):
+        if value:
+            grid.add_row(name, Text(wording.one_line(value)))
+    return Group(_Heading("How it was graded"), grid)
+
+
+def _assignment(report: Report) -> str:
+    assignment = report.assignment
+    return f"{assignment.slug}, version {assignment.version}" if assignment.slug else ""
+
+
+def _data(report: Report) -> str:
+    data = report.data
+    if not data.name:
+        return ""
+    amount = (
+        f"{data.name}: {wording.count(data.images, 'test image')} and "
+        f"{wording.count(data.hidden, 'hidden random input')}"
+    )
+    return _with_detail(amount, data.detail)
+
+
+def _with_detail(text: str, detail: str) -> str:
+    return f"{text}. {detail}" if detail else text
+
+
+def _machine(report: Report) -> str:
+    environment = report.environment
+    return f"{environment.cpu}, {wording.count(environment.cores, 'core')}"
+
+
+def _versions(report: Report) -> str:
+    environment = report.environment
+    packages = [f"{name} {version}" for name, version in environment.packages.items()]
+    return ", ".join([f"Python {environment.python}", *packages])
+
+
+def _duration(report: Report) -> str:
+    duration = report.duration
+    stages = ", ".join(
+        f"{name} {wording.seconds(value)}" for name, value in duration.stages.items()
+    )
+    return wording.seconds(duration.total) + (f" ({stages})" if stages else "")

@@ -1,0 +1,96 @@
+"""Numbers and foreign text as a person reads them: shared by all output formats.
+
+Names and error messages in a report come from a student's notebook. They are plain text: what would
+move a terminal's cursor, change its colours or turn the direction of writing is taken out here.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+LONGEST_TEXT = 4000
+"""Characters of one foreign text that are shown at most."""
+
+_ESCAPE_SEQUENCE = re.compile(
+    r"""
+    (?: \x1b\[ | \x9b ) [0-?]* [ -/]* [@-~]            # CSI: colours, cursor
+  | (?: \x1b[\]PX^_] | [\x90\x98\x9d-\x9f] )          # OSC, DCS, SOS, PM, APC: titles, links, ...
+    [^\x07\x1b\x9c\n]* (?: \x07 | \x1b\\ | \x9c )?  # ... up to their end
+  | \x1b [ -/]* [0-~]                                  # sequences of two characters
+    """,
+    re.VERBOSE,
+)
+_LINE_END = re.compile(r"\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_JOINERS = "\u200c\u200d"
+_INVISIBLE = frozenset({"Cc", "Cf"})
+
+
+def plain(text: str, characters: int = LONGEST_TEXT, lines: int = LONGEST_TEXT) -> str:
+    """Return foreign text as printable plain text, lines separated by newlines.
+
+    Escape sequences, control characters and marks that turn the direction of writing are taken out;
+    half of a surrogate pair becomes U+FFFD. Tabs become spaces. What is longer than `characters` or
+    `lines` is cut there and ends in an ellipsis.
+    """
+    cut = _LINE_END.sub("\n", _ESCAPE_SEQUENCE.sub("", text[:characters])).expandtabs(4)
+    printable = "".join(_printable(character) for character in cut).strip("\n").rstrip()
+    rows = printable.split("\n")
+    if len(rows) > lines:
+        return "\n".join([*rows[:lines], "…"])
+    return printable + " …" if len(text) > characters else printable
+
+
+def _printable(character: str) -> str:
+    if character == "\n" or character in _JOINERS:
+        return character
+    category = unicodedata.category(character)
+    if category == "Cs":
+        return "\ufffd"
+    return "" if category in _INVISIBLE else character
+
+
+def one_line(text: str) -> str:
+    """Return foreign text as `plain` does, on one line."""
+    return " ".join(plain(text).split())
+
+
+def points(value: float) -> str:
+    """Return points with at most two decimals and no trailing zeros: 40, 37.5, 33.33."""
+    return f"{round(value, 2) + 0.0:.2f}".rstrip("0").rstrip(".")
+
+
+def points_of(score: float, maximum: float) -> str:
+    """Return "37.5 of 40"."""
+    return f"{points(score)} of {points(maximum)}"
+
+
+def noun(number: float, singular: str, plural: str = "") -> str:
+    """Return the word in the right number, without the number."""
+    return singular if number == 1 else plural or singular + "s"
+
+
+def count(number: int, singular: str, plural: str = "") -> str:
+    """Return "1 cell", "4,443 images"."""
+    return f"{number:,} {noun(number, singular, plural)}"
+
+
+def seconds(value: float) -> str:
+    """Return a wall time: 0.42 s, 12.3 s, 2 min 5 s."""
+    if value < 1:
+        return f"{value:.2f} s"
+    if value < 59.95:
+        return f"{value:.1f} s"
+    minutes, rest = divmod(round(value), 60)
+    return f"{minutes} min {rest} s"
+
+
+def microseconds(value: float) -> str:
+    """Return a time of one call with about four digits: 0.8512 us, 85.12 us, 1,234 us."""
+    whole_digits = len(str(int(value))) if value >= 1 else 0
+    return f"{value:,.{max(4 - whole_digits, 0)}f} us"
+
+
+def factor(value: float) -> str:
+    """Return a ratio with two decimals: 2.31."""
+    return f"{value:.2f}"

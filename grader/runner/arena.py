@@ -1,0 +1,122 @@
+"""The arrays that timed functions work on, and which of them a function's parameters stand for."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import tvm
+
+from grader.messages import FrameError, TimeSchedule, unpack_array
+from grader.runner.failure import TaskError
+
+Shape = tuple[int, ...]
+
+ALIGNMENT = 64
+"""What TVM demands of the address of an array, in bytes."""
+
+
+class Signature(NamedTuple):
+    """How a function takes its arrays: `roles` in the order of its parameters.
+
+    A role is "data", "weight", "bias" or "output"; `bias_shape` is empty where there is no bias.
+    """
+
+    roles: tuple[str, ...]
+    bias_shape: Shape
+
+
+class Arrays(NamedTuple):
+    """The referee's inputs as float32 arrays: `data` has a leading axis over the ring."""
+
+    data: npt.NDArray[np.float32]
+    weight: npt.NDArray[np.float32]
+    bias: npt.NDArray[np.float32]
+
+
+def unpack_arrays(task: TimeSchedule) -> Arrays:
+    """Unpack a task's arrays. Raises FrameError."""
+    arrays = [unpack_array(each) for each in (task.data, task.weight, task.bias)]
+    if any(each.dtype != np.float32 or each.size == 0 for each in arrays):
+        raise FrameError("timed inputs that are not float32, or empty")
+    if arrays[0].ndim < 2 or arrays[2].ndim != 1:
+        raise FrameError("timed inputs of the wrong number of axes")
+    return Arrays(*arrays)  # type: ignore[arg-type]
+
+
+def read_signature(function: Any, arrays: Arrays, output_shape: Shape) -> Signature:
+    """Tell a PrimFunc's parameters apart by their shapes, in whatever order they are.
+
+    Raises TaskError unless they are the data, the weight, the output and at most one bias, all float32.
+    """
+    roles: list[str] = []
+    bias_shape: Shape = ()
+    known = {arrays.data.shape[1:]: "data", arrays.weight.shape: "weight", output_shape: "output"}
+    for shape in parameter_shapes(function):
+        role = known.get(shape)
+        if role is None and math.prod(shape) == arrays.bias.size:
+            role, bias_shape = "bias", shape
+        roles.append(role or f"unknown {shape}")
+    if sorted(roles) not in (["data", "output", "weight"], ["bias", "data", "output", "weight"]):
+        message = f"The function takes {', '.join(roles)}; it should take data, weight and output."
+        raise TaskError("signature", "WrongParameters", message)
+    return Signature(tuple(roles), bias_shape)
+
+
+def parameter_shapes(function: Any) -> list[Shape]:
+    """Return the shapes of a PrimFunc's parameters. Raises TaskError for anything but float32 arrays."""
+    shapes = []
+    for parameter in function.params:
+        buffer = function.buffer_map.get(parameter)
+        if buffer is None or str(buffer.dtype) != "float32":
+            message = f"Parameter {parameter.name} is not a float32 array."
+            raise TaskError("signature", "WrongParameters", message)
+        if not all(isinstance(extent, tvm.tirx.IntImm) for extent in buffer.shape):
+            message = f"The shape of parameter {parameter.name} is not fixed."
+            raise TaskError("signature", "WrongParameters", message)
+        shapes.append(tuple(int(extent) for extent in buffer.shape))
+    return shapes
+
+
+class Arena:
+    """The tensors that all timed functions share, so that none has a better place in memory.
+
+    `data` holds the ring as rows of shape (ring, row), each padded to the alignment. The originals are
+    kept aside: before each block the tensors are made anew, whatever a function did to them.
+    """
+
+    def __init__(self, arrays: Arrays, bias_shape: Shape, output_shape: Shape) -> None:
+        self.ring = len(arrays.data)
+        self.shapes: dict[str, Shape] = {
+            "data": arrays.data.shape[1:],
+            "weight": arrays.weight.shape,
+            "bias": bias_shape or arrays.bias.shape,
+            "output": output_shape,
+        }
+        flat = arrays.data.reshape(self.ring, -1)
+        step = ALIGNMENT // flat.itemsize
+        padding = -flat.shape[1] % step
+        self._originals = {
+            "data": np.pad(flat, ((0, 0), (0, padding))),
+            "weight": arrays.weight,
+            "bias": arrays.bias.reshape(self.shapes["bias"]),
+            "output": np.full(output_shape, np.nan, np.float32),
+        }
+        self.row = self._originals["data"].shape[1]
+        self.tensors = {
+            role: tvm.runtime.empty(original.shape, "float32")
+            for role, original in self._originals.items()
+        }
+        self._views = {role: np.from_dlpack(tensor) for role, tensor in self.tensors.items()}
+        self.restore()
+
+    def restore(self) -> None:
+        """Write all inputs anew and fill the output with NaN."""
+        for role, original in self._originals.items():
+            np.copyto(self._views[role], original)
+
+    def output(self) -> npt.NDArray[np.float32]:
+        """Return a copy of the output."""
+        return self._views["output"].copy()

@@ -1,0 +1,57 @@
+"""An error of a task, and its way into the message that the referee gets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Literal
+
+from grader.messages import TaskFailure
+
+Stage = Literal["decode", "load", "build", "externs", "signature", "run", "time"]
+
+MESSAGE_LIMIT = 500
+"""Longest message of a failure, in characters."""
+
+_ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+_CUTS = re.compile(
+    r"\n?(Stack trace:|Traceback \(most recent call last\)|Extra details from).*", re.S
+)
+_TIME = re.compile(r"^\[\d\d:\d\d:\d\d\] ", re.M)
+_FRAME = re.compile(r'^ *File ".*', re.M)
+_PATH = re.compile(r"(?<![\w.])(?:/[\w.+@~-]+)+/([\w.+@~-]+)")
+
+
+class TaskError(Exception):
+    """Raised when a task cannot be done: `stage` says where, `error_name` and `message` say why."""
+
+    def __init__(self, stage: Stage, error_name: str, message: str) -> None:
+        super().__init__(message)
+        self.stage = stage
+        self.error_name = error_name
+        self.message = message
+
+    def as_failure(self) -> TaskFailure:
+        """Return the message for the referee."""
+        return TaskFailure(self.stage, self.error_name[:100], shorten(self.message))
+
+
+@contextmanager
+def stage(name: Stage) -> Iterator[None]:
+    """Turn any error raised within into a TaskError of this stage; a TaskError stays as it is."""
+    try:
+        yield
+    except TaskError:
+        raise
+    except Exception as error:
+        raise TaskError(name, type(error).__name__, str(error)) from error
+
+
+def shorten(message: str) -> str:
+    """Return a message on one line and of bounded length, without folders and stack traces."""
+    text = _ESCAPES.sub("", message)
+    text = _CUTS.sub("", text) or text
+    text = _PATH.sub(r"\1", _FRAME.sub("", _TIME.sub("", text)))
+    text = " ".join(text.split())
+    return text if len(text) <= MESSAGE_LIMIT else text[: MESSAGE_LIMIT - 1] + "…"

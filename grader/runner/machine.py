@@ -1,0 +1,88 @@
+"""The machine that a runner works on: its environment, threads, processors and compile targets."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+SPIN_COUNT = 20_000
+"""How often an idle thread of TVM's pool looks for work before it sleeps: about 4 ms. TVM's own 300,000
+keeps it awake, and in the way of others, all through the timed blocks of a serial function."""
+
+_CHECKED_FEATURES = (
+    "avx",
+    "avx2",
+    "fma",
+    "f16c",
+    "avx512f",
+    "avx512bw",
+    "avx512cd",
+    "avx512dq",
+    "avx512vl",
+)
+"""Features that a virtual machine may hide although its processor's name promises them. LLVM and the kernel
+spell them alike."""
+
+
+def prepare_environment() -> None:
+    """Set what TVM reads from the environment, unless it is set. Call it before the import of TVM.
+
+    TVM would pin its threads to the first cores, and with them every thread that is started later.
+    """
+    defaults = {
+        "HOME": str(Path.cwd()),
+        "TVM_BIND_THREADS": "0",
+        "TVM_NUM_THREADS": str(len(os.sched_getaffinity(0))),
+        "TVM_THREAD_POOL_SPIN_COUNT": str(SPIN_COUNT),
+        "OMP_NUM_THREADS": "1",
+    }
+    for name, value in defaults.items():
+        os.environ.setdefault(name, value)
+
+
+def use_threads(count: int) -> int:
+    """Let parallel loops use `count` threads from now on; return how many they really get.
+
+    That is never more than TVM_NUM_THREADS was when the first parallel loop ran.
+    """
+    import tvm
+
+    big_cores = 1
+    tvm.get_global_func("runtime.config_threadpool")(big_cores, count)
+    return int(tvm.get_global_func("runtime.NumThreads")())
+
+
+def pin(cpus: tuple[int, ...]) -> None:
+    """Confine every thread of this process to `cpus`. Raises OSError when one is not to be had.
+
+    A thread that is started later inherits it. The threads share the set and are not bound one by one:
+    bound threads wait for whoever else uses their processor.
+    """
+    for task in Path("/proc/self/task").iterdir():
+        os.sched_setaffinity(int(task.name), cpus)
+
+
+def find_target(name: str) -> tuple[Any, str]:
+    """Return a TVM target and its name for a person. `name` is a kind, or "host" for this machine."""
+    import tvm
+
+    if name != "host":
+        return tvm.target.Target(name), name
+    cpu = str(tvm.target.codegen.llvm_get_system_cpu())
+    config: dict[str, Any] = {"kind": "llvm", "mcpu": cpu}
+    hidden = _hidden_features(tvm.target.codegen.llvm_get_cpu_features(tvm.target.Target(config)))
+    if hidden:
+        config["mattr"] = [f"-{feature}" for feature in hidden]
+    attributes = f" -mattr={','.join(config['mattr'])}" if hidden else ""
+    return tvm.target.Target(config), f"llvm -mcpu={cpu}{attributes}"
+
+
+def _hidden_features(promised: Any, cpuinfo: Path = Path("/proc/cpuinfo")) -> list[str]:
+    """Return the features that the processor's name promises and the system does not show."""
+    lines = cpuinfo.read_text().splitlines()
+    flags = next((line.split(":")[1].split() for line in lines if line.startswith("flags")), None)
+    if flags is None:
+        return []
+    names = {str(feature) for feature in promised}
+    return [each for each in _CHECKED_FEATURES if each in names and each not in flags]

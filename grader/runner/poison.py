@@ -1,0 +1,122 @@
+"""The instrument that fills every output buffer before the call that is to write it.
+
+A function in destination-passing style gets memory that somebody used before. One that never writes its
+output, or adds to it without setting it first, may look right on stale memory: on a poisoned buffer
+both show. The virtual machine calls the instrument before and after each of its instructions.
+
+A tensor that `vm.builtin.alloc_tensor` has just made and that no call has taken yet is an output of the
+call that takes it: nothing can be in it. So inputs are never poisoned, whatever a function is called,
+however many outputs it has, and whether its storage was used before.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import tvm
+
+from grader.runner.failure import TaskError
+
+_BUILTIN = "vm.builtin."
+_ALLOCATE = "vm.builtin.alloc_tensor"
+_CONTINUE = 0
+
+# Signalling NaNs: arithmetic makes them quiet ones, so bits that are still these were never computed.
+_POISON: dict[str, tuple[type[np.unsignedinteger[Any]], int]] = {
+    "float16": (np.uint16, 0x7D2A),
+    "float32": (np.uint32, 0x7FA5A5A5),
+    "float64": (np.uint64, 0x7FF5A5A5A5A5A5A5),
+}
+_OTHER_POISON: tuple[type[np.unsignedinteger[Any]], int] = (np.uint8, 0xA5)
+
+
+class Poison:
+    """An instrument for `VirtualMachine.set_instrument`.
+
+    `unwritten` names the functions, in order of discovery, that left an output entirely poisoned although
+    none of their inputs was.
+    """
+
+    def __init__(self) -> None:
+        self.unwritten: list[str] = []
+        self._fresh: dict[int, Any] = {}
+        self._pending: list[Any] = []
+
+    def reset(self) -> None:
+        """Forget tensors of an earlier run."""
+        self._fresh.clear()
+        self._pending.clear()
+
+    def __call__(
+        self, _function: Any, name: str, before_run: bool, result: Any, *arguments: Any
+    ) -> int:
+        """Be called by the virtual machine; the answer 0 lets it go on."""
+        if name.startswith(_BUILTIN):
+            if name == _ALLOCATE and not before_run:
+                self._fresh[result.__chandle__()] = result
+            elif self._fresh and name != _ALLOCATE:
+                self._take(arguments)
+        elif before_run:
+            self._before(arguments)
+        else:
+            self._after(name, arguments)
+        return _CONTINUE
+
+    def _take(self, arguments: tuple[Any, ...]) -> list[Any]:
+        """Return those arguments that are fresh; they are not fresh any more."""
+        tensors = [each for each in arguments if isinstance(each, tvm.runtime.Tensor)]
+        return [each for each in tensors if self._fresh.pop(each.__chandle__(), None) is not None]
+
+    def _before(self, arguments: tuple[Any, ...]) -> None:
+        outputs = self._take(arguments)
+        for output in outputs:
+            _check_alias(output, arguments)
+            fill(output)
+        self._pending = outputs
+
+    def _after(self, name: str, arguments: tuple[Any, ...]) -> None:
+        outputs, self._pending = self._pending, []
+        if name in self.unwritten or not any(is_poisoned(output) for output in outputs):
+            return
+        taken = {output.__chandle__() for output in outputs}
+        tensors = [each for each in arguments if isinstance(each, tvm.runtime.Tensor)]
+        inputs = [each for each in tensors if each.__chandle__() not in taken]
+        if not any(is_poisoned(each) for each in inputs):
+            self.unwritten.append(name)
+
+
+def fill(tensor: Any) -> None:
+    """Fill a tensor of the CPU with its dtype's poison."""
+    bits, poison = _bits(tensor)
+    bits.fill(poison)
+
+
+def is_poisoned(tensor: Any) -> bool:
+    """Say whether a tensor has elements and all of them are poison."""
+    bits, poison = _bits(tensor)
+    return bool(bits.size and bits[0] == poison and bits[-1] == poison and (bits == poison).all())
+
+
+def _bits(tensor: Any) -> tuple[npt.NDArray[np.unsignedinteger[Any]], np.unsignedinteger[Any]]:
+    """Return a flat view of a tensor as unsigned integers, and the poison that belongs to it."""
+    array = np.from_dlpack(tensor).reshape(-1)
+    kind, poison = _POISON.get(array.dtype.name, _OTHER_POISON)
+    return array.view(kind), kind(poison)
+
+
+def _check_alias(output: Any, arguments: tuple[Any, ...]) -> None:
+    """Raise TaskError when an output shares memory with another argument: poison would destroy it."""
+    own, start, end = output.__chandle__(), *_extent(output)
+    for each in arguments:
+        if not isinstance(each, tvm.runtime.Tensor) or each.__chandle__() == own:
+            continue
+        other_start, other_end = _extent(each)
+        if start < other_end and other_start < end:
+            raise TaskError("run", "SharedBuffer", "An output shares its memory with an input.")
+
+
+def _extent(tensor: Any) -> tuple[int, int]:
+    start = tensor.data_ptr()
+    return start, start + np.from_dlpack(tensor).nbytes

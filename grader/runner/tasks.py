@@ -1,0 +1,42 @@
+"""Which task is done by what, and what a runner of each kind may do."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import tvm
+from tvm import relax
+
+from grader.messages import FromRunner, RunModule, RunResult, TimeSchedule, ToRunner, pack_array
+from grader.runner.failure import TaskError
+from grader.runner.model import run_module
+from grader.runner.timing import time_schedule
+
+
+def perform(task: ToRunner, kind: Literal["pure", "extern"]) -> FromRunner:
+    """Do one task; whatever goes wrong becomes a TaskFailure."""
+    try:
+        if isinstance(task, TimeSchedule):
+            if kind != "pure":
+                raise TaskError("time", "NotHere", "Only a pure runner measures time.")
+            return time_schedule(task)
+        if task.externs and kind == "pure":
+            raise TaskError("externs", "NotHere", "A pure runner loads no external functions.")
+        return run_module(task)
+    except TaskError as error:
+        return error.as_failure()
+
+
+def rehearse() -> None:
+    """Build and run a small module: the first build of a process takes three times as long."""
+    builder = relax.BlockBuilder()
+    argument = relax.Var("x", relax.TensorType([4], "float32"))
+    with builder.function("main", [argument]):
+        with builder.dataflow():
+            result = builder.emit_output(builder.emit_te(tvm.topi.add, argument, argument))
+        builder.emit_func_output(result)
+    document = tvm.ir.save_json(builder.get()).encode()
+    inputs = pack_array(np.ones((1, 4), np.float32))
+    answer = run_module(RunModule(document, inputs, target="llvm", threads=1))
+    assert isinstance(answer, RunResult)

@@ -1,0 +1,152 @@
+"""Reading the file that was handed in: bounded, validated, and never executed here."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from pathlib import Path
+
+import msgspec
+import nbformat
+from nbformat import NotebookNode
+
+from grader.errors import SubmissionError, UsageError
+
+SIZE_LIMIT = 64 * 2**20
+"""Largest notebook that is read, in bytes. Saved outputs of a long night stay well below."""
+
+CELL_LIMIT = 2000
+"""Most cells that are read."""
+
+_DEFINITION = re.compile(r"^(?:async[ \t]+)?(?:def|class)[ \t]+([^\W\d]\w*)", re.MULTILINE)
+_BINDING = re.compile(r"^([^\W\d]\w*)[ \t]*=(?!=)", re.MULTILINE)
+
+
+class SubmissionFile(msgspec.Struct, frozen=True):
+    """A file, and the notebook in it. `notebook` is None when `problem` says why there is none."""
+
+    name: str
+    sha256: str
+    notebook: NotebookNode | None
+    problem: str = ""
+    hint: str = ""
+
+    @property
+    def declared_assignment(self) -> str | None:
+        """The slug in the notebook's metadata, if it is there and is text."""
+        metadata = self.notebook.metadata.get("grader") if self.notebook is not None else None
+        slug = metadata.get("assignment") if isinstance(metadata, dict) else None
+        return slug if isinstance(slug, str) else None
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The text of the code cells, in order."""
+        if self.notebook is None:
+            return ()
+        return tuple(cell.source for cell in self.notebook.cells if cell.cell_type == "code")
+
+
+def read_submission(path: Path) -> SubmissionFile:
+    """Read a file. A damaged one comes back with its `problem`; a missing one is a UsageError."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(SIZE_LIMIT + 1)
+    except OSError as error:
+        raise UsageError(
+            f"Cannot read {path.name}: {error.strerror}.", "Check the name and the folder."
+        ) from None
+    digest = hashlib.sha256(content).hexdigest()
+    try:
+        notebook = parse_notebook(content)
+    except SubmissionError as error:
+        return SubmissionFile(path.name, digest, None, error.message, error.hint)
+    return SubmissionFile(path.name, digest, notebook)
+
+
+def parse_notebook(content: bytes) -> NotebookNode:
+    """Decode a notebook of format 3 or 4 and bring it to format 4.
+
+    Only what is graded is kept: the cells' types and sources, and the notebook's metadata. Saved
+    outputs prove nothing and may be damaged, so they are dropped unread. Raises SubmissionError.
+    """
+    if len(content) > SIZE_LIMIT:
+        raise SubmissionError(
+            f"The file is larger than {SIZE_LIMIT // 2**20} MB.",
+            "Clear the outputs of all cells, save, and hand it in again.",
+        )
+    document = _decode_json(content)
+    cells = [_clean_cell(cell, index) for index, cell in enumerate(_cells_of(document))]
+    if not any(cell.cell_type == "code" and cell.source.strip() for cell in cells):
+        raise SubmissionError(
+            "The notebook has no code.",
+            "Open the template, solve it, save it, and hand in that file.",
+        )
+    metadata = document.get("metadata")
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    notebook.metadata.update(metadata if isinstance(metadata, dict) else {})
+    return notebook
+
+
+def _decode_json(content: bytes) -> dict[str, object]:
+    hint = "Hand in the .ipynb file itself, as Jupyter saved it."
+    if not content.strip():
+        raise SubmissionError("The file is empty.", hint)
+    try:
+        document = json.loads(content.decode("utf-8-sig", errors="replace"))
+    except (ValueError, RecursionError):
+        raise SubmissionError("The file is not a notebook: it is not JSON.", hint) from None
+    if not isinstance(document, dict):
+        raise SubmissionError("The file is not a notebook: it has no cells.", hint)
+    return document
+
+
+def _cells_of(document: dict[str, object]) -> list[object]:
+    """Return the cells of format 4, or those of all worksheets of format 3."""
+    cells = document.get("cells")
+    worksheets = document.get("worksheets")
+    if cells is None and isinstance(worksheets, list):
+        sheets = [sheet for sheet in worksheets if isinstance(sheet, dict)]
+        cells = [cell for sheet in sheets for cell in _as_list(sheet.get("cells"))]
+    if not isinstance(cells, list):
+        raise SubmissionError(
+            "The file is not a notebook: it has no cells.",
+            "Hand in the .ipynb file itself, as Jupyter saved it.",
+        )
+    if len(cells) > CELL_LIMIT:
+        raise SubmissionError(
+            f"The notebook has more than {CELL_LIMIT} cells.", "Hand in a shorter one."
+        )
+    return cells
+
+
+def _as_list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def _clean_cell(cell: object, index: int) -> NotebookNode:
+    """Build a fresh cell from a saved one. Format 3 calls the source of a code cell `input`."""
+    fields = cell if isinstance(cell, dict) else {}
+    source = fields.get("source", fields.get("input", ""))
+    if isinstance(source, list):
+        source = "".join(line for line in source if isinstance(line, str))
+    if not isinstance(source, str):
+        raise SubmissionError(
+            f"Cell {index + 1} of the notebook is damaged: its source is not text.",
+            "Open it in Jupyter, mend the cell, save it, and hand in that file.",
+        )
+    make = nbformat.v4.new_code_cell if fields.get("cell_type") == "code" else None
+    make = make or nbformat.v4.new_markdown_cell
+    return make(source=source, id=f"cell-{index + 1}")
+
+
+def defined_names(sources: tuple[str, ...]) -> frozenset[str]:
+    """Names that cells define or bind at top level, read off the text line by line.
+
+    Regular expressions and not the ast module: a cell may not parse, and must cost linear time.
+    """
+    names: set[str] = set()
+    for source in sources:
+        names.update(_DEFINITION.findall(source))
+        names.update(_BINDING.findall(source))
+    return frozenset(names)

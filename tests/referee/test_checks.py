@@ -1,0 +1,186 @@
+"""What each check says of a case."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from grader.referee.checks.equivalence import equivalence
+from grader.referee.checks.externs import ExternOptions, extern_call, writes_output
+from grader.referee.checks.schedule import SpeedOptions, StepOptions, schedule_steps, speed
+from grader.referee.checks.structure import GraphOptions, call_tir_graph, pure_tir
+from grader.referee.evidence import Problem, StubOutputs, TimedSchedule
+from grader.referee.registry import NoOptions
+from grader.report import Timing
+from tests.referee.factory import (
+    WEIGHT,
+    argument,
+    call,
+    case,
+    convolution,
+    init,
+    loops,
+    module,
+    outputs,
+    softmax,
+    update,
+)
+
+NONE = NoOptions()
+GRAPH = GraphOptions(weights=(WEIGHT,))
+EXTERN = ExternOptions(weight=WEIGHT)
+CONV = call("tir", "conv2d", argument("input", 4, 1, 28, 28), argument("constant", *WEIGHT))
+EXTERN_CONV = call("extern", "env.c", argument("input", 4, 1, 28, 28), argument("constant", *WEIGHT))
+
+
+class TestCallTirGraph:
+    def test_a_graph_of_call_tir_with_all_weights_passes(self):
+        assert "passed" == call_tir_graph(case(module(CONV)), GRAPH).verdict
+
+    def test_a_missing_weight_fails_and_is_named(self):
+        outcome = call_tir_graph(case(module(call("tir", "relu"))), GRAPH)
+        assert ("failed", True) == (outcome.verdict, "(32, 1, 3, 3)" in outcome.reason)
+
+    def test_an_operator_among_the_calls_costs_half_and_is_named(self):
+        outcome = call_tir_graph(case(module(CONV, call("operator", "relax.nn.relu"))), GRAPH)
+        assert (0.5, True) == (outcome.fraction, "relax.nn.relu" in outcome.reason)
+
+    def test_a_module_without_any_call_fails(self):
+        assert "failed" == call_tir_graph(case(module()), GRAPH).verdict
+
+
+class TestPureTir:
+    def test_an_extern_fails_and_is_named(self):
+        outcome = pure_tir(case(module(EXTERN_CONV)), NONE)
+        assert ("failed", True) == (outcome.verdict, "env.c" in outcome.reason)
+
+
+class TestExternCall:
+    def stubs(self, second: float) -> StubOutputs:
+        return StubOutputs(np.zeros((1, 4, 10)), np.full((1, 4, 10), second))
+
+    def test_an_extern_given_the_weight_whose_result_is_used_passes(self):
+        outcome = extern_call(case(module(EXTERN_CONV), stubs=self.stubs(1.0)), EXTERN)
+        assert "passed" == outcome.verdict
+
+    def test_an_extern_whose_result_is_not_used_fails(self):
+        outcome = extern_call(case(module(EXTERN_CONV), stubs=self.stubs(0.0)), EXTERN)
+        assert "failed" == outcome.verdict
+
+    def test_an_extern_that_holds_its_weight_itself_passes(self):
+        own = call("extern", "env.c", argument("input", 4, 1, 28, 28))
+        assert "passed" == extern_call(case(module(own), stubs=self.stubs(1.0)), EXTERN).verdict
+
+    def test_a_convolution_inside_the_module_fails_even_beside_an_extern(self):
+        facts = module(CONV, call("extern", "env.copy", argument("value", 4, 32, 26, 26)))
+        outcome = extern_call(case(facts, stubs=self.stubs(1.0)), EXTERN)
+        assert ("failed", True) == (outcome.verdict, "conv2d" in outcome.reason)
+
+    def test_no_extern_at_all_fails(self):
+        assert "failed" == extern_call(case(module(CONV)), EXTERN).verdict
+
+
+class TestWritesOutput:
+    def test_an_unwritten_buffer_fails_and_names_the_extern(self):
+        bad = outputs(softmax(4), softmax(4), unwritten=("env.c",))
+        outcome = writes_output(case(module(EXTERN_CONV), outputs=bad), NONE)
+        assert ("failed", True) == (outcome.verdict, "env.c" in outcome.reason)
+
+    def test_wrong_but_written_values_pass(self):
+        written = outputs(np.zeros((4, 10)), softmax(4))
+        assert "passed" == writes_output(case(module(EXTERN_CONV), outputs=written), NONE).verdict
+
+    def test_a_module_that_did_not_run_is_not_graded(self):
+        outcome = writes_output(case(module(EXTERN_CONV), outputs=Problem("It crashed.")), NONE)
+        assert ("not_graded", "It crashed.") == (outcome.verdict, outcome.reason)
+
+
+class TestEquivalence:
+    def judge(self, actual, desired=None):
+        desired = softmax(6) if desired is None else desired
+        return equivalence(case(module(CONV), outputs=outputs(actual, desired)), NONE)
+
+    def test_equal_outputs_pass(self):
+        assert "passed" == self.judge(softmax(6).astype(np.float32)).verdict
+
+    def test_a_difference_beyond_the_tolerance_in_one_sample_fails(self):
+        actual = softmax(6).astype(np.float32)
+        actual[3, 2] += 1e-3
+        outcome = self.judge(actual)
+        assert ("failed", True) == (outcome.verdict, "1 of 6" in outcome.reason)
+
+    def test_half_precision_fails(self):
+        outcome = self.judge(softmax(6).astype(np.float16).astype(np.float32))
+        assert "failed" == outcome.verdict
+
+    def test_another_shape_fails_before_values_are_compared(self):
+        outcome = self.judge(np.zeros((6, 1, 10), np.float32))
+        assert ("failed", True) == (outcome.verdict, "shape" in outcome.reason)
+
+    def test_another_dtype_fails(self):
+        assert "failed" == self.judge(softmax(6)).verdict
+
+    def test_nan_fails_and_is_called_so(self):
+        outcome = self.judge(np.full((6, 10), np.nan, np.float32))
+        assert ("failed", True) == (outcome.verdict, "NaN" in outcome.reason)
+
+    def test_missing_softmax_is_suspected(self):
+        assert "softmax" in self.judge(np.log(softmax(6)).astype(np.float32)).hint
+
+    def test_a_constant_output_is_called_so(self):
+        assert "same everywhere" in self.judge(np.zeros((6, 10), np.float32)).hint
+
+
+class TestScheduleSteps:
+    OPTIONS = StepOptions(weight=WEIGHT, inline=3, reorganize=4, decompose=4, annotate=4)
+
+    def judge(self, *blocks):
+        return schedule_steps(
+            case(module(CONV, functions={"conv2d": convolution(*blocks)})), self.OPTIONS
+        )
+
+    def test_all_steps_earn_everything(self):
+        nest = loops(128, 26, 26, 9, kind="vectorized")
+        assert "passed" == self.judge(init(), update(nest, has_init=False)).verdict
+
+    def test_each_missing_step_is_named_and_the_first_is_the_hint(self):
+        outcome = self.judge(update())
+        assert 3 / 15 == outcome.fraction
+        assert "decomposed" in outcome.reason
+        assert "split" in outcome.hint
+
+
+class TestSpeed:
+    TIMING = Timing(
+        function="conv2d",
+        workload="conv2d",
+        target="llvm",
+        threads=4,
+        baseline_us=30.0,
+        submission_us=10.0,
+        reference_us=6.0,
+        speedup=3.0,
+        ci_low=2.9,
+        ci_high=3.1,
+        reference_speedup=5.0,
+        pairs=20,
+        rejected=1,
+    )
+    OPTIONS = SpeedOptions(weight=WEIGHT)
+
+    def judge(self, right=True, **changes):
+        values = {name: getattr(self.TIMING, name) for name in self.TIMING.__struct_fields__}
+        timed = TimedSchedule(Timing(**{**values, **changes}), right)
+        return speed(replace(case(module(CONV)), evidence=case(module(), timed=timed).evidence),
+                     self.OPTIONS)
+
+    def test_a_faster_schedule_earns_a_share(self):
+        assert 0.5 < self.judge().fraction < 1.0
+
+    def test_a_slower_schedule_earns_nothing_and_is_told_why(self):
+        outcome = self.judge(speedup=0.3, ci_low=0.29, ci_high=0.31)
+        assert (0.0, True) == (outcome.fraction, "slower than doing nothing" in outcome.reason)
+
+    def test_wrong_timed_outputs_earn_nothing(self):
+        assert "failed" == self.judge(right=False).verdict

@@ -1,0 +1,287 @@
+"""The terminal report: everything that a student needs is there, readable, and harmless."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable
+
+import msgspec
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from grader.render.terminal import WIDEST, render
+from grader.report import Check, Report, ungraded_report
+from tests import sample_reports
+
+WIDTHS = [40, 80, 120]
+
+
+def page(report: Report, width: int = 80, encoding: str = "utf-8", **options: object) -> str:
+    """Return what a report looks like in a file or, with `force_terminal`, on a terminal."""
+    bytes_written = io.BytesIO()
+    file = io.TextIOWrapper(bytes_written, encoding=encoding, newline="\n")
+    render(report, Console(file=file, width=width, **options))
+    file.flush()
+    return bytes_written.getvalue().decode(encoding)
+
+
+def flat(text: str) -> str:
+    """Return a page without its line breaks."""
+    return " ".join(text.split())
+
+
+def with_timing(**changes: object) -> Report:
+    timing = msgspec.structs.replace(sample_reports.TIMING, **changes)
+    return msgspec.structs.replace(sample_reports.typical(), timing=timing)
+
+
+class TestContent:
+    """What the report says."""
+
+    def test_it_opens_with_assignment_submission_and_score(self) -> None:
+        top = page(sample_reports.typical()).split("Part ")[0]
+        assert "A convolutional classifier, end to end" in top
+        assert "homework.ipynb" in top
+        assert "15 of 17 code cells ran to the end." in top
+        assert "77.5 of 100 points" in top
+
+    def test_every_part_has_a_row_with_its_points(self) -> None:
+        lines = [" ".join(line.split()) for line in page(sample_reports.typical()).splitlines()]
+        table = lines[lines.index("Part Points") :]
+        assert table[2:5] == [
+            "The model, built with emit_te 40 of 40",
+            "The convolution, done by an external function 15 of 30",
+            "The convolution, scheduled 22.5 of 30",
+        ]
+
+    def test_a_lost_point_has_its_reason_and_its_next_step(self) -> None:
+        text = flat(page(sample_reports.typical()))
+        assert (
+            "✗ Same outputs as PyTorch 0 of 15 On 4,443 of 4,443 test images the output differs "
+            "from PyTorch. The first layer that differs is the convolution: the largest "
+            "difference is 0.83. What to do: Add the bias to the result" in text
+        )
+
+    def test_a_check_that_passed_takes_one_line(self) -> None:
+        text = page(sample_reports.typical())
+        assert "Seven calls, no externs." not in text
+        assert re.search(r"^✓ Built of call_tir +10 of 10$", text, re.M)
+
+    def test_neighbours_that_share_a_reason_share_its_text(self) -> None:
+        text = page(sample_reports.nothing_to_grade())
+        assert text.count("The notebook defines no create_model_via_emit_te.") == 1
+        assert len(re.findall(r"^– ", text, re.M)) == 9
+
+    def test_equal_reasons_apart_are_told_apart(self) -> None:
+        """A passed check between two failed ones must not seem to explain the first."""
+        report = sample_reports.typical()
+        lost = Check("a", "A", 0.0, 1.0, "failed", "The reason.", "Mend it.")
+        good = Check("b", "B", 1.0, 1.0, "passed", "Right.")
+        part = msgspec.structs.replace(
+            report.parts[0], checks=(lost, good, msgspec.structs.replace(lost, id="c"))
+        )
+        text = page(msgspec.structs.replace(report, parts=(part,)))
+        assert text.count("The reason.") == 2
+
+    def test_a_check_without_points_shows_none(self) -> None:
+        assert re.search(r"^✓ No external functions$", page(sample_reports.typical()), re.MULTILINE)
+
+    def test_a_failed_check_without_points_is_explained_too(self) -> None:
+        report = sample_reports.typical()
+        check = Check("pure", "No externs", 0.0, 0.0, "failed", "It calls env.f.", "Use TIR.")
+        part = msgspec.structs.replace(report.parts[0], checks=(check,))
+        text = flat(page(msgspec.structs.replace(report, parts=(part,))))
+        assert "✗ No externs It calls env.f. What to do: Use TIR." in text
+
+    def test_a_failed_cell_has_its_number_its_line_and_its_error(self) -> None:
+        text = page(sample_reports.typical())
+        assert "Code cell 7, line 3  NameError: name 'conv_w' is not defined" in text
+        assert "Code cell 16         CellTimeoutError: The cell ran for more than" in text
+
+    def test_a_long_error_message_is_cut(self) -> None:
+        report = sample_reports.hostile()
+        assert len(page(report).splitlines()) < 120
+
+    def test_the_speed_up_has_its_interval_and_how_it_was_measured(self) -> None:
+        text = flat(page(sample_reports.typical()))
+        assert (
+            "3.11 times as fast as the unscheduled one (95 % confidence interval 3.04 to 3.19)."
+            in text
+        )
+        assert "none 1,283 us 1.00 yours 412.2 us 3.11 reference 198.7 us 6.46" in text
+        assert "Measured with 4 threads for the target llvm -mcpu=skylake-avx512" in text
+        assert "28 pairs of runs kept, 2 rejected because the machine was busy" in text
+
+    def test_a_speed_up_that_is_none_is_called_so(self) -> None:
+        slower = flat(page(with_timing(speedup=0.8, ci_low=0.78, ci_high=0.83)))
+        assert "It is slower than no schedule at all." in slower
+        unclear = flat(page(with_timing(speedup=1.01, ci_low=0.97, ci_high=1.06)))
+        assert "This is no measurable difference" in unclear
+        faster = flat(page(sample_reports.typical()))
+        assert "slower" not in faster
+        assert "measurable" not in faster
+
+    def test_one_thread_and_one_pair_are_singular(self) -> None:
+        text = flat(page(with_timing(threads=1, pairs=1, rejected=0)))
+        assert "Measured with 1 thread for" in text
+        assert "1 pair of runs kept, 0 rejected" in text
+
+    def test_it_closes_with_data_isolation_machine_versions_and_duration(self) -> None:
+        text = flat(page(sample_reports.typical()))
+        assert "Data Fashion-MNIST: 4,443 test images and 256 hidden random inputs." in text
+        assert "Isolation basic. bubblewrap: no network" in text
+        assert "Machine Intel(R) Xeon(R) Processor @ 2.60GHz, 4 cores" in text
+        assert "Versions Python 3.11.7, apache-tvm 0.27.0.post1, torch 2.13.0+cpu" in text
+        assert "Seed 42 Duration 18.4 s (data 0.31 s, notebook 9.1 s, parts 8.9 s)" in text
+
+    def test_notes_stand_before_the_parts(self) -> None:
+        text = page(sample_reports.nothing_to_grade())
+        assert 0 < text.index("The notebook says no assignment") < text.index("Part ")
+
+    def test_sections_that_have_nothing_to_say_are_left_out(self) -> None:
+        text = page(sample_reports.full_marks())
+        assert "error" not in text
+        assert "What to do" not in text
+        assert "Speed" not in page(
+            msgspec.structs.replace(sample_reports.full_marks(), timing=None)
+        ).replace("Speed of the convolution", "")
+
+    def test_a_file_that_could_not_be_graded_has_a_page(self) -> None:
+        report = ungraded_report("a.ipynb", "No such file.", sample_reports.typical().environment)
+        text = page(report)
+        assert "a.ipynb" in text
+        assert "No such file." in text
+        assert "Isolation" not in text
+        assert "Data" not in text
+
+    @pytest.mark.parametrize(
+        ("cells", "executed", "sentence"),
+        [
+            (0, 0, "No code cell was run."),
+            (1, 1, "The code cell ran to its end."),
+            (1, 0, "0 of 1 code cell ran to the end."),
+            (17, 17, "All 17 code cells ran to their end."),
+            (17, 1, "1 of 17 code cells ran to the end."),
+        ],
+    )
+    def test_cells_are_counted_in_words(self, cells: int, executed: int, sentence: str) -> None:
+        submission = msgspec.structs.replace(
+            sample_reports.typical().submission, cells=cells, executed=executed
+        )
+        report = msgspec.structs.replace(sample_reports.typical(), submission=submission)
+        assert sentence in page(report)
+
+
+class TestLayout:
+    """It reads at every width, with and without a terminal."""
+
+    @pytest.mark.parametrize("width", WIDTHS)
+    @pytest.mark.parametrize(
+        "make",
+        [sample_reports.typical, sample_reports.korean_and_chinese, sample_reports.hostile],
+        ids=lambda make: make.__name__,
+    )
+    def test_no_line_is_wider_than_the_page(self, make: Callable[[], Report], width: int) -> None:
+        lines = page(make(), width).splitlines()
+        assert max(cell_len(line) for line in lines) <= min(width, WIDEST)
+
+    @pytest.mark.parametrize("width", WIDTHS)
+    def test_no_word_of_a_reason_is_lost(self, width: int) -> None:
+        report = sample_reports.korean_and_chinese()
+        text = "".join(page(report, width).split())
+        check = report.parts[0].checks[2]
+        for phrase in (check.title, check.reason, check.hint, report.parts[0].title):
+            assert "".join(phrase.split()) in text
+
+    def test_points_of_wide_titles_end_in_one_column(self) -> None:
+        lines = page(sample_reports.korean_and_chinese()).splitlines()
+        ends = {
+            cell_len(line)
+            for line in lines
+            if re.search(r"\S  +\S+ of \d+$", line) and line[0] in "✓✗~"
+        }
+        assert ends == {80}
+
+    def test_a_pipe_gets_no_escape_sequences_and_no_trailing_spaces(self) -> None:
+        text = page(sample_reports.typical())
+        assert "\x1b" not in text
+        assert all(line == line.rstrip() for line in text.splitlines())
+
+    def test_a_terminal_gets_the_same_words_with_colours(self) -> None:
+        coloured = page(sample_reports.typical(), force_terminal=True, color_system="standard")
+        assert "\x1b[" in coloured
+        assert re.sub(r"\x1b\[[\d;]*m", "", coloured) == page(sample_reports.typical())
+
+    def test_a_console_that_knows_only_ascii_gets_ascii(self) -> None:
+        text = page(sample_reports.typical(), encoding="ascii")
+        assert "x Same outputs as PyTorch" in text
+        assert "+ Built of call_tir" in text
+        assert "?" not in text
+
+    def test_characters_that_a_console_lacks_become_question_marks(self) -> None:
+        text = page(sample_reports.korean_and_chinese(), encoding="latin-1")
+        assert "??? ???" in text
+
+    def test_only_a_full_score_fills_the_bar(self) -> None:
+        nearly = msgspec.structs.replace(sample_reports.typical(), score=99.9)
+        assert "━╌ " in page(nearly)
+        assert "╌" not in page(sample_reports.full_marks())
+        assert "━" not in page(sample_reports.nothing_to_grade())
+
+
+SHOWN = {"title", "name", "reason", "hint", "error", "message", "function", "target", "detail"}
+
+
+def marked(value: object, labels: list[str]) -> object:
+    """Return a report's builtins with "[b]text7[/b]" for each text that a person is shown."""
+    if isinstance(value, list | tuple):
+        return [marked(item, labels) for item in value]
+    if not isinstance(value, dict):
+        return value
+    changed = {}
+    for key, item in value.items():
+        hidden = key == "reason" and value["verdict"] == "passed"
+        if key in SHOWN and isinstance(item, str) and item and not hidden:
+            labels.append(f"[b]text{len(labels)}[/b]")
+            changed[key] = labels[-1]
+        else:
+            changed[key] = marked(item, labels)
+    return changed
+
+
+class TestHostileText:
+    """Text of a notebook is shown as it is and steers nothing."""
+
+    def test_no_text_anywhere_is_read_as_markup(self) -> None:
+        labels: list[str] = []
+        builtins = marked(msgspec.to_builtins(sample_reports.typical()), labels)
+        text = page(msgspec.convert(builtins, Report), width=WIDEST)
+        assert len(labels) > 20
+        assert [label for label in labels if label not in text] == []
+        parts = text.split("Part ")[1].split("Graded:")[0]
+        assert parts.count("[b]") == 4  # three rows of the table, and the first heading
+
+    def test_markup_and_emoji_codes_are_shown_and_not_obeyed(self) -> None:
+        text = flat(page(sample_reports.hostile()))
+        assert text.count("[bold red]not markup[/] :smile: esrever") >= 8
+        assert "[link=x]" in text
+
+    def test_no_control_character_reaches_a_pipe(self) -> None:
+        text = page(sample_reports.hostile())
+        assert all(each.isprintable() or each == "\n" for each in text)
+        assert "pwned" not in text
+
+    def test_a_terminal_gets_no_escape_sequence_but_colours(self) -> None:
+        text = page(sample_reports.hostile(), force_terminal=True, color_system="standard")
+        text = re.sub(r"\x1b\[[\d;]*m", "", text)
+        assert all(each.isprintable() or each == "\n" for each in text)
+
+    def test_hostile_text_gets_no_colours_of_its_own(self) -> None:
+        tame = sample_reports.typical()
+        note = "[bold red]x[/]\x1b[35my"
+        report = msgspec.structs.replace(tame, notes=(note,))
+        text = page(report, force_terminal=True, color_system="standard")
+        assert "\x1b[35m" not in text
+        assert "[bold red]x[/]y" in text

@@ -1,0 +1,225 @@
+"""Reports that tests show, store and check: typical ones, and one that means harm."""
+
+from __future__ import annotations
+
+import msgspec
+
+from grader.report import (
+    AssignmentId,
+    CellProblem,
+    Check,
+    Data,
+    Duration,
+    Environment,
+    Origin,
+    Part,
+    Report,
+    SandboxFacts,
+    Submission,
+    Timing,
+)
+
+HOSTILE = (
+    "\x1b[2J\x1b]0;pwned\x07[bold red]not markup[/] :smile: "
+    "\u202eesrever\x00\x9b31m \ud800 [link=x]"
+)
+
+TIMING = Timing(
+    function="conv2d",
+    workload="conv2d_bias",
+    target="llvm -mcpu=skylake-avx512",
+    threads=4,
+    baseline_us=1283.4,
+    submission_us=412.25,
+    reference_us=198.7,
+    speedup=3.113,
+    ci_low=3.041,
+    ci_high=3.187,
+    reference_speedup=6.459,
+    pairs=28,
+    rejected=2,
+)
+
+
+def typical() -> Report:
+    """Most points earned, some lost in every way, two cells failed."""
+    emit = Part(
+        id="emit_te",
+        title="The model, built with emit_te",
+        score=40.0,
+        max_score=40.0,
+        origin=Origin(name="create_model_via_emit_te", cell=5),
+        checks=(
+            Check(
+                "structure", "Built of call_tir", 10.0, 10.0, "passed", "Seven calls, no externs."
+            ),
+            Check("equivalence", "Same outputs as PyTorch", 30.0, 30.0, "passed", "All agree."),
+        ),
+    )
+    extern = Part(
+        id="torch_extern",
+        title="The convolution, done by an external function",
+        score=15.0,
+        max_score=30.0,
+        origin=Origin(name="create_model_with_torch_func", cell=9),
+        checks=(
+            Check("extern_call", "Calls an external function", 10.0, 10.0, "passed", "env.conv2d"),
+            Check("writes_output", "Writes its output", 5.0, 5.0, "passed", "Written."),
+            Check(
+                "equivalence",
+                "Same outputs as PyTorch",
+                0.0,
+                15.0,
+                "failed",
+                "On 4,443 of 4,443 test images the output differs from PyTorch. The first layer "
+                "that differs is the convolution: the largest difference is 0.83.",
+                "Add the bias to the result of the convolution, or hand it to torch.conv2d.",
+            ),
+        ),
+    )
+    schedule = Part(
+        id="schedule",
+        title="The convolution, scheduled",
+        score=22.5,
+        max_score=30.0,
+        origin=Origin(name="sch", cell=14),
+        checks=(
+            Check("pure_tir", "No external functions", 0.0, 0.0, "passed", "None."),
+            Check("equivalence", "Same mathematics", 0.0, 0.0, "passed", "The same."),
+            Check("steps", "Steps of the schedule", 15.0, 15.0, "passed", "All four."),
+            Check(
+                "speed",
+                "Speed of the convolution",
+                7.5,
+                15.0,
+                "partial",
+                "Your schedule makes the convolution 3.11 times as fast; all points need 4.9.",
+                "Vectorize the innermost loop over the output's columns, and try larger tiles.",
+            ),
+        ),
+    )
+    return Report(
+        score=77.5,
+        max_score=100.0,
+        assignment=AssignmentId("e2e-conv", "A convolutional classifier, end to end", 1),
+        submission=Submission("homework.ipynb", "ab" * 32, cells=17, executed=15),
+        parts=(emit, extern, schedule),
+        problems=(
+            CellProblem(7, "NameError", "name 'conv_w' is not defined", 3),
+            CellProblem(16, "CellTimeoutError", "The cell ran for more than 120 seconds."),
+        ),
+        notes=(),
+        timing=TIMING,
+        data=Data("Fashion-MNIST", 4443, 256, "Parameters of the course."),
+        sandbox=SandboxFacts("basic", "bubblewrap: no network, a read-only system, an empty home."),
+        environment=Environment(
+            python="3.11.7",
+            cpu="Intel(R) Xeon(R) Processor @ 2.60GHz",
+            cores=4,
+            packages={
+                "apache-tvm": "0.27.0.post1",
+                "torch": "2.13.0+cpu",
+                "numpy": "2.4.1",
+                "grader": "0.1.0",
+            },
+        ),
+        seed=42,
+        duration=Duration(18.42, {"data": 0.31, "notebook": 9.1, "parts": 8.9}),
+    )
+
+
+def full_marks() -> Report:
+    """Every point earned, every cell ran."""
+    report = typical()
+    parts = tuple(
+        msgspec.structs.replace(
+            part,
+            score=part.max_score,
+            checks=tuple(
+                msgspec.structs.replace(
+                    check, score=check.max_score, verdict="passed", reason="Right.", hint=""
+                )
+                for check in part.checks
+            ),
+        )
+        for part in report.parts
+    )
+    return msgspec.structs.replace(
+        report,
+        score=100.0,
+        parts=parts,
+        problems=(),
+        submission=Submission("reference.ipynb", "cd" * 32, cells=17, executed=17),
+    )
+
+
+def nothing_to_grade() -> Report:
+    """The untouched template: no part has anything to grade, nothing was timed."""
+    report = typical()
+    reason = "The notebook defines no {}."
+    parts = tuple(
+        msgspec.structs.replace(
+            part,
+            score=0.0,
+            origin=None,
+            checks=tuple(
+                msgspec.structs.replace(
+                    check,
+                    score=0.0,
+                    verdict="not_graded",
+                    reason=reason.format(part.origin.name if part.origin else ""),
+                    hint="Write the function in the cell that the notebook marks for it.",
+                )
+                for check in part.checks
+            ),
+        )
+        for part in report.parts
+    )
+    return msgspec.structs.replace(
+        report,
+        score=0.0,
+        parts=parts,
+        problems=(CellProblem(3, "NotImplementedError", "", 2),),
+        timing=None,
+        notes=("The notebook says no assignment; it was found by the names that it defines.",),
+        submission=Submission("template.ipynb", "00" * 32, cells=1, executed=0),
+    )
+
+
+def korean_and_chinese() -> Report:
+    """Wide characters in every title and reason."""
+    report = typical()
+    first = report.parts[1]
+    check = msgspec.structs.replace(
+        first.checks[2],
+        title="파이토치와 같은 출력",
+        reason="4,443개의 시험 영상에서 출력이 파이토치와 다릅니다. "
+        "처음으로 다른 층은 합성곱 층입니다. 가장 큰 차이는 0.83입니다.",
+        hint="把偏置加到卷积的结果上, 或者把它传给 torch.conv2d。然后重新运行笔记本, 再提交一次。",
+    )
+    part = msgspec.structs.replace(
+        first,
+        title="用外部函数完成卷积 — 외부 함수로 계산한 합성곱",
+        checks=(*first.checks[:2], check),
+    )
+    assignment = AssignmentId("e2e-conv", "합성곱 분류기, 처음부터 끝까지 / 端到端的卷积分类器", 1)
+    return msgspec.structs.replace(report, assignment=assignment, parts=(part, *report.parts[::2]))
+
+
+def hostile() -> Report:
+    """Every text that a student can influence tries to break the page."""
+    report = typical()
+    part = report.parts[1]
+    check = msgspec.structs.replace(part.checks[2], title=HOSTILE, reason=HOSTILE, hint=HOSTILE)
+    return msgspec.structs.replace(
+        report,
+        submission=msgspec.structs.replace(report.submission, name=HOSTILE),
+        parts=(
+            msgspec.structs.replace(
+                part, title=HOSTILE, checks=(check,), origin=Origin(HOSTILE, 1)
+            ),
+        ),
+        problems=(CellProblem(1, HOSTILE, HOSTILE * 400, 1),),
+        notes=(HOSTILE,),
+        timing=msgspec.structs.replace(TIMING, function=HOSTILE, target=HOSTILE),
+    )

@@ -1,0 +1,70 @@
+"""The choice of a sandbox, with programs that stand for machines that refuse."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader.errors import SandboxError
+from grader.sandbox.choose import choose_sandbox
+
+OPTIONS = "--args --perms --size --info-fd --ro-bind-data"
+
+
+def refusing(folder: Path, message: str, options: str = OPTIONS) -> str:
+    """Write a bwrap that knows `options` and fails with `message`; return its path."""
+    program = folder / "bwrap"
+    program.write_text(
+        "#!/bin/sh\n"
+        f"case $1 in --help) echo '{options}';; --version) echo bubblewrap 0.0;; "
+        f'*) echo "{message}" >&2; exit 1;; esac\n'
+    )
+    program.chmod(0o755)
+    return str(program)
+
+
+def test_this_machine_has_a_strong_one() -> None:
+    sandbox = choose_sandbox()
+    assert sandbox.level == "strong"
+    assert sandbox.detail.startswith("bubblewrap ")
+    assert sandbox.detail.endswith(".")
+
+
+def test_a_missing_program_names_the_package_to_install() -> None:
+    with pytest.raises(SandboxError) as raised:
+        choose_sandbox(lambda name: None)
+    assert "apt-get install bubblewrap" in raised.value.hint
+
+
+@pytest.mark.parametrize(
+    ("message", "hint"),
+    [
+        ("bwrap: No permissions to create new namespace", "user.max_user_namespaces"),
+        ("bwrap: Creating new namespace failed: Permission denied", "apparmor"),
+        ("bwrap: setting up uid map: Permission denied", "apparmor"),
+        ("bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted", "apparmor"),
+        ("bwrap: Can't mount proc on /newroot/proc", "systempaths=unconfined"),
+        ("bwrap: execvp setpriv: No such file or directory", "util-linux"),
+        ("bwrap: something else", "bwrap --unshare-all"),
+    ],
+)
+def test_a_refusal_comes_with_what_mends_it(tmp_path: Path, message: str, hint: str) -> None:
+    program = refusing(tmp_path, message)
+    with pytest.raises(SandboxError) as raised:
+        choose_sandbox(lambda name: program)
+    assert message in raised.value.message
+    assert hint in raised.value.hint
+
+
+def test_a_bubblewrap_that_cannot_bound_folders_is_too_old(tmp_path: Path) -> None:
+    program = refusing(tmp_path, "", OPTIONS.replace("--size", ""))
+    with pytest.raises(SandboxError, match="too old: it does not know --size"):
+        choose_sandbox(lambda name: program)
+
+
+def test_a_program_that_cannot_be_run_is_named(tmp_path: Path) -> None:
+    program = tmp_path / "bwrap"
+    program.write_text("")
+    with pytest.raises(SandboxError, match="cannot be run"):
+        choose_sandbox(lambda name: str(program))

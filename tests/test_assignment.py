@@ -1,0 +1,144 @@
+"""`assignment.toml`: the committed one loads, and a wrong one is refused with a sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader.assignment import load_assignment
+from grader.errors import CourseError
+
+COMMITTED = Path(__file__).parents[1] / "assignments" / "e2e-conv" / "assignment.toml"
+
+SMALL = """\
+slug = "small"
+title = "A small assignment"
+version = 1
+points = 3
+
+[oracle]
+input_shape = [4]
+output_shape = [2]
+
+[[part]]
+id = "first"
+title = "First"
+entry_kind = "function"
+entry = ["make"]
+
+[[part.check]]
+id = "structure"
+kind = "call_tir_graph"
+points = 1.5
+
+[[part.check]]
+id = "equivalence"
+kind = "equivalence"
+points = 1.5
+"""
+
+SECOND_PART = SMALL[SMALL.index("[[part]]") :]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "assignment.toml"
+
+
+def refusal(file: Path, text: str | bytes) -> CourseError:
+    file.write_bytes(text.encode() if isinstance(text, str) else text)
+    with pytest.raises(CourseError) as caught:
+        load_assignment(file)
+    return caught.value
+
+
+class TestCommitted:
+    """The assignment that comes with the project."""
+
+    def test_it_adds_up_to_100_points(self) -> None:
+        assignment = load_assignment(COMMITTED)
+        assert assignment.points == 100
+        points = {part.id: part.points for part in assignment.part}
+        assert points == {"emit_te": 40.0, "torch_extern": 30.0, "schedule": 30.0}
+
+    def test_it_is_named_like_its_folder(self) -> None:
+        assert load_assignment(COMMITTED).slug == COMMITTED.parent.name
+
+
+class TestLoading:
+    """What a right file gives."""
+
+    def test_what_is_not_said_has_a_default(self, file: Path) -> None:
+        file.write_text(SMALL)
+        assignment = load_assignment(file)
+        assert (assignment.oracle.rtol, assignment.oracle.atol) == (1e-4, 1e-5)
+        assert assignment.limits.cell_seconds == 120
+        assert assignment.part[0].externs is False
+
+    def test_parts_and_checks_keep_their_order(self, file: Path) -> None:
+        second = SECOND_PART.replace('"first"', '"another"')
+        file.write_text(SMALL.replace("points = 3", "points = 6") + second)
+        parts = load_assignment(file).part
+        assert [part.id for part in parts] == ["first", "another"]
+        assert [check.id for check in parts[0].check] == ["structure", "equivalence"]
+
+
+class TestRefusal:
+    """Whatever is wrong, a CourseError names the file and what is wrong."""
+
+    @pytest.mark.parametrize(
+        ("old", "new", "words"),
+        [
+            ("version = 1", "version = 1\nverison = 2", "unknown field `verison`"),
+            ('kind = "equivalence"', 'kinds = "x"', "`kinds` - at `$.part[0].check[1]`"),
+            ("points = 3", "points = 4", "the checks add up to 3 points, `points` says 4"),
+            ('"equivalence"\nkind', '"structure"\nkind', "two checks of part first"),
+            ('title = "First"\n', "", "missing required field `title`"),
+            ('entry = ["make"]', "entry = []", "`$.part[0].entry`"),
+            ('entry_kind = "function"', 'entry_kind = "class"', "entry_kind"),
+            ("points = 1.5", "points = -1.5", "`$.part[0].check[0].points`"),
+            ("points = 1.5", "points = nan", "`$.part[0].check[0].points`"),
+            ("points = 1.5", "points = inf", "`$.part[0].check[0].points`"),
+            ("points = 1.5", "points = true", "`$.part[0].check[0].points`"),
+            ("[4]", '["4"]', "`$.oracle.input_shape[0]`"),
+            ("[4]", "[0]", "`$.oracle.input_shape[0]`"),
+            ('slug = "small"', 'slug = "../small"', "`$.slug`"),
+            ('slug = "small"', 'slug = "small\\n"', "`$.slug`"),
+            ("version = 1", "version = 0", "`$.version`"),
+            ("[oracle]", "[oracle", "is not a valid assignment"),
+        ],
+    )
+    def test_a_wrong_file_is_refused_with_the_place(
+        self, file: Path, old: str, new: str, words: str
+    ) -> None:
+        assert old in SMALL
+        error = refusal(file, SMALL.replace(old, new, 1))
+        assert words in error.message
+        assert str(file) in error.message
+        assert error.message.endswith(".")
+        assert error.hint == "See docs/assignment.md."
+
+    def test_two_parts_of_one_name_are_refused(self, file: Path) -> None:
+        error = refusal(file, SMALL.replace("points = 3", "points = 6") + SECOND_PART)
+        assert "two parts have the same id" in error.message
+
+    @pytest.mark.parametrize(
+        "content",
+        [b"", b"\xff\xfe", SMALL.encode("utf-16"), b"points = " + b"[" * 20_000, b"\x00"],
+        ids=["empty", "not UTF-8", "UTF-16", "deep", "null byte"],
+    )
+    def test_a_file_that_is_not_toml_is_refused(self, file: Path, content: bytes) -> None:
+        assert "is not a valid assignment" in refusal(file, content).message
+
+    def test_a_missing_file_is_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(CourseError) as caught:
+            load_assignment(tmp_path / "none.toml")
+        assert (
+            caught.value.message == f"Cannot read {tmp_path}/none.toml: No such file or directory."
+        )
+        assert caught.value.hint
+
+    def test_a_folder_is_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(CourseError, match="Is a directory"):
+            load_assignment(tmp_path)

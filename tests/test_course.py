@@ -1,0 +1,75 @@
+"""Finding a course and choosing the assignment of a notebook."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from grader.course import choose_assignment, find_course, load_course
+from grader.errors import CourseError, UsageError
+from grader.submission import read_submission
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="module")
+def course():
+    return load_course(ROOT)
+
+
+def submission(folder: Path, source: str = "x = 1", **grader: object):
+    cell = {"cell_type": "code", "source": source, "metadata": {}, "outputs": []}
+    document = {"nbformat": 4, "nbformat_minor": 5, "metadata": {"grader": grader}, "cells": [cell]}
+    path = folder / "submission.ipynb"
+    path.write_text(json.dumps(document))
+    return read_submission(path)
+
+
+class TestChooseAssignment:
+    def test_the_metadata_decide(self, course, tmp_path):
+        chosen, note = choose_assignment(course, submission(tmp_path, assignment="e2e-conv"), None)
+        assert ("e2e-conv", "") == (chosen.assignment.slug, note)
+
+    def test_the_command_line_counts_more_than_the_students_metadata(self, course, tmp_path):
+        chosen, note = choose_assignment(
+            course, submission(tmp_path, assignment="easier"), "e2e-conv"
+        )
+        assert ("e2e-conv", True) == (chosen.assignment.slug, "easier" in note)
+
+    def test_entry_points_decide_when_nothing_else_does(self, course, tmp_path):
+        given = submission(tmp_path, "def create_model_via_emit_te():\n    pass")
+        assert "e2e-conv" == choose_assignment(course, given, None)[0].assignment.slug
+
+    def test_nothing_that_decides_is_a_usage_error_that_lists_the_assignments(
+        self, course, tmp_path
+    ):
+        with pytest.raises(UsageError) as caught:
+            choose_assignment(course, submission(tmp_path), None)
+        assert "e2e-conv" in caught.value.hint
+
+    def test_an_unknown_slug_is_a_usage_error(self, course, tmp_path):
+        with pytest.raises(UsageError, match="no-such"):
+            choose_assignment(course, submission(tmp_path), "no-such")
+
+
+class TestFindCourse:
+    def test_a_folder_above_is_found(self, tmp_path):
+        shutil.copytree(ROOT / "assignments", tmp_path / "assignments")
+        below = tmp_path / "submissions" / "ada"
+        below.mkdir(parents=True)
+        assert tmp_path == find_course(None, (below,)).root
+
+    def test_the_built_in_course_is_the_last_resort(self, tmp_path):
+        assert "e2e-conv" in find_course(None, (tmp_path,)).assignments
+
+    def test_a_named_folder_without_assignments_is_an_error(self, tmp_path):
+        with pytest.raises(CourseError, match="No assignment"):
+            find_course(tmp_path, ())
+
+    def test_a_slug_that_differs_from_its_folder_is_an_error(self, tmp_path):
+        shutil.copytree(ROOT / "assignments" / "e2e-conv", tmp_path / "assignments" / "other")
+        with pytest.raises(CourseError, match="other"):
+            load_course(tmp_path)

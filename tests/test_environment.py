@@ -1,0 +1,75 @@
+"""What a report says about the machine."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import sys
+from importlib import metadata
+
+from grader.environment import PACKAGES, describe_environment
+
+X86 = "processor\t: 0\nmodel name\t: Some  CPU @ 2.60GHz\n\nprocessor\t: 1\nmodel name\t: Other\n"
+ARM = "processor\t: 0\nBogoMIPS\t: 50.00\n\nHardware\t: Some board\n"
+
+
+def unreadable() -> str:
+    raise FileNotFoundError
+
+
+def nothing_installed(name: str) -> str:
+    raise metadata.PackageNotFoundError(name)
+
+
+class TestProcessor:
+    """The model's name, wherever it stands."""
+
+    def test_it_is_the_model_of_the_first_processor(self) -> None:
+        assert describe_environment(read_processors=lambda: X86).cpu == "Some CPU @ 2.60GHz"
+
+    def test_a_board_without_a_model_name_is_named_by_its_hardware(self) -> None:
+        assert describe_environment(read_processors=lambda: ARM).cpu == "Some board"
+
+    def test_without_proc_the_platform_is_asked(self) -> None:
+        cpu = describe_environment(read_processors=unreadable).cpu
+        assert cpu in {platform.processor(), platform.machine()} - {""}
+
+    def test_a_file_without_any_name_is_not_an_error(self) -> None:
+        assert describe_environment(read_processors=lambda: "garbage\n:\nmodel name:\n").cpu
+
+
+class TestPackages:
+    """Versions of what explains a result."""
+
+    def test_packages_that_are_installed_have_their_version(self) -> None:
+        packages = describe_environment().packages
+        assert list(PACKAGES) == list(packages)
+        assert packages["apache-tvm"] == metadata.version("apache-tvm")
+
+    def test_a_package_that_is_missing_is_left_out(self) -> None:
+        def only_numpy(name: str) -> str:
+            return "9.9" if name == "numpy" else nothing_installed(name)
+
+        assert describe_environment(version_of=only_numpy).packages == {"numpy": "9.9"}
+        assert describe_environment(version_of=nothing_installed).packages == {}
+
+
+def test_python_and_cores_are_those_of_this_process() -> None:
+    environment = describe_environment(count_cores=lambda: 3)
+    assert (platform.python_version(), 3) == (environment.python, environment.cores)
+    assert describe_environment().cores >= 1
+
+
+def test_it_is_quick_and_imports_none_of_the_packages() -> None:
+    script = (
+        "import sys, time\n"
+        "from grader.environment import describe_environment\n"
+        "start = time.process_time()\n"
+        "describe_environment()\n"
+        "print(time.process_time() - start, *sorted(sys.modules))\n"
+    )
+    output = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert float(output[0]) < 0.05
+    assert set(output[1:]).isdisjoint({"tvm", "torch", "torchvision", "numpy", "ipykernel"})

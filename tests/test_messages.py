@@ -1,0 +1,310 @@
+"""Frames and arrays: what is accepted from the other side of a sandbox, and what is refused."""
+
+from __future__ import annotations
+
+import io
+import socket
+import struct
+import threading
+import tracemalloc
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grader import messages
+from grader.messages import (
+    Array,
+    Capture,
+    CaptureFailure,
+    EntrySpec,
+    FrameError,
+    FromKernel,
+    FromRunner,
+    KernelConfig,
+    Message,
+    RunModule,
+    RunResult,
+    TaskFailure,
+    TimeSchedule,
+    TimingResult,
+    TimingRound,
+    ToRunner,
+    decode_payload,
+    encode_frame,
+    pack_array,
+    read_frame,
+    unpack_array,
+)
+
+DTYPES = ["float32", "float64", "int64", "int32", "uint8"]
+
+ARRAY = pack_array(np.arange(6, dtype=np.float32).reshape(2, 3))
+
+ONE_OF_EACH: list[tuple[Message, object]] = [
+    (
+        KernelConfig((3, 4, 5, 6, 7), "key", 8, (EntrySpec("schedule", "schedule", ("sch", "*")),)),
+        KernelConfig,
+    ),
+    (Capture("p", "f", 3, True, b"{}", b"{}", b"[]", {"env.conv2d": b"\x80"}), FromKernel),
+    (Capture("p", "f", 3, False, b"{}"), FromKernel),
+    (CaptureFailure("p", "f", 3, "raised", "NameError", "이름", 4), FromKernel),
+    (RunModule(b"{}", ARRAY, "llvm", 4, {"env.a": b"x"}, {"env.b": 1}), ToRunner),
+    (
+        TimeSchedule("text", b"{}", "f", ARRAY, ARRAY, ARRAY, "host", (0, 1), 7, 5, 9, 0.1, 20.0),
+        ToRunner,
+    ),
+    (RunResult(ARRAY, ("f",), {"env.a": 3}), FromRunner),
+    (
+        TimingResult("conv2d", "llvm", 3, (TimingRound(0, 1e-3, 2e-3, 3e-4, 0),), ARRAY),
+        FromRunner,
+    ),
+    (TaskFailure("load", "ValueError", "message"), FromRunner),
+]
+
+
+class Pipe(io.BytesIO):
+    """Bytes that are received in pieces of at most `piece`."""
+
+    def __init__(self, content: bytes, piece: int = 3) -> None:
+        super().__init__(content)
+        self.piece = piece
+
+    def recv(self, size: int, /) -> bytes:
+        return self.read(min(size, self.piece))
+
+
+def payload_of(frame: bytes) -> bytes:
+    payload = read_frame(Pipe(frame, 2**20), 2**30)
+    assert payload is not None
+    return payload
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"), ONE_OF_EACH, ids=lambda value: type(value).__name__
+)
+def test_every_message_survives_its_frame(message: Message, expected: type) -> None:
+    assert message == decode_payload(payload_of(encode_frame(message)), expected)
+
+
+class TestStrictness:
+    """Decoding accepts the message that was asked for and nothing near it."""
+
+    def test_a_message_of_the_other_direction_is_refused(self) -> None:
+        frame = encode_frame(TaskFailure("load", "ValueError", ""))
+        with pytest.raises(FrameError, match="not a message"):
+            decode_payload(payload_of(frame), FromKernel)
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"extra": 1},
+            {"stage": "elsewhere"},
+            {"error_name": 3},
+            {"message": b"bytes"},
+            {"type": "Unknown"},
+            {"type": 1},
+        ],
+        ids=str,
+    )
+    def test_a_field_too_many_or_of_another_type_is_refused(self, changes: dict) -> None:
+        fields = {"type": "TaskFailure", "stage": "run", "error_name": "", "message": ""}
+        assert TaskFailure("run", "", "") == decode_payload(
+            msgspec.msgpack.encode(fields), FromRunner
+        )
+        with pytest.raises(FrameError):
+            decode_payload(msgspec.msgpack.encode(fields | changes), FromRunner)
+
+    def test_a_missing_field_is_refused(self) -> None:
+        with pytest.raises(FrameError):
+            decode_payload(msgspec.msgpack.encode({"type": "RunResult"}), FromRunner)
+
+    def test_bytes_after_the_message_are_refused(self) -> None:
+        payload = payload_of(encode_frame(TaskFailure("run", "", "")))
+        with pytest.raises(FrameError):
+            decode_payload(payload + b"\xc0", FromRunner)
+
+    def test_text_that_is_not_utf8_is_refused(self) -> None:
+        payload = payload_of(encode_frame(TaskFailure("run", "", "xyz")))
+        with pytest.raises(FrameError):
+            decode_payload(payload.replace(b"xyz", b"\xff\xfe\xfd"), FromRunner)
+
+    @pytest.mark.parametrize("opening", [b"\x91", b"\x81\xa1x"])
+    def test_deep_nesting_is_refused_and_does_not_end_the_process(self, opening: bytes) -> None:
+        with pytest.raises(FrameError):
+            decode_payload(opening * 200_000, FromRunner)
+
+    @pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("inf")])
+    def test_a_round_whose_time_is_no_time_is_refused(self, seconds: float) -> None:
+        result = TimingResult("f", "llvm", 1, (TimingRound(0, seconds, 1.0, 1.0, 0),), ARRAY)
+        with pytest.raises(FrameError):
+            decode_payload(payload_of(encode_frame(result)), FromRunner)
+
+    @settings(deadline=None)
+    @given(st.binary(max_size=400), st.sampled_from([FromKernel, FromRunner, ToRunner, Array]))
+    def test_arbitrary_bytes_raise_nothing_but_frame_errors(
+        self, payload: bytes, expected: type
+    ) -> None:
+        with suppress(FrameError):
+            decode_payload(payload, expected)
+
+    @settings(deadline=None)
+    @given(st.data())
+    def test_a_damaged_message_raises_nothing_but_frame_errors(self, data: st.DataObject) -> None:
+        message, expected = data.draw(st.sampled_from(ONE_OF_EACH))
+        payload = bytearray(payload_of(encode_frame(message)))
+        for _ in range(data.draw(st.integers(1, 4))):
+            position = data.draw(st.integers(0, len(payload) - 1))
+            payload[position] = data.draw(st.integers(0, 255))
+        with suppress(FrameError):
+            decode_payload(bytes(payload), expected)
+
+    @pytest.mark.parametrize(
+        ("field", "expected"),
+        [("shape", Array), ("unwritten", RunResult), ("rounds", TimingResult)],
+    )
+    def test_a_claimed_length_takes_no_memory(self, field: str, expected: type) -> None:
+        """A header may claim as many items as bytes follow: eight bytes for each, if believed."""
+        items = 2**23
+        name = field.encode()
+        head = b"\xde\x00\x02\xa4type" + msgspec.msgpack.encode(expected.__name__)
+        payload = bytes([0xA0 + len(name)]) + name + b"\xdd" + struct.pack(">I", items)
+        payload = (b"\x81" if expected is Array else head) + payload + b"\xc0" * items
+        tracemalloc.start()
+        try:
+            with pytest.raises(FrameError, match="length"):
+                decode_payload(payload, expected)
+            assert tracemalloc.get_traced_memory()[1] < items
+        finally:
+            tracemalloc.stop()
+
+
+class TestFrames:
+    """A frame is a length and that many bytes, within the limit."""
+
+    def test_frames_are_read_one_after_another_and_then_none(self) -> None:
+        first, second = TaskFailure("run", "A", ""), TaskFailure("load", "B", "")
+        pipe = Pipe(encode_frame(first) + encode_frame(second))
+        assert first == decode_payload(read_frame(pipe, 1000) or b"", FromRunner)
+        assert second == decode_payload(read_frame(pipe, 1000) or b"", FromRunner)
+        assert read_frame(pipe, 1000) is None
+
+    def test_the_limit_is_the_longest_payload(self) -> None:
+        frame = struct.pack("<Q", 10) + b"0123456789"
+        assert read_frame(Pipe(frame), 10) == b"0123456789"
+        with pytest.raises(FrameError, match="10 bytes, 9 are allowed"):
+            read_frame(Pipe(frame), 9)
+
+    def test_a_length_over_the_limit_is_refused_before_anything_is_read(self) -> None:
+        pipe = Pipe(struct.pack("<Q", 2**63) + b"rest")
+        with pytest.raises(FrameError):
+            read_frame(pipe, messages.RUNNER_FRAME_LIMIT)
+        assert pipe.read() == b"rest"
+
+    @pytest.mark.parametrize("length", range(1, 18))
+    def test_a_stream_that_ends_inside_a_frame_is_an_error(self, length: int) -> None:
+        frame = struct.pack("<Q", 10) + b"0123456789"
+        with pytest.raises(FrameError, match="ended inside a frame"):
+            read_frame(Pipe(frame[:length]), 10)
+
+    def test_an_empty_payload_is_not_the_end_of_the_stream(self) -> None:
+        assert read_frame(Pipe(struct.pack("<Q", 0)), 10) == b""
+
+    def test_a_frame_comes_through_a_real_socket(self) -> None:
+        here, there = socket.socketpair()
+        with here, there:
+            message = RunResult(pack_array(np.ones((64, 1024), np.float32)))
+            frame = encode_frame(message)
+            sender = threading.Thread(target=there.sendall, args=(frame,))
+            sender.start()
+            assert message == decode_payload(read_frame(here, 2**20) or b"", FromRunner)
+            sender.join()
+
+    @settings(deadline=None)
+    @given(st.binary(max_size=200), st.integers(0, 300))
+    def test_arbitrary_streams_raise_nothing_but_frame_errors(
+        self, stream: bytes, limit: int
+    ) -> None:
+        try:
+            payload = read_frame(Pipe(stream), limit)
+        except FrameError:
+            return
+        assert payload is None or len(payload) <= limit
+
+
+class TestArrays:
+    """Arrays keep shape, dtype and every bit."""
+
+    @settings(deadline=None)
+    @given(
+        st.sampled_from(DTYPES),
+        st.lists(st.integers(0, 4), max_size=4),
+        st.randoms(use_true_random=False),
+    )
+    def test_an_array_survives(self, dtype: str, shape: list[int], random: object) -> None:
+        size = int(np.prod(shape, dtype=int)) * np.dtype(dtype).itemsize
+        bits = bytes(random.getrandbits(8) for _ in range(size))
+        values = np.frombuffer(bits, dtype=dtype).reshape(shape)
+        back = unpack_array(pack_array(values))
+        assert (values.dtype, values.shape) == (back.dtype, back.shape)
+        assert bits == back.tobytes()
+
+    def test_a_strided_view_is_packed_in_its_own_order(self) -> None:
+        view = np.arange(12, dtype=np.int64).reshape(3, 4).T[::2]
+        assert np.array_equal(view, unpack_array(pack_array(view)))
+
+    def test_the_unpacked_array_is_writable_and_a_copy(self) -> None:
+        back = unpack_array(ARRAY)
+        back[0, 0] = 9  # type: ignore[index]
+        assert unpack_array(ARRAY)[0, 0] == 0  # type: ignore[index]
+
+    @pytest.mark.parametrize("dtype", ["float16", "complex64", "object", ">f4", "bool", "<U3"])
+    def test_a_dtype_that_no_message_carries_is_refused(self, dtype: str) -> None:
+        with pytest.raises(KeyError):
+            pack_array(np.zeros(2, dtype=dtype))
+
+    @pytest.mark.parametrize(
+        ("shape", "size"),
+        [
+            ((2, 3), 23),
+            ((2, 3), 25),
+            ((-2, -3), 24),
+            ((-1,), 4),
+            ((2**40,), 4),
+            ((0, 2**63), 0),
+            ((0, 2**62, 2**62), 0),
+            ((0,) * 70, 0),
+        ],
+        ids=str,
+    )
+    def test_a_shape_that_its_bytes_do_not_fill_is_refused(self, shape: tuple, size: int) -> None:
+        with pytest.raises(FrameError):
+            unpack_array(Array("float32", shape, bytes(size)))
+
+    def test_a_negative_extent_is_named(self) -> None:
+        with pytest.raises(FrameError, match="negative"):
+            unpack_array(Array("float32", (-2, -3), bytes(24)))
+
+    @settings(deadline=None)
+    @given(
+        st.sampled_from(DTYPES),
+        st.lists(st.integers(-1, 2**64 - 1) | st.integers(0, 3), max_size=40),
+        st.binary(max_size=64),
+    )
+    def test_arbitrary_arrays_raise_nothing_but_frame_errors(
+        self, dtype: str, shape: list[int], data: bytes
+    ) -> None:
+        payload = msgspec.msgpack.encode({"dtype": dtype, "shape": shape, "data": data})
+        with suppress(FrameError):
+            unpack_array(decode_payload(payload, Array))
+
+
+def test_the_module_imports_nothing_of_the_grader() -> None:
+    """It is shipped into sandboxes alone."""
+    source = Path(messages.__file__).read_text(encoding="utf-8")
+    assert "import grader" not in source
+    assert "from grader" not in source

@@ -1,0 +1,94 @@
+"""Reading submissions: whatever the bytes, a notebook or a sentence comes out."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.errors import SubmissionError, UsageError
+from grader.submission import CELL_LIMIT, defined_names, parse_notebook, read_submission
+
+CODE = {"cell_type": "code", "source": ["x = 1\n", "y = 2"], "metadata": {}, "outputs": [7]}
+
+
+def notebook(*cells: object, **fields: object) -> bytes:
+    document = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": list(cells)}
+    return json.dumps({**document, **fields}).encode()
+
+
+class TestParseNotebook:
+    def test_sources_are_kept_and_damaged_outputs_dropped(self):
+        parsed = parse_notebook(notebook(CODE))
+        assert ("x = 1\ny = 2", []) == (parsed.cells[0].source, parsed.cells[0].outputs)
+
+    def test_format_3_is_brought_to_format_4(self):
+        old = {"cell_type": "code", "input": ["x = 1"], "language": "python", "outputs": []}
+        content = json.dumps({"nbformat": 3, "worksheets": [{"cells": [old]}]}).encode()
+        assert "x = 1" == parse_notebook(content).cells[0].source
+
+    def test_invalid_utf8_in_one_cell_does_not_lose_the_notebook(self):
+        content = notebook(CODE).replace(b"y = 2", b"y = '\xff'")
+        assert "y = '�'" in parse_notebook(content).cells[0].source
+
+    def test_a_byte_order_mark_is_no_damage(self):
+        assert 1 == len(parse_notebook(b"\xef\xbb\xbf" + notebook(CODE)).cells)
+
+    @pytest.mark.parametrize(
+        ("content", "sentence"),
+        [
+            (b"", "empty"),
+            (b"hello", "not JSON"),
+            (b"[]", "no cells"),
+            (b"{}", "no cells"),
+            (notebook(), "no code"),
+            (notebook({"cell_type": "code", "source": {"a": 1}}), "Cell 1"),
+            (notebook(*[CODE] * (CELL_LIMIT + 1)), "more than"),
+            (b"[" * 100_000, "not JSON"),
+        ],
+    )
+    def test_what_is_not_a_notebook_is_told_in_a_sentence(self, content, sentence):
+        with pytest.raises(SubmissionError, match=sentence) as caught:
+            parse_notebook(content)
+        assert caught.value.hint
+
+    @given(st.binary())
+    def test_arbitrary_bytes_raise_nothing_but_a_submission_error(self, content):
+        try:
+            parse_notebook(content)
+        except SubmissionError:
+            pass
+
+    @given(
+        st.recursive(
+            st.none() | st.booleans() | st.integers() | st.text(),
+            lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+        )
+    )
+    def test_arbitrary_json_as_a_cell_raises_nothing_but_a_submission_error(self, value):
+        try:
+            parse_notebook(notebook(CODE, value, metadata=value))
+        except SubmissionError:
+            pass
+
+
+class TestReadSubmission:
+    def test_a_missing_file_is_a_usage_error(self, tmp_path):
+        with pytest.raises(UsageError, match=r"nowhere\.ipynb"):
+            read_submission(tmp_path / "nowhere.ipynb")
+
+    def test_a_damaged_file_comes_back_with_its_problem(self, tmp_path):
+        path = tmp_path / "bad.ipynb"
+        path.write_bytes(b"{")
+        assert "not JSON" in read_submission(path).problem
+
+    def test_a_slug_that_is_not_text_is_ignored(self, tmp_path):
+        path = tmp_path / "a.ipynb"
+        path.write_bytes(notebook(CODE, metadata={"grader": {"assignment": 3}}))
+        assert read_submission(path).declared_assignment is None
+
+
+def test_names_are_found_in_cells_that_do_not_parse():
+    assert {"create", "sch"} <= defined_names(("def create(:\n  ((", "sch = 1\nif x == 2:"))

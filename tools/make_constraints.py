@@ -1,0 +1,84 @@
+"""Write constraints.txt: the versions that this environment holds of all that the project needs.
+
+Run it in an environment that the project was installed in with its dev extra. What needs a newer
+Python than the oldest supported one gets a marker: below it pip chooses the version, within the
+bounds of pyproject.toml.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from importlib import metadata
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).parents[1]
+TARGET = ROOT / "constraints.txt"
+PYTHONS = ("3.10", "3.11", "3.12")
+"""Supported versions of Python, from the oldest."""
+
+INSTALLERS = {"pip", "setuptools", "wheel"}
+HEADER = "# Written by tools/make_constraints.py. Exact versions of all dependencies, for pip -c.\n"
+
+
+def project_requirements(path: Path = ROOT / "pyproject.toml") -> list[Requirement]:
+    """Return the direct dependencies, with those of the dev extra."""
+    project = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
+    lines = project["dependencies"] + project["optional-dependencies"]["dev"]
+    return [Requirement(line) for line in lines]
+
+
+def closure(requirements: Iterable[Requirement]) -> dict[str, metadata.Distribution]:
+    """Return all distributions that are needed here, directly or not, by normalized name.
+
+    Raises PackageNotFoundError for one that is not installed.
+    """
+    found: dict[str, metadata.Distribution] = {}
+    done: set[tuple[str, str]] = set()
+    waiting = [(requirement, "") for requirement in requirements]
+    while waiting:
+        requirement, extra = waiting.pop()
+        if requirement.marker is not None and not requirement.marker.evaluate({"extra": extra}):
+            continue
+        name = canonicalize_name(requirement.name)
+        found.setdefault(name, metadata.distribution(requirement.name))
+        for wanted in {"", *requirement.extras}:
+            if (name, wanted) not in done:
+                done.add((name, wanted))
+                needs = found[name].requires or ()
+                waiting += [(Requirement(line), wanted) for line in needs]
+    return found
+
+
+def constraint_lines(distributions: dict[str, metadata.Distribution]) -> Iterator[str]:
+    """Yield "name==version" or "name==version; marker", sorted by name."""
+    for name in sorted(distributions.keys() - INSTALLERS):
+        distribution = distributions[name]
+        version = Version(distribution.version).public  # without "+cpu"
+        requires = distribution.metadata.get_all("Requires-Python") or [""]
+        yield f"{name}=={version}{_marker(SpecifierSet(requires[0]))}"
+
+
+def _marker(requires: SpecifierSet) -> str:
+    oldest = next(python for python in PYTHONS if requires.contains(f"{python}.99"))
+    return "" if oldest == PYTHONS[0] else f'; python_version >= "{oldest}"'
+
+
+def constraints() -> str:
+    """Return the whole file."""
+    lines = constraint_lines(closure(project_requirements()))
+    return HEADER + "".join(f"{line}\n" for line in lines)
+
+
+if __name__ == "__main__":
+    TARGET.write_text(constraints(), encoding="utf-8")
