@@ -49,8 +49,8 @@ class TestConstraints:
     def test_every_direct_dependency_is_locked_within_its_bounds(
         self, requirement: Requirement
     ) -> None:
-        if requirement.marker is not None and not requirement.marker.evaluate():
-            pytest.skip("not needed on this Python")
+        if requirement.marker is not None:
+            pytest.skip("what only some versions of Python need is left to pip")
         lock = LOCKED[canonicalize_name(requirement.name)]
         (exact,) = lock.specifier
         assert requirement.specifier.contains(exact.version)

@@ -67,9 +67,9 @@ def add_relu(result: te.Tensor) -> te.Tensor:
 def reference(variant: str, batch: int, bias_shape: tuple[int, ...], threads: int) -> tvm.IRModule:
     """Return the same function with the course's schedule for `threads` threads.
 
-    The tiles were found by trying 4, 8 and 16 channels by 1 and 2 rows, with and without threads. On
-    one thread 4 channels are fastest, as their sums fit the registers; on more threads 8 are, as each
-    image is loaded less often. A single image is done before a second thread has woken up.
+    The tiles were found by trying 4, 8 and 16 channels by 1 and 2 rows, with and without threads.
+    On one thread 4 channels are fastest, as their sums fit the registers; on more threads 8 are, as
+    each image is loaded less often. A single image is done before a second thread has woken up.
     """
     several = threads > 1 and batch > 1
     channels, rows, columns = (8 if several else 4), 2, 13
@@ -80,7 +80,7 @@ def reference(variant: str, batch: int, bias_shape: tuple[int, ...], threads: in
     schedule.compute_inline(schedule.get_sblock("pad_temp"))
 
     # 2. Bring what follows the convolution next to it: the bias goes into the ReLU, and the sums of
-    #    a few channels are computed just before they are needed, so that they are still in the cache.
+    # a few channels are computed just before they are needed, so that they are still in the cache.
     last = last_block(schedule, variant)
     image, channel = schedule.get_loops(last)[:2]
     channel_tile, _ = schedule.split(channel, factors=[None, channels])
@@ -88,8 +88,8 @@ def reference(variant: str, batch: int, bias_shape: tuple[int, ...], threads: in
         schedule.vectorize(schedule.get_loops(last)[-1])
         schedule.compute_at(convolution, channel_tile, preserve_unit_loops=True)
 
-    # 3. Tile the convolution: a tile of 4 (or 8) channels x 2 rows x 13 columns is summed up over the
-    #    3 x 3 window before the next tile begins, so that its sums stay in vector registers.
+    # 3. Tile the convolution: a tile of 4 (or 8) channels x 2 rows x 13 columns is summed up over
+    # the 3 x 3 window before the next tile begins, so that its sums stay in vector registers.
     loops = schedule.get_loops(convolution)[-6:]
     inner_channel, y, x, input_channel, window_y, window_x = loops
     y_tile, inner_y = schedule.split(y, factors=[None, rows])
@@ -106,8 +106,8 @@ def reference(variant: str, batch: int, bias_shape: tuple[int, ...], threads: in
     if several:
         schedule.parallel(image)
 
-    # 6. Set the sums to zero in loops of their own, before the window. This comes last: TVM does not
-    #    vectorize or parallelise the loops of a reduction that has been taken apart.
+    # 6. Set the sums to zero in loops of their own, before the window. This comes last: TVM does
+    # not vectorize or parallelise the loops of a reduction that has been taken apart.
     schedule.decompose_reduction(convolution, input_channel)
     return schedule.mod
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from nbclient.exceptions import DeadKernelError
 from nbformat import NotebookNode
 
 from grader.assignment import Limits
@@ -148,11 +149,11 @@ class _Run:
             return Stop("died") if _asks_for_exit(self._client.reply) else None
         if isinstance(error, ChannelLimitError):
             return Stop("output")
+        if error is not None and not isinstance(error, DeadKernelError):
+            return Stop("message")
         status = await self._death()
-        if status is not None:
-            return Stop("died", status)
-        # No error: a channel was cut because a message was too long for it.
-        return Stop("output" if error is None else "message")
+        # Alive: a channel was cut because a message was too long for it.
+        return Stop("output") if status is None else Stop("died", status)
 
     async def _death(self) -> int | None:
         """Return the kernel's exit status if it ends very soon, with its last output received."""

@@ -74,9 +74,9 @@ class Block(Facts, frozen=True):
     `is_constant_store`: it stores a constant (the initialisation of a reduction).
 
     `reads` and `writes` are what the block declares; `loads` and `stores` are the buffers that its
-    body (without the init) in fact touches. `predicated`: it runs under a condition, as after a split
-    that does not divide. `allocations` are the buffers allocated in it, `parent` is the place of the
-    block around it in `FunctionFacts.blocks`.
+    body (without the init) in fact touches. `predicated`: it runs under a condition, as after a
+    split that does not divide. `allocations` are the buffers allocated in it, `parent` is the place
+    of the block around it in `FunctionFacts.blocks`.
     """
 
     name: str
@@ -125,8 +125,8 @@ class ModuleFacts(Facts, frozen=True):
     """A whole module. `inputs` and `output` are those of `main`, `calls` its bindings in order.
 
     `has_main` is true for a `main` of Relax only, and `result` says where its output comes from.
-    `functions` are the PrimFuncs by name, `function_names` the names of all functions in the order of
-    the module. `externs` names every external function that is called anywhere.
+    `functions` are the PrimFuncs by name, `function_names` the names of all functions in the order
+    of the module. `externs` names every external function that is called anywhere.
     """
 
     has_main: bool

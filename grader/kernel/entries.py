@@ -201,6 +201,7 @@ class EntryPoints:
                 base=None if known is None else known.base,
                 trace=None if known is None else known.trace(),
                 registered=result.registered,
+                earlier=dict(self._caller.registry.functions),
             )
         )
 

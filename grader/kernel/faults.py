@@ -1,11 +1,14 @@
-"""Errors of the capture itself: they must not reach the student's cell."""
+"""Errors and interrupts that meet the capture itself: they must not reach the student's cell."""
 
 from __future__ import annotations
 
 import contextlib
+import signal
+import threading
 import traceback
 from collections import deque
 from collections.abc import Iterator
+from types import FrameType
 
 _KEPT = 20
 
@@ -32,3 +35,26 @@ class Faults:
                 yield
         except BaseException as error:  # noqa: BLE001 - a cell's time limit interrupts what runs
             self.texts.append("".join(traceback.format_exception(error)))
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Put off the interrupt of a cell's time limit to the end of the body.
+
+    A signal mask would not do: another thread takes the signal, and Python raises it in this one.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    arrived: list[int] = []
+
+    def note(number: int, _: FrameType | None) -> None:
+        arrived.append(number)
+
+    handler = signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if arrived:
+            signal.raise_signal(signal.SIGINT)

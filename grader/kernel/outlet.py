@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import signal
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
@@ -15,6 +14,7 @@ from grader.kernel.cells import Cells
 from grader.kernel.complaints import describe_error, error_name, tidy
 from grader.kernel.dependencies import fingerprint
 from grader.kernel.externs import ExternRegistry, called_names
+from grader.kernel.faults import uninterrupted
 from grader.kernel.objects import Namespace
 from grader.kernel.portable import NotPortableError, pickle_function
 from grader.kernel.snapshots import Document, Serializer, Snapshot
@@ -40,7 +40,8 @@ Reason = Literal["cannot_be_saved", "extern_not_portable"]
 class Candidate(msgspec.Struct, frozen=True, eq=False):
     """A module that may be the answer to a part.
 
-    `registered` are the externs that the entry point registered itself while it was called.
+    `registered` are the externs that the entry point registered itself while it was called,
+    `earlier` those that the notebook had registered by then.
     """
 
     part: str
@@ -50,6 +51,7 @@ class Candidate(msgspec.Struct, frozen=True, eq=False):
     base: Snapshot | None = None
     trace: bytes | None = None
     registered: Mapping[str, object] = {}
+    earlier: Mapping[str, object] = {}
 
 
 class _Watched(msgspec.Struct):
@@ -169,8 +171,13 @@ class Outlet:
         return content if len(content) <= MODULE_SIZE_LIMIT else None
 
     def _functions(self, candidate: Candidate, names: frozenset[str]) -> dict[str, object]:
-        """Return the functions of these names; what the notebook registered goes first."""
-        known = {**candidate.registered, **self._registry.functions}
+        """Return the functions that go by these names: of each, the one registered last."""
+        later = {
+            name: function
+            for name, function in self._registry.functions.items()
+            if name not in candidate.registered or function is not candidate.earlier.get(name)
+        }
+        known = {**candidate.registered, **later}
         return {name: known[name] for name in sorted(names) if name in known}
 
     def _resolve(
@@ -209,12 +216,8 @@ class Outlet:
         return self._count(candidate.part, "capture", CAPTURE_LIMIT)
 
     def _transmit(self, message: FromKernel) -> None:
-        """Send a message whole: a cell's time limit interrupts, and half a frame spoils the rest."""
-        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
+        with uninterrupted():  # half a frame would spoil all that come after it
             self._emit(message)
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
     def _count(self, part: str, kind: str, limit: int) -> bool:
         self._counts[part, kind] += 1

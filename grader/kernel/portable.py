@@ -11,11 +11,12 @@ from types import ModuleType
 from typing import Any
 
 import cloudpickle
+import tvm
 import tvm_ffi
 
 from grader.kernel.complaints import describe_error, error_name
 from grader.kernel.externs import ExternRegistry
-from grader.kernel.objects import is_local_file, type_name
+from grader.kernel.objects import is_alive, is_local_file, type_name
 
 SIZE_LIMIT = 12 * 2**20
 """Largest pickle of one function, in bytes: the model's parameters fit, a data set does not."""
@@ -54,18 +55,26 @@ class _Bounded(io.BytesIO):
 
 
 class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
-    """Pickles TVM's function objects as the Python functions that they were made from."""
+    """Pickles TVM's function objects as the Python functions that they were made from.
+
+    A tensor goes as a NumPy array: TVM's own pickle of a tensor loads, and crashes when it is read.
+    """
 
     def __init__(self, buffer: io.BytesIO, registry: ExternRegistry) -> None:
         super().__init__(buffer)
         self._registry = registry
 
     def reducer_override(self, obj: Any) -> Any:
-        if type(obj) is not tvm_ffi.Function:
-            return super().reducer_override(obj)
-        origin = self._registry.origin(obj)
+        if is_alive(obj, tvm_ffi.Tensor):
+            return tvm.runtime.tensor, (obj.numpy(),)
+        if type(obj) is tvm_ffi.Function:
+            return self._reduce_function(obj)
+        return super().reducer_override(obj)
+
+    def _reduce_function(self, function: Any) -> Any:
+        origin = self._registry.origin(function)
         if origin is None:
-            raise NotPortableError(f"it uses an object of type {type_name(obj)}")
+            raise NotPortableError(f"it uses an object of type {type_name(function)}")
         return operator.getitem, ((origin,), 0)  # a reduction must be a call: take the only item
 
 

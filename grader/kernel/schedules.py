@@ -27,7 +27,7 @@ class Known:
     def trace(self) -> bytes | None:
         """Return the trace as JSON, None for a schedule that keeps no trace."""
         trace = self.schedule.trace
-        return None if trace is None else json.dumps(trace.as_json()).encode()
+        return None if trace is None else json.dumps(trace.as_json(), default=_number).encode()
 
     def trace_length(self) -> int:
         """Return how many instructions were recorded."""
@@ -122,6 +122,14 @@ class ScheduleLedger:
 def is_model_schedule(value: object) -> bool:
     """Say whether a value is a Schedule of a module with a Relax `main`."""
     return is_a(value, tvm.s_tir.Schedule) and _holds_model(value)
+
+
+def _number(value: Any) -> int | float:
+    """Return the number that TVM wrapped: factors may stand in a trace as constants of its own."""
+    if not isinstance(value, tvm.tirx.IntImm | tvm.tirx.FloatImm):
+        raise TypeError(f"a trace with an object of type {type(value).__name__}")
+    number: int | float = value.value
+    return number
 
 
 def _holds_model(schedule: Any) -> bool:

@@ -1,7 +1,7 @@
 """Code that runs inside a runner sandbox: it builds, runs and times modules, and states no result.
 
-A runner is shipped with `grader.messages` and nothing else of the grader. It sees inputs and never an
-expected output; what it answers is bytes that the referee judges.
+A runner is shipped with `grader.messages` and nothing else of the grader. It sees inputs and never
+an expected output; what it answers is bytes that the referee judges.
 
     entry      the process: prepares itself, reads tasks, writes answers
     failure    an error of a task, as the message that the referee gets

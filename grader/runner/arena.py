@@ -49,7 +49,8 @@ def unpack_arrays(task: TimeSchedule) -> Arrays:
 def read_signature(function: Any, arrays: Arrays, output_shape: Shape) -> Signature:
     """Tell a PrimFunc's parameters apart by their shapes, in whatever order they are.
 
-    Raises TaskError unless they are the data, the weight, the output and at most one bias, all float32.
+    Raises TaskError unless they are the data, the weight, the output and at most one bias, all
+    float32.
     """
     roles: list[str] = []
     bias_shape: Shape = ()
@@ -66,11 +67,11 @@ def read_signature(function: Any, arrays: Arrays, output_shape: Shape) -> Signat
 
 
 def parameter_shapes(function: Any) -> list[Shape]:
-    """Return the shapes of a PrimFunc's parameters. Raises TaskError for anything but float32 arrays."""
+    """Return the shapes of a PrimFunc's parameters. Raises TaskError unless they are float32."""
     shapes = []
     for parameter in function.params:
-        buffer = function.buffer_map.get(parameter)
-        if buffer is None or str(buffer.dtype) != "float32":
+        buffer = parameter.ty
+        if not isinstance(buffer, tvm.tirx.BufferType) or str(buffer.dtype) != "float32":
             message = f"Parameter {parameter.name} is not a float32 array."
             raise TaskError("signature", "WrongParameters", message)
         if not all(isinstance(extent, tvm.tirx.IntImm) for extent in buffer.shape):
@@ -83,8 +84,8 @@ def parameter_shapes(function: Any) -> list[Shape]:
 class Arena:
     """The tensors that all timed functions share, so that none has a better place in memory.
 
-    `data` holds the ring as rows of shape (ring, row), each padded to the alignment. The originals are
-    kept aside: before each block the tensors are made anew, whatever a function did to them.
+    `data` holds the ring as rows of shape (ring, row), each padded to the alignment. The originals
+    are kept aside: before each block the tensors are made anew, whatever a function did to them.
     """
 
     def __init__(self, arrays: Arrays, bias_shape: Shape, output_shape: Shape) -> None:
@@ -119,4 +120,4 @@ class Arena:
 
     def output(self) -> npt.NDArray[np.float32]:
         """Return a copy of the output."""
-        return self._views["output"].copy()
+        return np.array(self._views["output"], np.float32)

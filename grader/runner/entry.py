@@ -1,7 +1,7 @@
 """The runner's process: it prepares itself, reads tasks from its socket and writes answers.
 
-Nothing that imports TVM is imported by this module: first the environment is set and, in a pure runner,
-PyTorch is hidden, which TVM would import along (0.5 s instead of 1.8 s).
+Nothing that imports TVM is imported by this module: first the environment is set and, in a pure
+runner, PyTorch is hidden, which TVM would import along (0.5 s instead of 1.8 s).
 """
 
 from __future__ import annotations

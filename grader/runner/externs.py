@@ -87,7 +87,7 @@ def extern_names(module: Any) -> set[str]:
 
 def _unpickle(name: str, data: bytes) -> Callable[..., Any]:
     try:
-        function = pickle.loads(data)  # noqa: S301: student code, in the runner that is there for it
+        function = pickle.loads(data)  # noqa: S301: student code, in its own class of runner
     except Exception as error:
         detail = f"{name} cannot be used outside of the notebook: {error}"
         raise TaskError("externs", type(error).__name__, detail) from None

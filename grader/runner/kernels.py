@@ -1,10 +1,10 @@
 """One compiled function, callable many times in a row without Python in between.
 
-A function of 5 us cannot be timed from a Python loop. So each is called from a loop that is compiled as
-well: a function `block(data, weight, bias, output, first, calls)` that calls it `calls` times, each time
-on the next input of the ring, and always into the same output buffer. A call then finds the answer to
-another input in its output: one that skips its work because the output has been written ends the block
-with a wrong output, which the referee sees.
+A function of 5 us cannot be timed from a Python loop. So each is called from a loop that is
+compiled as well: a function `block(data, weight, bias, output, first, calls)` that calls it `calls`
+times, each time on the next input of the ring, and always into the same output buffer. A call then
+finds the answer to another input in its output: one that skips its work because the output has been
+written ends the block with a wrong output, which the referee sees.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import tvm
 from tvm.script.ir_builder import IRBuilder
-from tvm.script.ir_builder import tirx as T  # noqa: N812: TVM's own name for it
+from tvm.script.ir_builder import tirx as T  # noqa: N812 - TVM's own name for it
 
 from grader.runner.arena import Arena, Signature
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 SPIN_COUNT = 20_000
-"""How often an idle thread of TVM's pool looks for work before it sleeps: about 4 ms. TVM's own 300,000
-keeps it awake, and in the way of others, all through the timed blocks of a serial function."""
+"""How often an idle thread of TVM's pool looks for work before it sleeps: about 4 ms. TVM's own
+300,000 keeps it awake, and in the way of others, all through the timed blocks of a serial
+function."""
 
 _CHECKED_FEATURES = (
     "avx",
@@ -21,8 +22,8 @@ _CHECKED_FEATURES = (
     "avx512dq",
     "avx512vl",
 )
-"""Features that a virtual machine may hide although its processor's name promises them. LLVM and the kernel
-spell them alike."""
+"""Features that a virtual machine may hide although its processor's name promises them. LLVM and
+the kernel spell them alike."""
 
 
 def prepare_environment() -> None:
@@ -56,15 +57,15 @@ def use_threads(count: int) -> int:
 def pin(cpus: tuple[int, ...]) -> None:
     """Confine every thread of this process to `cpus`. Raises OSError when one is not to be had.
 
-    A thread that is started later inherits it. The threads share the set and are not bound one by one:
-    bound threads wait for whoever else uses their processor.
+    A thread that is started later inherits it. The threads share the set and are not bound one by
+    one: bound threads wait for whoever else uses their processor.
     """
     for task in Path("/proc/self/task").iterdir():
         os.sched_setaffinity(int(task.name), cpus)
 
 
 def find_target(name: str) -> tuple[Any, str]:
-    """Return a TVM target and its name for a person. `name` is a kind, or "host" for this machine."""
+    """Return a TVM target and its name for a person. `name` is a kind, or "host" for this CPU."""
     import tvm
 
     if name != "host":

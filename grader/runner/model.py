@@ -38,8 +38,8 @@ another order when its arrays lie elsewhere in memory. TVM's own functions repea
 def run_module(task: RunModule) -> RunResult:
     """Do the task. Raises TaskError.
 
-    The first batch is run once more at the end: a module whose parallel loops overlap, or that reads
-    memory which it never wrote, is found by giving another answer then.
+    The first batch is run once more at the end: a module whose parallel loops overlap, or that
+    reads memory which it never wrote, is found by giving another answer then.
     """
     with stage("decode"):
         inputs = unpack_inputs(task)

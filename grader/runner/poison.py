@@ -1,12 +1,13 @@
 """The instrument that fills every output buffer before the call that is to write it.
 
-A function in destination-passing style gets memory that somebody used before. One that never writes its
-output, or adds to it without setting it first, may look right on stale memory: on a poisoned buffer
-both show. The virtual machine calls the instrument before and after each of its instructions.
+A function in destination-passing style gets memory that somebody used before. One that never writes
+its output, or adds to it without setting it first, may look right on stale memory: on a poisoned
+buffer both show. The virtual machine calls the instrument before and after each of its
+instructions.
 
-A tensor that `vm.builtin.alloc_tensor` has just made and that no call has taken yet is an output of the
-call that takes it: nothing can be in it. So inputs are never poisoned, whatever a function is called,
-however many outputs it has, and whether its storage was used before.
+A tensor that `vm.builtin.alloc_tensor` has just made and that no call has taken yet is an output of
+the call that takes it: nothing can be in it. So inputs are never poisoned, whatever a function is
+called, however many outputs it has, and whether its storage was used before.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ _BUILTIN = "vm.builtin."
 _ALLOCATE = "vm.builtin.alloc_tensor"
 _CONTINUE = 0
 
-# Signalling NaNs: arithmetic makes them quiet ones, so bits that are still these were never computed.
+# Signalling NaNs: arithmetic makes them quiet ones, so bits that are still these were never
+# computed.
 _POISON: dict[str, tuple[type[np.unsignedinteger[Any]], int]] = {
     "float16": (np.uint16, 0x7D2A),
     "float32": (np.uint32, 0x7FA5A5A5),
@@ -35,8 +37,8 @@ _OTHER_POISON: tuple[type[np.unsignedinteger[Any]], int] = (np.uint8, 0xA5)
 class Poison:
     """An instrument for `VirtualMachine.set_instrument`.
 
-    `unwritten` names the functions, in order of discovery, that left an output entirely poisoned although
-    none of their inputs was.
+    `unwritten` names the functions, in order of discovery, that left an output entirely poisoned
+    although none of their inputs was.
     """
 
     def __init__(self) -> None:
@@ -107,7 +109,7 @@ def _bits(tensor: Any) -> tuple[npt.NDArray[np.unsignedinteger[Any]], np.unsigne
 
 
 def _check_alias(output: Any, arguments: tuple[Any, ...]) -> None:
-    """Raise TaskError when an output shares memory with another argument: poison would destroy it."""
+    """Raise TaskError when an output shares memory with an input, which poison would destroy."""
     own, start, end = output.__chandle__(), *_extent(output)
     for each in arguments:
         if not isinstance(each, tvm.runtime.Tensor) or each.__chandle__() == own:

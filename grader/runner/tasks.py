@@ -26,6 +26,8 @@ def perform(task: ToRunner, kind: Literal["pure", "extern"]) -> FromRunner:
         return run_module(task)
     except TaskError as error:
         return error.as_failure()
+    except Exception as error:  # noqa: BLE001 - an answer says more than a runner that has died
+        return TaskError("run", type(error).__name__, str(error)).as_failure()
 
 
 def rehearse() -> None:

@@ -1,9 +1,10 @@
 """TimeSchedule: measure one function beside the course's baseline and reference.
 
-Only measuring happens here, nothing is estimated or judged. The three functions are timed in rounds of
-one block each, in random order, within milliseconds of one another, so that what disturbs the machine
-disturbs all of them alike. Nothing in this process ever was a student's Python: the module is loaded
-after the course's workload was executed, and its function gets three arrays and nothing else.
+Only measuring happens here, nothing is estimated or judged. The three functions are timed in rounds
+of one block each, in random order, within milliseconds of one another, so that what disturbs the
+machine disturbs all of them alike. Nothing in this process ever was a student's Python: the module
+is loaded after the course's workload was executed, and its function gets three arrays and nothing
+else.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ MOST_OUTPUT_BYTES = 64 * 2**20
 """Most bytes of timed outputs that are kept for the referee; they limit the number of rounds."""
 
 SLOW_BLOCKS = 10.0
-"""A submission's block is cut to fewer calls where it would last this many times `block_seconds`."""
+"""A submission's block has fewer calls where it would last so many times `block_seconds`."""
 
 MOST_CALLS = 10**6
 
@@ -98,7 +99,7 @@ def _settle(cpus: tuple[int, ...]) -> None:
 def load_workload(text: str) -> ModuleType:
     """Execute the course's own workload; it defines VARIANTS, `baseline` and `reference`."""
     workload = ModuleType("workload")
-    exec(compile(text, "workload.py", "exec"), workload.__dict__)  # noqa: S102: course code
+    exec(compile(text, "workload.py", "exec"), workload.__dict__)  # noqa: S102 - course code
     return workload
 
 
@@ -178,8 +179,9 @@ def _one_call(kernel: Kernel, arena: Arena) -> npt.NDArray[np.float32]:
 def choose_calls(timed: Timed, block_seconds: float) -> Calls:
     """Choose the calls of a block so that the baseline's lasts `block_seconds`.
 
-    The number comes from the baseline alone: a submission cannot buy itself a short block. Only one that
-    is more than ten times slower gets fewer calls, which saves time and changes nothing in its mean.
+    The number comes from the baseline alone: a submission cannot buy itself a short block. Only one
+    that is more than ten times slower gets fewer calls, which saves time and changes nothing in its
+    mean.
     """
     calls = 1
     while (seconds := _shortest(timed.baseline, timed.arena, calls)) < block_seconds:
@@ -236,8 +238,8 @@ def _round(
 def _block_seconds(kernel: Kernel, arena: Arena, first: int, calls: int) -> float:
     """Return the seconds that one block takes.
 
-    One call on another input comes first: it wakes the threads up and loads the code. The arrays are
-    restored after it, so that the output is NaN when the clock starts.
+    One call on another input comes first: it wakes the threads up and loads the code. The arrays
+    are restored after it, so that the output is NaN when the clock starts.
     """
     kernel((first - 1) % arena.ring, 1)
     arena.restore()

@@ -79,8 +79,8 @@ class BubblewrapSandbox:
         """Start a command; may be called from any thread, whose end does not end the sandbox.
 
         Raises SandboxError when the machine refuses. A program that cannot be run inside is not an
-        error here: its process ends at once. All ends with the grader, should that be killed, but in
-        the first milliseconds; until it has read from its descriptors a command must do no harm.
+        error here: its process ends at once. A sandbox ends when the grader is killed, except in
+        its first milliseconds: a command should wait for a message before it runs anything foreign.
         """
         user = _student_id() if self._as_root else os.getuid()
         reader, writer = os.pipe()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 
 import pytest
@@ -46,6 +48,16 @@ time.sleep(0.2)
 
 
 class TestKill:
+    def test_a_killed_bubblewrap_takes_everything_with_it(self, sandbox: Sandbox) -> None:
+        marker = "61.0078125"
+        code = f"import os; os.execvp('sleep', ['sleep', {marker!r}])"
+        process = sandbox.start(Command(("-c", code)))
+        while not any(f"sleep {marker}" in line for line in command_lines()):
+            time.sleep(0.05)
+        os.kill(process.pid, signal.SIGKILL)
+        assert process.wait(20) == 137
+        assert not any(f"sleep {marker}" in line for line in command_lines())
+
     def test_nothing_is_left_when_it_returns(self, sandbox: Sandbox) -> None:
         marker = "61.03125"
         code = f"""

@@ -1,0 +1,105 @@
+"""Errors of cells, made short."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from grader.execute.problems import MESSAGE_LENGTH, cell_problem, telling_line
+
+SCHEDULE_ERROR = """ScheduleError: An error occurred in the schedule primitive 'vectorize'.
+
+The IR with diagnostic is:
+# from tvm.script import ir as I
+@I.ir_module
+class Module:
+    def mm(A: T.Buffer((16, 16), "float32")):
+Error message: The "vectorize" cannot be fulfilled with regard to block s_tir.SBlock#0"""
+
+
+class TestTellingLine:
+    @pytest.mark.parametrize(
+        ("message", "line"),
+        [
+            ("division by zero", "division by zero"),
+            ("", ""),
+            ("\n  second line first\nthen more", "second line first"),
+            (
+                SCHEDULE_ERROR,
+                'vectorize: The "vectorize" cannot be fulfilled with regard to block '
+                "s_tir.SBlock#0",
+            ),
+            (
+                "Check failed: (func.has_value()) is false: Error: Cannot find function env.no",
+                "Error: Cannot find function env.no",
+            ),
+            (
+                "error: Program is not well-formed.\n\nTraceback: no\n --> /tmp/x.py:4:2",
+                "Program is not well-formed.",
+            ),
+            (
+                'Traceback (most recent call last):\n  File "/a/b.cc", line 3\nTVMError: no loop',
+                "TVMError: no loop",
+            ),
+        ],
+    )
+    def test_it_is_the_reason(self, message: str, line: str) -> None:
+        assert telling_line(message) == line
+
+    @pytest.mark.parametrize(
+        ("message", "line"),
+        [
+            (f"see {sys.prefix}/lib/python3.11/site-packages/torch/nn.py", "see torch/nn.py"),
+            (f"in '{sys.base_prefix}/lib/x.py'", "in 'lib/x.py'"),
+            ("no file /scratch/data/images", "no file data/images"),
+            ("in /tmp/ipykernel_12/345.py", "in the cell"),
+            ("no file '/content/drive/mine.pkl'", "no file '/content/drive/mine.pkl'"),
+        ],
+    )
+    def test_it_has_no_path_of_this_machine_but_the_student_s_own(
+        self, message: str, line: str
+    ) -> None:
+        assert telling_line(message) == line
+
+    def test_it_is_short(self) -> None:
+        line = telling_line("x" * 5_000_000)
+        assert len(line) == MESSAGE_LENGTH
+        assert line.endswith("x…")
+
+
+class TestCellProblem:
+    def test_the_line_is_the_innermost_of_this_cell(self) -> None:
+        traceback = [
+            "\x1b[31mValueError\x1b[39m  Traceback (most recent call last)",
+            "\x1b[36mCell\x1b[39m\x1b[36m \x1b[39m\x1b[32mIn[12]\x1b[39m\x1b[32m, line 8\x1b[39m",
+            "Cell In[12], line 5, in outer()",
+            "Cell In[3], line 77, in helper()",
+            "File /usr/lib/python3/json.py:9, in load()",
+        ]
+        content = {"ename": "ValueError", "evalue": "\x1b[31mno\x1b[0m", "traceback": traceback}
+        problem = cell_problem(content, 12)
+        assert (problem.cell, problem.error, problem.message) == (12, "ValueError", "no")
+        assert problem.line == 5
+
+    def test_the_place_in_a_syntax_error_is_left_to_the_line(self) -> None:
+        content = {
+            "ename": "SyntaxError",
+            "evalue": "invalid syntax (2863551.py, line 2)",
+            "traceback": ["  Cell In[4], line 2\n    x = = 1\n        ^\nSyntaxError: invalid"],
+        }
+        problem = cell_problem(content, 4)
+        assert (problem.message, problem.line) == ("invalid syntax", 2)
+
+    @pytest.mark.parametrize(
+        "content",
+        [
+            {},
+            {"ename": 3, "evalue": ["x"], "traceback": "Cell In[1], line 1"},
+            {"ename": "", "evalue": None, "traceback": [4, None, {}]},
+            {"traceback": ["Cell In[1], line 99999999999999999999"]},
+        ],
+    )
+    def test_anything_may_come(self, content: dict[str, object]) -> None:
+        problem = cell_problem(content, 1)
+        assert (problem.error, problem.message, problem.line) == ("Error", "", None)

@@ -1,0 +1,43 @@
+"""How the end of a notebook before its last cell is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.assignment import Limits
+from grader.execute.stop import Stop, describe_stop
+
+STOPS = [
+    Stop("died", 0),
+    Stop("died", 134),
+    Stop("died", 137),
+    Stop("died", 139),
+    Stop("died", 152),
+    Stop("cell_time"),
+    Stop("notebook_time"),
+    Stop("output"),
+    Stop("message"),
+]
+
+
+@pytest.mark.parametrize("stop", STOPS)
+def test_it_says_where_what_and_what_to_do_next(stop: Stop) -> None:
+    note = describe_stop(stop, 5, 5, Limits())
+    assert "ell 5" in note
+    assert note.endswith(".")
+    assert note.count(". ") >= 1
+
+
+@pytest.mark.parametrize(
+    ("cell", "left_out"),
+    [(3, "Cells 4 to 6 were not run."), (5, "Cell 6 was not run."), (6, "")],
+)
+def test_it_names_the_cells_that_were_not_run(cell: int, left_out: str) -> None:
+    note = describe_stop(Stop("output"), cell, 6, Limits())
+    assert left_out in note
+    assert ("not run" in note) is bool(left_out)
+
+
+def test_processor_time_is_told_from_a_kill() -> None:
+    notes = {describe_stop(Stop("died", status), 1, 1, Limits()) for status in (137, 152)}
+    assert len(notes) == 2
