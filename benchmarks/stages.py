@@ -1,7 +1,7 @@
 """Where the wall time of `grader run` goes, beside plain nbclient on the same notebook.
 
-Each round runs both, one after the other, so that they meet the same machine. Plain nbclient is the floor:
-it runs the cells without a sandbox and grades nothing.
+Each round runs both, one after the other, so that they meet the same machine. Plain nbclient is the
+floor: it runs the cells without a sandbox and grades nothing.
 
     python benchmarks/stages.py [--rounds 3] [--json FILE] [NOTEBOOK]
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 
 import pytest
@@ -56,10 +57,8 @@ class TestParseNotebook:
 
     @given(st.binary())
     def test_arbitrary_bytes_raise_nothing_but_a_submission_error(self, content):
-        try:
+        with contextlib.suppress(SubmissionError):
             parse_notebook(content)
-        except SubmissionError:
-            pass
 
     @given(
         st.recursive(
@@ -68,10 +67,8 @@ class TestParseNotebook:
         )
     )
     def test_arbitrary_json_as_a_cell_raises_nothing_but_a_submission_error(self, value):
-        try:
+        with contextlib.suppress(SubmissionError):
             parse_notebook(notebook(CODE, value, metadata=value))
-        except SubmissionError:
-            pass
 
 
 class TestReadSubmission:

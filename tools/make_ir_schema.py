@@ -2,13 +2,14 @@
 
     python tools/make_ir_schema.py [--check]
 
-The reader in `grader/ir` never imports TVM; what it knows of node types is the file this script writes. Run it
-again after a change of the pinned TVM, read the difference, and commit it. `--check` only says whether the
-committed file is up to date.
+The reader in `grader/ir` never imports TVM; what it knows of node types is the file this script
+writes. Run it again after a change of the pinned TVM, read the difference, and commit it. `--check`
+only says whether the committed file is up to date.
 
-Reflection gives each field's static type. Three things it does not give are stated here: which types an honest
-module contains (`STATEMENTS` and what follows), which fields hold null although their type is not Optional
-(`NULLABLE`), and where a field that is declared as any expression holds only scalar ones (`SCALAR_OWNERS`).
+Reflection gives each field's static type. Three things it does not give are stated here: which
+types an honest module contains (`STATEMENTS` and what follows), which fields hold null although
+their type is not Optional (`NULLABLE`), and where a field that is declared as any expression holds
+only scalar ones (`SCALAR_OWNERS`).
 """
 
 from __future__ import annotations
@@ -149,7 +150,7 @@ PLAIN = [
 """What a field of type Any may hold: values of annotations and function attributes."""
 
 NULLABLE = {("ir.Call", "attrs"), ("tirx.IterVar", "dom")}
-"""Fields that honest modules leave null although reflection does not call them Optional (beside `span`)."""
+"""Fields that honest modules leave null although they are not Optional (beside `span`)."""
 
 SCALAR_OWNERS = ("prim.", "tirx.", "s_tir.", "ir.TensorLoad", "ir.Range", "relax.ShapeType")
 """Types whose fields of type ir.Expr hold scalar expressions only."""
@@ -246,7 +247,7 @@ def make_schema() -> dict[str, Any]:
 
 
 def _format(schema: dict[str, Any]) -> str:
-    """Return the schema as JSON with one line a group and a field, so that differences can be read."""
+    """Return the schema as JSON with one line a field, so that differences can be read."""
     sections = []
     for name, value in sorted(schema.items()):
         if name != "nodes":

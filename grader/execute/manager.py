@@ -5,7 +5,6 @@ Both come from jupyter_client; what is added bounds what a hostile kernel can ma
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import socket
 import sys
@@ -50,9 +49,6 @@ class MeteredChannel(AsyncZMQSocketChannel):  # type: ignore[misc]
         self.received += sum(len(part) for part in message)
         if self.received > self.limit:
             raise ChannelLimitError(f"more than {self.limit} bytes")
-        # Messages that are there already are received without waiting: a flood of them would keep
-        # everybody else, and so the time limit, from running.
-        await asyncio.sleep(0)
         _, parts = self.session.feed_identities(message)
         return self.session.deserialize(parts)  # type: ignore[no-any-return]
 

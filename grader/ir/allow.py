@@ -1,7 +1,8 @@
 """The allow-list applied to a graph: everything that a module may not do, as findings.
 
-A finding is not an error: the module is a graph, but what it asks for is not what a student is asked to write,
-and some of it would run foreign code in the process that runs the module. Such a module is never run.
+A finding is not an error: the module is a graph, but what it asks for is not what a student is
+asked to write, and some of it would run foreign code in the process that runs the module. Such a
+module is never run.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ FINDING_LIMIT = 20
 def find_forbidden(graph: Graph, externs: tuple[str, ...], budget: Budget) -> tuple[Finding, ...]:
     """Return what the allow-list refuses, in the order of the functions.
 
-    `externs` are fnmatch patterns of the external functions that call_dps_packed may name; none may be named
-    where it is empty.
+    `externs` are fnmatch patterns of the external functions that call_dps_packed may name; none may
+    be named where it is empty.
     """
     findings: dict[tuple[str, str, str], Finding] = {}
     for finding in _all_findings(graph, externs, budget):
@@ -96,7 +97,8 @@ class _FunctionReader:
     def next_of(self, index: int) -> list[int]:
         """Return the nodes to walk to.
 
-        An external function has been judged with the call that names it: only what it refers to is left.
+        An external function has been judged with the call that names it: only what it refers to is
+        left.
         """
         graph = self.graph
         extern = self.called_extern(index) if graph.type_of(index) == "ir.Call" else None
@@ -117,7 +119,7 @@ class _FunctionReader:
             return first if graph.type_of(first) == "relax.expr.ExternFunc" else None
         return None
 
-    # --- calls -------------------------------------------------------------------------------------
+    # --- calls ------------------------------------------------------------------------------------
 
     def call(self, index: int) -> Iterator[Finding]:
         """Judge a call by what it calls."""
@@ -170,29 +172,31 @@ class _FunctionReader:
     def extern_function(self, index: int) -> Iterator[Finding]:
         """Judge an external function that is used as a value."""
         subject = self.graph.name(index, "global_symbol")
-        text = f"{self.sentence('takes the packed function', subject)} as a value, which is not allowed."
+        text = f"{self.sentence('takes the packed function', subject)} as a value; it may not."
         yield self.finding("packed_call", subject, text)
 
     def environment_function(self, index: int) -> Iterator[Finding]:
         """Judge a function of TVM's registry that type inference would call."""
         subject = self.graph.text(index)
         if subject not in allowed.ENVIRONMENT_FUNCTIONS:
-            text = f"{self.sentence('refers to the registered function', subject)}, which is not allowed."
+            text = f"{self.sentence('refers to the function', subject)}, which is not allowed."
             yield self.finding("environment_function", subject, text)
 
-    # --- statements --------------------------------------------------------------------------------
+    # --- statements -------------------------------------------------------------------------------
 
     def loop(self, index: int) -> Iterator[Finding]:
         """Judge a loop's kind and annotations."""
         if self.graph.field(index, "kind") == THREAD_BINDING:
             subject = self.graph.name(self.graph.field(index, "loop_var"))
-            text = f"{self.sentence('binds the loop', subject)} to GPU threads, but it runs on a CPU."
+            text = (
+                f"{self.sentence('binds the loop', subject)} to GPU threads, but it runs on a CPU."
+            )
             yield self.finding(LOOP_KINDS[THREAD_BINDING], subject, text)
         yield from self.annotations(index)
 
     def unbounded_loop(self, _index: int) -> Iterator[Finding]:
         """Judge a `while` loop."""
-        text = f"The function {shown(self.function)} has a while loop; only loops with a fixed extent are allowed."
+        text = f"The function {shown(self.function)} has a while loop; use a for loop instead."
         yield self.finding("unbounded_loop", "while", text)
 
     def annotations(self, index: int) -> Iterator[Finding]:
@@ -214,7 +218,9 @@ class _FunctionReader:
 
     def attributes(self, index: int) -> Iterator[Finding]:
         """Judge the attributes of a function."""
-        for key, _ in self.graph.pairs(self.graph.field(self.graph.field(index, "attrs"), "__dict__")):
+        for key, _ in self.graph.pairs(
+            self.graph.field(self.graph.field(index, "attrs"), "__dict__")
+        ):
             subject = self.graph.text(key)
             if subject not in allowed.FUNCTION_ATTRIBUTES:
                 text = f"{self.sentence('has the attribute', subject)}, which is not allowed."
@@ -224,10 +230,10 @@ class _FunctionReader:
         """Judge where a buffer lives."""
         subject = self.graph.name(index, "storage_scope")
         if subject not in allowed.STORAGE_SCOPES:
-            text = f"{self.sentence('keeps a buffer in the memory', subject)}, which a CPU does not have."
+            text = f"{self.sentence('keeps a buffer in the memory', subject)}; a CPU has none."
             yield self.finding("storage_scope", subject, text)
 
-    # --- wording -----------------------------------------------------------------------------------
+    # --- wording ----------------------------------------------------------------------------------
 
     def sentence(self, verb: str, subject: str) -> str:
         """Return the beginning of a sentence: which function does what."""

@@ -1,53 +1,73 @@
 """The allow-list: names of operators, attributes and scopes that an honest module contains.
 
-Whatever is not here is refused, so that a new intrinsic of TVM has to be looked at before it passes. Most of
-what is left out either calls code that is not in the module (`call_extern`, `call_packed`), handles addresses
-(`address_of`, `tvm_access_ptr`), belongs to other hardware (`ptx`, `nvshmem`), or is a stage of TVM's own
-lowering (`relax.memory`, `relax.vm`).
+Whatever is not here is refused, so that a new intrinsic of TVM has to be looked at before it
+passes. Most of what is left out either calls code that is not in the module (`call_extern`,
+`call_packed`), handles addresses (`address_of`, `tvm_access_ptr`), belongs to other hardware
+(`ptx`, `nvshmem`), or is a stage of TVM's own lowering (`relax.memory`, `relax.vm`).
 """
 
 from __future__ import annotations
 
-INTRINSICS = frozenset(
-    {"prim.ceil", "prim.clz", "prim.if_then_else", "prim.likely", "prim.log2"}
-    | {
-        f"tirx.{name}"
-        for name in """
-        acos acosh asin asinh assume atan atan2 atanh copysign cos cosh ctpop erf exp exp10 exp2 fabs floor fma
-        fmod hypot isfinite isinf isnan ldexp log log10 log1p nearbyint nextafter popcount pow
-        q_multiply_shift q_multiply_shift_per_axis reinterpret round rsqrt sigmoid sin sinh sqrt tan tanh
-        trunc undef
-        buffer_data tvm_stack_make_array tvm_stack_make_shape
-        """.split()
-    }
-)
-"""Scalar intrinsics. The last three only prepare arguments of a packed call, which is refused itself."""
+# fmt: off
+INTRINSICS = frozenset({
+    "prim.ceil", "prim.clz", "prim.if_then_else", "prim.likely", "prim.log2", "tirx.acos",
+    "tirx.acosh", "tirx.asin", "tirx.asinh", "tirx.assume", "tirx.atan", "tirx.atan2",
+    "tirx.atanh", "tirx.buffer_data", "tirx.copysign", "tirx.cos", "tirx.cosh", "tirx.ctpop",
+    "tirx.erf", "tirx.exp", "tirx.exp10", "tirx.exp2", "tirx.fabs", "tirx.floor", "tirx.fma",
+    "tirx.fmod", "tirx.hypot", "tirx.isfinite", "tirx.isinf", "tirx.isnan", "tirx.ldexp",
+    "tirx.log", "tirx.log10", "tirx.log1p", "tirx.nearbyint", "tirx.nextafter", "tirx.popcount",
+    "tirx.pow", "tirx.q_multiply_shift", "tirx.q_multiply_shift_per_axis", "tirx.reinterpret",
+    "tirx.round", "tirx.rsqrt", "tirx.sigmoid", "tirx.sin", "tirx.sinh", "tirx.sqrt",
+    "tirx.tan", "tirx.tanh", "tirx.trunc", "tirx.tvm_stack_make_array",
+    "tirx.tvm_stack_make_shape", "tirx.undef",
+})
+"""Scalar intrinsics. `buffer_data` and `tvm_stack_make_*` only prepare the arguments of a packed
+call, which is refused itself.
+"""
 
-OPERATORS = frozenset(
-    f"relax.{name}"
-    for name in """
-    call_tir call_dps_packed
-    abs acos acosh add arange argmax argmin argsort asin asinh astype atan atan2 atanh bitwise_and bitwise_not
-    bitwise_or bitwise_xor broadcast_to bucketize ceil clip collapse_sum_like collapse_sum_to concat cos cosh
-    cumprod cumsum dequantize divide dynamic_strided_slice einsum equal erf ewise_fma exp expand_dims eye
-    eye_like flatten flip floor floor_divide floor_mod full full_like gather_elements gather_nd greater
-    greater_equal hamming_window index_put index_tensor isfinite isinf isnan layout_transform left_shift less
-    less_equal log log_add_exp logical_and logical_not logical_or logical_xor matmul max maximum mean median
-    meshgrid min minimum mod multiply negative nonzero not_equal one_hot ones ones_like outer permute_dims
-    power prod quantize repeat reshape reverse_sequence right_shift round rsqrt scatter_elements scatter_nd
-    shape_of shape_to_tensor sigmoid sign sin sinh size slice_scatter sort split sqrt square squeeze stack std
-    strided_slice subtract sum take tan tanh tensor_to_shape tile topk tril triu trunc unique variance where
-    zeros zeros_like
-    image.grid_sample image.resize2d
-    nn.adaptive_avg_pool1d nn.adaptive_avg_pool2d nn.adaptive_avg_pool3d nn.attention nn.attention_bias
-    nn.avg_pool1d nn.avg_pool2d nn.avg_pool3d nn.batch_flatten nn.batch_norm nn.conv1d nn.conv1d_transpose
-    nn.conv2d nn.conv2d_transpose nn.conv3d nn.conv3d_transpose nn.cross_entropy_with_logits nn.dropout nn.gelu
-    nn.gelu_tanh nn.group_norm nn.instance_norm nn.layer_norm nn.leakyrelu nn.log_softmax nn.max_pool1d
-    nn.max_pool2d nn.max_pool3d nn.nll_loss nn.pad nn.pixel_shuffle nn.prelu nn.relu nn.rms_norm nn.selu
-    nn.silu nn.softmax nn.softplus
-    """.split()
-)
+OPERATORS = frozenset({
+    "relax.abs", "relax.acos", "relax.acosh", "relax.add", "relax.arange", "relax.argmax",
+    "relax.argmin", "relax.argsort", "relax.asin", "relax.asinh", "relax.astype", "relax.atan",
+    "relax.atan2", "relax.atanh", "relax.bitwise_and", "relax.bitwise_not", "relax.bitwise_or",
+    "relax.bitwise_xor", "relax.broadcast_to", "relax.bucketize", "relax.call_dps_packed",
+    "relax.call_tir", "relax.ceil", "relax.clip", "relax.collapse_sum_like",
+    "relax.collapse_sum_to", "relax.concat", "relax.cos", "relax.cosh", "relax.cumprod",
+    "relax.cumsum", "relax.dequantize", "relax.divide", "relax.dynamic_strided_slice",
+    "relax.einsum", "relax.equal", "relax.erf", "relax.ewise_fma", "relax.exp",
+    "relax.expand_dims", "relax.eye", "relax.eye_like", "relax.flatten", "relax.flip",
+    "relax.floor", "relax.floor_divide", "relax.floor_mod", "relax.full", "relax.full_like",
+    "relax.gather_elements", "relax.gather_nd", "relax.greater", "relax.greater_equal",
+    "relax.hamming_window", "relax.image.grid_sample", "relax.image.resize2d",
+    "relax.index_put", "relax.index_tensor", "relax.isfinite", "relax.isinf", "relax.isnan",
+    "relax.layout_transform", "relax.left_shift", "relax.less", "relax.less_equal", "relax.log",
+    "relax.log_add_exp", "relax.logical_and", "relax.logical_not", "relax.logical_or",
+    "relax.logical_xor", "relax.matmul", "relax.max", "relax.maximum", "relax.mean",
+    "relax.median", "relax.meshgrid", "relax.min", "relax.minimum", "relax.mod",
+    "relax.multiply", "relax.negative", "relax.nn.adaptive_avg_pool1d",
+    "relax.nn.adaptive_avg_pool2d", "relax.nn.adaptive_avg_pool3d", "relax.nn.attention",
+    "relax.nn.attention_bias", "relax.nn.avg_pool1d", "relax.nn.avg_pool2d",
+    "relax.nn.avg_pool3d", "relax.nn.batch_flatten", "relax.nn.batch_norm", "relax.nn.conv1d",
+    "relax.nn.conv1d_transpose", "relax.nn.conv2d", "relax.nn.conv2d_transpose",
+    "relax.nn.conv3d", "relax.nn.conv3d_transpose", "relax.nn.cross_entropy_with_logits",
+    "relax.nn.dropout", "relax.nn.gelu", "relax.nn.gelu_tanh", "relax.nn.group_norm",
+    "relax.nn.instance_norm", "relax.nn.layer_norm", "relax.nn.leakyrelu",
+    "relax.nn.log_softmax", "relax.nn.max_pool1d", "relax.nn.max_pool2d", "relax.nn.max_pool3d",
+    "relax.nn.nll_loss", "relax.nn.pad", "relax.nn.pixel_shuffle", "relax.nn.prelu",
+    "relax.nn.relu", "relax.nn.rms_norm", "relax.nn.selu", "relax.nn.silu", "relax.nn.softmax",
+    "relax.nn.softplus", "relax.nonzero", "relax.not_equal", "relax.one_hot", "relax.ones",
+    "relax.ones_like", "relax.outer", "relax.permute_dims", "relax.power", "relax.prod",
+    "relax.quantize", "relax.repeat", "relax.reshape", "relax.reverse_sequence",
+    "relax.right_shift", "relax.round", "relax.rsqrt", "relax.scatter_elements",
+    "relax.scatter_nd", "relax.shape_of", "relax.shape_to_tensor", "relax.sigmoid",
+    "relax.sign", "relax.sin", "relax.sinh", "relax.size", "relax.slice_scatter", "relax.sort",
+    "relax.split", "relax.sqrt", "relax.square", "relax.squeeze", "relax.stack", "relax.std",
+    "relax.strided_slice", "relax.subtract", "relax.sum", "relax.take", "relax.tan",
+    "relax.tanh", "relax.tensor_to_shape", "relax.tile", "relax.topk", "relax.tril",
+    "relax.triu", "relax.trunc", "relax.unique", "relax.variance", "relax.where", "relax.zeros",
+    "relax.zeros_like",
+})
 """Operators of Relax: arithmetic on tensors, and the two calls of destination-passing style."""
+# fmt: on
 
 EXTERN_CALLS = {
     "tirx.call_extern",

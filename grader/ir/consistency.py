@@ -1,7 +1,8 @@
-"""What a schema cannot say: fields that must fit together, or lie in a range, for TVM to survive a module.
+"""What a schema cannot say: fields that must fit together, or lie in a range, for TVM to survive a
+module.
 
-Every rule here stands for a crash or an abort of TVM that was seen with a node that has the right fields of
-the right types: a loop of kind 99, an extent of -1, a name with a NUL in it.
+Every rule here stands for a crash or an abort of TVM that was seen with a node that has the right
+fields of the right types: a loop of kind 99, an extent of -1, a name with a NUL in it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Callable
 
 from grader.errors import IRError
 from grader.ir.expressions import constant, data_type, is_buffer
+from grader.ir.facts import LoopKind
 from grader.ir.graph import DAMAGED_HINT, Graph
 from grader.ir.names import is_function_name, is_name, is_symbol, shown
 
@@ -17,7 +19,13 @@ RANK_LIMIT = 32
 EXTENT_LIMIT = 2**40
 ALIGNMENT_LIMIT = 4096
 LANES_LIMIT = 4096
-LOOP_KINDS = ("serial", "parallel", "vectorized", "unrolled", "thread_binding")
+LOOP_KINDS: tuple[LoopKind, ...] = (
+    "serial",
+    "parallel",
+    "vectorized",
+    "unrolled",
+    "thread_binding",
+)
 THREAD_BINDING = 4
 ITERATOR_TYPES = 9
 THREAD_INDEX = 1
@@ -44,7 +52,7 @@ def _bad_name(text: str) -> IRError:
     )
 
 
-# --- names -----------------------------------------------------------------------------------------
+# --- names ---------------------------------------------------------------------------------------
 
 
 def _variable(graph: Graph, index: int) -> None:
@@ -95,7 +103,7 @@ def _module(graph: Graph, index: int) -> None:
         raise _damaged("the names of its functions do not fit its functions")
 
 
-# --- extents ---------------------------------------------------------------------------------------
+# --- extents -------------------------------------------------------------------------------------
 
 
 def _positive(graph: Graph, index: int, what: str) -> None:
@@ -140,7 +148,7 @@ def _realize(graph: Graph, index: int) -> None:
         raise _damaged("a block has not one value for each iterator")
 
 
-# --- buffers and tensors ---------------------------------------------------------------------------
+# --- buffers and tensors -------------------------------------------------------------------------
 
 
 def _buffer_type(graph: Graph, index: int) -> None:
@@ -214,7 +222,7 @@ def _constant(graph: Graph, index: int) -> None:
     raise _damaged("a constant is not of the type that is written beside it")
 
 
-# --- scalars ---------------------------------------------------------------------------------------
+# --- scalars -------------------------------------------------------------------------------------
 
 
 def _integer(graph: Graph, index: int) -> None:

@@ -1,4 +1,4 @@
-"""Small questions to a checked graph: constants, data types, shapes, and how much work reading may be."""
+"""Small questions to a checked graph, and a bound on the work of reading one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from grader.ir.facts import Shape, TensorFacts
 from grader.ir.graph import Graph
 
 WORK_LIMIT = 2_000_000
-"""Most steps of reading one module. Nodes may be shared, so a small text can stand for a huge program."""
+"""Most steps of reading one module: as nodes may be shared, a small text can be a huge program."""
 
 
 class Budget:
@@ -49,7 +49,7 @@ def data_type(graph: Graph, type_index: int | None) -> str:
 
 
 def tensor_facts(graph: Graph, type_index: int) -> TensorFacts | None:
-    """Return shape and dtype of a tensor, a buffer or a scalar (shape ()); None for any other type."""
+    """Return shape and dtype of a tensor, a buffer or a scalar (shape ()), else None."""
     kind = graph.type_of(type_index)
     if kind == "ir.PrimType":
         return TensorFacts(shape=(), dtype=data_type(graph, type_index))

@@ -10,6 +10,9 @@ Shape = tuple["int | str", ...]
 """Extents of a tensor; a symbolic extent is its variable's name."""
 
 
+LoopKind = Literal["serial", "parallel", "vectorized", "unrolled", "thread_binding"]
+
+
 class Facts(msgspec.Struct, frozen=True):
     """Base of all facts."""
 
@@ -55,7 +58,7 @@ class Loop(Facts, frozen=True):
 
     variable: str
     extent: int | None
-    kind: Literal["serial", "parallel", "vectorized", "unrolled", "thread_binding"]
+    kind: LoopKind
 
 
 class BufferFacts(Facts, frozen=True):

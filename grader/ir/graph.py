@@ -1,11 +1,13 @@
 """The graph of a module: decoding of `tvm.ir.save_json` text, strictly and without TVM.
 
-The text is `{"root_index": n, "nodes": [{"type": ..., "data": ...}, ...], "metadata": {...}}`. Fields of a node
-are numbers in place or indices of other nodes; TVM writes a node after everything it refers to. The reader
-insists on that order, which excludes cycles, and on a bounded depth, since TVM's loader recurses.
+The text is `{"root_index": n, "nodes": [{"type": ..., "data": ...}, ...], "metadata": {...}}`.
+Fields of a node are numbers in place or indices of other nodes; TVM writes a node after everything
+it refers to. The reader insists on that order, which excludes cycles, and on a bounded depth, since
+TVM's loader recurses.
 
-`encode_graph` writes a checked graph back. Hand that text to TVM, not the one that was received: two JSON
-parsers may read one text differently (keys that occur twice, for instance), but not this one.
+`Graph.encode` writes a checked graph back. Hand that text to TVM, not the one that was received:
+two JSON parsers may read one text differently (keys that occur twice, for instance), but not this
+one.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from typing import Any
 import msgspec
 
 from grader.errors import IRError
-from grader.ir.names import is_data_type, is_symbol, is_text, shown
+from grader.ir.names import is_data_type, is_text, shown
 from grader.ir.schema import Rule, Schema, load_schema
 from grader.ir.tensors import TensorError, TensorHeader, read_header
 
@@ -31,11 +33,9 @@ ITEM_LIMIT = 1_000_000
 """Most values in the whole text, counted by its commas before it is parsed."""
 
 DEPTH_LIMIT = 1000
-"""Longest chain of references. TVM's recursive loader overflows its stack between 1 000 and 2 000 sums."""
+"""Longest chain of references. TVM's loader recurses and overflows between 1 000 and 2 000."""
 
-DAMAGED_HINT = (
-    "Restart the kernel, run all cells and hand the notebook in again. If it stays, ask your instructor."
-)
+DAMAGED_HINT = "Restart the kernel, run all cells and hand the notebook in again."
 UNUSUAL_HINT = "Build the module with TE, TensorIR and Relax only, as in the lecture notes."
 
 _SPECIAL_FLOAT = re.compile(rb'(?<=[a-z_])":(-?Infinity|NaN)(?=[,}])')
@@ -60,9 +60,9 @@ class _Document(msgspec.Struct, forbid_unknown_fields=True):
 class Graph:
     """A checked graph. Nodes are named by their index, `root` is the module's.
 
-    `types[i]` is the type of node i; `values[i]` its data: fields by name, indices of elements, alternating
-    indices of keys and values, a string, a number, a `TensorHeader`, or None. `children[i]` are the nodes it
-    refers to.
+    `types[i]` is the type of node i; `values[i]` its data: fields by name, indices of elements,
+    alternating indices of keys and values, a string, a number, a `TensorHeader`, or None.
+    `children[i]` are the nodes it refers to.
     """
 
     def __init__(self, document: _Document) -> None:
@@ -71,6 +71,7 @@ class Graph:
         self.values: list[Any] = []
         self.children: list[list[int]] = []
         self._document = document
+        self._scalars = load_schema().groups["scalar"]
 
     def type_of(self, index: int) -> str:
         """Return a node's type."""
@@ -109,6 +110,11 @@ class Graph:
         """Return keys and values of a map."""
         value: list[int] = self.values[index]
         return zip(value[::2], value[1::2], strict=True)
+
+    def is_scalar_or_array(self, index: int) -> bool:
+        """Say whether a node is a scalar expression, or the list of the operands of one."""
+        kind = self.types[index]
+        return kind == "ffi.Array" or kind in self._scalars
 
     def encode(self) -> bytes:
         """Return the graph as text that every JSON parser reads alike."""
@@ -156,8 +162,12 @@ def _encode(document: _Document) -> bytes:
 
 
 def _raw_float(value: Any) -> Any:
-    """Return a number as it is to be written; infinities travel as strings, and TVM writes them bare."""
-    return msgspec.Raw(value.encode()) if isinstance(value, str) and value in _SPECIAL_FLOATS else value
+    """Return a number as TVM writes it: infinities, which are strings here, are bare."""
+    return (
+        msgspec.Raw(value.encode())
+        if isinstance(value, str) and value in _SPECIAL_FLOATS
+        else value
+    )
 
 
 def _damaged(reason: str) -> IRError:
@@ -216,7 +226,7 @@ class _Checker:
         return data
 
     def payload(self, kind: str, index: int, data: Any, children: list[int]) -> Any:
-        """Check a node whose data is not a table of fields, and return the value that it stands for."""
+        """Check a node whose data is not a table of fields, and return its value."""
         if kind in ("array", "map"):
             if not self.references(data, index) or (kind == "map" and len(data) % 2):
                 raise _damaged(f"a {kind} refers to something that is not there")

@@ -1,4 +1,4 @@
-"""Which strings of a module pass: names, symbols and data types; and how they are shown to a person."""
+"""Which strings pass as names, symbols and data types, and how messages show them."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _DATA_TYPE = re.compile(
 
 
 def is_name(text: str) -> bool:
-    """Say whether a string may name a variable or a block: printable in any script, without quotes."""
+    """Say whether a string may name a variable or a block: printable, without quotes."""
     return len(text) <= NAME_LIMIT and text.isprintable() and _FORBIDDEN.isdisjoint(text)
 
 
 def is_function_name(text: str) -> bool:
-    """Say whether a string may name a function: a name that is not empty (`<lambda>` is one of TVM's own)."""
+    """Say whether a string may name a function: as above, not empty. TVM has `<lambda>`."""
     return bool(text) and is_name(text)
 
 
@@ -37,7 +37,7 @@ def is_symbol(text: str) -> bool:
 
 
 def is_data_type(text: str) -> bool:
-    """Say whether a string is a data type as TVM writes it: `float32`, `uint8x4`, `float8_e4m3fn`, `handle`."""
+    """Say whether a string is a data type: `float32`, `uint8x4`, `float8_e4m3fn`, `handle`."""
     return len(text) <= 32 and _DATA_TYPE.fullmatch(text) is not None
 
 
@@ -51,6 +51,6 @@ def _is_printable_text(text: str) -> bool:
 
 
 def shown(text: str) -> str:
-    """Return a foreign string as a message may repeat it: shortened, printable, between backquotes."""
+    """Return a foreign string as a message repeats it: short, printable, between backquotes."""
     clean = "".join(c for c in text[: SHOWN + 1] if c.isprintable() and c != "`")
     return f"`{clean[:SHOWN]}…`" if len(text) > SHOWN else f"`{clean}`"

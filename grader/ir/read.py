@@ -1,9 +1,9 @@
 """From the text of a module to its facts: the one entry to this package.
 
-    document ──decode_graph──▶ Graph ──check_consistency──▶ allow-list, main, functions ──▶ ModuleFacts
+    document ─decode_graph▶ Graph ─check_consistency▶ allow-list, main, functions ─▶ ModuleFacts
 
-Everything here is pure Python on bounded data. A module without findings may be handed to a runner, as the text
-that `VerifiedModule.document` holds.
+Everything here is pure Python on bounded data. A module without findings may be handed to a runner,
+as the text that `VerifiedModule.document` holds.
 """
 
 from __future__ import annotations
@@ -32,15 +32,16 @@ class VerifiedModule(msgspec.Struct, frozen=True):
 def read_module(document: bytes, externs: tuple[str, ...] = ()) -> ModuleFacts:
     """Return the facts of a module, given as `tvm.ir.save_json` text.
 
-    `externs` are fnmatch patterns (`env.*`) of the external functions that `call_dps_packed` may name. What the
-    allow-list refuses is in `findings`. Raises IRError, and nothing else, when the text is not a module
-    that TVM could have saved.
+    `externs` are fnmatch patterns (`env.*`) of the external functions that `call_dps_packed` may
+    name. What the allow-list refuses is in `findings`. Raises IRError, and nothing else, when the
+    text is not a module that TVM could have saved.
     """
     return _read(_decode(document), externs)
 
 
 def verify_module(document: bytes, externs: tuple[str, ...] = ()) -> VerifiedModule:
-    """Return the facts of a module and the text to hand to TVM. Raises IRError as `read_module` does.
+    """Return the facts of a module and the text to hand to TVM. Raises IRError as `read_module`
+    does.
 
     The text says the same as `document`, but leaves no room for another reading: keys do not occur
     twice, numbers are written one way.

@@ -1,4 +1,4 @@
-"""Facts about `main`: its inputs, the calls it binds, and where the arguments of each call come from."""
+"""Facts about `main`: its inputs, the calls it binds, and where their arguments come from."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class _Target(NamedTuple):
 
 
 def read_main(graph: Graph, function: int, budget: Budget) -> MainFacts:
-    """Return the facts of the Relax function at node `function`. Raises IRError when it is too large."""
+    """Return the facts of a Relax function. Raises IRError when it is too large."""
     return _Reader(graph, budget).read(function)
 
 
@@ -88,7 +88,7 @@ class _Reader:
         return BufferFacts(name=name, tensor=tensor or TensorFacts(shape=None, dtype=""))
 
     def bindings(self, body: int) -> Iterator[int]:
-        """Return the bindings of a function's body in order, those in branches of an `if` before the `if`."""
+        """Return the bindings of a body in order, those in an `if` before the `if` itself."""
         graph = self.graph
         pending = [body]
         opened: set[int] = set()
@@ -122,7 +122,7 @@ class _Reader:
         self.origins[variable] = self.named(origin, variable)
 
     def named(self, origin: _Origin, variable: int) -> _Origin:
-        """Give a constant the name of the variable that it is bound to; others keep the name they were made by."""
+        """Name a constant after its variable; others keep the name they were made by."""
         if isinstance(origin, Argument) and origin.kind == "constant":
             return msgspec.structs.replace(origin, name=self.graph.name(variable))
         return origin
@@ -133,7 +133,7 @@ class _Reader:
         tensor = tensor_facts(graph, graph.field(variable, "ty"))
         return Argument(kind="value", name=graph.name(variable), tensor=tensor, source=source)
 
-    # --- calls -------------------------------------------------------------------------------------
+    # --- calls ------------------------------------------------------------------------------------
 
     def call(self, variable: int, value: int) -> None:
         """Take down a call that is bound to a variable."""
@@ -165,7 +165,7 @@ class _Reader:
         return _Target("function", graph.name(operator), arguments)
 
     def operator(self, name: str, arguments: list[int]) -> _Target:
-        """Say what a call of an operator calls: the operator, or the function that is its first argument."""
+        """Say what a call of an operator calls: itself, or its first argument."""
         graph = self.graph
         first = arguments[0] if arguments else None
         if first is not None and name in _TIR_CALLS and graph.type_of(first) == "ir.GlobalVar":
@@ -184,7 +184,7 @@ class _Reader:
         origin = self.origins.get(index)
         return origin.name if isinstance(origin, _Extern) else None
 
-    # --- origins -----------------------------------------------------------------------------------
+    # --- origins ----------------------------------------------------------------------------------
 
     def flat(self, nodes: list[int]) -> list[Argument]:
         """Return where values come from, tuples taken apart."""

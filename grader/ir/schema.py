@@ -1,6 +1,7 @@
 """The node types that a module may contain, as rules that a graph is checked against.
 
-The rules are data, made by reflection over TVM (`tools/make_ir_schema.py`); this module only reads them.
+The rules are data, made by reflection over TVM (`tools/make_ir_schema.py`); this module only reads
+them.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ Payload = Literal[
 class Rule(msgspec.Struct, frozen=True, eq=False):
     """What one field, element, key or value may be.
 
-    `int`, `float`, `bool` and `dtype` are written in place; the others are an index into the nodes: "node" to
-    one of `types`, "array" and "map" to a container whose elements follow `item` (and `key`), "any" to a plain
-    value. `null` also allows a node of type None.
+    `int`, `float`, `bool` and `dtype` are written in place; the others are an index into the nodes:
+    "node" to one of `types`, "array" and "map" to a container whose elements follow `item` (and
+    `key`), "any" to a plain value. `null` also allows a node of type None.
     """
 
     kind: RuleKind

@@ -1,7 +1,8 @@
 """Constants of a module: TVM's binary tensor format, of which only the header is decoded.
 
-The format is that of `SaveDLTensor` in TVM's runtime: two words (magic number, reserved), the device, the
-rank, the data type, the extents, the number of bytes, the bytes; all of it little-endian and in base64.
+The format is that of `SaveDLTensor` in TVM's runtime: two words (magic number, reserved), the
+device, the rank, the data type, the extents, the number of bytes, the bytes; all of it
+little-endian and in base64.
 """
 
 from __future__ import annotations

@@ -16,12 +16,12 @@ _LITERALS = ("ir.IntImm", "ir.FloatImm")
 
 
 def read_function(graph: Graph, name: str, function: int, budget: Budget) -> FunctionFacts:
-    """Return the facts of the PrimFunc at node `function`. Raises IRError when it is too large to be read."""
+    """Return the facts of a PrimFunc. Raises IRError when it is too large to be read."""
     return _Reader(graph, budget).read(name, function)
 
 
 class _Place(NamedTuple):
-    """A statement to be read, and what is around it: loops from the outside, the block, whether in its init."""
+    """A statement to be read, and the loops (from the outside) and the block around it."""
 
     statement: int
     loops: tuple[Loop, ...]
@@ -33,8 +33,8 @@ class _Place(NamedTuple):
 class _OpenBlock:
     """A block that is still being read.
 
-    `loads` are buffers in the order of their first use, `stores` names; `stored` counts its stores, `copies`
-    and `constants` those of them that hand a value on unchanged, or depend on nothing.
+    `loads` are buffers in the order of their first use, `stores` names; `stored` counts its stores,
+    `copies` and `constants` those of them that hand a value on unchanged, or depend on nothing.
     """
 
     node: int
@@ -162,7 +162,7 @@ class _Reader:
                 result.variables = True
                 continue
             else:
-                children = [c for c in graph.children[index] if _is_operand(graph.type_of(c))]
+                children = [c for c in graph.children[index] if graph.is_scalar_or_array(c)]
             for child in reversed(children):
                 if child not in seen:
                     seen.add(child)
@@ -170,7 +170,7 @@ class _Reader:
         return result
 
     def is_copy(self, value: int) -> bool:
-        """Say whether a value is another buffer's, or under a condition a literal: a copy or a padding."""
+        """Say whether a value is another buffer's, or under a condition a literal."""
         graph = self.graph
         loads, seen, pending = 0, {value}, [value]
         while pending:
@@ -188,7 +188,7 @@ class _Reader:
             pending.extend(new)
         return loads > 0
 
-    # --- facts -------------------------------------------------------------------------------------
+    # --- facts ------------------------------------------------------------------------------------
 
     def loop(self, index: int) -> Loop:
         """Return the facts of one loop."""
@@ -200,7 +200,7 @@ class _Reader:
         )
 
     def buffer(self, variable: int) -> BufferFacts:
-        """Return the facts of a parameter or an allocation; a parameter that is a scalar has shape ()."""
+        """Return the facts of a parameter or an allocation; a scalar has shape ()."""
         facts = tensor_facts(self.graph, self.graph.field(variable, "ty"))
         return BufferFacts(
             name=self.graph.name(variable), tensor=facts or TensorFacts(shape=None, dtype="")
@@ -234,9 +234,7 @@ class _Reader:
         graph = self.graph
         regions = graph.list(node, name)
         self.budget.spend(len(regions))
-        return tuple(
-            dict.fromkeys(graph.name(graph.field(item, "source")) for item in regions)
-        )
+        return tuple(dict.fromkeys(graph.name(graph.field(item, "source")) for item in regions))
 
 
 @dataclass
@@ -245,13 +243,6 @@ class _Scan:
 
     loads: list[int]
     variables: bool
-
-
-def _is_operand(kind: str) -> bool:
-    return kind == "ffi.Array" or kind.startswith("prim.") or kind in _OPERANDS
-
-
-_OPERANDS = frozenset({"ir.Call", "ir.FloatImm", "ir.IntImm", "ir.TensorLoad", "ir.Var"})
 
 
 def _branches(graph: Graph, index: int) -> list[int] | None:

@@ -6,6 +6,11 @@ import numpy as np
 
 from grader.referee.evidence import Outputs
 
+WRITE_THE_BUFFER = (
+    "Write the result into the last argument, for example with"
+    " torch.from_dlpack(out).copy_(result): a new variable of the same name is not the buffer."
+)
+
 
 def explain(outputs: Outputs, wrong: np.ndarray) -> tuple[str, str]:
     """Return the reason and the next step for outputs of the right shape that are not right.
@@ -17,6 +22,9 @@ def explain(outputs: Outputs, wrong: np.ndarray) -> tuple[str, str]:
     reason = (
         f"{int(wrong.sum())} of {len(wrong)} samples differ from PyTorch, by up to {worst:.2g}."
     )
+    if outputs.unwritten:
+        unwritten = f"`{outputs.unwritten[0]}` never wrote to its output buffer."
+        return f"{reason} {unwritten}", WRITE_THE_BUFFER
     return reason, _hint(actual[wrong], desired[wrong])
 
 

@@ -24,22 +24,29 @@ def find_steps(
 ) -> Steps:
     """Read the steps off a scheduled convolution.
 
-    `base` is the same function before scheduling, where it is known: a padding block that was never
-    there need not be inlined. Without it a loop nest counts as untouched when it has one loop per
-    block variable.
+    `base` is the same function before scheduling, where it is known. Without it a loop nest counts
+    as untouched when it has one loop per block variable. A padding block that was never there need
+    not be inlined, but that earns nothing where no other step was done.
     """
     update = update_block(function, weight)
     if update is None:
         return Steps(inline=False, reorganize=False, decompose=False, annotate=False)
     loops = [loop for block in _related(function, update) for loop in block.loops]
-    return Steps(
+    steps = Steps(
         inline=not _has_padding(function),
         reorganize=_extents(update) != _plain_extents(update, base, weight),
-        decompose="R" in update.iterators
-        and not update.has_init
-        and _has_init_block(function, update),
+        decompose=_is_decomposed(function, update),
         annotate=any(loop.kind in ANNOTATED for loop in loops),
     )
+    had_padding = base is not None and _has_padding(base)
+    if had_padding or steps.reorganize or steps.decompose or steps.annotate:
+        return steps
+    return msgspec.structs.replace(steps, inline=False)
+
+
+def _is_decomposed(function: FunctionFacts, update: Block) -> bool:
+    is_reduction = "R" in update.iterators
+    return is_reduction and not update.has_init and _has_init_block(function, update)
 
 
 def _related(function: FunctionFacts, update: Block) -> list[Block]:

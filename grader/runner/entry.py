@@ -16,10 +16,6 @@ from grader.messages import (
     RUNNER_FRAME_LIMIT,
     FrameError,
     FromRunner,
-    Message,
-    RunModule,
-    TaskFailure,
-    TimeSchedule,
     ToRunner,
     decode_payload,
     encode_frame,
@@ -39,18 +35,19 @@ def main(arguments: list[str]) -> None:
     descriptor, kind = int(arguments[0]), arguments[1]
     if kind not in ("pure", "extern"):
         raise SystemExit(f"no such kind of runner: {kind}")
-    silence()
+    silence(0, 1)
     prepare_environment()
     with socket.socket(fileno=descriptor) as connection:
         perform = warm_up(kind)  # type: ignore[arg-type]
+        silence(2)  # until here it says why a runner cannot start
         connection.sendall(READY)
         serve(connection, perform)
 
 
-def silence() -> None:
-    """Send what this process prints nowhere: nobody reads it, and it could be a gigabyte."""
+def silence(*descriptors: int) -> None:
+    """Connect standard streams to nowhere: what a module prints could be a gigabyte."""
     nowhere = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):
+    for descriptor in descriptors:
         os.dup2(nowhere, descriptor)
     os.close(nowhere)
 
@@ -73,7 +70,7 @@ def serve(connection: socket.socket, perform: Callable[[ToRunner], FromRunner]) 
     """Answer every task until the other side closes the connection."""
     while (payload := read_frame(connection, RUNNER_FRAME_LIMIT)) is not None:
         try:
-            task = decode_payload(payload, ToRunner)
+            task: ToRunner = decode_payload(payload, ToRunner)  # type: ignore[arg-type]
         except FrameError as error:
             answer: FromRunner = TaskError("decode", "FrameError", str(error)).as_failure()
         else:

@@ -50,7 +50,7 @@ class Externs:
             self.calls[name] += 1
             try:
                 return function(*arguments)
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001 - sys.exit() of a student is an error too
                 detail = f"{name} raised {type(error).__name__}: {error}"
                 self.error = self.error or TaskError("run", type(error).__name__, detail)
                 raise RuntimeError(detail) from None
@@ -87,8 +87,8 @@ def extern_names(module: Any) -> set[str]:
 
 def _unpickle(name: str, data: bytes) -> Callable[..., Any]:
     try:
-        function = pickle.loads(data)  # noqa: S301: student code, in its own class of runner
-    except Exception as error:
+        function = pickle.loads(data)  # noqa: S301 - student code, in its own class of runner
+    except Exception as error:  # noqa: BLE001 - a pickle can raise anything
         detail = f"{name} cannot be used outside of the notebook: {error}"
         raise TaskError("externs", type(error).__name__, detail) from None
     if not callable(function):

@@ -20,7 +20,7 @@ TIME_LIMIT = 300
 
 @dataclass(frozen=True)
 class Result:
-    """What a run of the command left: exit code, both streams, and the report if one was written."""
+    """What a run of the command left: exit code, both streams, and the report."""
 
     code: int
     output: str
@@ -36,13 +36,15 @@ class Result:
 
 
 def run_grader(folder: Path, *arguments: str | Path, environment: dict[str, str] | None = None):
-    """Run `grader run` with `--json` in `folder`; built-in data unless the arguments say otherwise."""
+    """Run `grader run` with `--json` in `folder`, on built-in data if nothing else is said."""
     document = folder / "report.json"
     words = [str(word) for word in arguments]
+    if "--json" not in words:
+        words += ["--json", str(document)]
     if "--data" not in words:
         words += ["--data", "builtin"]
     done = subprocess.run(
-        [GRADER, "run", *words, "--json", document],
+        [GRADER, "run", *words],
         capture_output=True,
         text=True,
         cwd=folder,

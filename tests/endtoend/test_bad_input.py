@@ -151,7 +151,9 @@ class TestRightWorkKeepsItsMarks:
         assert "shape" in result.check("emit_te", "equivalence").reason
 
     def test_beside_an_output_that_is_not_a_number(self, tmp_path):
-        nan = EMIT_TE.replace("tail(bb, lv)", "bb.emit_te(lambda a: topi.log(a - 2.0), tail(bb, lv))")
+        nan = EMIT_TE.replace(
+            "tail(bb, lv)", "bb.emit_te(lambda a: topi.log(a - 2.0), tail(bb, lv))"
+        )
         path = write_notebook(tmp_path / "a.ipynb", PRELUDE, nan, EXTERN)
         result = run_grader(tmp_path, path)
         assert 30 == result.part("torch_extern").score

@@ -24,6 +24,15 @@ def test_inlining_shows_by_the_missing_padding_block():
     assert Steps(True, False, False, False) == steps(update())
 
 
+def test_a_padding_that_never_was_is_no_step_by_itself():
+    assert Steps(False, False, False, False) == steps(update(), base=convolution(update()))
+
+
+def test_a_padding_that_never_was_counts_as_inlined_beside_another_step():
+    blocks = (init(), update(has_init=False))
+    assert Steps(True, False, True, False) == steps(*blocks, base=convolution(update()))
+
+
 def test_splitting_shows_by_other_extents():
     assert steps(padding(), update(loops(4, 8, 4, 26, 26, 1, 3, 3))).reorganize
 

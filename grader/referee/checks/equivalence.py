@@ -6,7 +6,7 @@ import numpy as np
 
 from grader.assignment import OracleOptions
 from grader.referee.evidence import Case, Outputs, Problem
-from grader.referee.mismatch import explain
+from grader.referee.mismatch import WRITE_THE_BUFFER, explain
 from grader.referee.outcome import Outcome, failed, not_graded, passed
 from grader.referee.registry import NoOptions, check
 
@@ -63,8 +63,7 @@ def _not_finite(share: float, unwritten: tuple[str, ...]) -> Problem:
     reason = f"The output is NaN or infinite for {share:.0%} of the samples."
     if unwritten:
         return Problem(
-            f"{reason} `{unwritten[0]}` never wrote to its output buffer.",
-            "Write the result into the last argument; a new variable of the same name is not it.",
+            f"{reason} `{unwritten[0]}` never wrote to its output buffer.", WRITE_THE_BUFFER
         )
     return Problem(
         reason,

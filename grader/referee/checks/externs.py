@@ -8,6 +8,7 @@ from grader.assignment import Table
 from grader.ir.facts import Call, ModuleFacts
 from grader.referee.convolution import find_weight_call
 from grader.referee.evidence import Case, Problem
+from grader.referee.mismatch import WRITE_THE_BUFFER
 from grader.referee.outcome import Outcome, failed, not_graded, passed
 from grader.referee.registry import NoOptions, check
 
@@ -81,8 +82,7 @@ def writes_output(case: Case, _options: NoOptions) -> Outcome:
     if unwritten:
         return failed(
             f"`{unwritten[0]}` never wrote to its last argument, the output buffer.",
-            "`out = torch.conv2d(...)` only gives the result a name. Write into the buffer:"
-            " torch.from_dlpack(out).copy_(result).",
+            WRITE_THE_BUFFER,
         )
     if not np.isfinite(np.asarray(outputs.actual, dtype=np.float64)).all():
         return failed(
