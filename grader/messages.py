@@ -215,8 +215,8 @@ class RunResult(Message, frozen=True):
 class TimingRound(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Seconds per call of one interleaved round, and whether it was disturbed.
 
-    `switches` counts involuntary context switches of the process during the round; `ring` is the
-    index of the input that the round used.
+    `switches` counts involuntary context switches of the process during the three blocks; `ring` is
+    the index of the last input of the submission's block, whose output is kept.
     """
 
     ring: Count

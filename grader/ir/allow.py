@@ -85,11 +85,12 @@ class _FunctionReader:
         seen, pending = {root, variable}, [variable, root]
         while pending:
             index = pending.pop()
-            self.budget.spend()
             reader = self.readers.get(self.graph.type_of(index))
             if reader is not None:
                 yield from reader(index)
-            for child in reversed(self.next_of(index)):
+            following = self.next_of(index)
+            self.budget.spend(1 + len(following))
+            for child in reversed(following):
                 if child not in seen:
                     seen.add(child)
                     pending.append(child)

@@ -117,6 +117,7 @@ class _Function:
         if constant(graph, graph.field(index, "predicate")) != 1:
             return []
         values = graph.list(index, "iter_values")
+        self.budget.spend(len(values) + len(graph.list(block, "alloc_buffers")))
         for iterator, value in zip(graph.list(block, "iter_vars"), values, strict=True):
             self.bind(graph.field(iterator, "var"), self.range_of(value))
         self.buffers.update(graph.list(block, "alloc_buffers"))
@@ -145,6 +146,7 @@ class _Function:
                 continue
             if graph.type_of(index) == "ir.TensorLoad":
                 yield _Access(graph.field(index, "source"), graph.list(index, "indices"))
+            self.budget.spend(len(graph.children[index]))
             for child in graph.children[index]:
                 if child not in seen and graph.is_scalar_or_array(child):
                     seen.add(child)

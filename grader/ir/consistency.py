@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from grader.errors import IRError
-from grader.ir.expressions import constant, data_type, is_buffer
+from grader.ir.expressions import Budget, constant, data_type, is_buffer
 from grader.ir.facts import LoopKind
 from grader.ir.graph import DAMAGED_HINT, Graph
 from grader.ir.names import is_function_name, is_name, is_symbol, shown
@@ -33,10 +33,13 @@ THREAD_INDEX = 1
 
 def check_consistency(graph: Graph) -> None:
     """Check every node. Raises IRError."""
+    budget = Budget()
     for index, kind in enumerate(graph.types):
         check = _CHECKS.get(kind)
         if check is not None:
             check(graph, index)
+        elif kind in _LONG_CHECKS:
+            _LONG_CHECKS[kind](graph, index, budget)
     if graph.types.count("ir.IRModule") != 1:
         raise _damaged("there is a module inside the module")
 
@@ -78,12 +81,10 @@ def _symbol(graph: Graph, index: int) -> None:
         raise _bad_name(graph.text(index))
 
 
-def _attributes(graph: Graph, index: int) -> None:
-    """A function's own symbol is a name too; keys must differ."""
+def _attributes(graph: Graph, index: int, budget: Budget) -> None:
+    """A function's own symbol is a name too."""
     table = graph.field(index, "__dict__")
-    keys = [graph.text(key) for key, _ in graph.pairs(table)]
-    if len(set(keys)) != len(keys):
-        raise _damaged("an attribute is given twice")
+    budget.spend(len(graph.items(table)))
     for key, value in graph.pairs(table):
         if graph.text(key) == "global_symbol":
             if graph.type_of(value) != "ffi.String":
@@ -132,13 +133,14 @@ def _iterator(graph: Graph, index: int) -> None:
         _positive(graph, graph.field(domain, "extent"), "An iterator")
 
 
-def _block(graph: Graph, index: int) -> None:
+def _block(graph: Graph, index: int, budget: Budget) -> None:
     if not is_name(graph.name(index, "name_hint")):
         raise _bad_name(graph.name(index, "name_hint"))
-    iterators = graph.list(index, "iter_vars")
+    iterators, buffers = graph.list(index, "iter_vars"), graph.list(index, "alloc_buffers")
+    budget.spend(len(iterators) + len(buffers))
     if any(graph.optional(iterator, "dom") is None for iterator in iterators):
         raise _damaged("a block's iterator has no domain")
-    if not all(is_buffer(graph, buffer) for buffer in graph.list(index, "alloc_buffers")):
+    if not all(is_buffer(graph, buffer) for buffer in buffers):
         raise _damaged("a block allocates something that is not a buffer")
 
 
@@ -203,8 +205,9 @@ def _shape_type(graph: Graph, index: int) -> None:
 
 
 def _extents(graph: Graph, items: list[int], rank: int) -> None:
-    values = [constant(graph, item) for item in items]
-    if len(values) != rank or any(v is not None and not 0 <= v <= EXTENT_LIMIT for v in values):
+    good = len(items) == rank
+    values = [constant(graph, item) for item in items] if good else []
+    if not good or any(v is not None and not 0 <= v <= EXTENT_LIMIT for v in values):
         raise _damaged("a tensor's shape does not fit its rank")
 
 
@@ -253,7 +256,6 @@ def _type_of_value(graph: Graph, index: int) -> int:
 
 
 _CHECKS: dict[str, Callable[[Graph, int], None]] = {
-    "ir.DictAttrs": _attributes,
     "ir.EnvFunc": _symbol,
     "ir.FloatImm": _float,
     "ir.GenericConst": _constant,
@@ -272,7 +274,6 @@ _CHECKS: dict[str, Callable[[Graph, int], None]] = {
     "relax.expr.DataflowVar": _variable,
     "relax.expr.ExternFunc": _extern_function,
     "s_tir.MatchBufferRegion": _buffer_of,
-    "s_tir.SBlock": _block,
     "s_tir.SBlockRealize": _realize,
     "tirx.AllocBuffer": _buffer_of,
     "tirx.Axis": _symbol,
@@ -281,3 +282,9 @@ _CHECKS: dict[str, Callable[[Graph, int], None]] = {
     "tirx.For": _loop,
     "tirx.IterVar": _iterator,
 }
+
+_LONG_CHECKS: dict[str, Callable[[Graph, int, Budget], None]] = {
+    "ir.DictAttrs": _attributes,
+    "s_tir.SBlock": _block,
+}
+"""Checks that walk a list, which many nodes might share."""

@@ -15,6 +15,7 @@ SHOWN = 60
 
 _SYMBOL = re.compile(r"[A-Za-z0-9_.]{1,200}", re.ASCII)
 _FORBIDDEN = frozenset("\"'`\\")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _DATA_TYPE = re.compile(
     r"(?:|void|handle|bool|(?:u?int|float|bfloat)[0-9]{1,3}(?:_[a-z0-9]{1,12})?)(?:x([0-9]{1,4}))?",
     re.ASCII,
@@ -43,11 +44,7 @@ def is_data_type(text: str) -> bool:
 
 def is_text(text: str) -> bool:
     """Say whether a string may be in a module at all: bounded, and without control characters."""
-    return len(text) <= STRING_LIMIT and (text.isprintable() or _is_printable_text(text))
-
-
-def _is_printable_text(text: str) -> bool:
-    return all(line.isprintable() for line in re.split(r"[\n\t]", text))
+    return len(text) <= STRING_LIMIT and _CONTROL.search(text) is None
 
 
 def shown(text: str) -> str:

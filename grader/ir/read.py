@@ -2,13 +2,11 @@
 
     document ─decode_graph▶ Graph ─check_consistency▶ allow-list, main, functions ─▶ ModuleFacts
 
-Everything here is pure Python on bounded data. A module without findings may be handed to a runner,
-as the text that `VerifiedModule.document` holds.
+Everything here is pure Python on bounded data. The text of a module without findings may be handed
+to a runner.
 """
 
 from __future__ import annotations
-
-import msgspec
 
 from grader.ir.allow import find_forbidden
 from grader.ir.bounds import find_out_of_bounds
@@ -22,13 +20,6 @@ from grader.ir.tir import read_function
 _NO_MAIN = MainFacts(inputs=(), output=None, calls=(), result=None)
 
 
-class VerifiedModule(msgspec.Struct, frozen=True):
-    """A module's facts, and its text written anew from what was checked."""
-
-    facts: ModuleFacts
-    document: bytes
-
-
 def read_module(document: bytes, externs: tuple[str, ...] = ()) -> ModuleFacts:
     """Return the facts of a module, given as `tvm.ir.save_json` text.
 
@@ -36,27 +27,8 @@ def read_module(document: bytes, externs: tuple[str, ...] = ()) -> ModuleFacts:
     name. What the allow-list refuses is in `findings`. Raises IRError, and nothing else, when the
     text is not a module that TVM could have saved.
     """
-    return _read(_decode(document), externs)
-
-
-def verify_module(document: bytes, externs: tuple[str, ...] = ()) -> VerifiedModule:
-    """Return the facts of a module and the text to hand to TVM. Raises IRError as `read_module`
-    does.
-
-    The text says the same as `document`, but leaves no room for another reading: keys do not occur
-    twice, numbers are written one way.
-    """
-    graph = _decode(document)
-    return VerifiedModule(facts=_read(graph, externs), document=graph.encode())
-
-
-def _decode(document: bytes) -> Graph:
     graph = decode_graph(document)
     check_consistency(graph)
-    return graph
-
-
-def _read(graph: Graph, externs: tuple[str, ...]) -> ModuleFacts:
     budget = Budget()
     functions = {
         graph.name(variable, "name_hint"): function

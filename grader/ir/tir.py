@@ -63,6 +63,7 @@ class _Reader:
         graph = self.graph
         body = graph.field(function, "body")
         self.root = body if self.is_root(body) else None
+        self.budget.spend(len(graph.list(function, "params")))
         pending = [_Place(body, (), None, False)]
         while pending:
             place = pending.pop()
@@ -117,6 +118,7 @@ class _Reader:
             predicate = constant(graph, graph.field(index, "predicate"))
             self.blocks.append(_OpenBlock(node, place.loops, place.block, predicate != 1))
             number = len(self.blocks) - 1
+        self.budget.spend(len(graph.list(node, "iter_vars")))
         self.allocate(graph.list(node, "alloc_buffers"), number)
         init = graph.optional(node, "init")
         if init is not None:
@@ -163,6 +165,7 @@ class _Reader:
                 continue
             else:
                 children = [c for c in graph.children[index] if graph.is_scalar_or_array(c)]
+            self.budget.spend(len(children))
             for child in reversed(children):
                 if child not in seen:
                     seen.add(child)

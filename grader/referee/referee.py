@@ -45,13 +45,15 @@ class Graded:
     """One candidate's result: `case` is None when the candidate could not be run."""
 
     part: Part
-    by_name: bool
+    capture: Capture | None = None
     case: Case | None = None
 
     @property
-    def rank(self) -> tuple[float, bool]:
-        """Sort key: more points first, then what bore the name that was asked for."""
-        return (self.part.score, self.by_name)
+    def rank(self) -> tuple[float, bool, bool]:
+        """Sort key: more points first, then a schedule, then what bore the name asked for."""
+        if self.capture is None:
+            return (self.part.score, False, False)
+        return (self.part.score, self.capture.trace is not None, self.capture.by_name)
 
 
 def expected_runners(course_assignment: CourseAssignment) -> list[Kind]:
@@ -134,17 +136,18 @@ class Referee:
             graded.append(self._compare_one(part, capture))
             if _is_complete(part, graded[-1].part):
                 break
-        if not graded:
-            return [Graded(judge_problem(part, explain_absence(part, failures)), False)]
-        return sorted(graded, key=lambda each: each.rank, reverse=True)
+        graded.sort(key=lambda each: each.rank, reverse=True)
+        if not graded or _is_beside_the_point(part, found, graded[0]):
+            return [Graded(judge_problem(part, explain_absence(part, failures)))]
+        return graded
 
     def _compare_one(self, part: PartTable, capture: Capture) -> Graded:
         candidate = _inspect(part, capture)
         if isinstance(candidate, Problem):
             origin = Origin(capture.name, capture.cell)
-            return Graded(judge_problem(part, candidate, origin), capture.by_name)
+            return Graded(judge_problem(part, candidate, origin), capture)
         case = Case(candidate, self._gather(part, candidate), self._oracle.options)
-        return Graded(judge_case(part, case), capture.by_name, case)
+        return Graded(judge_case(part, case), capture, case)
 
     def _gather(self, part: PartTable, candidate: Candidate) -> Evidence:
         needs = part_needs(part)
@@ -176,7 +179,7 @@ class Referee:
                 np.random.default_rng(self._seeds[part.id]),
             )
             case = replace(each.case, evidence=replace(each.case.evidence, timed=evidence))
-            timed.append(Graded(judge_case(part, case), each.by_name, case))
+            timed.append(Graded(judge_case(part, case), each.capture, case))
         return timed
 
 
@@ -203,6 +206,15 @@ def _speed_options(part: PartTable) -> SpeedOptions:
         if isinstance(options, SpeedOptions):
             return options
     raise AssertionError(f"part {part.id} is timed without a speed check")
+
+
+def _is_beside_the_point(part: PartTable, found: list[Capture], best: Graded) -> bool:
+    """Say whether modules that happened to be there are worth nothing, and no entry point gave one.
+
+    Then the missing entry point is what a student must hear of, not what another module lacks.
+    """
+    named = any(capture.by_name for capture in found)
+    return part.entry_kind == "function" and not named and best.part.score == 0
 
 
 def _is_complete(part: PartTable, graded: Part) -> bool:

@@ -26,6 +26,20 @@ TIMED_ATOL = 1e-4
 """Tolerance of timed outputs: sums of nine products of numbers near 1, in another order."""
 
 
+ATTEMPTS = 3
+"""How often a measurement on a machine that is too busy is begun anew."""
+
+STEADY_RATIO = 1.1
+STEADY_WIDTH = 0.25
+"""The reference must be faster than the unscheduled function by this factor, and its interval no
+wider than this in the logarithm: otherwise the machine was too busy to say anything of anybody."""
+
+TOO_NOISY = Problem(
+    "The machine was too busy to measure: even the reference schedule's time would not hold still.",
+    "This is not your fault. Have it graded again on a machine that does nothing else.",
+)
+
+
 def measuring_cpus(threads: int) -> tuple[int, ...]:
     """Return the CPUs to measure on: the last of those this process may use, at most `threads`."""
     available = sorted(os.sched_getaffinity(0))
@@ -50,12 +64,14 @@ def gather_timing(
     task = _task(candidate, function, workload, options, generator)
     if isinstance(task, Problem):
         return task
-    answer = runners.request("timing", task)
-    if not isinstance(answer, TimingResult):
-        return explain_failure(answer)
-    return TimedSchedule(
-        _timing(function.name, task, answer, generator), _outputs_right(task, answer, oracle)
-    )
+    for _ in range(ATTEMPTS):
+        answer = runners.request("timing", task)
+        if not isinstance(answer, TimingResult):
+            return explain_failure(answer)
+        timing, reference = _timing(function.name, task, answer, generator)
+        if _is_steady(reference):
+            return TimedSchedule(timing, _outputs_right(task, answer, oracle))
+    return TOO_NOISY
 
 
 def _task(
@@ -108,11 +124,12 @@ def _data_shape(function: FunctionFacts, weight: tuple[int, ...]) -> tuple[int, 
 
 def _timing(
     function: str, task: TimeSchedule, answer: TimingResult, generator: np.random.Generator
-) -> Timing:
+) -> tuple[Timing, Estimate]:
+    """Return the timing for the report, and the estimate of the reference's speed-up."""
     kept = undisturbed(answer.rounds)
     submission = _compare(kept, "submission", generator)
     reference = _compare(kept, "reference", generator)
-    return Timing(
+    timing = Timing(
         function=function,
         workload=answer.fused,
         target=answer.target,
@@ -127,6 +144,12 @@ def _timing(
         pairs=len(kept),
         rejected=len(answer.rounds) - len(kept),
     )
+    return timing, reference
+
+
+def _is_steady(reference: Estimate) -> bool:
+    width = float(np.log(reference.high / reference.low))
+    return reference.low >= STEADY_RATIO and width <= STEADY_WIDTH
 
 
 def _compare(

@@ -4,6 +4,7 @@ A runner is shipped with `grader.messages` and nothing else of the grader. It se
 an expected output; what it answers is bytes that the referee judges.
 
     entry      the process: prepares itself, reads tasks, writes answers
+    tasks      which task is done by what
     failure    an error of a task, as the message that the referee gets
     machine    threads, processors and targets
     model      RunModule: build a module and run `main` on every batch

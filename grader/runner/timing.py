@@ -214,14 +214,14 @@ def measure(
     while len(rounds) < most:
         if len(rounds) >= task.minimum_rounds and time.perf_counter() >= end:
             break
-        each, output = _round(timed, calls, generator)
+        each, output = _round(timed, calls, generator, end)
         rounds.append(each)
         outputs.append(output)
     return rounds, np.stack(outputs)
 
 
 def _round(
-    timed: Timed, calls: Calls, generator: np.random.Generator
+    timed: Timed, calls: Calls, generator: np.random.Generator, end: float
 ) -> tuple[TimingRound, npt.NDArray[np.float32]]:
     """Time one block of each function, in random order, on the same inputs."""
     first = int(generator.integers(timed.arena.ring))
@@ -229,7 +229,7 @@ def _round(
     switches = 0
     for name in generator.permutation(["baseline", "submission", "reference"]):
         count = calls.submission if name == "submission" else calls.course
-        block, disturbed = _quiet_block(getattr(timed, name), timed.arena, first, count)
+        block, disturbed = _quiet_block(getattr(timed, name), timed.arena, first, count, end)
         seconds[name] = block / count
         switches += disturbed
         if name == "submission":
@@ -238,17 +238,19 @@ def _round(
     return TimingRound(last, **seconds, switches=switches), output
 
 
-def _quiet_block(kernel: Kernel, arena: Arena, first: int, calls: int) -> tuple[float, int]:
+def _quiet_block(
+    kernel: Kernel, arena: Arena, first: int, calls: int, end: float
+) -> tuple[float, int]:
     """Return the seconds of a block and its involuntary context switches.
 
-    A disturbed block is measured again. What decides is the number of switches and never the time,
-    so neither slow nor fast blocks are preferred.
+    A disturbed block is measured again, unless the budget's `end` has come. What decides is the
+    number of switches and never the time, so neither slow nor fast blocks are preferred.
     """
     for _ in range(ATTEMPTS):
         before = _involuntary_switches()
         seconds = _block_seconds(kernel, arena, first, calls)
         switches = _involuntary_switches() - before
-        if switches == 0:
+        if switches == 0 or time.perf_counter() >= end:
             break
     return seconds, switches
 

@@ -21,8 +21,8 @@ def {name}():
 """
 
 
-def extern_model(function: str, shape=(4, 1, 28, 28)) -> str:
-    return MODEL.format(name="create_model_with_torch_func", shape=shape, function=function)
+def emit_te_model(function: str, shape=(4, 1, 28, 28)) -> str:
+    return MODEL.format(name="create_model_via_emit_te", shape=shape, function=function)
 
 
 @pytest.fixture
@@ -134,17 +134,14 @@ class TestRightWorkKeepsItsMarks:
         assert any("cell 3" in note.lower() for note in result.report.notes)
 
     def test_beside_a_module_of_the_wrong_signature(self, tmp_path):
-        path = write_notebook(
-            tmp_path / "a.ipynb", PRELUDE, EMIT_TE, extern_model("topi.nn.relu", (4, 784))
-        )
+        wrong = emit_te_model("topi.nn.relu", (4, 784))
+        path = write_notebook(tmp_path / "a.ipynb", PRELUDE, wrong, EXTERN)
         result = run_grader(tmp_path, path)
-        assert (40, 0) == (result.part("emit_te").score, result.part("torch_extern").score)
-        assert "(4, 784)" in result.check("torch_extern", "equivalence").reason
+        assert (0, 30) == (result.part("emit_te").score, result.part("torch_extern").score)
+        assert "(4, 784)" in result.check("emit_te", "equivalence").reason
 
     def test_beside_an_output_of_the_wrong_shape(self, tmp_path):
-        wrong = MODEL.format(
-            name="create_model_via_emit_te", shape=(4, 1, 28, 28), function="topi.nn.relu"
-        )
+        wrong = emit_te_model("topi.nn.relu")
         path = write_notebook(tmp_path / "a.ipynb", PRELUDE, wrong, EXTERN)
         result = run_grader(tmp_path, path)
         assert (0, 30) == (result.part("emit_te").score, result.part("torch_extern").score)

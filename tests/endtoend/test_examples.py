@@ -6,10 +6,12 @@ import os
 
 import pytest
 
-from grader.authoring.expectation import load_expectation, mismatches
+from grader.authoring.expectation import Range, load_expectation, mismatches
 from tests.endtoend.command import ROOT, run_grader
 
 EXAMPLES = sorted((ROOT / "examples").glob("*/*.verdict.toml"))
+SPEED_POINTS = 15
+"""An example that must get more than this for its schedule is about speed."""
 REAL_DATA = os.environ.get("GRADER_DATA", "")
 REFERENCE = ROOT / "examples" / "e2e-conv" / "reference.ipynb"
 TEMPLATE = ROOT / "templates" / "e2e-conv.ipynb"
@@ -23,7 +25,16 @@ def test_there_are_at_least_a_dozen_examples_besides_the_reference():
     assert len(EXAMPLES) >= 13
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name.split(".")[0])
+def example(path):
+    """Mark an example whose verdict depends on the clock."""
+    schedule = load_expectation(path).part.get("schedule")
+    score = schedule.score if schedule is not None else None
+    least = score.min if isinstance(score, Range) else score
+    marks = [pytest.mark.timed] if (least or 0) > SPEED_POINTS else []
+    return pytest.param(path, marks=marks, id=path.name.split(".")[0])
+
+
+@pytest.mark.parametrize("path", [example(path) for path in EXAMPLES])
 def test_an_example_gets_its_verdict(path, tmp_path):
     notebook = path.with_name(path.name.replace(".verdict.toml", ".ipynb"))
     result = run_grader(tmp_path, notebook)
@@ -35,6 +46,7 @@ def test_an_example_gets_its_verdict(path, tmp_path):
     "data", ["builtin", pytest.param(REAL_DATA, marks=needs_real_data, id="real")]
 )
 class TestExtremes:
+    @pytest.mark.timed
     def test_the_reference_gets_everything(self, data, tmp_path):
         result = run_grader(tmp_path, REFERENCE, "--data", data)
         assert (0, 100, 100) == (result.code, result.report.score, result.report.max_score), (

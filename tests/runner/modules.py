@@ -1,0 +1,208 @@
+"""Modules for the tests of runners: right ones, and some with one mistake each."""
+
+import numpy as np
+import tvm
+from tvm import relax, te, topi
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+from grader.messages import RunModule, pack_array
+
+WEIGHT = np.random.default_rng(0).standard_normal((32, 1, 3, 3)).astype("float32")
+SHAPE = (4, 1, 28, 28)
+
+
+def document(module):
+    """Return a module as the JSON that a message carries."""
+    return tvm.ir.save_json(module).encode()
+
+
+def task(module, inputs, *, threads=1, target="llvm", **names):
+    """Return the task to run a module, given as an IRModule or as its JSON, on float32 inputs."""
+    data = module if isinstance(module, bytes) else document(module)
+    return RunModule(data, pack_array(np.asarray(inputs, "float32")), target, threads, **names)
+
+
+def one_argument(build, shape=(4,), dtype="float32"):
+    """Return a module whose `main(x)` returns what `build(builder, x)` emits."""
+    builder = relax.BlockBuilder()
+    argument = relax.Var("x", relax.TensorType(shape, dtype))
+    with builder.function("main", [argument]):
+        with builder.dataflow():
+            result = builder.emit_output(build(builder, argument))
+        builder.emit_func_output(result)
+    return builder.get()
+
+
+def classifier(batch=4):
+    """Return a small classifier: convolution, ReLU, pooling, flatten, dense, softmax."""
+    generator = np.random.default_rng(1)
+    dense = (generator.standard_normal((10, 5408)) * 0.02).astype("float32")
+
+    def build(builder, x):
+        x = builder.emit_te(topi.nn.conv2d, x, relax.const(WEIGHT), 1, 0, 1)
+        x = builder.emit_te(topi.nn.relu, x)
+        x = builder.emit_te(
+            topi.nn.pool2d, x, (2, 2), (2, 2), (1, 1), (0, 0, 0, 0), "max"
+        )
+        x = builder.emit_te(topi.nn.flatten, x)
+        x = builder.emit_te(topi.nn.dense, x, relax.const(dense))
+        return builder.emit_te(topi.nn.softmax, x)
+
+    return one_argument(build, (batch, *SHAPE[1:])), dense
+
+
+def calls_extern(*names, shape=(4,)):
+    """Return a module that adds one and hands the sum through external functions in turn."""
+
+    def build(builder, x):
+        x = builder.emit_te(topi.add, x, relax.const(np.ones((), "float32")))
+        for name in names:
+            x = builder.emit(relax.op.call_dps_packed(name, (x,), relax.TensorType(shape, "float32")))
+        return x
+
+    return one_argument(build, shape)
+
+
+@I.ir_module
+class SumWithoutInit:
+    """The row sums of x, added to whatever is in the output."""
+
+    @T.prim_func(s_tir=True, private=True)
+    def row_sums(x: T.Buffer((4, 8), "float32"), y: T.Buffer((4,), "float32")):
+        for i, k in T.grid(4, 8):
+            with T.sblock("sum"):
+                vi = T.axis.spatial(4, i)
+                vk = T.axis.spatial(8, k)
+                T.reads(x[vi, vk], y[vi])
+                T.writes(y[vi])
+                y[vi] = y[vi] + x[vi, vk]
+
+    @R.function
+    def main(x: R.Tensor((4, 8), "float32")) -> R.Tensor((4,), "float32"):
+        cls = SumWithoutInit
+        with R.dataflow():
+            y = R.call_tir(cls.row_sums, (x,), R.Tensor((4,), "float32"))
+            R.output(y)
+        return y
+
+
+@I.ir_module
+class TwoOutputs:
+    """One function with two outputs, of which `main` returns the difference: always 1."""
+
+    @T.prim_func(s_tir=True, private=True)
+    def both(
+        x: T.Buffer((4,), "float32"), y: T.Buffer((4,), "float32"), z: T.Buffer((4,), "float32")
+    ):
+        for i in range(4):
+            with T.sblock("both"):
+                vi = T.axis.spatial(4, i)
+                y[vi] = x[vi] + T.float32(2)
+                z[vi] = x[vi] + T.float32(1)
+
+    @T.prim_func(s_tir=True, private=True)
+    def difference(
+        y: T.Buffer((4,), "float32"), z: T.Buffer((4,), "float32"), d: T.Buffer((4,), "float32")
+    ):
+        for i in range(4):
+            with T.sblock("difference"):
+                vi = T.axis.spatial(4, i)
+                d[vi] = y[vi] - z[vi]
+
+    @R.function
+    def main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        cls = TwoOutputs
+        with R.dataflow():
+            pair = R.call_tir(
+                cls.both, (x,), [R.Tensor((4,), "float32"), R.Tensor((4,), "float32")]
+            )
+            d = R.call_tir(cls.difference, (pair[0], pair[1]), R.Tensor((4,), "float32"))
+            R.output(d)
+        return d
+
+
+@I.ir_module
+class ChangesInput:
+    """Adds one to x where x lies, and returns a copy of it."""
+
+    @T.prim_func(s_tir=True, private=True)
+    def increment(x: T.Buffer((4,), "float32"), y: T.Buffer((4,), "float32")):
+        for i in range(4):
+            with T.sblock("increment"):
+                vi = T.axis.spatial(4, i)
+                x[vi] = x[vi] + T.float32(1)
+                y[vi] = x[vi]
+
+    @R.function
+    def main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        cls = ChangesInput
+        with R.dataflow():
+            y = R.call_tir(cls.increment, (x,), R.Tensor((4,), "float32"))
+            R.output(y)
+        return y
+
+
+@I.ir_module
+class FarStore:
+    """Writes gigabytes behind its output."""
+
+    @T.prim_func(s_tir=True, private=True)
+    def far(x: T.Buffer((4,), "float32"), y: T.Buffer((4,), "float32")):
+        for i in range(4):
+            with T.sblock("far"):
+                vi = T.axis.spatial(4, i)
+                y[vi + 4000000000] = x[vi]
+
+    @R.function
+    def main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        cls = FarStore
+        with R.dataflow():
+            y = R.call_tir(cls.far, (x,), R.Tensor((4,), "float32"))
+            R.output(y)
+        return y
+
+
+@I.ir_module
+class EndlessLoop:
+    """Counts for a few hundred years before it answers."""
+
+    @T.prim_func(s_tir=True, private=True)
+    def count(x: T.Buffer((4,), "float32"), y: T.Buffer((4,), "float32")):
+        for i, j, k in T.grid(T.int64(4), T.int64(4000000000), T.int64(1000000000)):
+            with T.sblock("count"):
+                vi, vj, vk = T.axis.remap("SRR", [i, j, k])
+                with T.init():
+                    y[vi] = T.float32(0)
+                y[vi] = y[vi] * T.float32(0.5) + x[vi]
+
+    @R.function
+    def main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        cls = EndlessLoop
+        with R.dataflow():
+            y = R.call_tir(cls.count, (x,), R.Tensor((4,), "float32"))
+            R.output(y)
+        return y
+
+
+def unfinished_sum():
+    """Return a module that reads an intermediate buffer before anything was written into it.
+
+    The buffer keeps what the call before left in it, so that the same input gives another output.
+    """
+
+    def stale(x):
+        total = te.compute((4096,), lambda i: x[0] + i.astype("float32"), name="total")
+        return te.extern(
+            [(4,)],
+            [x, total],
+            lambda ins, outs: _read_before_write(ins[0], ins[1], outs[0]),
+            name="stale",
+        )
+
+    return one_argument(lambda builder, x: builder.emit_te(stale, x))
+
+
+def _read_before_write(x, total, y):
+    raise NotImplementedError
