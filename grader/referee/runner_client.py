@@ -32,7 +32,7 @@ from grader.sandbox.shipping import shipped, start_arguments
 START_SECONDS = 120.0
 """How long a runner may take to import TVM, on a machine that is busy with others."""
 
-_END_SECONDS = 5.0
+_END_SECONDS = 1.0
 """How long to wait for the exit status of a runner whose connection is gone."""
 
 _ENDINGS = {

@@ -157,6 +157,31 @@ class TestRightWorkKeepsItsMarks:
         assert "NaN" in result.check("emit_te", "equivalence").reason
 
 
+class TestWhatMayNotReachTvm:
+    def test_a_call_of_a_c_function_is_refused_by_name(self, tmp_path):
+        call = "te.compute((4, 10), lambda i, j: tvm.tirx.call_extern('float32', 'system', 'id'))"
+        model = EMIT_TE.replace("tail(bb, lv)", f"bb.emit_te(lambda a: {call}, lv)")
+        path = write_notebook(tmp_path / "a.ipynb", PRELUDE, model, EXTERN)
+        result = run_grader(tmp_path, path)
+        assert (0, 30) == (result.part("emit_te").score, result.part("torch_extern").score)
+        assert "`system`" in result.check("emit_te", "equivalence").reason
+
+    def test_a_packed_function_of_tvm_itself_is_refused_by_name(self, tmp_path):
+        model = EXTERN.replace('"env.conv2d",\n', '"rpc.CreatePipeClient",\n')
+        path = write_notebook(tmp_path / "a.ipynb", PRELUDE, EMIT_TE, model)
+        result = run_grader(tmp_path, path)
+        assert (40, 0) == (result.part("emit_te").score, result.part("torch_extern").score)
+        assert "rpc.CreatePipeClient" in result.check("torch_extern", "equivalence").reason
+
+
+class TestModulesWithoutTheirEntryPoint:
+    def test_a_model_built_at_top_level_is_graded_under_its_own_name(self, tmp_path):
+        body = EMIT_TE.replace("create_model_via_emit_te", "build")
+        path = write_notebook(tmp_path / "a.ipynb", PRELUDE, body + "\nmodel = build()")
+        result = run_grader(tmp_path, path, "--assignment", "e2e-conv")
+        assert (40, "model") == (result.part("emit_te").score, result.part("emit_te").origin.name)
+
+
 class TestRepeatability:
     def test_the_same_seed_gives_the_same_report_but_for_times(self, tmp_path):
         path = write_notebook(tmp_path / "a.ipynb", PRELUDE, EMIT_TE, EXTERN)

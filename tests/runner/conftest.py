@@ -1,4 +1,4 @@
-"""TVM in the process of the tests, set up as in a runner, and a sandbox for what must not be here."""
+"""TVM in the tests' process, set up as in a runner, and a sandbox for what must not be here."""
 
 from __future__ import annotations
 

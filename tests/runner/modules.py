@@ -1,4 +1,5 @@
 """Modules for the tests of runners: right ones, and some with one mistake each."""
+# ruff: noqa: N805, N812, RUF059 - TVMScript looks like Python and has its own rules
 
 import numpy as np
 import tvm
@@ -43,9 +44,7 @@ def classifier(batch=4):
     def build(builder, x):
         x = builder.emit_te(topi.nn.conv2d, x, relax.const(WEIGHT), 1, 0, 1)
         x = builder.emit_te(topi.nn.relu, x)
-        x = builder.emit_te(
-            topi.nn.pool2d, x, (2, 2), (2, 2), (1, 1), (0, 0, 0, 0), "max"
-        )
+        x = builder.emit_te(topi.nn.pool2d, x, (2, 2), (2, 2), (1, 1), (0, 0, 0, 0), "max")
         x = builder.emit_te(topi.nn.flatten, x)
         x = builder.emit_te(topi.nn.dense, x, relax.const(dense))
         return builder.emit_te(topi.nn.softmax, x)
@@ -59,7 +58,9 @@ def calls_extern(*names, shape=(4,)):
     def build(builder, x):
         x = builder.emit_te(topi.add, x, relax.const(np.ones((), "float32")))
         for name in names:
-            x = builder.emit(relax.op.call_dps_packed(name, (x,), relax.TensorType(shape, "float32")))
+            x = builder.emit(
+                relax.op.call_dps_packed(name, (x,), relax.TensorType(shape, "float32"))
+            )
         return x
 
     return one_argument(build, shape)
@@ -186,23 +187,91 @@ class EndlessLoop:
         return y
 
 
-def unfinished_sum():
-    """Return a module that reads an intermediate buffer before anything was written into it.
+@I.ir_module
+class StaleBuffer:
+    """Adds x to an intermediate buffer that nobody wrote into, and returns its beginning."""
 
-    The buffer keeps what the call before left in it, so that the same input gives another output.
-    """
+    @T.prim_func(s_tir=True, private=True)
+    def stale(x: T.Buffer((4,), "float32"), y: T.Buffer((4,), "float32")):
+        between = T.sblock_alloc_buffer((4096,), "float32")
+        for i in range(4096):
+            with T.sblock("add"):
+                vi = T.axis.spatial(4096, i)
+                between[vi] = between[vi] * T.float32(0.5) + x[vi % 4]
+        for i in range(4):
+            with T.sblock("copy"):
+                vi = T.axis.spatial(4, i)
+                y[vi] = between[vi]
 
-    def stale(x):
-        total = te.compute((4096,), lambda i: x[0] + i.astype("float32"), name="total")
-        return te.extern(
-            [(4,)],
-            [x, total],
-            lambda ins, outs: _read_before_write(ins[0], ins[1], outs[0]),
-            name="stale",
-        )
-
-    return one_argument(lambda builder, x: builder.emit_te(stale, x))
+    @R.function
+    def main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        cls = StaleBuffer
+        with R.dataflow():
+            y = R.call_tir(cls.stale, (x,), R.Tensor((4,), "float32"))
+            R.output(y)
+        return y
 
 
-def _read_before_write(x, total, y):
-    raise NotImplementedError
+@I.ir_module
+class InPlace:
+    """Doubles a copy of x where the copy lies."""
+
+    @T.prim_func(s_tir=True, private=True)
+    def twice(x: T.Buffer((4,), "float32"), y: T.Buffer((4,), "float32")):
+        for i in range(4):
+            with T.sblock("twice"):
+                vi = T.axis.spatial(4, i)
+                y[vi] = x[vi] * T.float32(2)
+
+    @T.prim_func(s_tir=True, private=True)
+    def again(y: T.Buffer((4,), "float32")):
+        for i in range(4):
+            with T.sblock("again"):
+                vi = T.axis.spatial(4, i)
+                y[vi] = y[vi] * T.float32(2)
+
+    @R.function
+    def main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        cls = InPlace
+        with R.dataflow():
+            y = R.call_tir(cls.twice, (x,), R.Tensor((4,), "float32"))
+            z = R.call_tir_inplace(
+                cls.again, (y,), out_ty=R.Tensor((4,), "float32"), inplace_indices=[0]
+            )
+            R.output(z)
+        return z
+
+
+def timed_convolution(schedule=None, function="conv2d"):
+    """Return a module with the convolution of 4 images as one TIR function, scheduled or not."""
+    data = te.placeholder(SHAPE, "float32", name="data")
+    weight = te.placeholder(WEIGHT.shape, "float32", name="weight")
+    result = topi.nn.conv2d(data, weight, 1, 0, 1)
+    scheduled = tvm.s_tir.Schedule(te.create_prim_func([data, weight, result]))
+    if schedule is not None:
+        schedule(scheduled)
+    return tvm.IRModule({function: scheduled.mod["main"]})
+
+
+@I.ir_module
+class LazyConvolution:
+    """Computes the convolution only where its output has not been written since it was poisoned."""
+
+    @T.prim_func(s_tir=True)
+    def conv2d(
+        data: T.Buffer((4, 1, 28, 28), "float32"),
+        weight: T.Buffer((32, 1, 3, 3), "float32"),
+        output: T.Buffer((4, 32, 26, 26), "float32"),
+    ):
+        for n, f, y, x in T.grid(4, 32, 26, 26):
+            with T.sblock("convolution"):
+                vn, vf, vy, vx = T.axis.remap("SSSS", [n, f, y, x])
+                T.reads(data[vn, 0, vy : vy + 3, vx : vx + 3], weight[vf, 0, 0:3, 0:3])
+                T.writes(output[vn, vf, vy, vx])
+                if output[vn, vf, vy, vx] != output[vn, vf, vy, vx]:
+                    output[vn, vf, vy, vx] = T.float32(0)
+                    for i, j in T.grid(3, 3):
+                        output[vn, vf, vy, vx] = (
+                            output[vn, vf, vy, vx]
+                            + data[vn, 0, vy + i, vx + j] * weight[vf, 0, i, j]
+                        )

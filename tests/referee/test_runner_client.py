@@ -1,0 +1,299 @@
+"""Runners in a real sandbox: they answer, and what kills them is an answer too."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import cloudpickle
+import numpy as np
+import pytest
+
+from grader.errors import ProtocolError, SandboxError
+from grader.messages import (
+    FromRunner,
+    RunModule,
+    RunResult,
+    TaskFailure,
+    TimingResult,
+    encode_frame,
+    pack_array,
+    unpack_array,
+)
+from grader.referee.runner_client import Runner, start_runner
+from grader.runner.entry import READY
+from grader.sandbox.choose import choose_sandbox
+from grader.sandbox.interface import ResourceLimits, Sandbox
+from tests.runner import modules
+from tests.runner.test_timing import RING, timing_task
+
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
+
+SECONDS = 60.0
+
+
+@pytest.fixture(scope="session")
+def sandbox() -> Sandbox:
+    return choose_sandbox()
+
+
+def start(sandbox: Sandbox, kind: Any = "pure", threads: int = 1, **limits: int) -> Runner:
+    environment = {"TVM_NUM_THREADS": str(threads)}
+    return start_runner(sandbox, kind, ResourceLimits(**limits), environment)
+
+
+@pytest.fixture
+def pure(sandbox: Sandbox) -> Iterator[Runner]:
+    with start(sandbox) as runner:
+        yield runner
+
+
+@pytest.fixture
+def extern(sandbox: Sandbox) -> Iterator[Runner]:
+    with start(sandbox, "extern") as runner:
+        yield runner
+
+
+def ask(runner: Runner, module: object, timeout: float = SECONDS, **options: Any) -> FromRunner:
+    return runner.request(modules.task(module, np.ones((2, 4)), **options), timeout)
+
+
+def add_torch(x, out):
+    import torch
+
+    torch.from_dlpack(out).copy_(torch.from_dlpack(x) + torch.get_num_threads())
+
+
+def prints_much(x, out):
+    for _ in range(100):
+        os.write(1, b"x" * 2**20)
+        os.write(2, b"x" * 2**20)
+    out.copyfrom(x.numpy())
+
+
+def exits(x, out):
+    os._exit(0)
+
+
+def writes_into_the_connection(x, out):
+    for descriptor in range(3, 64):
+        with contextlib.suppress(OSError):
+            os.write(descriptor, b"\3" + bytes(7) + b"bad")
+    time.sleep(60)
+
+
+class TestAnswers:
+    def test_several_runners_start_at_once_and_each_does_several_tasks(
+        self, sandbox: Sandbox
+    ) -> None:
+        with start(sandbox) as one, start(sandbox) as other:
+            for runner in (one, other, one):
+                answer = ask(runner, modules.TwoOutputs)
+                assert isinstance(answer, RunResult)
+                assert (unpack_array(answer.outputs) == 1).all()
+
+    def test_a_module_that_cannot_be_loaded_is_a_failure(self, pure: Runner) -> None:
+        answer = ask(pure, b"{}")
+        assert isinstance(answer, TaskFailure)
+        assert answer.stage == "load"
+        assert isinstance(ask(pure, modules.TwoOutputs), RunResult)
+
+    def test_an_extern_runner_has_pytorch_with_one_thread(self, extern: Runner) -> None:
+        pickles = {"env.f": cloudpickle.dumps(add_torch)}
+        answer = ask(extern, modules.calls_extern("env.f"), externs=pickles)
+        assert isinstance(answer, RunResult)
+        assert unpack_array(answer.outputs).tolist() == [[3.0] * 4] * 2
+
+    def test_a_pure_runner_refuses_externs(self, pure: Runner) -> None:
+        pickles = {"env.f": cloudpickle.dumps(add_torch)}
+        answer = ask(pure, modules.calls_extern("env.f"), externs=pickles)
+        assert isinstance(answer, TaskFailure)
+        assert answer.stage == "externs"
+
+    def test_what_an_extern_prints_goes_nowhere(self, extern: Runner) -> None:
+        pickles = {"env.f": cloudpickle.dumps(prints_much)}
+        answer = ask(extern, modules.calls_extern("env.f"), externs=pickles)
+        assert isinstance(answer, RunResult)
+        assert extern._process.standard_error == ""
+
+
+class TestTiming:
+    def test_rounds_come_with_their_outputs(self, sandbox: Sandbox) -> None:
+        cpus = tuple(sorted(os.sched_getaffinity(0)))[:2]
+        task = timing_task(
+            modules.timed_convolution(), target="host", cpus=cpus, budget_seconds=30.0
+        )
+        with start(sandbox, threads=len(cpus)) as runner:
+            answer = runner.request(task, SECONDS)
+        assert isinstance(answer, TimingResult)
+        assert answer.fused == "conv2d"
+        assert answer.target.startswith("llvm -mcpu=")
+        assert len(answer.rounds) == task.maximum_rounds
+        assert answer.outputs.shape == (task.maximum_rounds, 4, 32, 26, 26)
+        assert np.isfinite(unpack_array(answer.outputs)).all()
+        assert {each.ring for each in answer.rounds} <= set(range(RING))
+        assert all(
+            min(each.baseline, each.submission, each.reference) > 0 for each in answer.rounds
+        )
+
+    def test_a_runner_with_too_few_threads_says_so(self, pure: Runner) -> None:
+        answer = pure.request(timing_task(modules.timed_convolution(), cpus=(0, 1)), SECONDS)
+        assert isinstance(answer, TaskFailure)
+        assert (answer.stage, answer.error_name) == ("time", "TooFewThreads")
+
+    def test_a_processor_that_is_not_there_is_a_failure(self, pure: Runner) -> None:
+        answer = pure.request(timing_task(modules.timed_convolution(), cpus=(1023,)), SECONDS)
+        assert isinstance(answer, TaskFailure)
+        assert answer.stage == "time"
+
+
+class TestEnd:
+    def test_a_store_far_away_is_a_segmentation_fault(self, pure: Runner) -> None:
+        answer = ask(pure, modules.FarStore)
+        assert isinstance(answer, TaskFailure)
+        assert (answer.stage, answer.error_name) == ("run", "Died")
+        assert "segmentation fault" in answer.message
+
+    def test_every_later_request_gets_the_same_failure(self, pure: Runner) -> None:
+        assert ask(pure, modules.FarStore) == ask(pure, modules.TwoOutputs)
+
+    def test_an_endless_loop_is_ended(self, pure: Runner) -> None:
+        assert isinstance(ask(pure, modules.TwoOutputs), RunResult)
+        before = time.monotonic()
+        answer = ask(pure, modules.EndlessLoop, timeout=1.0)
+        assert isinstance(answer, TaskFailure)
+        assert answer.error_name == "TimeLimit"
+        assert time.monotonic() - before < 20
+        assert pure._process.poll() is not None
+
+    def test_an_extern_that_exits_is_an_end(self, extern: Runner) -> None:
+        pickles = {"env.f": cloudpickle.dumps(exits)}
+        answer = ask(extern, modules.calls_extern("env.f"), externs=pickles)
+        assert isinstance(answer, TaskFailure)
+        assert answer.error_name == "Died"
+
+    def test_an_extern_that_writes_the_answer_itself_breaks_the_protocol(
+        self, extern: Runner
+    ) -> None:
+        pickles = {"env.f": cloudpickle.dumps(writes_into_the_connection)}
+        with pytest.raises(ProtocolError):
+            ask(extern, modules.calls_extern("env.f"), externs=pickles)
+        assert extern._process.poll() is not None
+
+    def test_leaving_the_context_ends_the_sandbox(self, sandbox: Sandbox) -> None:
+        with start(sandbox) as runner:
+            pass
+        assert runner._process.poll() is not None
+        runner.close()
+
+
+class Stand:
+    """A process that never was: `status` is how it ended, None while it lives."""
+
+    pid = 0
+    standard_error = "first\nImportError: nothing there"
+
+    def __init__(self, status: int | None) -> None:
+        self.status = status
+        self.killed = False
+
+    def poll(self) -> int | None:
+        return self.status
+
+    def wait(self, timeout: float | None = None) -> int | None:
+        return self.status
+
+    def kill(self) -> None:
+        self.killed = True
+
+
+StandIn = Callable[..., tuple[Runner, Stand]]
+
+
+@pytest.fixture
+def stand() -> Iterator[StandIn]:
+    """Makes runners whose other end has written an answer and writes nothing more."""
+    with contextlib.ExitStack() as stack:
+
+        def make(answer: bytes, status: int | None = None) -> tuple[Runner, Stand]:
+            ours, theirs = map(stack.enter_context, socket.socketpair())
+            process = Stand(status)
+            theirs.sendall(answer)
+            theirs.shutdown(socket.SHUT_WR)
+            return Runner(process, ours), process
+
+        yield make
+
+
+TASK = RunModule(b"", pack_array(np.zeros((1, 1), "float32")), "llvm", 1)
+EMPTY = pack_array(np.zeros(0, "float32"))
+
+
+class TestProtocol:
+    def test_one_that_never_gets_ready_could_not_be_started(self, stand: StandIn) -> None:
+        runner, process = stand(b"")
+        with pytest.raises(SandboxError) as caught:
+            runner.request(TASK, 1.0)
+        assert "ImportError: nothing there" in caught.value.hint
+        assert process.killed
+
+    def test_one_that_takes_too_long_to_start_could_not_be_started(self) -> None:
+        ours, theirs = socket.socketpair()
+        with ours, theirs, pytest.raises(SandboxError):
+            Runner(Stand(None), ours, start_seconds=0.05).request(TASK, 1.0)
+
+    @pytest.mark.parametrize(
+        "answer",
+        [
+            b"\3" + bytes(7) + b"bad",
+            b"\xff" * 8,
+            bytes(3),
+            encode_frame(TimingResult("conv2d", "llvm", 1, (), EMPTY)),
+        ],
+        ids=["no message", "too long", "cut off", "answer to something else"],
+    )
+    def test_another_answer_breaks_the_protocol(self, stand: StandIn, answer: bytes) -> None:
+        runner, process = stand(READY + answer)
+        with pytest.raises(ProtocolError):
+            runner.request(TASK, 1.0)
+        assert process.killed
+
+    @pytest.mark.parametrize(
+        ("status", "name", "words"),
+        [
+            (139, "Died", "segmentation fault"),
+            (137, "Died", "memory ran out"),
+            (134, "Died", "aborted"),
+            (132, "Died", "instruction"),
+            (152, "TimeLimit", "processor time"),
+            (1, "Died", "before it answered"),
+            (0, "Died", "before it answered"),
+        ],
+    )
+    def test_each_way_to_end_has_its_sentence(
+        self, stand: StandIn, status: int, name: str, words: str
+    ) -> None:
+        runner, process = stand(READY, status)
+        answer = runner.request(TASK, 1.0)
+        assert isinstance(answer, TaskFailure)
+        assert answer.error_name == name
+        assert words in answer.message
+        assert process.killed
+
+    def test_half_an_answer_of_one_that_died_is_its_end(self, stand: StandIn) -> None:
+        runner, _ = stand(READY + bytes(3), 139)
+        answer = runner.request(TASK, 1.0)
+        assert isinstance(answer, TaskFailure)
+        assert answer.error_name == "Died"
+
+    def test_a_closed_runner_answers_nothing_more(self, stand: StandIn) -> None:
+        runner, _ = stand(READY)
+        runner.close()
+        answer = runner.request(TASK, 1.0)
+        assert isinstance(answer, TaskFailure)
+        assert answer.error_name == "Died"
