@@ -19,6 +19,7 @@ from grader.kernel.objects import (
     inner_functions,
     is_a,
     is_alive,
+    is_exactly,
     is_notebook_scope,
 )
 
@@ -73,9 +74,9 @@ class _Walk:
 
     def visit(self, value: object) -> None:
         """Note a value; what it leads to is visited later."""
-        if type(value) in _VALUES:
+        if is_exactly(value, *_VALUES):
             self.tokens.append((type(value).__name__, value))
-        elif type(value) in (float, complex):
+        elif is_exactly(value, float, complex):
             self.tokens.append((type(value).__name__, repr(value)))  # a NaN is not equal to itself
         else:
             self.tokens.append(id(value))
@@ -99,7 +100,7 @@ class _Walk:
         kind = type(value)
         if kind is FunctionType:
             self._open_function(value)
-        elif kind is tuple or kind is list or kind is set or kind is dict:
+        elif is_exactly(value, tuple, list, set, dict):
             self._open_collection(value)
         elif kind is CellType:
             self._open_cell(value)

@@ -16,7 +16,14 @@ from grader.kernel.complaints import describe_error, error_name
 from grader.kernel.dependencies import Fingerprint, fingerprint
 from grader.kernel.externs import ExternRegistry
 from grader.kernel.faults import Faults
-from grader.kernel.objects import Namespace, is_alive, is_notebook_callable, ranked, type_name
+from grader.kernel.objects import (
+    Namespace,
+    is_alive,
+    is_exactly,
+    is_notebook_callable,
+    ranked,
+    type_name,
+)
 from grader.kernel.outlet import Candidate, Outlet
 from grader.kernel.schedules import Known, ScheduleLedger, is_model_schedule
 from grader.kernel.snapshots import Snapshot
@@ -99,7 +106,9 @@ class EntryCaller:
 
     def _read(self, value: Any, registered: Mapping[str, object]) -> Result:
         """Find a module in what was returned: it, or the first in a tuple, list or dictionary."""
-        held = list(value.values() if type(value) is dict else value) if _is_holder(value) else []
+        held: list[object] = []
+        if is_exactly(value, tuple, list, dict):
+            held = list(value.values() if type(value) is dict else value)
         for item in (value, *held):
             module, known = self._take_module(item)
             if module is not None:
@@ -118,10 +127,6 @@ class EntryCaller:
         if is_alive(value, tvm.s_tir.Schedule):
             return Snapshot(value.mod), None
         return None, None
-
-
-def _is_holder(value: object) -> bool:
-    return type(value) in (tuple, list, dict)
 
 
 class EntryPoints:

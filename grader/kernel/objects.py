@@ -33,6 +33,11 @@ def is_a(value: object, kind: type) -> bool:
     return any(base is kind for base in _MRO.__get__(type(value)))
 
 
+def is_exactly(value: object, *kinds: type) -> bool:
+    """Say whether an object's real type is one of `kinds`; a metaclass's `__eq__` is not asked."""
+    return any(type(value) is kind for kind in kinds)
+
+
 def type_name(value: object) -> str:
     """Return the name of an object's real type, shortened."""
     return str(_NAME.__get__(type(value)))[:_NAME_LENGTH]

@@ -29,14 +29,14 @@ _ABSENT = object()
 def undisturbed(shell: Any) -> Iterator[None]:
     """Run the body silently, and put the notebook's state back at its end, however it ends."""
     with contextlib.ExitStack() as stack:
+        stack.enter_context(_silent_descriptors())  # first in, last out: putting back frees objects
+        stack.enter_context(_silent_streams())
+        stack.enter_context(_silent_displays(shell))
         stack.enter_context(_kept_namespace(shell.user_ns))
         stack.enter_context(_kept_random_state(shell.user_ns))
         stack.enter_context(_kept_folder())
         stack.enter_context(_kept_scopes())
         stack.enter_context(_kept_figures())
-        stack.enter_context(_silent_descriptors())
-        stack.enter_context(_silent_streams())
-        stack.enter_context(_silent_displays(shell))
         yield
 
 

@@ -43,6 +43,8 @@ def unpack_arrays(task: TimeSchedule) -> Arrays:
         raise FrameError("timed inputs that are not float32, or empty")
     if arrays[0].ndim < 2 or arrays[2].ndim != 1:
         raise FrameError("timed inputs of the wrong number of axes")
+    if len(arrays[0]) < 2:
+        raise FrameError("a ring of fewer than two inputs")
     return Arrays(*arrays)  # type: ignore[arg-type]
 
 

@@ -22,6 +22,7 @@ from io import FileIO
 from pathlib import Path
 
 from grader.errors import SandboxError
+from grader.sandbox.filters import system_call_filter
 from grader.sandbox.interface import Command, ResourceLimits
 from grader.sandbox.layout import SCRATCH, Descriptor, mount_options
 from grader.sandbox.process import SandboxedProcess
@@ -102,6 +103,7 @@ class BubblewrapSandbox:
             *("--die-with-parent", "--new-session", "--hostname", "sandbox", "--clearenv"),
             *mount_options(command.files, command.limits.scratch, user, descriptor),
             *(word for item in environment.items() for word in ("--setenv", *item)),
+            *("--seccomp", str(descriptor(system_call_filter()))),
             *("--info-fd", str(info)),
         ]
 

@@ -1,6 +1,6 @@
 """Modules as students write, schedule and import them, built with the real TVM."""
 
-# ruff: noqa: N803, N806, F821, F841
+# ruff: noqa: N803, N805, N806, RET504, SIM905
 
 from collections.abc import Callable
 from functools import cache
@@ -26,7 +26,7 @@ def constant(*shape: int) -> Any:
     return relax.const(RNG.standard_normal(shape).astype("float32"), "float32")
 
 
-# --- the classifier --------------------------------------------------------------------------------
+# --- the classifier ------------------------------------------------------------------------------
 
 
 @cache
@@ -107,7 +107,7 @@ def hand_written_conv() -> Any:
     return bb.finalize()
 
 
-# --- one matrix product, scheduled in many ways ----------------------------------------------------
+# --- one matrix product, scheduled in many ways --------------------------------------------------
 
 
 @cache
@@ -211,7 +211,7 @@ def decomposed_padding() -> Any:
     return sch.mod
 
 
-# --- TVMScript -------------------------------------------------------------------------------------
+# --- TVMScript -----------------------------------------------------------------------------------
 
 
 def script_relax() -> Any:
@@ -256,9 +256,7 @@ def script_relax() -> Any:
             with R.dataflow():
                 lv0 = R.call_tir(cls.linear0, (x, w0, b0), R.Tensor((1, 128), "float32"))
                 lv1 = R.call_tir(cls.relu0, (lv0,), R.Tensor((1, 128), "float32"))
-                out = R.call_dps_packed(
-                    "env.linear", (lv1, w0, b0), R.Tensor((1, 10), "float32")
-                )
+                out = R.call_dps_packed("env.linear", (lv1, w0, b0), R.Tensor((1, 10), "float32"))
                 R.output(out)
             return out
 
@@ -290,11 +288,11 @@ def script_branches() -> Any:
     @I.ir_module
     class Module:
         @R.function
-        def main(
-            c: R.Tensor((), "bool"), x: R.Tensor((4,), "float32")
-        ) -> R.Tensor((4,), "float32"):
+        def main(c: R.Tensor((), "bool"), x: R.Tensor((4,), "float32")) -> R.Tensor(
+            (4,), "float32"
+        ):
             cls = Module
-            if c:
+            if c:  # noqa: SIM108
                 w = R.add(x, x)
             else:
                 w = R.multiply(x, x)
@@ -309,7 +307,7 @@ def script_branches() -> Any:
     return Module
 
 
-def flat_tir() -> Any:
+def flat_tir() -> Any:  # noqa: C901
     @T.prim_func(s_tir=True)
     def select(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
         for i in T.serial(16):
@@ -338,7 +336,7 @@ def flat_tir() -> Any:
                 T.reads(A[vi])
                 T.writes(B[vi])
                 acc[0] = T.float32(0)
-                for k in T.serial(4):
+                for _k in T.serial(4):
                     acc[0] = acc[0] + A[vi]
                 B[vi] = T.if_then_else(vi < 8, acc[0], T.float32(1))
 
@@ -388,7 +386,7 @@ def exercises() -> Any:
     return MyBmmRelu
 
 
-# --- TOPI, Relax and importers ---------------------------------------------------------------------
+# --- TOPI, Relax and importers -------------------------------------------------------------------
 
 
 def emit(function: Any, *arguments: Any, name: str, dtype: str = "float32") -> Any:
@@ -398,9 +396,7 @@ def emit(function: Any, *arguments: Any, name: str, dtype: str = "float32") -> A
     inputs = [relax.Var(f"x{i}", R.Tensor(shape, dtype)) for i, shape in enumerate(shapes)]
     with bb.function("main", inputs):
         with bb.dataflow():
-            lv = bb.emit_te(
-                function, *inputs, *arguments[len(shapes) :], primfunc_name_hint=name
-            )
+            lv = bb.emit_te(function, *inputs, *arguments[len(shapes) :], primfunc_name_hint=name)
             gv = bb.emit_output(lv)
         bb.emit_func_output(gv)
     return bb.get()
@@ -410,8 +406,10 @@ IMAGE = (1, 3, 9, 9)
 TOPI: dict[str, tuple[Any, ...]] = {
     **{
         name: (getattr(topi, name), (4, 8))
-        for name in """exp tanh sigmoid sqrt rsqrt log log2 log10 abs ceil floor round trunc negative sign
-        erf isnan isfinite cos sin tan atan cosh sinh acos asin fast_exp fast_tanh fast_erf identity
+        for name in """
+        exp tanh sigmoid sqrt rsqrt log log2 log10 abs ceil floor round trunc negative
+        sign erf isnan isfinite cos sin tan atan cosh sinh acos asin fast_exp fast_tanh
+        fast_erf identity
         """.split()
     },
     **{

@@ -98,7 +98,8 @@ class TestSchedulesWithoutAName:
     def test_one_in_a_function_is_found(self, notebook: Notebook) -> None:
         notebook.run(
             "def improve(mod):\n    sch = tvm.s_tir.Schedule(mod)\n"
-            "    sch.parallel(sch.get_loops(sch.get_sblock('conv2d_nchw', func_name='conv2d'))[0])\n"
+            "    block = sch.get_sblock('conv2d_nchw', func_name='conv2d')\n"
+            "    sch.parallel(sch.get_loops(block)[0])\n"
             "    return None"
         )
         notebook.run("improve(build_model())")
@@ -109,7 +110,8 @@ class TestSchedulesWithoutAName:
     def test_its_module_under_a_name_is_the_same_candidate(self, notebook: Notebook) -> None:
         notebook.run(
             "def improve(mod):\n    sch = tvm.s_tir.Schedule(mod)\n"
-            "    sch.parallel(sch.get_loops(sch.get_sblock('conv2d_nchw', func_name='conv2d'))[0])\n"
+            "    block = sch.get_sblock('conv2d_nchw', func_name='conv2d')\n"
+            "    sch.parallel(sch.get_loops(block)[0])\n"
             "    return sch.mod"
         )
         notebook.run("new_mod = improve(build_model())")

@@ -103,7 +103,9 @@ class TestNothingIsChanged:
         notebook.run(f"{seed}\n" + define(draw))
         assert notebook.run(f"{draw} == expected").result is True
 
-    def test_folder_target_and_block_builders(self, notebook: Notebook) -> None:
+    def test_folder_target_and_block_builders(
+        self, notebook: Notebook, capfd: pytest.CaptureFixture[str]
+    ) -> None:
         notebook.run("import os; before = os.getcwd()")
         notebook.run(
             define(
@@ -111,6 +113,7 @@ class TestNothingIsChanged:
                 "relax.BlockBuilder().function('f', []).__enter__()"
             )
         )
+        assert capfd.readouterr() == ("", "")  # TVM warns when half a builder is freed
         assert notebook.run("os.getcwd() == before").result is True
         assert notebook.run("tvm.target.Target.current()").result is None
         assert notebook.run("relax.BlockBuilder.current()").result is None

@@ -268,7 +268,7 @@ class LazyConvolution:
                 vn, vf, vy, vx = T.axis.remap("SSSS", [n, f, y, x])
                 T.reads(data[vn, 0, vy : vy + 3, vx : vx + 3], weight[vf, 0, 0:3, 0:3])
                 T.writes(output[vn, vf, vy, vx])
-                if output[vn, vf, vy, vx] != output[vn, vf, vy, vx]:
+                if T.isnan(output[vn, vf, vy, vx]):
                     output[vn, vf, vy, vx] = T.float32(0)
                     for i, j in T.grid(3, 3):
                         output[vn, vf, vy, vx] = (

@@ -228,9 +228,18 @@ class TestCalls:
         assert fast == slow
 
     def test_a_very_slow_submission_gets_fewer_calls(self, clock: FakeClock, arena: Arena) -> None:
-        calls = choose_calls(timed(clock, arena, 0.01), 0.005)
+        calls = choose_calls(timed(clock, arena, 0.009), 0.005)
         assert calls.submission == 5
         assert choose_calls(timed(clock, arena, 7.0), 0.005).submission == 1
+
+    @pytest.mark.parametrize("submission", [1e-6, 1e-3, 2e-3, 3e-3, 4e-3, 5e-3])
+    def test_the_last_call_is_never_on_the_input_of_the_first(
+        self, clock: FakeClock, arena: Arena, submission: float
+    ) -> None:
+        for block in np.arange(1e-4, 1e-3, 2e-5):
+            calls = choose_calls(timed(clock, arena, submission), block)
+            assert (calls.course - 1) % RING != 0
+            assert calls.submission == 1 or (calls.submission - 1) % RING != 0
 
     def test_times_are_seconds_per_call(self, clock: FakeClock, arena: Arena) -> None:
         task = timing_task(modules.timed_convolution())
@@ -292,7 +301,7 @@ class TestRounds:
     def test_skipping_work_that_was_done_shows_in_the_outputs(self) -> None:
         """A function that computes only into poisoned memory gives the answer to an old input."""
         lazy = compiled(timing_task(modules.LazyConvolution))
-        rounds, outputs = measure(lazy, Calls(7, 7), timing_task(modules.LazyConvolution))
+        rounds, outputs = measure(lazy, Calls(8, 8), timing_task(modules.LazyConvolution))
         lazy.arena.restore()
         lazy.baseline(rounds[0].ring, 1)
         expected = lazy.arena.output()
@@ -308,6 +317,7 @@ class TestInputs:
             {"data": pack_array(np.zeros((0, 3), "float32"))},
             {"data": pack_array(np.zeros(3, "float32"))},
             {"bias": pack_array(np.zeros((1, 32), "float32"))},
+            {"data": pack_array(np.zeros((1, 4, 1, 28, 28), "float32"))},
         ],
     )
     def test_arrays_of_another_form_are_refused(self, changes: dict[str, Any]) -> None:

@@ -1,0 +1,99 @@
+"""The course's own convolution: right in every variant, and scheduled as the notebook teaches."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.update(TVM_BIND_THREADS="0", TVM_NUM_THREADS="1")  # before the first import of TVM
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+import torch
+import tvm
+
+FILE = Path(__file__).parents[2] / "assignments" / "e2e-conv" / "workload.py"
+BIAS_SHAPES = [(32,), (32, 1, 1), (1, 32, 1, 1)]
+CASES = [
+    (variant, shape)
+    for variant in ("conv2d", "conv2d_bias", "conv2d_relu", "conv2d_bias_relu")
+    for shape in (BIAS_SHAPES if "bias" in variant else [()])
+]
+
+
+@pytest.fixture(scope="module")
+def workload() -> ModuleType:
+    specification = importlib.util.spec_from_file_location("e2e_conv_workload", FILE)
+    assert specification is not None and specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+def draw(*shape: int) -> np.ndarray:
+    return np.random.default_rng(len(shape)).standard_normal(shape).astype("float32")
+
+
+def compute(module: tvm.IRModule, *inputs: np.ndarray) -> np.ndarray:
+    """Run `main` on the inputs, with an output that is NaN before."""
+    function = module["main"].with_attr("global_symbol", "main")
+    output = tvm.runtime.tensor(np.full((len(inputs[0]), 32, 26, 26), np.nan, "float32"))
+    tvm.compile(function, "llvm").mod["main"](*map(tvm.runtime.tensor, inputs), output)
+    return output.numpy()
+
+
+def arrays(batch: int, shape: tuple[int, ...]) -> list[np.ndarray]:
+    bias = [draw(32).reshape(shape)] if shape else []
+    return [draw(batch, 1, 28, 28), draw(32, 1, 3, 3), *bias]
+
+
+def loop_kinds(module: tvm.IRModule) -> set[str]:
+    text = str(module.script())
+    return {kind for kind in ("parallel", "vectorized", "unroll") if f"T.{kind}(" in text}
+
+
+class TestBaseline:
+    @pytest.mark.parametrize(("variant", "shape"), CASES)
+    def test_it_equals_pytorch(
+        self, workload: ModuleType, variant: str, shape: tuple[int, ...]
+    ) -> None:
+        inputs = arrays(2, shape)
+        data, weight, *bias = (torch.from_numpy(array) for array in inputs)
+        expected = torch.conv2d(data, weight, bias[0].reshape(32) if bias else None)
+        expected = torch.relu(expected) if "relu" in variant else expected
+        actual = compute(workload.baseline(variant, 2, shape), *inputs)
+        np.testing.assert_allclose(actual, expected.numpy(), rtol=1e-4, atol=1e-5)
+
+    def test_it_is_not_scheduled(self, workload: ModuleType) -> None:
+        assert loop_kinds(workload.baseline("conv2d_bias_relu", 4, (32,))) == set()
+
+
+class TestReference:
+    @pytest.mark.parametrize(("variant", "shape"), CASES)
+    @pytest.mark.parametrize(("batch", "threads"), [(1, 1), (4, 1), (1, 4), (4, 4), (3, 2)])
+    def test_it_computes_what_the_baseline_computes(
+        self, workload: ModuleType, variant: str, shape: tuple[int, ...], batch: int, threads: int
+    ) -> None:
+        inputs = arrays(batch, shape)
+        expected = compute(workload.baseline(variant, batch, shape), *inputs)
+        actual = compute(workload.reference(variant, batch, shape, threads), *inputs)
+        np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6)
+
+    @pytest.mark.parametrize("variant", ["conv2d", "conv2d_bias_relu"])
+    def test_it_shows_every_step(self, workload: ModuleType, variant: str) -> None:
+        module = workload.reference(variant, 4, (32,), 4)
+        text = str(module.script())
+        assert "pad_temp" not in text
+        assert "bias_add" not in text
+        assert "conv2d_nchw_init" in text
+        assert "conv2d_nchw_update" in text
+        assert loop_kinds(module) == {"parallel", "vectorized", "unroll"}
+
+    @pytest.mark.parametrize(("batch", "threads"), [(1, 4), (4, 1)])
+    def test_it_starts_no_threads_for_nothing(
+        self, workload: ModuleType, batch: int, threads: int
+    ) -> None:
+        assert "parallel" not in loop_kinds(workload.reference("conv2d", batch, (), threads))
