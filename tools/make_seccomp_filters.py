@@ -24,8 +24,8 @@ DENIED = {
     "other processes": "ptrace process_vm_readv process_vm_writev process_madvise pidfd_getfd kcmp"
     " migrate_pages move_pages",
     "the kernel": "bpf perf_event_open userfaultfd init_module finit_module delete_module"
-    " kexec_load kexec_file_load syslog reboot acct swapon swapoff quotactl quotactl_fd personality vhangup"
-    " lookup_dcookie uselib iopl ioperm",
+    " kexec_load kexec_file_load syslog reboot acct swapon swapoff quotactl quotactl_fd"
+    " personality vhangup lookup_dcookie uselib iopl ioperm",
     "asynchronous input and output": "io_uring_setup io_uring_enter io_uring_register",
     "keys": "add_key request_key keyctl",
     "files by handle": "open_by_handle_at name_to_handle_at fanotify_init fanotify_mark",

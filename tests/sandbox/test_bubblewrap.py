@@ -54,7 +54,7 @@ class TestReach:
     def test_there_is_no_network(self, sandbox: Sandbox) -> None:
         code = """
 import socket
-found = [name for _, name in socket.if_nameindex()]
+found = [line.split(":")[0].strip() for line in open("/proc/net/dev").readlines()[2:]]
 try:
     socket.create_connection(("192.0.2.1", 80), timeout=2)
     found.append("connected")
