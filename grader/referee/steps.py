@@ -24,9 +24,9 @@ def find_steps(
 ) -> Steps:
     """Read the steps off a scheduled convolution.
 
-    `base` is the same function before scheduling, where it is known. Without it a loop nest counts
-    as untouched when it has one loop per block variable. A padding block that was never there need
-    not be inlined, but that earns nothing where no other step was done.
+    `base` is the same function before scheduling, as the student's kernel says, or None. A padding
+    block that was never there need not be inlined, but that earns nothing where no other step was
+    done.
     """
     update = update_block(function, weight)
     if update is None:
@@ -34,7 +34,7 @@ def find_steps(
     loops = [loop for block in _related(function, update) for loop in block.loops]
     steps = Steps(
         inline=not _has_padding(function),
-        reorganize=_extents(update) != _plain_extents(update, base, weight),
+        reorganize=_is_reorganized(function, update, base, weight),
         decompose=_is_decomposed(function, update),
         annotate=any(loop.kind in ANNOTATED for loop in loops),
     )
@@ -68,11 +68,24 @@ def _extents(block: Block) -> list[int | None]:
     return [loop.extent for loop in block.loops]
 
 
-def _plain_extents(
-    update: Block, base: FunctionFacts | None, weight: tuple[int, ...]
-) -> list[int | None] | None:
+def _is_reorganized(
+    function: FunctionFacts, update: Block, base: FunctionFacts | None, weight: tuple[int, ...]
+) -> bool:
+    """Say whether the loops are neither the plain nest of a convolution nor those of the base.
+
+    The base is the student's word, so it can take a step away and never give one.
+    """
+    extents = _extents(update)
     unscheduled = update_block(base, weight) if base is not None else None
-    if unscheduled is not None:
-        return _extents(unscheduled)
-    untouched = len(update.loops) == len(update.iterators)
-    return _extents(update) if untouched else None
+    if unscheduled is not None and extents == _extents(unscheduled):
+        return False
+    plain = [*_output_extents(function, update), *weight[1:]]
+    if unscheduled is None and len(extents) == len(plain):
+        return sorted(map(str, extents)) != sorted(map(str, plain))
+    return extents != plain
+
+
+def _output_extents(function: FunctionFacts, update: Block) -> tuple[int | str, ...]:
+    buffers = (*function.parameters, *function.allocations)
+    written = (buffer for buffer in buffers if buffer.name in update.writes)
+    return next((buffer.tensor.shape or () for buffer in written), ())

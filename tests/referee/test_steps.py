@@ -37,6 +37,20 @@ def test_splitting_shows_by_other_extents():
     assert steps(padding(), update(loops(4, 8, 4, 26, 26, 1, 3, 3))).reorganize
 
 
+def test_a_base_that_is_made_up_makes_no_step_of_a_plain_nest():
+    forged = convolution(padding(), update(loops(128, 26, 26, 1, 3, 3)))
+    assert not steps(padding(), update(), base=forged).reorganize
+
+
+def test_reordering_shows_by_the_order_of_the_extents():
+    assert steps(padding(), update(loops(4, 26, 26, 32, 1, 3, 3))).reorganize
+
+
+def test_an_order_that_was_written_so_from_the_beginning_is_no_step():
+    nest = loops(4, 26, 26, 32, 1, 3, 3)
+    assert not steps(padding(), update(nest), base=convolution(padding(), update(nest))).reorganize
+
+
 def test_decomposing_shows_by_an_initialising_block_of_its_own():
     assert steps(padding(), init(), update(has_init=False)).decompose
 

@@ -1,0 +1,90 @@
+"""Accesses that must leave their buffer are found, and nothing else is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import tvm
+from tvm import te
+
+from grader.ir.facts import Finding
+from grader.ir.read import read_module
+from tests.ir.modules import save
+
+
+def findings(index: Any, *, size: int = 16, extent: int = 16) -> tuple[Finding, ...]:
+    """Return the findings of B[i, j] = A[index(i, j)], A of `size`, i and j from 0 to `extent` - 1."""
+    A = te.placeholder((size,), "float32", "A")  # noqa: N806
+    B = te.compute((extent, extent), lambda i, j: A[index(i, j)], "B")  # noqa: N806
+    return read_module(save(tvm.IRModule({"f": te.create_prim_func([A, B])}))).findings
+
+
+class TestCertainly:
+    """In some iteration, nothing having been asked before."""
+
+    def test_one_beyond_the_end(self) -> None:
+        (finding,) = findings(lambda i, _: i + 1)
+        assert ("out_of_bounds", "A", "f") == (finding.code, finding.subject, finding.where)
+        expected = (
+            "In the function `f`, index 1 of the buffer `A` runs from 1 to 16, but it may only"
+            " run from 0 to 15."
+        )
+        assert expected == finding.message
+
+    @pytest.mark.parametrize(
+        "index",
+        [
+            lambda i, _: i - 1,
+            lambda i, j: i + j,
+            lambda i, _: i * 2,
+            lambda i, _: 15 - i * 2,
+            lambda i, j: tvm.tirx.max(i, j + 3),
+            lambda i, _: tvm.tirx.min(i, 3) - 1,
+            lambda i, j: (i * 16 + j) // 15,
+            lambda _i, _j: 16,
+        ],
+    )
+    def test_indices_that_leave_the_buffer(self, index: Any) -> None:
+        assert "out_of_bounds" == findings(index)[0].code
+
+    def test_a_block_iterator_stands_for_its_value(self, honest: dict[str, bytes]) -> None:
+        """The same function with a loop twice as long."""
+        (finding,) = findings(lambda i, _: i, extent=32)
+        assert "from 0 to 31" in finding.message
+
+
+class TestPerhaps:
+    """Anything that is not certain is no finding."""
+
+    @pytest.mark.parametrize(
+        "index",
+        [
+            lambda i, _: i,
+            lambda i, j: (i + j) // 2,
+            lambda i, _: i - i,
+            lambda i, _: i * 2 - i,
+            lambda i, j: (i * 16 + j) % 16,
+            lambda i, _: i * 3 % 16,
+            lambda i, j: tvm.tirx.min(i + j, 15),
+            lambda i, j: i * j,
+            lambda i, j: tvm.tirx.if_then_else(i + j < 16, i + j, 0),
+        ],
+    )
+    def test_indices_that_stay_or_may_stay_within(self, index: Any) -> None:
+        assert () == findings(index)
+
+    def test_an_access_under_a_condition(self) -> None:
+        A = te.placeholder((16,), "float32", "A")  # noqa: N806
+        B = te.compute(  # noqa: N806
+            (18,), lambda i: te.if_then_else(te.all(i >= 1, i < 17), A[i - 1], 0.0), "B"
+        )
+        module = tvm.IRModule({"f": te.create_prim_func([A, B])})
+        assert () == read_module(save(module)).findings
+
+    def test_an_access_in_a_block_that_has_a_predicate(self, honest: dict[str, bytes]) -> None:
+        assert () == read_module(honest["product uneven"]).findings
+
+    def test_nothing_in_any_honest_module(self, honest: dict[str, bytes]) -> None:
+        for document in honest.values():
+            assert () == read_module(document, ("env.*",)).findings

@@ -1,0 +1,223 @@
+"""Fields that must fit together: what a schema alone lets through and TVM does not survive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.ir.documents import Document, refusal
+from tests.ir.modules import (
+    conv_model,
+    high_level,
+    product_module,
+    save,
+    scheduled_product,
+    script_symbolic,
+)
+
+PRODUCT = save(product_module())
+Edit = Callable[[Document], Any]
+
+
+def extent_of(field: str, kind: str, value: int) -> Edit:
+    """Return an edit that gives the first node of a type a new constant for one of its fields."""
+
+    def edit(document: Document) -> None:
+        index = next(document.indices(kind))
+        scalar = document.first("ir.IntImm")["ty"]
+        number = {"type": "int", "data": value}
+        literal = {"type": "ir.IntImm", "data": {"span": 0, "ty": scalar, "value": index}}
+        document.insert(index, [number, literal])
+        document.target(index + 2)["data"][field] = index + 1
+
+    return edit
+
+
+def first_item(kind: str, field: str, value: int) -> Edit:
+    """Return an edit that gives the first element of an array of constants another value."""
+
+    def edit(document: Document) -> None:
+        index = next(document.indices(kind))
+        items = list(document.target(document.first(kind)[field])["data"])
+        scalar = document.first("ir.IntImm")["ty"]
+        nodes = [
+            {"type": "int", "data": value},
+            {"type": "ir.IntImm", "data": {"span": 0, "ty": scalar, "value": index}},
+            {"type": "ffi.Array", "data": [index + 1, *items[1:]]},
+        ]
+        document.insert(index, nodes)
+        document.target(index + 3)["data"][field] = index + 2
+
+    return edit
+
+
+class TestLoops:
+    """Loops, iterators and blocks."""
+
+    @pytest.mark.parametrize("kind", [-1, 5, 99])
+    def test_a_loop_of_an_unknown_kind_is_refused(self, kind: int) -> None:
+        error = refusal(PRODUCT, lambda document: document.first("tirx.For").update(kind=kind))
+        assert "a loop is of no known kind" in error.message
+
+    def test_a_loop_that_is_bound_to_no_thread_is_refused(self) -> None:
+        refusal(PRODUCT, lambda document: document.first("tirx.For").update(kind=4))
+
+    @pytest.mark.parametrize("extent", [0, -1, 2**62])
+    def test_a_loop_without_a_positive_extent_is_refused(self, extent: int) -> None:
+        error = refusal(PRODUCT, extent_of("extent", "tirx.For", extent))
+        assert f"has the extent {extent}" in error.message
+
+    @pytest.mark.parametrize("extent", [0, -1])
+    def test_an_iterator_without_a_positive_domain_is_refused(self, extent: int) -> None:
+        """Ranges are shared with regions, so the iterator's own is put in."""
+
+        def edit(document: Document) -> None:
+            index = next(document.indices("tirx.IterVar"))
+            scalar = document.first("ir.IntImm")["ty"]
+            nodes: list[dict[str, Any]] = [
+                {"type": "int", "data": extent},
+                {"type": "ir.IntImm", "data": {"span": 0, "ty": scalar, "value": index}},
+                {"type": "ir.Range", "data": {"min": index + 1, "extent": index + 1, "span": 0}},
+            ]
+            document.insert(index, nodes)
+            document.target(index + 3)["data"]["dom"] = index + 2
+
+        refusal(PRODUCT, edit)
+
+    def test_an_iterator_of_an_unknown_kind_is_refused(self) -> None:
+        refusal(PRODUCT, lambda document: document.first("tirx.IterVar").update(iter_type=77))
+
+    def test_a_block_iterator_without_a_domain_is_refused(self) -> None:
+        def edit(document: Document) -> None:
+            document.first("tirx.IterVar").update(dom=0, iter_type=1)
+
+        refusal(PRODUCT, edit)
+
+    def test_a_block_with_fewer_values_than_iterators_is_refused(self) -> None:
+        def edit(document: Document) -> None:
+            document.target(document.first("s_tir.SBlockRealize")["iter_values"])["data"].pop()
+
+        refusal(PRODUCT, edit)
+
+
+class TestBuffers:
+    """Buffers and accesses to them."""
+
+    @pytest.mark.parametrize("extent", [0, -1, 2**62])
+    def test_a_buffer_without_positive_extents_is_refused(self, extent: int) -> None:
+        refusal(PRODUCT, first_item("tirx.BufferType", "shape", extent))
+
+    def test_an_access_with_another_number_of_indices_is_refused(self) -> None:
+        def edit(document: Document) -> None:
+            load = document.first("ir.TensorLoad")
+            load["indices"] = document.first("tirx.BufferType")["strides"]
+
+        assert "2 dimensions and is used with 0 indices" in refusal(PRODUCT, edit).message
+
+    def test_an_access_to_something_that_is_no_buffer_is_refused(self) -> None:
+        def edit(document: Document) -> None:
+            document.last("tirx.BufferStore")["buffer"] = document.first("tirx.For")["loop_var"]
+
+        assert "not a buffer" in refusal(PRODUCT, edit).message
+
+    @pytest.mark.parametrize("field", ["data_alignment", "offset_factor"])
+    @pytest.mark.parametrize("value", [-1, 2**40])
+    def test_an_alignment_out_of_range_is_refused(self, field: str, value: int) -> None:
+        def edit(document: Document) -> None:
+            document.first("tirx.BufferType")[field] = value
+
+        refusal(PRODUCT, edit)
+
+    def test_strides_that_do_not_fit_the_shape_are_refused(self) -> None:
+        def edit(document: Document) -> None:
+            kind = document.first("tirx.BufferType")
+            one = next(document.indices("ir.IntImm"))
+            at = next(document.indices("tirx.BufferType"))
+            document.insert(at, [{"type": "ffi.Array", "data": [one]}])
+            kind = document.target(at + 1)["data"]
+            kind["strides"] = at
+
+        refusal(PRODUCT, edit)
+
+    def test_a_buffer_at_an_address_is_refused(self) -> None:
+        def edit(document: Document) -> None:
+            kind = document.first("tirx.BufferType")
+            kind["allocated_addr"] = kind["shape"]
+
+        assert "address" in refusal(PRODUCT, edit).message
+
+
+class TestScalars:
+    """Literals and types."""
+
+    @pytest.mark.parametrize("dtype", ["float32", "handle", ""])
+    def test_an_integer_of_another_type_is_refused(self, dtype: str) -> None:
+        def edit(document: Document) -> None:
+            document.target(document.first("ir.IntImm")["ty"])["data"]["dtype"] = dtype
+
+        refusal(PRODUCT, edit)
+
+    def test_a_floating_point_number_of_an_integer_type_is_refused(self) -> None:
+        def edit(document: Document) -> None:
+            document.first("ir.FloatImm")["ty"] = document.first("ir.IntImm")["ty"]
+
+        refusal(PRODUCT, edit)
+
+    @pytest.mark.parametrize("rank", [-2, 3, 99])
+    def test_a_tensor_of_another_rank_than_its_shape_is_refused(self, rank: int) -> None:
+        def edit(document: Document) -> None:
+            document.first("relax.TensorType")["ndim"] = rank
+
+        refusal(save(script_symbolic()), edit)
+
+    @pytest.mark.parametrize("position", [-1, 3, 2**40])
+    def test_an_element_that_a_tuple_does_not_have_is_refused(self, position: int) -> None:
+        def edit(document: Document) -> None:
+            document.first("ir.TupleGetItem")["index"] = position
+
+        refusal(save(high_level()), edit)
+
+
+class TestNames:
+    """Names, and the table of functions."""
+
+    @pytest.mark.parametrize("name", ["a\x7f", 'Y"', "Y`", "\u202eY", "Y" * 300])
+    def test_a_variable_with_an_odd_name_is_refused(self, name: str) -> None:
+        refusal(PRODUCT, lambda document: document.set_text("A", name))
+
+    @pytest.mark.parametrize("name", ["", "mm relu\n", "mm'relu"])
+    def test_a_function_with_an_odd_name_is_refused(self, name: str) -> None:
+        refusal(PRODUCT, lambda document: document.set_text("mm_relu", name))
+
+    def test_an_operator_with_an_odd_name_is_refused(self) -> None:
+        document = save(conv_model())
+
+        def edit(document: Document) -> None:
+            document.nodes[next(document.indices("ir.Op"))]["data"] = "tirx exp"
+
+        refusal(document, edit)
+
+    def test_a_block_with_an_odd_name_is_refused(self) -> None:
+        document = save(scheduled_product("tile"))
+        refusal(document, lambda document: document.set_text("Y_init", "Y\\init"))
+
+    def test_a_table_of_names_that_says_something_else_is_refused(self) -> None:
+        def edit(document: Document) -> None:
+            module = document.first("ir.IRModule")
+            key = document.target(module["global_var_map_"])["data"]
+            key[0] = next(document.indices("ffi.String")) if key[0] != 2 else 8
+            strings = [i for i in document.indices("ffi.String") if i != key[0]]
+            key[0] = strings[-1]
+
+        assert "names of its functions" in refusal(PRODUCT, edit).message
+
+    def test_a_function_symbol_that_is_no_string_is_refused(self) -> None:
+        def edit(document: Document) -> None:
+            table = document.target(document.first("ir.DictAttrs")["__dict__"])["data"]
+            symbol = next(i for i in table[::2] if document.target(i)["data"] == "global_symbol")
+            at = table.index(symbol)
+            table[at + 1] = next(i for i in table[1::2] if document.target(i)["type"] == "bool")
+
+        assert "symbol" in refusal(PRODUCT, edit).message
