@@ -64,7 +64,7 @@ def _spell(steps: Steps) -> str:
 
 def _next_step(steps: Steps) -> str:
     hints = [hint for name, (_, hint) in _NAMES.items() if not getattr(steps, name)]
-    return f"Next: {hints[0]}." if hints else ""
+    return f"{hints[0][0].upper()}{hints[0][1:]}." if hints else ""
 
 
 class SpeedOptions(Table, frozen=True):
