@@ -132,6 +132,8 @@ def _await_answer(url: str, sources: Sources) -> None:
         error = answers.get(timeout=sources.answer_seconds)
     except queue.Empty:
         raise UnavailableError("the download server did not answer in time") from None
+    if isinstance(error, requests.ReadTimeout):
+        raise UnavailableError("the download server did not answer in time") from error
     if error is not None:
         raise UnavailableError("the download server could not be reached") from error
 

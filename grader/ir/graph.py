@@ -30,7 +30,7 @@ NODE_LIMIT = 100_000
 """Most nodes; a convolutional classifier has 1 800, an imported ResNet some ten thousand."""
 
 ITEM_LIMIT = 1_000_000
-"""Most commas, and most quotes, which bound what parsing builds: a classifier has 9 000 and 25 000."""
+"""Most commas, and most quotes, as a bound on parsing: a classifier has 9 000 and 25 000."""
 
 DEPTH_LIMIT = 1000
 """Longest chain of references. TVM's loader recurses and overflows between 1 000 and 2 000."""

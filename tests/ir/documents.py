@@ -66,8 +66,8 @@ class Document:
 
 
 INLINE = {
-    "kind", "iter_type", "ndim", "data_alignment", "offset_factor", "dtype", "purity", "is_pure",
-    "line", "column", "end_line", "end_column",
+    "kind", "iter_type", "ndim", "data_alignment", "offset_factor", "purity", "is_pure",
+    "index", "line", "column", "end_line", "end_column",
 }  # fmt: skip
 """Fields whose numbers are not references (of the types that the edited modules contain)."""
 

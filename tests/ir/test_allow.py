@@ -86,7 +86,7 @@ class TestAttacks:
         ] == [(finding.code, finding.subject) for finding in findings]
 
     def test_a_module_for_several_devices_is_no_graph_that_is_read(self) -> None:
-        with pytest.raises(IRError, match="target.Target"):
+        with pytest.raises(IRError, match=r"target\.Target"):
             read_module(save(devices()))
 
 

@@ -14,7 +14,7 @@ from tests.ir.modules import save
 
 
 def findings(index: Any, *, size: int = 16, extent: int = 16) -> tuple[Finding, ...]:
-    """Return the findings of B[i, j] = A[index(i, j)], A of `size`, i and j from 0 to `extent` - 1."""
+    """Return the findings of B[i, j] = A[index(i, j)], where B is `extent` by `extent`."""
     A = te.placeholder((size,), "float32", "A")  # noqa: N806
     B = te.compute((extent, extent), lambda i, j: A[index(i, j)], "B")  # noqa: N806
     return read_module(save(tvm.IRModule({"f": te.create_prim_func([A, B])}))).findings
@@ -48,7 +48,7 @@ class TestCertainly:
     def test_indices_that_leave_the_buffer(self, index: Any) -> None:
         assert "out_of_bounds" == findings(index)[0].code
 
-    def test_a_block_iterator_stands_for_its_value(self, honest: dict[str, bytes]) -> None:
+    def test_a_block_iterator_stands_for_its_value(self) -> None:
         """The same function with a loop twice as long."""
         (finding,) = findings(lambda i, _: i, extent=32)
         assert "from 0 to 31" in finding.message

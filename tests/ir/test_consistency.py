@@ -132,12 +132,10 @@ class TestBuffers:
 
     def test_strides_that_do_not_fit_the_shape_are_refused(self) -> None:
         def edit(document: Document) -> None:
-            kind = document.first("tirx.BufferType")
-            one = next(document.indices("ir.IntImm"))
             at = next(document.indices("tirx.BufferType"))
+            one = next(document.indices("ir.IntImm"))
             document.insert(at, [{"type": "ffi.Array", "data": [one]}])
-            kind = document.target(at + 1)["data"]
-            kind["strides"] = at
+            document.target(at + 1)["data"]["strides"] = at
 
         refusal(PRODUCT, edit)
 
@@ -205,11 +203,8 @@ class TestNames:
 
     def test_a_table_of_names_that_says_something_else_is_refused(self) -> None:
         def edit(document: Document) -> None:
-            module = document.first("ir.IRModule")
-            key = document.target(module["global_var_map_"])["data"]
-            key[0] = next(document.indices("ffi.String")) if key[0] != 2 else 8
-            strings = [i for i in document.indices("ffi.String") if i != key[0]]
-            key[0] = strings[-1]
+            table = document.target(document.first("ir.IRModule")["global_var_map_"])["data"]
+            table[0] = next(i for i in document.indices("ffi.String") if i != table[0])
 
         assert "names of its functions" in refusal(PRODUCT, edit).message
 

@@ -7,7 +7,6 @@ import time
 import tvm
 
 from grader.ir.read import read_module
-from tests.ir.modules import conv_model
 
 
 def test_every_honest_module_is_read(honest: dict[str, bytes]) -> None:
@@ -36,5 +35,3 @@ def test_the_classifier_is_read_in_less_than_40_ms(conv: bytes) -> None:
 def test_a_module_that_went_through_tvm_again_has_the_same_facts(conv: bytes) -> None:
     again = tvm.ir.save_json(tvm.ir.load_json(conv.decode())).encode()
     assert read_module(conv) == read_module(again)
-    assert tvm.ir.load_json(conv.decode()).functions.keys() is not None
-    assert conv_model() is conv_model()

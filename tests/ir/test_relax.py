@@ -36,12 +36,14 @@ def origins(call: Call) -> list[tuple[str, str, int | None]]:
     return [(argument.kind, argument.name, argument.source) for argument in call.arguments]
 
 
+@pytest.fixture(scope="module")
+def read(conv: bytes) -> ModuleFacts:
+    """The facts of the classifier."""
+    return read_module(conv)
+
+
 class TestConvModel:
     """The classifier of the assignment, built with emit_te."""
-
-    @pytest.fixture(scope="class")
-    def read(self, conv: bytes) -> ModuleFacts:
-        return read_module(conv)
 
     def test_it_has_one_image_batch_as_input_and_probabilities_as_output(
         self, read: ModuleFacts
@@ -183,7 +185,7 @@ class TestOrigins:
 
         module = facts(build, (4,))
         assert ("constant", "", None) == origins(module.calls[0])[0]
-        assert ("value", "lv", 0) == origins(module.calls[1])[1]
+        assert ("value", "gv", 0) == origins(module.calls[1])[1]
 
     def test_tuples_are_taken_apart(self) -> None:
         def build(bb: Any, x: Any, y: Any) -> Any:
@@ -200,7 +202,7 @@ class TestOrigins:
 
         module = facts(build, (4,), (4,))
         assert [("input", "x1", None), ("constant", "", None)] == origins(module.calls[1])
-        assert [("input", "x1", None), ("value", "lv3", 1), ("value", "made", 0)] == origins(
+        assert [("input", "x1", None), ("value", "gv3", 1), ("value", "made", 0)] == origins(
             module.calls[2]
         )
 
@@ -244,7 +246,7 @@ class TestOrigins:
 
         module = facts(build, (4,))
         assert ["exp", "tanh", "sqrt"] == [call.callee for call in module.calls]
-        assert [("value", "lv1", 1)] == origins(module.calls[2])
+        assert [("value", "lv", 1)] == origins(module.calls[2])
 
     def test_an_output_of_two_tensors_has_no_one_origin(self) -> None:
         assert read_module(save(script_symbolic())).result is None

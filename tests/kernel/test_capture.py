@@ -69,6 +69,14 @@ def helper(weird=(liar, pretender, recursive, odd)): return liar, odd, recursive
 
 
 @pytest.fixture
+def interrupts() -> Iterator[None]:
+    """Raise KeyboardInterrupt on SIGINT, also in a process that was started in the background."""
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, handler)
+
+
+@pytest.fixture
 def detached() -> Iterator[None]:
     """Take hooks that `install` has set out of TVM again."""
     construct, copy = tvm.s_tir.Schedule.__init__, tvm.s_tir.Schedule.copy
@@ -159,7 +167,7 @@ class TestNothingReachesTheCell:
         }
 
     def test_an_interrupt_waits_until_a_message_is_whole(
-        self, shell: Any, capfd: pytest.CaptureFixture[str]
+        self, shell: Any, interrupts: None, capfd: pytest.CaptureFixture[str]
     ) -> None:
         whole: list[object] = []
 
