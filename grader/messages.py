@@ -177,7 +177,8 @@ class TimeSchedule(Message, frozen=True):
     `workload` is the text of the assignment's `workload.py`; `function` the name of the PrimFunc;
     `data` has a leading axis over a ring of fresh inputs; `weight` and `bias` are shared by the
     ring, `bias` is one-dimensional and reshaped to what the function takes. All three are compiled
-    for `target` ("host" for the CPU at hand) and measured on `cpus`, with as many threads. A block
+    for `target` ("host" for the CPU at hand) and measured on `cpus`, with as many threads. The
+    reference is the one made for `threads` threads, which are at least as many. A block
     lasts at least `block_seconds` of the baseline; rounds go on until `maximum_rounds` or
     `budget_seconds`, but at least `minimum_rounds`.
     """
@@ -190,6 +191,7 @@ class TimeSchedule(Message, frozen=True):
     bias: Array
     target: str
     cpus: tuple[int, ...]
+    threads: int
     seed: int
     minimum_rounds: int
     maximum_rounds: int

@@ -55,7 +55,9 @@ ONE_OF_EACH: list[tuple[Message, object]] = [
     (CaptureFailure("p", "f", 3, "raised", "NameError", "이름", 4), FromKernel),
     (RunModule(b"{}", ARRAY, "llvm", 4, {"env.a": b"x"}, {"env.b": 1}), ToRunner),
     (
-        TimeSchedule("text", b"{}", "f", ARRAY, ARRAY, ARRAY, "host", (0, 1), 7, 5, 9, 0.1, 20.0),
+        TimeSchedule(
+            "text", b"{}", "f", ARRAY, ARRAY, ARRAY, "host", (0, 1), 2, 7, 5, 9, 0.1, 20.0
+        ),
         ToRunner,
     ),
     (RunResult(ARRAY, ("f",), {"env.a": 3}), FromRunner),

@@ -40,7 +40,7 @@ class Cells:
 
         Returns False for the end of an inner cell, and of an empty one, which never began.
         """
-        if self._open is None or (result is not None and result.info is not self._open):
+        if result is not None and result.info is not self._open:
             return False
         if result is not None and result.execution_count is not None:
             text = _Text(self.number, self._open.raw_cell.splitlines())

@@ -136,7 +136,7 @@ def compile_all(
         variant, baseline = _find_variant(workload, computed, arrays, signature, arena, target)
         reference = _course_kernel(
             "reference",
-            workload.reference(variant, batch, signature.bias_shape, len(task.cpus)),
+            workload.reference(variant, batch, signature.bias_shape, task.threads),
             arrays,
             arena,
             target,

@@ -30,7 +30,8 @@ def example(path):
     schedule = load_expectation(path).part.get("schedule")
     score = schedule.score if schedule is not None else None
     least = score.min if isinstance(score, Range) else score
-    marks = [pytest.mark.timed] if (least or 0) > SPEED_POINTS else []
+    is_judged = schedule is not None and schedule.check.get("speed", "not_graded") != "not_graded"
+    marks = [pytest.mark.timed] if is_judged or (least or 0) > SPEED_POINTS else []
     return pytest.param(path, marks=marks, id=path.name.split(".")[0])
 
 

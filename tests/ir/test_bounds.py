@@ -66,6 +66,8 @@ class TestPerhaps:
             lambda i, _: i * 2 - i,
             lambda i, j: (i * 16 + j) % 16,
             lambda i, _: i * 3 % 16,
+            lambda i, _: (i + 3) % 16,
+            lambda i, j: i + j - tvm.tirx.max(i, j),
             lambda i, j: tvm.tirx.min(i + j, 15),
             lambda i, j: i * j,
             lambda i, j: tvm.tirx.if_then_else(i + j < 16, i + j, 0),

@@ -8,14 +8,8 @@ from typing import Any
 import pytest
 
 from tests.ir.documents import Document, refusal
-from tests.ir.modules import (
-    conv_model,
-    high_level,
-    product_module,
-    save,
-    scheduled_product,
-    script_symbolic,
-)
+from tests.ir.modules import conv_model, high_level, product_module, save, scheduled_product
+from tests.ir.scripts import script_symbolic
 
 PRODUCT = save(product_module())
 Edit = Callable[[Document], Any]

@@ -43,6 +43,7 @@ class TestDocument:
             b'{"root_index":0,"nodes":[{"data":1}]}',
             b'{"root_index":0,"nodes":[7]}',
             b"[" * 200_000,
+            b'{"root_index":0,"nodes":[{"type":"None","data":' + b"[" * 200_000,
             b'{"a":' * 200_000,
             b"9" * 10_000,
         ],
@@ -181,7 +182,10 @@ class TestReferences:
         refusal(SMALL, swap)
 
     def test_a_map_with_a_key_and_no_value_is_refused(self) -> None:
-        refusal(SMALL, lambda document: document.last("ffi.Map").append(1))
+        def cut(document: Document) -> None:
+            document.target(document.first("ir.DictAttrs")["__dict__"])["data"].pop()
+
+        refusal(SMALL, cut)
 
     def test_a_map_with_a_key_twice_is_refused(self) -> None:
         def repeat(document: Document) -> None:
@@ -203,6 +207,14 @@ class TestFields:
     @pytest.mark.parametrize("value", [1.5, True, "0", None, 2**64])
     def test_a_number_of_the_wrong_kind_is_refused(self, value: Any) -> None:
         refusal(SMALL, lambda document: document.first("tirx.For").update(kind=value))
+
+    @pytest.mark.parametrize("value", [2**63, -(2**63) - 1, 2**64, 1.0, True, None, "1"])
+    def test_an_integer_beyond_64_bits_or_of_another_kind_is_refused(self, value: Any) -> None:
+        def change(document: Document) -> None:
+            flag = next(document.indices("bool"))
+            document.nodes[flag] = {"type": "int", "data": value}
+
+        refusal(SMALL, change)
 
     def test_an_unknown_type_is_named(self) -> None:
         def rename(document: Document) -> None:

@@ -12,15 +12,8 @@ from grader.errors import IRError
 from grader.ir.facts import Argument, BufferFacts, Call, ModuleFacts, TensorFacts
 from grader.ir.read import read_module
 from tests.ir.documents import Document
-from tests.ir.modules import (
-    constant,
-    extern_model,
-    from_torch,
-    save,
-    script_branches,
-    script_relax,
-    script_symbolic,
-)
+from tests.ir.modules import constant, extern_model, from_torch, save
+from tests.ir.scripts import script_branches, script_relax, script_symbolic
 
 
 def facts(build: Any, *shapes: tuple[int, ...]) -> ModuleFacts:

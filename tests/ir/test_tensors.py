@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import struct
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from tests.ir.modules import extern_model, save
 
 ARRAY = np.arange(24, dtype="float32").reshape(2, 3, 4)
 GOOD = tensor(ARRAY).decode()
+PADDED = tensor(np.arange(5, dtype="uint8")).decode()
 
 
 class TestReadHeader:
@@ -46,6 +48,10 @@ class TestReadHeader:
             "=" + GOOD[1:],
             GOOD[:60] + "=" + GOOD[61:],
             GOOD[:60] + "\n" + GOOD[61:],
+            PADDED[:-1] + "!",
+            PADDED[:-2] + "!!",
+            PADDED[:10] + "=" + PADDED[11:-1] + "A",
+            "=" + PADDED[1:-1] + "A",
             tensor(ARRAY, magic=1).decode(),
             tensor(ARRAY, size=2).decode(),
             tensor(ARRAY, size=2**63 - 1).decode(),
@@ -65,6 +71,16 @@ class TestReadHeader:
         raw[offset] = value
         with pytest.raises(TensorError):
             read_header(base64.b64encode(raw).decode())
+
+    def test_two_negative_extents_do_not_make_a_positive_size(self) -> None:
+        raw = bytearray(base64.b64decode(GOOD))
+        raw[32:48] = struct.pack("<2q", -2, -3)
+        with pytest.raises(TensorError, match="negative"):
+            read_header(base64.b64encode(raw).decode())
+
+    def test_padding_at_the_end_is_right(self) -> None:
+        assert PADDED.endswith("=")
+        assert TensorHeader(shape=(5,), dtype="uint8") == read_header(PADDED)
 
 
 class TestConstants:

@@ -11,15 +11,13 @@ from tests.ir.modules import (
     conv_model,
     decomposed_padding,
     emit,
-    exercises,
     extern_model,
-    flat_tir,
     hand_written_conv,
     save,
     scheduled_conv,
     scheduled_product,
-    script_relax,
 )
+from tests.ir.scripts import exercises, flat_tir, script_relax
 
 
 def product(name: str) -> FunctionFacts:
@@ -187,6 +185,12 @@ class TestOtherPrograms:
         assert ("acc", "A") == body.loads
         assert ("acc", "B") == body.stores
         assert body.predicated
+
+    def test_what_an_init_does_is_not_what_the_body_does(self) -> None:
+        body = read_module(save(flat_tir())).functions["start"].blocks[0]
+        assert ("C", "A") == body.loads
+        assert body.has_init
+        assert not body.is_constant_store
 
     def test_symbolic_extents_are_names(self) -> None:
         function = read_module(save(script_relax()), ("env.*",)).functions["linear0"]

@@ -6,6 +6,7 @@ import os
 
 os.environ.update(TVM_BIND_THREADS="0", TVM_NUM_THREADS="1")  # before the first import of TVM
 
+import atexit
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -102,6 +103,7 @@ def shell(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
     config.InteractiveShell.ipython_dir = str(tmp_path / ".ipython")
     shell = InteractiveShell.instance(config=config)
     yield shell
+    atexit.unregister(shell.atexit_operations)  # it collects garbage, for a quarter of a second
     shell.restore_sys_module_state()
     InteractiveShell.clear_instance()
 

@@ -120,8 +120,16 @@ def test_weird_objects_in_the_notebook_are_stepped_over(
 class TestCells:
     def test_what_a_magic_runs_inside_a_cell_is_no_cell(self, notebook: Notebook) -> None:
         notebook.run("%%capture output\n" + ENTRY)
-        notebook.run("get_ipython().run_cell('mod = build_model(2.0)')")
+        notebook.run("get_ipython().run_cell('a = 1')\nmod = build_model(2.0)")
         assert [each.cell for each in notebook.captures("emit_te")] == [3]
+        assert [each.cell for each in notebook.captures("schedule")] == [4]
+
+    def test_what_an_entry_point_runs_is_no_cell(self, notebook: Notebook) -> None:
+        notebook.run(
+            "def create_model_via_emit_te():\n"
+            "    get_ipython().run_cell('mod = 1')\n    return build_model()"
+        )
+        notebook.run("mod = build_model(2.0)")
         assert [each.cell for each in notebook.captures("schedule")] == [4]
 
     def test_a_line_that_a_magic_shifted_is_not_told(self, notebook: Notebook) -> None:

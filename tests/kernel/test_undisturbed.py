@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from IPython.core.displaypub import CapturingDisplayPublisher
 
 from grader.kernel.undisturbed import undisturbed
 from tests.kernel.conftest import Notebook
@@ -49,6 +50,19 @@ class TestNothingIsHeard:
         )
         assert capfd.readouterr() == ("", "")
         assert [each.error_name for each in notebook.failures("emit_te")] == ["NameError"]
+
+    def test_what_goes_past_the_streams(self, notebook: Notebook) -> None:
+        notebook.shell.display_pub = CapturingDisplayPublisher()
+        notebook.run("import io, logging; log = io.StringIO(); logger = logging.getLogger('mine')")
+        notebook.run("logger.addHandler(logging.StreamHandler(log))")
+        notebook.run(
+            define("from IPython.display import display\ndisplay(1); logger.error('noise')")
+        )
+        assert notebook.shell.display_pub.outputs == []
+        assert notebook.run("log.getvalue()").result == ""
+        notebook.run("display(1); logger.error('own')")
+        assert len(notebook.shell.display_pub.outputs) == 1
+        assert notebook.run("log.getvalue()").result == "own\n"
 
     def test_the_cells_own_output_is_shown(
         self, notebook: Notebook, capfd: pytest.CaptureFixture[str]

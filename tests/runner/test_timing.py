@@ -38,6 +38,7 @@ def timing_task(module: object, *, batch: int = 4, **changes: Any) -> TimeSchedu
         "bias": pack_array(draw(32)),
         "target": "llvm",
         "cpus": (0,),
+        "threads": 1,
         "seed": 1,
         "minimum_rounds": 3,
         "maximum_rounds": 5,
