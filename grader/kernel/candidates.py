@@ -5,7 +5,7 @@ from __future__ import annotations
 from grader.kernel.entries import EntryPoints
 from grader.kernel.objects import Namespace, has_wildcard, is_module, rank_of, ranked
 from grader.kernel.outlet import Candidate, Outlet
-from grader.kernel.schedules import ScheduleLedger, ScheduleState, is_model_schedule
+from grader.kernel.schedules import Known, ScheduleLedger, is_model_schedule
 from grader.kernel.snapshots import Snapshot
 from grader.messages import EntrySpec
 
@@ -68,17 +68,17 @@ class SchedulePart:
         self._outlet = outlet
         self._ledger = ledger
         self._modules = BoundModules()
-        self._states: dict[int, ScheduleState] = {}
+        self._states: dict[int, tuple[Known, Snapshot]] = {}
 
     def sweep(self, values: Namespace) -> None:
         """Take the schedules, those with a name last, then what functions return, then modules."""
         names = self._name_schedules(values)
-        news = [(state, names.get(state.known.schedule.__chandle__())) for state in self._news()]
-        for state, _ in [pair for pair in news if pair[1] is None][-LOCAL_LIMIT:]:
-            self._offer_schedule(state, None)
-        for state, name in news:
+        news = [(known, names.get(known.schedule.__chandle__())) for known in self._news()]
+        for known, _ in [pair for pair in news if pair[1] is None][-LOCAL_LIMIT:]:
+            self._offer_schedule(known, None)
+        for known, name in news:
             if name is not None:
-                self._offer_schedule(state, name)
+                self._offer_schedule(known, name)
         self._entries.sweep(values)
         for name, module in self._modules.news(values).items():
             self._outlet.offer(Candidate(self._spec.part, name, self._is_asked(name), module))
@@ -92,28 +92,28 @@ class SchedulePart:
             names.setdefault(self._ledger.find(values[name]).schedule.__chandle__(), name)
         return names
 
-    def _news(self) -> list[ScheduleState]:
-        """Return the schedules that something was done with, oldest first."""
-        states: dict[int, ScheduleState] = {}
-        fresh: list[ScheduleState] = []
+    def _news(self) -> list[Known]:
+        """Return the schedules whose module has changed, oldest first."""
+        states: dict[int, tuple[Known, Snapshot]] = {}
+        fresh: list[Known] = []
         for known in self._ledger.all():
-            state = self._states.get(id(known))
-            if state is None or not state.is_current():
-                state = ScheduleState(known)
-                fresh.append(state)
-            states[id(known)] = state
+            seen = self._states.get(id(known))
+            if seen is None or not seen[1].is_current(known.schedule.mod):
+                seen = (known, Snapshot(known.schedule.mod))
+                fresh.append(known)
+            states[id(known)] = seen
         self._states = states
         return fresh
 
-    def _offer_schedule(self, state: ScheduleState, name: str | None) -> None:
+    def _offer_schedule(self, known: Known, name: str | None) -> None:
         self._outlet.offer(
             Candidate(
                 part=self._spec.part,
                 name=name or LOCAL_NAME,
                 by_name=name is not None and self._is_asked(name),
-                module=state.module,
-                base=state.known.base,
-                trace=state.known.trace(),
+                module=self._states[id(known)][1],
+                base=known.base,
+                trace=known.trace(),
             )
         )
 

@@ -106,7 +106,7 @@ class Watcher:
         return SchedulePart(spec, entries, self._outlet, self._ledger)
 
     def _values(self) -> Namespace:
-        return public_values(self._shell.user_ns, self._shell.user_ns_hidden)
+        return public_values(self._shell.user_ns)
 
     def _is_named(self, value: object) -> bool:
         return any(each is value for each in self._values().values())

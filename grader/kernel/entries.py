@@ -66,7 +66,6 @@ class _Calls(msgspec.Struct):
     function: object
     seen: Fingerprint
     cell: int
-    complaint: Complaint | None = None
     count: int = 0
     seconds: float = 0.0
     failed: bool = False
@@ -113,8 +112,6 @@ class EntryCaller:
             module, known = self._take_module(item)
             if module is not None:
                 return Result(module=module, known=known, registered=registered)
-        if inspect.iscoroutine(value):
-            value.close()
         return Result(returned="None" if value is None else type_name(value))
 
     def _take_module(self, value: Any) -> tuple[Snapshot | None, Known | None]:
@@ -172,7 +169,7 @@ class EntryPoints:
         missing = [parameter for parameter in needed if parameter not in namespace]
         if missing:
             complaint = Complaint("", ", ".join(missing), None)
-            self._complain(name, calls, "needs_arguments", complaint)
+            self._complain(name, calls.cell, "needs_arguments", complaint)
             return
         self._call(name, calls, signature)
 
@@ -188,10 +185,10 @@ class EntryPoints:
         calls.count, calls.seconds = calls.count + 1, time.monotonic() - started
         calls.failed = result.module is None
         if result.complaint is not None:
-            self._complain(name, calls, "raised", result.complaint)
+            self._complain(name, calls.cell, "raised", result.complaint)
         elif result.module is None:
             complaint = Complaint(result.returned, result.returned, None)
-            self._complain(name, calls, "not_a_module", complaint)
+            self._complain(name, calls.cell, "not_a_module", complaint)
         else:
             self._offer(name, result, result.module)
 
@@ -210,17 +207,14 @@ class EntryPoints:
             )
         )
 
-    def _complain(self, name: str, calls: _Calls, reason: Reason, complaint: Complaint) -> None:
-        """Report a failure; not again when trying again gave the same."""
-        if calls.complaint == complaint:
-            return
-        calls.complaint = complaint
+    def _complain(self, name: str, cell: int, reason: Reason, complaint: Complaint) -> None:
+        """Report a failure of the function that was defined in a cell."""
         place = complaint.place
         self._outlet.fail(
             CaptureFailure(
                 part=self._part,
                 name=name,
-                cell=calls.cell if place is None else place.cell,
+                cell=cell if place is None else place.cell,
                 reason=reason,
                 error_name=complaint.error,
                 message=complaint.message,

@@ -68,18 +68,12 @@ def is_module(value: object) -> bool:
     )
 
 
-def public_values(namespace: Namespace, hidden: Mapping[str, object]) -> Namespace:
-    """Return what the notebook bound to public names, in the order in which the names came up.
-
-    `hidden` are the names that the shell brought along; they count once they are bound anew.
-    """
+def public_values(namespace: Namespace) -> Namespace:
+    """Return what is bound to public names, in the order in which the names came up."""
     return {
         name: value
         for name, value in list(namespace.items())
-        if type(name) is str
-        and not name.startswith("_")
-        and name.isidentifier()
-        and not (name in hidden and hidden[name] is value)
+        if type(name) is str and name.isidentifier() and not name.startswith("_")
     }
 
 

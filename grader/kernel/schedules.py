@@ -29,25 +29,6 @@ class Known:
         trace = self.schedule.trace
         return None if trace is None else json.dumps(trace.as_json(), default=_number).encode()
 
-    def trace_length(self) -> int:
-        """Return how many instructions were recorded."""
-        trace = self.schedule.trace
-        return 0 if trace is None else len(trace.insts)
-
-
-class ScheduleState:
-    """How far a schedule has come."""
-
-    def __init__(self, known: Known) -> None:
-        self.known = known
-        self.module = Snapshot(known.schedule.mod)
-        self._length = known.trace_length()
-
-    def is_current(self) -> bool:
-        """Say whether nothing was done with the schedule since."""
-        known = self.known
-        return self._length == known.trace_length() and self.module.is_current(known.schedule.mod)
-
 
 class ScheduleLedger:
     """Keeps the schedules of whole models, wherever in the notebook they were made.

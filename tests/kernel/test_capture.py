@@ -60,8 +60,8 @@ empty = tvm.IRModule.__new__(tvm.IRModule)
 other = Empty()
 hollow = tvm.s_tir.Schedule.__new__(tvm.s_tir.Schedule)
 globals()[1] = 2
-globals()["not a name"] = 3
-globals()["\\ud800"] = 4
+globals()["not a name"] = build_model(3.0)
+globals()["\\ud800"] = build_model(4.0)
 recursive = []
 recursive.append(recursive)
 def helper(weird=(liar, pretender, recursive, odd)): return liar, odd, recursive, odd_object
@@ -115,6 +115,7 @@ def test_weird_objects_in_the_notebook_are_stepped_over(
     named = [each for each in notebook.captures("emit_te") if each.name[-1] == "e"]
     assert [each.cell for each in named] == [4]
     assert [each.message for each in notebook.failures("emit_te")] == ["Pretender"]
+    assert {each.name.isidentifier() for each in notebook.emitted} == {True}
 
 
 class TestCells:
@@ -138,6 +139,14 @@ class TestCells:
         assert [(each.cell, each.line) for each in notebook.failures("emit_te")] == [
             (3, None),
             (4, None),
+        ]
+
+    def test_a_cell_inside_another_is_not_taken_for_the_next(self, notebook: Notebook) -> None:
+        notebook.run("%%capture\ndef create_model_via_emit_te():\n    raise ValueError(a)")
+        notebook.run("a = 1\nb = 2\nc = 3")
+        assert [(each.cell, each.line) for each in notebook.failures("emit_te")] == [
+            (3, None),
+            (3, None),
         ]
 
     def test_a_cell_whose_end_was_never_told_is_over_with_the_next(

@@ -189,6 +189,19 @@ class TestExternsThatChange:
         notebook.run("tvm.register_global_func('env.conv2d', conv, override=True)")
         assert [each.cell for each in notebook.captures(PART)] == [4, 5]
 
+    def test_a_function_is_pickled_only_when_something_has_changed(
+        self, notebook: Notebook
+    ) -> None:
+        notebook.run(
+            "pickled = []\nclass Counting:\n    def __call__(self, x, w, out): pass\n"
+            "    def __reduce__(self):\n        __import__('builtins').pickled.append(1)\n"
+            "        return (int, ())"
+        )
+        notebook.run("import builtins; builtins.pickled = []; del pickled")
+        notebook.run("tvm.register_global_func('env.conv2d', Counting())\n" + ENTRY)
+        notebook.run("a = 1")
+        assert notebook.run("pickled").result == [1]
+
     def test_a_duplicate_without_override_fails_as_ever(self, notebook: Notebook) -> None:
         notebook.run("tvm.register_global_func('env.q', lambda: 1)")
         notebook.run("tvm.register_global_func('env.q', lambda: 2)", fails=True)
@@ -207,6 +220,13 @@ class TestEntryPointsThatRegister:
         (capture,) = notebook.captures(PART)
         assert pickle.loads(capture.externs["env.conv2d"])(1, 2, 3) == 7
         notebook.run("mod = create_model_with_torch_func()")  # fails if it is registered already
+
+    def test_our_call_registers_again_what_the_same_cell_has_registered(
+        self, notebook: Notebook
+    ) -> None:
+        notebook.run(self.DEFINITION + "mod = create_model_with_torch_func()")
+        assert notebook.failures(PART) == []
+        assert len(notebook.captures(PART)) == 1
 
     def test_what_was_registered_before_is_there_again(self, notebook: Notebook) -> None:
         notebook.run("tvm.register_global_func('env.conv2d', lambda x, w, out: 1)")

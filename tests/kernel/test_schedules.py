@@ -81,6 +81,14 @@ class TestNamedSchedules:
         assert second.name == "sch"
         assert second.base == first.base
 
+    def test_an_untouched_one_is_told_apart_from_its_module(self, notebook: Notebook) -> None:
+        notebook.run("mod = build_model()")
+        notebook.run("sch = tvm.s_tir.Schedule(mod)")
+        notebook.run("again = mod")
+        first, second = notebook.captures(SCHEDULE)
+        assert (first.name, first.trace, first.base) == ("mod", None, None)
+        assert (second.name, kinds(second.trace), second.base) == ("sch", [], first.module)
+
     def test_one_that_keeps_no_trace_is_a_candidate(self, notebook: Notebook) -> None:
         notebook.run("sch = tvm.s_tir.Schedule._create_non_traced(build_model())" + SCHEDULED)
         (capture,) = notebook.captures(SCHEDULE)
@@ -120,7 +128,7 @@ class TestSchedulesWithoutAName:
     def test_a_search_leaves_the_newest(
         self, notebook: Notebook, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("grader.kernel.schedules.LIVE_LIMIT", 3)
+        monkeypatch.setattr("grader.kernel.schedules.LIVE_LIMIT", 4)
         monkeypatch.setattr("grader.kernel.candidates.LOCAL_LIMIT", 2)
         notebook.run("sch = tvm.s_tir.Schedule(build_model())" + SCHEDULED)
         notebook.run(
