@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 import struct
+import threading
 from typing import Annotated, Literal, Protocol, TypeVar
 
 import msgspec
@@ -37,6 +38,7 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 Seconds = Annotated[float, msgspec.Meta(gt=0, le=3600)]
 
 _HEADER = struct.Struct("<Q")
+_LEARNING = threading.Lock()
 _ITEM_SIZE = {"float32": 4, "float64": 8, "int64": 8, "int32": 4, "uint8": 1}
 
 
@@ -275,8 +277,12 @@ def encode_frame(message: Message) -> bytes:
 
 def decode_payload(payload: bytes, expected: type[T]) -> T:
     """Decode the bytes of one frame strictly. Raises FrameError."""
+    # msgspec learns a struct's types when it is first decoded, and crashes when two threads meet
+    # there: so one thread learns, and the others wait. Decoding itself needs no lock.
+    with _LEARNING:
+        decoder = msgspec.msgpack.Decoder(expected)
     try:
-        return msgspec.msgpack.decode(payload, type=expected)
+        return decoder.decode(payload)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise FrameError(f"not a message: {error}") from None
 

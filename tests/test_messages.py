@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import socket
 import struct
+import subprocess
+import sys
 import threading
 import tracemalloc
 from contextlib import suppress
@@ -310,3 +312,32 @@ def test_the_module_imports_nothing_of_the_grader() -> None:
     source = Path(messages.__file__).read_text(encoding="utf-8")
     assert "import grader" not in source
     assert "from grader" not in source
+
+
+MEETING = """
+import sys, threading
+import numpy as np
+from grader.messages import FromRunner, RunResult, TaskFailure, TimingResult
+from grader.messages import decode_payload, encode_frame, pack_array
+
+sys.setswitchinterval(1e-6)
+payload = encode_frame(RunResult(pack_array(np.zeros((2, 2), "float32"))))[8:]
+barrier = threading.Barrier(8)
+
+def decode():
+    barrier.wait()
+    for expected in (RunResult | TaskFailure, FromRunner):
+        decode_payload(payload, expected)
+
+threads = [threading.Thread(target=decode) for _ in range(8)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+
+def test_threads_may_be_the_first_to_decode_a_message_together() -> None:
+    """msgspec crashes where two threads learn a struct's types at once: half of the time here."""
+    for _ in range(5):
+        assert subprocess.run([sys.executable, "-c", MEETING], check=False).returncode == 0

@@ -5,6 +5,7 @@ Exit codes: 0 graded, 1 graded below `--fail-under`, 2 could not be graded, 130 
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -94,6 +95,13 @@ def main() -> None:
         console.print(f"grader: {error.message}", style="bold red", markup=False, highlight=False)
         if error.hint:
             console.print(f"        {error.hint}", markup=False, highlight=False)
+        sys.exit(UNGRADED)
+    except Exception as error:
+        if "GRADER_DEBUG" in os.environ:
+            raise
+        text = f"grader: it failed itself, with {type(error).__name__}. No grade was given."
+        console.print(text, style="bold red", markup=False, highlight=False)
+        console.print("        Run it again with GRADER_DEBUG=1 and report what it prints.")
         sys.exit(UNGRADED)
     except KeyboardInterrupt:
         console.print("grader: interrupted, nothing was written.", markup=False)

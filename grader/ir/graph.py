@@ -61,6 +61,10 @@ class _Document(msgspec.Struct, forbid_unknown_fields=True):
     metadata: _Metadata | msgspec.UnsetType = msgspec.UNSET
 
 
+# Made now: msgspec crashes when two threads are the first to decode a struct.
+_DECODER = msgspec.json.Decoder(_Document)
+
+
 class Graph:
     """A checked graph. Nodes are named by their index, `root` is the module's.
 
@@ -144,7 +148,7 @@ def _parse(document: bytes) -> _Document:
         # A quote after a letter ends a key: inside a string it would follow a backslash.
         document = _SPECIAL_FLOAT.sub(rb'":"\1"', document)
     try:
-        parsed = msgspec.json.decode(document, type=_Document)
+        parsed = _DECODER.decode(document)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError, ValueError):
         raise _damaged("it is not the JSON that TVM writes") from None
     if len(parsed.nodes) > NODE_LIMIT:

@@ -51,11 +51,15 @@ class Schema(msgspec.Struct, frozen=True):
         return self.groups["plain"]
 
 
+# Made now: msgspec crashes when two threads are the first to decode a struct.
+_DECODER = msgspec.json.Decoder(Schema)
+
+
 @cache
 def load_schema() -> Schema:
     """Return the schema of the pinned TVM, with groups (`@scalar`) replaced by their members."""
     document = files("grader.ir").joinpath(SCHEMA_FILE).read_bytes()
-    raw = msgspec.json.decode(document, type=Schema)
+    raw = _DECODER.decode(document)
     nodes = {
         key: {name: _expand(rule, raw.groups) for name, rule in fields.items()}
         for key, fields in raw.nodes.items()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from grader.kernel.entries import EntryPoints
+from grader.kernel.faults import Faults
 from grader.kernel.objects import Namespace, has_wildcard, is_module, rank_of, ranked
 from grader.kernel.outlet import Candidate, Outlet
 from grader.kernel.schedules import Known, ScheduleLedger, is_model_schedule
@@ -42,10 +43,13 @@ class BoundModules:
 class FunctionPart:
     """A part whose entry point is a function; without one, any module in the notebook may be it."""
 
-    def __init__(self, spec: EntrySpec, entries: EntryPoints, outlet: Outlet) -> None:
+    def __init__(
+        self, spec: EntrySpec, entries: EntryPoints, outlet: Outlet, faults: Faults
+    ) -> None:
         self._spec = spec
         self._entries = entries
         self._outlet = outlet
+        self._faults = faults
         self._modules = BoundModules()
 
     def sweep(self, values: Namespace) -> None:
@@ -54,18 +58,25 @@ class FunctionPart:
         for name, module in self._modules.news(values).items():
             by_name = rank_of(name, self._spec.names) is not None
             if by_name or not self._entries.defined:
-                self._outlet.offer(Candidate(self._spec.part, name, by_name, module))
+                with self._faults.shielded():
+                    self._outlet.offer(Candidate(self._spec.part, name, by_name, module))
 
 
 class SchedulePart:
     """A part whose answer is a Schedule, or a module that was scheduled or put together by hand."""
 
     def __init__(
-        self, spec: EntrySpec, entries: EntryPoints, outlet: Outlet, ledger: ScheduleLedger
+        self,
+        spec: EntrySpec,
+        entries: EntryPoints,
+        outlet: Outlet,
+        ledger: ScheduleLedger,
+        faults: Faults,
     ) -> None:
         self._spec = spec
         self._entries = entries
         self._outlet = outlet
+        self._faults = faults
         self._ledger = ledger
         self._modules = BoundModules()
         self._states: dict[int, tuple[Known, Snapshot]] = {}
@@ -75,13 +86,16 @@ class SchedulePart:
         names = self._name_schedules(values)
         news = [(known, names.get(known.schedule.__chandle__())) for known in self._news()]
         for known, _ in [pair for pair in news if pair[1] is None][-LOCAL_LIMIT:]:
-            self._offer_schedule(known, None)
+            with self._faults.shielded():
+                self._offer_schedule(known, None)
         for known, name in news:
             if name is not None:
-                self._offer_schedule(known, name)
+                with self._faults.shielded():
+                    self._offer_schedule(known, name)
         self._entries.sweep(values)
         for name, module in self._modules.news(values).items():
-            self._outlet.offer(Candidate(self._spec.part, name, self._is_asked(name), module))
+            with self._faults.shielded():
+                self._outlet.offer(Candidate(self._spec.part, name, self._is_asked(name), module))
 
     def _name_schedules(self, values: Namespace) -> dict[int, str]:
         """Return the best public name of each Schedule that has one, by TVM's identity of it."""

@@ -102,8 +102,8 @@ class Watcher:
         names = spec.names if is_function else exact_names(spec)
         entries = EntryPoints(spec.part, names, self._caller, self._outlet, self.faults)
         if is_function:
-            return FunctionPart(spec, entries, self._outlet)
-        return SchedulePart(spec, entries, self._outlet, self._ledger)
+            return FunctionPart(spec, entries, self._outlet, self.faults)
+        return SchedulePart(spec, entries, self._outlet, self._ledger, self.faults)
 
     def _values(self) -> Namespace:
         return public_values(self._shell.user_ns)

@@ -25,9 +25,15 @@ class Known:
         self.base = base
 
     def trace(self) -> bytes | None:
-        """Return the trace as JSON, None for a schedule that keeps no trace."""
+        """Return the trace as JSON, None where there is none or where JSON cannot hold it.
+
+        Without its trace the module is still worth something.
+        """
         trace = self.schedule.trace
-        return None if trace is None else json.dumps(trace.as_json(), default=_number).encode()
+        try:
+            return None if trace is None else json.dumps(trace.as_json(), default=_number).encode()
+        except TypeError:
+            return None
 
 
 class ScheduleLedger:

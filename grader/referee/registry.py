@@ -57,6 +57,8 @@ class check(Generic[Options]):  # noqa: N801 - read as a decorator
         self, decide: Callable[[Case, Options], Outcome]
     ) -> Callable[[Case, Options], Outcome]:
         """Register `decide` and return it unchanged."""
+        # Checks are parsed in threads: msgspec must not meet the options there for the first time.
+        msgspec.json.Decoder(self.options)
         title = (inspect.getdoc(decide) or self.kind).split("\n\n")[0].replace("\n", " ")
         _KINDS[self.kind] = CheckKind(
             self.kind, title.rstrip("."), self.needs, self.options, decide

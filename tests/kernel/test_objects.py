@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import sys
+import random
+from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -44,11 +46,15 @@ def test_an_object_without_content_is_no_module() -> None:
         ("/notebook/package/helper.py", True),
         ("/notebook2/helper.py", False),
         ("/notebook/.venv/lib/site-packages/numpy/core.py", False),
-        (np.__file__, False),
-        (sys.modules["random"].__file__, False),
         (None, False),
         (3, False),
     ],
 )
 def test_files_beside_the_notebook_are_its_own(path: object, local: bool) -> None:
     assert is_local_file(path, ("/notebook",)) is local
+
+
+@pytest.mark.parametrize("module", [np, random])
+def test_files_of_the_environment_are_not(module: ModuleType) -> None:
+    path = str(module.__file__)
+    assert not is_local_file(path, (str(Path(path).parent),))

@@ -7,6 +7,7 @@ import json
 import pytest
 import tvm
 
+from grader.kernel.schedules import Known
 from tests.kernel.conftest import SCHEDULED, Notebook
 
 SCHEDULE = "schedule"
@@ -88,6 +89,47 @@ class TestNamedSchedules:
         first, second = notebook.captures(SCHEDULE)
         assert (first.name, first.trace, first.base) == ("mod", None, None)
         assert (second.name, kinds(second.trace), second.base) == ("sch", [], first.module)
+
+    def test_numbers_that_tvm_wrapped_stand_in_the_trace_as_numbers(
+        self, notebook: Notebook
+    ) -> None:
+        notebook.run(
+            "sch = tvm.s_tir.Schedule(build_model())\n"
+            "loops = sch.get_loops(sch.get_sblock('conv2d_nchw', func_name='conv2d'))\n"
+            "extent = sch.get(loops[2]).extent\n"
+            "sch.split(loops[2], factors=[None, extent])"
+        )
+        (capture,) = notebook.captures(SCHEDULE)
+        split = json.loads(capture.trace or b"")[0][-1]
+        assert (split[0], split[1][-1]) == ("Split", 6)
+
+    def test_a_trace_that_json_cannot_hold_is_left_out(
+        self, notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(tvm.s_tir.schedule.Trace, "as_json", lambda self: [object()])
+        notebook.run("sch = tvm.s_tir.Schedule(build_model())" + SCHEDULED)
+        (capture,) = notebook.captures(SCHEDULE)
+        assert capture.trace is None
+        assert capture.base is not None
+
+    def test_one_that_cannot_be_told_does_not_hide_another(
+        self, notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        trace = Known.trace
+
+        def refuse(known: Known) -> bytes | None:
+            if known.schedule.trace.insts:
+                raise TypeError
+            return trace(known)
+
+        monkeypatch.setattr(Known, "trace", refuse)
+        notebook.run("sch = tvm.s_tir.Schedule(build_model())" + SCHEDULED)
+        notebook.run(
+            "sch.unroll(sch.get_loops(block)[1]); sch2 = tvm.s_tir.Schedule(build_model(3.0))"
+        )
+        assert [each.name for each in notebook.captures(SCHEDULE)] == ["sch2"]
+        assert len(notebook.faults) == 2
+        notebook.watcher.faults.texts.clear()
 
     def test_one_that_keeps_no_trace_is_a_candidate(self, notebook: Notebook) -> None:
         notebook.run("sch = tvm.s_tir.Schedule._create_non_traced(build_model())" + SCHEDULED)
