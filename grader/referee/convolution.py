@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from grader.ir.facts import Block, Call, FunctionFacts, ModuleFacts
+from grader.referee.evidence import Problem
+
+NO_CONVOLUTION = Problem(
+    "No TIR function of the module is given the convolution's weight.",
+    "Keep the convolution as a TIR function that takes the weight as an argument.",
+)
 
 
 def takes_weight(call: Call, weight: tuple[int, ...]) -> bool:

@@ -28,8 +28,8 @@ class Outputs:
     """What a module returned for the oracle's inputs, beside what it should have returned.
 
     `actual` is as the runner sent it, any shape and dtype; `desired` has shape (samples, *output
-    shape). `from_test_set` marks the samples that are test images, `names` the classes' indices are
-    not known here. `unwritten` names functions that left their output buffer untouched.
+    shape). `from_test_set` marks the samples that are test images. `unwritten` names functions that
+    left their output buffer untouched.
     """
 
     actual: FloatArray

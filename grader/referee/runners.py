@@ -17,8 +17,8 @@ from grader.messages import FromRunner, RunModule, TimeSchedule
 from grader.referee.runner_client import Runner
 
 Kind = Literal["pure", "extern", "timing"]
-"""`pure` has no student Python and no PyTorch, `extern` loads pickled externs, `timing` is pure and
-whose threads are set up for measuring."""
+"""`pure` has no student Python and no PyTorch, `extern` loads pickled externs, `timing` is a
+pure one whose threads are set up for measuring."""
 
 
 class RunnerPool:

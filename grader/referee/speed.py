@@ -11,7 +11,7 @@ import numpy as np
 from grader.ir.facts import FunctionFacts
 from grader.messages import Array, TimeSchedule, TimingResult, TimingRound, pack_array, unpack_array
 from grader.referee.checks.schedule import SpeedOptions
-from grader.referee.convolution import find_convolution
+from grader.referee.convolution import NO_CONVOLUTION, find_convolution
 from grader.referee.estimate import (
     MINIMUM_UNDISTURBED,
     Estimate,
@@ -60,10 +60,7 @@ def gather_timing(
     """Measure one candidate. Nothing else of this grading may run meanwhile."""
     function = find_convolution(candidate.facts, options.weight)
     if function is None:
-        return Problem(
-            "No TIR function of the module is given the convolution's weight.",
-            "Keep the convolution as a TIR function that takes the weight as an argument.",
-        )
+        return NO_CONVOLUTION
     task = _task(candidate, function, workload, options, generator)
     if isinstance(task, Problem):
         return task
@@ -131,9 +128,9 @@ def _data_shape(function: FunctionFacts, weight: tuple[int, ...]) -> tuple[int, 
         if shape is None or shape == weight or len(shape) != len(weight):
             continue
         extents = tuple(extent for extent in shape if isinstance(extent, int))
-        if len(extents) == len(shape) and extents[1] == weight[1] and extents[0] != 1:
-            return extents
-        if len(extents) == len(shape) and extents[1] == weight[1] and min(extents[2:]) > 1:
+        if len(extents) != len(shape) or extents[1] != weight[1]:
+            continue
+        if extents[0] != 1 or min(extents[2:]) > 1:  # (1, 1, 1, 1) would be a bias
             return extents
     return None
 

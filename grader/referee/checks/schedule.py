@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from grader.assignment import Points, Positive, PositiveInt, Table
 from grader.ir.facts import FunctionFacts
-from grader.referee.convolution import find_convolution
+from grader.referee.convolution import NO_CONVOLUTION, find_convolution
 from grader.referee.estimate import speed_fraction
 from grader.referee.evidence import Case, Problem
 from grader.referee.outcome import Outcome, failed, not_graded, partial, passed
@@ -39,7 +39,7 @@ def schedule_steps(case: Case, options: StepOptions) -> Outcome:
     """The steps of the schedule are done on the convolution."""
     function = find_convolution(case.candidate.facts, options.weight)
     if function is None:
-        return not_graded(_no_convolution())
+        return not_graded(NO_CONVOLUTION)
     steps = find_steps(function, _base(case, options), options.weight)
     points = {name: getattr(options, name) for name in _NAMES}
     earned = sum(value for name, value in points.items() if getattr(steps, name))
@@ -121,11 +121,4 @@ def _judge_speed(fraction: float, timing: Timing) -> Outcome:
         measured,
         "Keep a small tile of outputs in registers, vectorize along the last axis, unroll the"
         " 3 by 3 kernel, and run the outer loops in parallel.",
-    )
-
-
-def _no_convolution() -> Problem:
-    return Problem(
-        "No TIR function of the module is given the convolution's weight.",
-        "Keep the convolution as a TIR function that takes the weight as an argument.",
     )
