@@ -35,9 +35,12 @@ class Limits(Table, frozen=True):
 
 
 class DataNeeds(Table, frozen=True):
-    """Which images and parameters the assignment uses, and the names students open them by."""
+    """Which images and parameters the assignment uses, and the names students open them by.
 
-    dataset: Literal["fashion-mnist"] = "fashion-mnist"
+    Without a data set ("none") a submission is compared on hidden inputs alone.
+    """
+
+    dataset: Literal["fashion-mnist", "none"] = "fashion-mnist"
     parameters: str = ""
 
 
@@ -99,6 +102,8 @@ class Assignment(Table, frozen=True):
     limits: Limits = Limits()
 
     def __post_init__(self) -> None:
+        if self.data.dataset == "none" and self.data.parameters:
+            raise ValueError("`parameters` under [data] need a data set")
         total = sum(part.points for part in self.part)
         if abs(total - self.points) > 1e-9:
             raise ValueError(

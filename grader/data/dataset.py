@@ -11,7 +11,7 @@ import numpy.typing as npt
 from grader.data.idx import write_idx
 from grader.data.pickles import pickle_arrays
 
-DataSetName = Literal["Fashion-MNIST", "built-in"]
+DataSetName = Literal["Fashion-MNIST", "built-in", "none"]
 
 _RAW = "data/FashionMNIST/raw"
 _TRAINING_IMAGES = 64
@@ -54,6 +54,8 @@ class DataSet(msgspec.Struct, frozen=True, eq=False):
         for and leaves the network alone. That class wants training files too, and cannot read empty
         ones: a few of the test images stand in for them.
         """
+        if self.name == "none":
+            return {}
         files = {
             f"{_RAW}/t10k-images-idx3-ubyte": write_idx(self.images),
             f"{_RAW}/t10k-labels-idx1-ubyte": write_idx(self.labels),
@@ -63,3 +65,10 @@ class DataSet(msgspec.Struct, frozen=True, eq=False):
         if self.parameter_file:
             files[self.parameter_file] = pickle_arrays(self.parameters)
         return files
+
+
+def no_data() -> DataSet:
+    """Return the data of an assignment that needs none."""
+    images = np.empty((0, 28, 28), np.uint8)
+    detail = "the assignment is compared on hidden inputs alone"
+    return DataSet("none", detail, images, np.empty(0, np.uint8), {})

@@ -9,7 +9,7 @@ import platformdirs
 
 from grader.assignment import DataNeeds
 from grader.data.builtin import builtin_data
-from grader.data.dataset import DataSet
+from grader.data.dataset import DataSet, no_data
 from grader.data.download import (
     Sources,
     UnavailableError,
@@ -45,6 +45,8 @@ def resolve_data(
     Raises DataError when a folder that was named lacks files or holds damaged ones, when a download
     has the wrong checksum, or when parameters are asked for that only a folder can hold.
     """
+    if needs.dataset == "none":
+        return no_data()
     if PurePath(needs.parameters).name != needs.parameters or needs.parameters == "..":
         raise DataError(
             f"The assignment's parameters {needs.parameters!r} are not a plain file name.",

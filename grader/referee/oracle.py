@@ -35,7 +35,7 @@ class Oracle:
         self._module = module
         self._parameters = data.parameters
         self.options = options
-        images = data.inputs()
+        images = data.inputs().reshape(-1, *options.input_shape)
         hidden = self._draw(generator, options.hidden_inputs)
         order = generator.permutation(len(images) + len(hidden))
         self.inputs = np.concatenate([images, hidden])[order]
