@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from grader.errors import CourseError
+from grader.sandbox.interface import Level
 
 Positive = Annotated[float, msgspec.Meta(gt=0, le=1e9)]
 PositiveInt = Annotated[int, msgspec.Meta(gt=0)]
@@ -23,7 +24,11 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Limits(Table, frozen=True):
-    """What a submission may use. Times are wall seconds, sizes are megabytes of 2**20 bytes."""
+    """What a submission may use. Times are wall seconds, sizes are megabytes of 2**20 bytes.
+
+    `cpu_seconds` of processor time are, if not given, four times `notebook_seconds`. `files` is how
+    many files there may be in a folder that can be written to.
+    """
 
     cell_seconds: Positive = 120.0
     notebook_seconds: Positive = 600.0
@@ -31,7 +36,16 @@ class Limits(Table, frozen=True):
     memory_mb: PositiveInt = 4096
     scratch_mb: PositiveInt = 256
     processes: PositiveInt = 256
+    open_files: PositiveInt = 1024
+    files: PositiveInt = 20_000
+    cpu_seconds: Positive | None = None
     output_mb: Positive = 8.0
+
+
+class SandboxNeeds(Table, frozen=True):
+    """The weakest isolation that a submission is run in (docs/security.md)."""
+
+    minimum: Level = "basic"
 
 
 class DataNeeds(Table, frozen=True):
@@ -100,6 +114,7 @@ class Assignment(Table, frozen=True):
     part: tuple[PartTable, ...]
     data: DataNeeds = DataNeeds()
     limits: Limits = Limits()
+    sandbox: SandboxNeeds = SandboxNeeds()
 
     def __post_init__(self) -> None:
         if self.data.dataset == "none" and self.data.parameters:

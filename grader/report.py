@@ -50,12 +50,16 @@ class Part(Frozen, frozen=True):
 
 
 class CellProblem(Frozen, frozen=True):
-    """A cell that ended in an error: `cell` counts code cells from 1, `line` is the line in it."""
+    """A cell that ended in an error: `cell` counts code cells from 1, `line` is the line in it.
+
+    `hint` says what to do where a limit of the sandbox was met.
+    """
 
     cell: int
     error: str
     message: str
     line: int | None = None
+    hint: str = ""
 
 
 class Timing(Frozen, frozen=True):
@@ -108,7 +112,7 @@ class Data(Frozen, frozen=True):
 
 
 class SandboxFacts(Frozen, frozen=True):
-    """The isolation that was in force, from strongest: strong, container, basic, minimal, none."""
+    """The isolation that was in force, strongest first: strong, basic, minimal, none."""
 
     level: str
     detail: str = ""

@@ -1,4 +1,4 @@
-"""Write the system call filters of the sandbox: `grader/sandbox/filters/<machine>.bpf`.
+"""Write the system call filters of the sandbox: `grader/sandbox/filters/<machine>[-strict].bpf`.
 
 The programs are small and the same for every kernel, so they are made once with libseccomp (through
 pyseccomp, a development dependency) and shipped. A test makes them anew and compares.
@@ -53,10 +53,15 @@ NAMESPACE_FLAGS = (
 TERMINAL_REQUESTS = (0x5412, 0x541C)  # TIOCSTI types into a terminal, TIOCLINUX pastes
 ALLOWED_FAMILIES = (1, 2, 10)  # AF_UNIX, AF_INET, AF_INET6
 HIGHEST_FAMILY = 10
+SOCKET_KIND_MASK = 0xF
+DATAGRAM_KINDS = (2, 3)  # SOCK_DGRAM, SOCK_RAW
 
 
-def make_filter(machine: int) -> bytes:
-    """Return the program for one machine. What is not named is allowed."""
+def make_filter(machine: int, *, strict: bool) -> bytes:
+    """Return the program for one machine. What is not named is allowed.
+
+    A strict one is for sandboxes without a network of their own.
+    """
     program = seccomp.SyscallFilter(seccomp.ALLOW)
     if machine != seccomp.system_arch():
         program.add_arch(machine)
@@ -67,6 +72,10 @@ def make_filter(machine: int) -> bytes:
     for name in MISSING:
         program.add_rule(seccomp.ERRNO(errno.ENOSYS), name)
     _add_argument_rules(program)
+    if strict:
+        _deny_sockets(program)
+    else:
+        _deny_odd_sockets(program)
     return _export(program)
 
 
@@ -78,12 +87,26 @@ def _add_argument_rules(program: seccomp.SyscallFilter) -> None:
     program.add_rule(denied, "prlimit64", seccomp.Arg(0, seccomp.NE, 0))
     for request in TERMINAL_REQUESTS:
         program.add_rule(denied, "ioctl", seccomp.Arg(1, seccomp.MASKED_EQ, 0xFFFFFFFF, request))
+
+
+def _deny_odd_sockets(program: seccomp.SyscallFilter) -> None:
+    """Leave the families that a private network gives a meaning to."""
     # libzmq ends the process when netlink fails with any other error than this one.
     unsupported = seccomp.ERRNO(errno.EOPNOTSUPP)
     for family in range(HIGHEST_FAMILY):
         if family not in ALLOWED_FAMILIES:
             program.add_rule(unsupported, "socket", seccomp.Arg(0, seccomp.EQ, family))
     program.add_rule(unsupported, "socket", seccomp.Arg(0, seccomp.GT, HIGHEST_FAMILY))
+
+
+def _deny_sockets(program: seccomp.SyscallFilter) -> None:
+    """Leave connected pairs only. A datagram pair could still send to any address by name."""
+    denied = seccomp.ERRNO(errno.EACCES)
+    for name in ("socket", "bind", "connect"):
+        program.add_rule(denied, name)
+    for kind in DATAGRAM_KINDS:
+        rule = seccomp.Arg(1, seccomp.MASKED_EQ, SOCKET_KIND_MASK, kind)
+        program.add_rule(denied, "socketpair", rule)
 
 
 def _export(program: seccomp.SyscallFilter) -> bytes:
@@ -98,9 +121,10 @@ def main() -> None:
     """Write one file for each machine."""
     FOLDER.mkdir(exist_ok=True)
     for name, machine in MACHINES.items():
-        content = make_filter(machine)
-        (FOLDER / f"{name}.bpf").write_bytes(content)
-        print(f"{name}: {len(content) // 8} instructions")
+        for suffix, strict in (("", False), ("-strict", True)):
+            content = make_filter(machine, strict=strict)
+            (FOLDER / f"{name}{suffix}.bpf").write_bytes(content)
+            print(f"{name}{suffix}: {len(content) // 8} instructions")
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from grader import __version__
 from grader.cli.doctor import examine
 from grader.cli.run import RunOptions, run_submission
 from grader.errors import GraderError
+from grader.sandbox.interface import Level
 
 app = typer.Typer(
     name="grader",
@@ -68,12 +69,16 @@ def run(
     course: Annotated[
         Path | None, typer.Option(metavar="DIR", help="The folder that holds `assignments/`.")
     ] = None,
+    sandbox: Annotated[
+        Level | None,
+        typer.Option(help="Demand a level of isolation; otherwise the strongest that works here."),
+    ] = None,
     fail_under: Annotated[
         float | None, typer.Option(metavar="POINTS", help="Exit with 1 below so many points.")
     ] = None,
 ) -> None:
     """Grade one notebook and print its report."""
-    options = RunOptions(notebook, assignment, json, data, seed, course)
+    options = RunOptions(notebook, assignment, json, data, seed, course, sandbox)
     report = run_submission(options, Console(), Console(stderr=True))
     if fail_under is not None and report.score < fail_under:
         raise typer.Exit(BELOW)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
 
+from grader.assignment import SandboxNeeds
 from grader.environment import describe_environment
-from grader.errors import SandboxError
-from grader.sandbox.choose import choose_sandbox
+from grader.sandbox.choose import Finding, survey
+from grader.sandbox.interface import LEVELS, Level
 
 
 def examine(console: Console) -> bool:
@@ -16,11 +19,29 @@ def examine(console: Console) -> bool:
     console.print(f"CPU       {environment.cpu}, {environment.cores} cores", highlight=False)
     for name, version in environment.packages.items():
         console.print(f"          {name} {version}", highlight=False, markup=False)
-    try:
-        sandbox = choose_sandbox()
-    except SandboxError as error:
-        console.print(f"Sandbox   none: {error.message}", highlight=False, markup=False)
-        console.print(f"          {error.hint}", highlight=False, markup=False)
+    findings = survey()
+    for finding in findings:
+        _print_finding(finding, console)
+    chosen = next((finding.level for finding in findings if finding.works), None)
+    return _print_choice(chosen, console)
+
+
+def _print_finding(finding: Finding, console: Console) -> None:
+    state = "works" if finding.works else "does not work"
+    console.print(f"Sandbox   {finding.level} {state}", highlight=False, markup=False)
+    for text in filter(None, (finding.detail, finding.hint)):
+        console.print(Padding(Text(text), (0, 0, 0, 10)))
+
+
+def _print_choice(chosen: Level | None, console: Console) -> bool:
+    """Say which level will be used. Returns whether it is one to grade other people's work in."""
+    if chosen is None:
+        console.print("Used      none: no submission can be graded here.", highlight=False)
         return False
-    console.print(f"Sandbox   {sandbox.level}: {sandbox.detail}", highlight=False, markup=False)
-    return True
+    minimum = SandboxNeeds().minimum
+    enough = LEVELS.index(chosen) <= LEVELS.index(minimum)
+    advice = (
+        "" if enough else f" Assignments ask for {minimum} or stronger, unless they say otherwise."
+    )
+    console.print(f"Used      {chosen}.{advice}", highlight=False, markup=False)
+    return enough

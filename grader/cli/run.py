@@ -18,6 +18,7 @@ from grader.progress import Progress
 from grader.render.terminal import render
 from grader.report import Report, encode_report, ungraded_report
 from grader.sandbox.choose import choose_sandbox
+from grader.sandbox.interface import Level
 from grader.submission import read_submission
 
 
@@ -30,6 +31,7 @@ class RunOptions(msgspec.Struct, frozen=True):
     data: str | None = None
     seed: int | None = None
     course: Path | None = None
+    sandbox: Level | None = None
 
 
 def run_submission(options: RunOptions, output: Console, messages: Console) -> Report:
@@ -57,13 +59,14 @@ def _grade(options: RunOptions, progress: Progress) -> Report:
     submission = read_submission(options.notebook)
     course = find_course(options.course, (Path.cwd(), options.notebook.resolve().parent))
     chosen, note = choose_assignment(course, submission, options.assignment)
-    settings = Settings(
-        sandbox=choose_sandbox(),
-        seed=secrets.randbits(48) if options.seed is None else options.seed,
-        data=options.data,
-        environment=os.environ,
-    )
-    return grade(submission, chosen, settings, progress, (note,) if note else ())
+    with choose_sandbox(options.sandbox, chosen.assignment.sandbox.minimum) as sandbox:
+        settings = Settings(
+            sandbox=sandbox,
+            seed=secrets.randbits(48) if options.seed is None else options.seed,
+            data=options.data,
+            environment=os.environ,
+        )
+        return grade(submission, chosen, settings, progress, (note,) if note else ())
 
 
 def _check_writable(path: Path | None) -> None:

@@ -115,7 +115,7 @@ class _Run:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
         elif self._client.reply["status"] == "error":
-            self.problems.append(cell_problem(self._client.reply, number))
+            self.problems.append(cell_problem(self._client.reply, number, self._limits))
         else:
             self.executed += self._client.reply["status"] == "ok"
         return stop
@@ -135,9 +135,8 @@ class _Run:
             )
             if done:
                 return await self._reason(task)
-            status = self._session.process.poll()
-            if status is not None:
-                return Stop("died", status)
+            if self._session.process.poll() is not None:
+                return self._end_of_kernel()
             now = self._clock()
             if now >= min(cell_end, self._end):
                 return Stop("cell_time" if cell_end <= self._end else "notebook_time")
@@ -151,17 +150,20 @@ class _Run:
             return Stop("output")
         if error is not None and not isinstance(error, DeadKernelError):
             return Stop("message")
-        status = await self._death()
         # Alive: a channel was cut because a message was too long for it.
-        return Stop("output") if status is None else Stop("died", status)
+        return self._end_of_kernel() if await self._has_died() else Stop("output")
 
-    async def _death(self) -> int | None:
-        """Return the kernel's exit status if it ends very soon, with its last output received."""
+    async def _has_died(self) -> bool:
+        """Say whether the kernel ends very soon; its last output is received then."""
         deadline = time.monotonic() + _DEATH_SECONDS
         while (status := self._session.process.poll()) is None and time.monotonic() < deadline:
             await asyncio.sleep(_POLL_SECONDS)
         await asyncio.sleep(_POLL_SECONDS)
-        return status
+        return status is not None
+
+    def _end_of_kernel(self) -> Stop:
+        process = self._session.process
+        return Stop("died", process.poll() or 0, process.cause)
 
     def _error(self, task: asyncio.Future[Any]) -> BaseException | None:
         if self._client.failure.done():

@@ -10,6 +10,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from grader.assignment import Limits
+from grader.execute.advice import advice_for
 from grader.report import CellProblem
 
 MESSAGE_LENGTH = 300
@@ -22,11 +24,12 @@ _FRAME = re.compile(r"Cell In ?\[(\d{1,6})\], line (\d{1,6})\b")
 _COMPILED_PLACE = re.compile(r" \([^()\s]+, line \d+\)$")
 _CELL_FILE = re.compile(r"/tmp/ipykernel_\d+/\d+\.py")  # noqa: S108
 _PACKAGES = re.compile(r"[^\s'\"]*/(?:site|dist)-packages/")
-_OWN_FOLDERS = (sys.prefix, sys.base_prefix, "/run/grader", "/scratch")
+_SCRATCH = re.compile(r"[^\s'\"]*/grader-box-\w+/scratch/")
+_OWN_FOLDERS = (sys.prefix, sys.base_prefix, "/scratch")
 _PRIMITIVE = re.compile(r"schedule primitive '([\w-]+)'")
 
 
-def cell_problem(content: Mapping[str, Any], cell: int) -> CellProblem:
+def cell_problem(content: Mapping[str, Any], cell: int, limits: Limits) -> CellProblem:
     """Return the problem that the content of an execute_reply with status "error" tells of.
 
     `cell` is the number of the cell, which is also its execution count.
@@ -38,6 +41,7 @@ def cell_problem(content: Mapping[str, Any], cell: int) -> CellProblem:
         error=error,
         message=message,
         line=_line_in_cell(content.get("traceback"), cell),
+        hint=advice_for(error, message, limits),
     )
 
 
@@ -73,7 +77,7 @@ def _first_line(text: str) -> str:
 
 
 def _without_places(line: str) -> str:
-    line = _CELL_FILE.sub("the cell", _PACKAGES.sub("", line))
+    line = _SCRATCH.sub("", _CELL_FILE.sub("the cell", _PACKAGES.sub("", line)))
     for folder in _OWN_FOLDERS:
         line = line.replace(f"{folder}/", "")
     return line

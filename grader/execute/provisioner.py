@@ -19,18 +19,23 @@ from jupyter_client.provisioning import KernelProvisionerBase
 
 from grader.assignment import Limits
 from grader.messages import EntrySpec, KernelConfig, encode_frame
-from grader.sandbox.interface import Command, Process, ResourceLimits, Sandbox
-from grader.sandbox.shipping import shipped, start_arguments
+from grader.sandbox.interface import (
+    Command,
+    Process,
+    ResourceLimits,
+    Sandbox,
+    inside_numbers,
+)
 
 _CHANNELS = ("shell", "iopub", "stdin", "control", "hb")
+_CPU_SHARE = 4.0
+"""Processor seconds for each second that a notebook may take, where the assignment says nothing."""
+
 _PATH_LIMIT = 90
 """The longest folder name for sockets: a socket's whole path may have 107 bytes."""
 
 _ENVIRONMENT = {
     "TVM_NUM_THREADS": "2",
-    # the home is the working folder, and that is the student's
-    "IPYTHONDIR": "/tmp/ipython",  # noqa: S108
-    "MPLCONFIGDIR": "/tmp/matplotlib",  # noqa: S108
     # pip finds at once that there is no network, and asks nobody
     "PIP_NO_INDEX": "1",
     "PIP_RETRIES": "0",
@@ -77,16 +82,16 @@ class SandboxProvisioner(KernelProvisionerBase):  # type: ignore[misc]
         listeners = [_listener(self._path(number)) for number in range(1, len(_CHANNELS) + 1)]
         self.parent.captures, capture_writer = socket.socketpair()
         config_writer, config_reader = socket.socketpair()
-        numbers = [listener.fileno() for listener in listeners]
+        inner = (*listeners, capture_writer, config_reader)
+        *sockets, capture_number, config_number = inside_numbers(len(inner))
         config = KernelConfig(
-            sockets=tuple(numbers),  # type: ignore[arg-type]
+            sockets=tuple(sockets),  # type: ignore[arg-type]
             key=key,
-            capture_descriptor=capture_writer.fileno(),
+            capture_descriptor=capture_number,
             entries=self.parent.order.entries,
         )
-        inner = (*listeners, capture_writer, config_reader)
         try:
-            self.process = self._start(config_reader.fileno(), tuple(end.fileno() for end in inner))
+            self.process = self._start(config_number, tuple(end.fileno() for end in inner))
             config_writer.sendall(encode_frame(config))
         finally:
             for end in (*inner, config_writer):
@@ -132,11 +137,12 @@ class SandboxProvisioner(KernelProvisionerBase):  # type: ignore[misc]
     def _path(self, number: int) -> str:
         return f"{self._folder}/kernel-{number}"
 
-    def _start(self, config_descriptor: int, descriptors: tuple[int, ...]) -> Process:
+    def _start(self, config_number: int, descriptors: tuple[int, ...]) -> Process:
         order: KernelOrder = self.parent.order
         command = Command(
-            arguments=start_arguments("grader.kernel.entry", str(config_descriptor)),
-            files={**order.files, **shipped("kernel")},
+            program="kernel",
+            arguments=(str(config_number),),
+            files=order.files,
             descriptors=descriptors,
             environment=_ENVIRONMENT,
             limits=_resources(order.limits),
@@ -145,12 +151,15 @@ class SandboxProvisioner(KernelProvisionerBase):  # type: ignore[misc]
 
 
 def _resources(limits: Limits) -> ResourceLimits:
-    """Return what holds inside; time is the referee's matter, CPU time only a net below it."""
+    """Return what holds inside; wall time is the referee's matter."""
+    seconds = limits.cpu_seconds or _CPU_SHARE * limits.notebook_seconds
     return ResourceLimits(
         memory=limits.memory_mb * 2**20,
         scratch=limits.scratch_mb * 2**20,
         processes=limits.processes,
-        cpu_seconds=4 * math.ceil(limits.notebook_seconds),
+        open_files=limits.open_files,
+        files=limits.files,
+        cpu_seconds=math.ceil(seconds),
     )
 
 

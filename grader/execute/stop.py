@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from grader.assignment import Limits
+from grader.sandbox.interface import Cause
 
 OUTPUT_CELLS = 4
 """All cells together may print as much as this many cells at their limit."""
@@ -19,10 +20,15 @@ CAPTURE_DAMAGE = (
 
 
 class Stop(msgspec.Struct, frozen=True):
-    """What ended the notebook in a cell. `status` is the exit status of a kernel that died."""
+    """What ended the notebook in a cell.
+
+    `status` is the exit status of a kernel that died, `cause` the bound of the sandbox that ended
+    it, if one did.
+    """
 
     kind: Literal["died", "cell_time", "notebook_time", "output", "message"]
     status: int = 0
+    cause: Cause = ""
 
 
 def describe_stop(stop: Stop, cell: int, cells: int, limits: Limits) -> str:
@@ -32,6 +38,8 @@ def describe_stop(stop: Stop, cell: int, cells: int, limits: Limits) -> str:
 
 
 def _happened(stop: Stop, cell: int, limits: Limits) -> tuple[str, str]:
+    if stop.cause:
+        return _excess(stop.cause, cell, limits)
     if stop.kind == "died":
         return _death(stop.status, cell)
     if stop.kind == "cell_time":
@@ -56,6 +64,29 @@ def _happened(stop: Stop, cell: int, limits: Limits) -> tuple[str, str]:
         f"Cell {cell} sent something that is not a Jupyter message, and the notebook was stopped.",
         "Do not use the kernel's own connection.",
     )
+
+
+def _excess(cause: Cause, cell: int, limits: Limits) -> tuple[str, str]:
+    excesses = {
+        "memory": (
+            f"used more than {limits.memory_mb} MB of memory",
+            "Use smaller arrays, or delete those that you no longer need.",
+        ),
+        "files": (
+            f"made more than {limits.files} files",
+            "Write fewer files, or delete those that you no longer need.",
+        ),
+        "disk": (
+            f"wrote more than {limits.scratch_mb} MB of files",
+            "Write less, or delete what you no longer need.",
+        ),
+        "processes": (
+            f"started more than {limits.processes} processes",
+            "Start fewer, and wait for their end.",
+        ),
+    }
+    excess, advice = excesses[cause]
+    return f"Cell {cell} {excess}, and the notebook was stopped.", advice
 
 
 def _death(status: int, cell: int) -> tuple[str, str]:

@@ -6,20 +6,22 @@ and no connection file is written.
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import socket
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from ipykernel.heartbeat import Heartbeat
+from ipykernel.iostream import IOPubThread
 from ipykernel.kernelapp import IPKernelApp
 from traitlets.config import Config
-from zmq.constants import SocketOption
+from zmq.constants import SocketOption, SocketType
 from zmq.sugar.context import Context
 
+from grader.kernel import capture
 from grader.messages import (
     KERNEL_FRAME_LIMIT,
     FrameError,
@@ -30,6 +32,9 @@ from grader.messages import (
     read_frame,
 )
 
+_IOPUB = 2
+"""The place of the channel of outputs among a KernelConfig's sockets, from 1."""
+
 
 def main(arguments: Sequence[str]) -> None:
     """Run a kernel until it is killed; the argument is the descriptor that has its KernelConfig.
@@ -37,17 +42,20 @@ def main(arguments: Sequence[str]) -> None:
     Raises FrameError when what comes from there is no KernelConfig.
     """
     config = _read_config(int(arguments[0]))
-    _import_compiler()
-    _provide_torchvision_operators()
+    _keep_home_clean()
     app = _KernelApp.instance(config=_settings(), sockets=config.sockets)
     app.session.key = config.key.encode()
     app.initialize([])
-
-    from grader.kernel import capture  # imports TVM, which has to find its surroundings prepared
-
     capture.install(app.shell, config.entries, _sender(config.capture_descriptor))
     sys.path.insert(0, "")  # as in Jupyter: a notebook may import a file that it has written
     app.start()
+
+
+def _keep_home_clean() -> None:
+    """Have libraries put their files elsewhere: the home is the student's working folder."""
+    temporary = Path(tempfile.gettempdir())
+    os.environ["IPYTHONDIR"] = str(temporary / "ipython")
+    os.environ["MPLCONFIGDIR"] = str(temporary / "matplotlib")
 
 
 def _read_config(descriptor: int) -> KernelConfig:
@@ -67,34 +75,6 @@ def _sender(descriptor: int) -> Callable[[Message], None]:
         stream.sendall(encode_frame(message))
 
     return emit
-
-
-def _import_compiler() -> None:
-    """Import what every submission needs, so that no cell's time pays for it."""
-    import torch
-    import tvm  # noqa: F401
-
-    torch.set_num_threads(1)
-
-
-def _provide_torchvision_operators() -> None:
-    """Make `import torchvision` work with a PyTorch that its compiled operators do not fit.
-
-    The import refers to two operators, so they have to exist; nothing calls them.
-    """
-    import torch
-
-    specification = importlib.util.find_spec("torchvision")
-    if specification is None or specification.origin is None:
-        return
-    try:
-        torch.ops.load_library(str(Path(specification.origin).with_name("_C.so")))
-    except OSError:
-        for name in ("nms", "qnms"):
-            torch.library.define(
-                f"torchvision::{name}",
-                "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
-            )
 
 
 def _settings() -> Config:
@@ -133,6 +113,22 @@ class _KernelApp(IPKernelApp):  # type: ignore[misc]
         super().init_control(context)
         self.debug_shell_socket.disconnect(self.shell_socket.getsockopt(SocketOption.LAST_ENDPOINT))
 
+    def init_iopub(self, context: Any) -> None:
+        """Make the channel of outputs.
+
+        Forked children of the kernel print through a TCP connection to it; where no socket can be
+        made, they do without.
+        """
+        if _can_make_sockets():
+            super().init_iopub(context)
+            return
+        self.iopub_socket = context.socket(SocketType.XPUB)
+        self.iopub_socket.linger = 1000
+        self._try_bind_socket(self.iopub_socket, _IOPUB)
+        self.iopub_thread = IOPubThread(self.iopub_socket, pipe=False, session=self.session)
+        self.iopub_thread.start()
+        self.iopub_socket = self.iopub_thread.background_socket
+
     def init_heartbeat(self) -> None:
         """Start the heartbeat on its inherited socket."""
         self.heartbeat = _InheritedHeartbeat(
@@ -160,6 +156,14 @@ class _InheritedHeartbeat(Heartbeat):  # type: ignore[misc]
 
     def _try_bind_socket(self) -> None:
         _adopt(self.socket, self._descriptor)
+
+
+def _can_make_sockets() -> bool:
+    try:
+        socket.socket(socket.AF_INET).close()
+    except PermissionError:  # the filter of a sandbox without a network of its own
+        return False
+    return True
 
 
 def _adopt(channel: Any, descriptor: int) -> None:

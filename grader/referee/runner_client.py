@@ -26,8 +26,7 @@ from grader.messages import (
     encode_frame,
     read_frame,
 )
-from grader.sandbox.interface import Command, Process, ResourceLimits, Sandbox
-from grader.sandbox.shipping import shipped, start_arguments
+from grader.sandbox.interface import Command, Process, ResourceLimits, Sandbox, inside_numbers
 
 START_SECONDS = 120.0
 """How long a runner may take to import TVM, on a machine that is busy with others."""
@@ -178,8 +177,8 @@ def start_runner(
     """
     ours, theirs = socket.socketpair()
     command = Command(
-        arguments=start_arguments("grader.runner.entry", str(theirs.fileno()), kind),
-        files=shipped("runner"),
+        program="runner" if kind == "pure" else "evaluator",
+        arguments=(str(inside_numbers(1)[0]), kind),
         descriptors=(theirs.fileno(),),
         environment=environment,
         limits=limits,

@@ -226,6 +226,8 @@ def _problems(problems: tuple[CellProblem, ...]) -> Iterator[RenderableType]:
             message = wording.plain(problem.message, ERROR_CHARACTERS, ERROR_LINES)
             error.append(f": {message}", style="default")
         grid.add_row(Text(where), error)
+        if problem.hint:
+            grid.add_row("", Text.assemble(("What to do: ", "bold"), wording.plain(problem.hint)))
     title = wording.noun(len(problems), "A cell", "Cells") + " that ended in an error"
     yield Group(_Heading(title), grid)
 

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-import numpy as np
-import tvm
-from tvm import relax
-
 from grader.messages import (
     FromRunner,
-    RunModule,
-    RunResult,
     TaskFailure,
     TimeSchedule,
     ToRunner,
-    pack_array,
 )
 from grader.runner.failure import Stage, TaskError
 from grader.runner.model import run_module
@@ -41,17 +34,3 @@ def perform(task: ToRunner, kind: Literal["pure", "extern"]) -> FromRunner:
 
 def _refuse(stage: Stage, what: str) -> TaskFailure:
     return TaskFailure(stage, "NotHere", f"This kind of runner {what}.")
-
-
-def rehearse() -> None:
-    """Build and run a small module: the first build of a process takes three times as long."""
-    builder = relax.BlockBuilder()
-    argument = relax.Var("x", relax.TensorType([4], "float32"))
-    with builder.function("main", [argument]):
-        with builder.dataflow():
-            result = builder.emit_output(builder.emit_te(tvm.topi.add, argument, argument))
-        builder.emit_func_output(result)
-    document = tvm.ir.save_json(builder.get()).encode()
-    inputs = pack_array(np.ones((1, 4), np.float32))
-    answer = run_module(RunModule(document, inputs, target="llvm", threads=1))
-    assert isinstance(answer, RunResult)

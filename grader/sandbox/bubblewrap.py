@@ -1,33 +1,37 @@
-"""The bubblewrap back end.
+"""Boxes made by bubblewrap: namespaces of their own, and mounts that hold nothing but the system.
 
 A user gets a user namespace. Root must not: bubblewrap started by root keeps all capabilities, user
-namespace or not, and files below /proc/sys are the host's. So root's sandboxes have none, and the
-command runs under a user id of its own from which `setpriv` has taken everything.
+namespace or not, and files below /proc/sys are the host's. So root's boxes have none, and whoever
+steps into them takes on a user id of its own and gives up every capability.
+
+In each box waits one small process, which holds the namespaces until a program has stepped in.
 """
 
 from __future__ import annotations
 
-import functools
+import contextlib
 import json
 import os
-import resource
-import secrets
 import select
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from io import FileIO
-from pathlib import Path
+from typing import IO
 
 from grader.errors import SandboxError
+from grader.launch.protocol import Confinement
 from grader.sandbox.filters import system_call_filter
-from grader.sandbox.interface import Command, ResourceLimits
-from grader.sandbox.layout import SCRATCH, Descriptor, mount_options
-from grader.sandbox.process import SandboxedProcess
+from grader.sandbox.hints import INSTALL_BUBBLEWRAP
+from grader.sandbox.interface import Command, Level
+from grader.sandbox.layout import SCRATCH, WRITABLE, Descriptor, mount_options
+from grader.sandbox.spawner import spawn
+from grader.sandbox.users import drop_to, student_id
 
 _START_SECONDS = 30.0
+_REQUIRED = ("--args", "--perms", "--size", "--info-fd", "--ro-bind-data")
 _NAMESPACES = (
     "--unshare-ipc",
     "--unshare-pid",
@@ -43,122 +47,117 @@ _ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
 }
-_MAPPING_BYTES = 4 * 2**30
-"""Address space beyond the memory limit: libraries, stacks, reservations that are never touched."""
+_ECHO = b"."
 
 
-class BubblewrapSandbox:
-    """Starts commands under bubblewrap, in the way that suits the user that the grader runs as.
+def find_bubblewrap(find: Callable[[str], str | None], *, as_root: bool) -> BubblewrapBoxes:
+    """Return what makes boxes with the bubblewrap that `find` finds. Raises SandboxError."""
+    executable = find("bwrap")
+    if executable is None:
+        raise SandboxError("The program bwrap (bubblewrap) is not installed.", INSTALL_BUBBLEWRAP)
+    options = frozenset(_ask(executable, "--help").split())
+    missing = [option for option in _REQUIRED if option not in options]
+    if missing:
+        raise SandboxError(
+            f"This bubblewrap is too old: it does not know {missing[0]}.",
+            "Install bubblewrap 0.8 or newer: sudo apt-get install bubblewrap",
+        )
+    version = _ask(executable, "--version").strip()
+    return BubblewrapBoxes(executable, version, options, as_root=as_root)
+
+
+def _ask(executable: str, option: str) -> str:
+    try:
+        answer = subprocess.run(  # noqa: S603
+            [executable, option],
+            capture_output=True,
+            text=True,
+            timeout=_START_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SandboxError(f"{executable} cannot be run: {error}.", INSTALL_BUBBLEWRAP) from None
+    return answer.stdout
+
+
+class BubblewrapBoxes:
+    """Makes boxes in the way that suits the user that the grader runs as.
 
     `executable` is the program's path and `version` what it says it is; `options` are the command
     line options that it knows.
     """
 
+    level: Level = "strong"
+
     def __init__(
         self, executable: str, version: str, options: frozenset[str], *, as_root: bool
     ) -> None:
         self._executable = executable
-        self._version = version
         self._as_root = as_root
         user = [] if as_root else ["--unshare-user"]
         if not as_root and "--disable-userns" in options:
             user.append("--disable-userns")
         self._isolation = (*user, *_NAMESPACES)
+        owner = "a user id of its own" if as_root else "a user namespace of its own"
+        self.detail = f"{version}: no network, a read-only system, {owner}."
 
-    @property
-    def level(self) -> str:
-        """Always "strong"."""
-        return "strong"
+    def make(self, command: Command) -> BubblewrapBox:
+        """Make a box that holds a command's files; may be called from any thread.
 
-    @property
-    def detail(self) -> str:
-        """One sentence on the mechanism, for the report."""
-        owner = "a user id of its own" if self._as_root else "a user namespace of its own"
-        return f"{self._version}: no network, a read-only system, {owner}."
-
-    def start(self, command: Command) -> SandboxedProcess:
-        """Start a command; may be called from any thread, whose end does not end the sandbox.
-
-        Raises SandboxError when the machine refuses. A program that cannot be run inside is not an
-        error here: its process ends at once. A sandbox ends when the grader is killed, except in
-        its first milliseconds: a command should wait for a message before it runs anything foreign.
+        It ends when the grader is killed, and so does all that has stepped into it. Raises
+        SandboxError when the machine refuses.
         """
-        user = _student_id() if self._as_root else os.getuid()
+        user = student_id() if self._as_root else os.getuid()
         reader, writer = os.pipe()
         with os.fdopen(reader, "rb", buffering=0) as info:
             with os.fdopen(writer, "wb"), _MemoryFiles() as memory:
                 options = self._options(command, user, writer, memory.add)
                 # Through a file: the words of the command line can be read inside, in /proc/1.
                 words = memory.add("".join(f"{option}\0" for option in options).encode())
-                popen = _popen(
-                    [self._executable, "--args", str(words), "--", *self._inner(command, user)],
-                    (*command.descriptors, *memory.numbers, writer),
+                holder = [*(drop_to(user) if self._as_root else []), "cat"]
+                popen = spawn(
+                    [self._executable, "--args", str(words), "--", *holder],
+                    (*memory.numbers, writer),
                 )
-            return _adopt(popen, info)
+            return BubblewrapBox(popen, _adopt(popen, info), user if self._as_root else -1)
 
     def _options(self, command: Command, user: int, info: int, descriptor: Descriptor) -> list[str]:
-        environment = {**_ENVIRONMENT, **command.environment}
         return [
             *self._isolation,
             *("--die-with-parent", "--new-session", "--hostname", "sandbox", "--clearenv"),
             *mount_options(command.files, command.limits.scratch, user, descriptor),
-            *(word for item in environment.items() for word in ("--setenv", *item)),
-            *("--seccomp", str(descriptor(system_call_filter()))),
             *("--info-fd", str(info)),
         ]
 
-    def _inner(self, command: Command, user: int) -> list[str]:
-        powers = _without_powers(user) if self._as_root else []
-        return [*powers, *_limited(command.limits), sys.executable, "-I", *command.arguments]
 
+class BubblewrapBox:
+    """One box. When pid 1 of its process namespace is gone, so is everything else in it.
 
-def _without_powers(user: int) -> list[str]:
-    return [
-        "setpriv",
-        f"--reuid={user}",
-        f"--regid={user}",
-        "--clear-groups",
-        "--inh-caps=-all",
-        "--bounding-set=-all",
-        "--no-new-privs",
-        "--",
-    ]
-
-
-def _limited(limits: ResourceLimits) -> list[str]:
-    """Return a prefix that sets the limits, none of them above what this process may have itself.
-
-    The limit on data is what a student meets, as a MemoryError; the one on address space stops
-    shared mappings.
+    `pidfd` refers to that pid 1, `popen` is bubblewrap's outer process.
     """
-    space = limits.memory + _MAPPING_BYTES
-    wanted = {
-        "data": (resource.RLIMIT_DATA, limits.memory, limits.memory),
-        "as": (resource.RLIMIT_AS, space, space),
-        "nproc": (resource.RLIMIT_NPROC, limits.processes, limits.processes),
-        "nofile": (resource.RLIMIT_NOFILE, limits.open_files, limits.open_files),
-        "fsize": (resource.RLIMIT_FSIZE, limits.file_size, limits.file_size),
-        "core": (resource.RLIMIT_CORE, 0, 0),
-        # Soft below hard: the signal at the soft limit tells an ended process from a killed one.
-        "cpu": (resource.RLIMIT_CPU, limits.cpu_seconds, limits.cpu_seconds + 5),
-    }
-    words = ["prlimit"]
-    for name, (kind, soft, hard) in wanted.items():
-        _, allowed = resource.getrlimit(kind)
-        if allowed != resource.RLIM_INFINITY:
-            soft, hard = min(soft, allowed), min(hard, allowed)
-        words.append(f"--{name}={soft}:{hard}")
-    return [*words, "--"]
 
+    folder = str(SCRATCH)
+    watched = WRITABLE
+    environment = _ENVIRONMENT
 
-def _student_id() -> int:
-    """Draw a user id that nobody has: the limit on processes is counted by user id.
+    def __init__(self, popen: subprocess.Popen[bytes], pidfd: int, user: int) -> None:
+        self._popen = popen
+        self.pidfd: int | None = pidfd
+        self.confinement = Confinement(namespaces=True, user=user, filter=system_call_filter())
 
-    Within a container only the ids of its own map exist.
-    """
-    rows = [line.split() for line in Path("/proc/self/uid_map").read_text().splitlines()]
-    highest = min(max(int(first) + int(count) for first, _, count in rows), 2**31) - 1
-    return highest - secrets.randbelow(max(highest // 2, 1))
+    def end(self) -> None:
+        """End everything inside and wait until it is gone."""
+        pidfd = self.pidfd
+        if pidfd is None or self._popen.returncode is not None:
+            return
+        with contextlib.suppress(ProcessLookupError):  # it has ended by itself
+            signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+        _wait(pidfd)
+        self._popen.wait()
+        for stream in (self._popen.stdin, self._popen.stdout, self._popen.stderr):
+            assert stream is not None
+            stream.close()
+        os.close(pidfd)
 
 
 class _MemoryFiles:
@@ -184,46 +183,17 @@ class _MemoryFiles:
             os.close(number)
 
 
-@functools.cache
-def _spawner() -> ThreadPoolExecutor:
-    """Return the one thread that starts sandboxes.
+def _adopt(popen: subprocess.Popen[bytes], info: FileIO) -> int:
+    """Wait until a box is complete and return a pidfd of pid 1 in it. Raises SandboxError.
 
-    `--die-with-parent` means the thread that started bubblewrap: it has to live on.
+    The pipe is read to its end: closed earlier, it kills bubblewrap in the middle of a start. The
+    box is complete when its process answers: until then it is still being mounted.
     """
-    os.register_at_fork(after_in_child=_spawner.cache_clear)
-    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="sandbox-spawner")
-
-
-def _popen(arguments: list[str], passed: Sequence[int]) -> subprocess.Popen[bytes]:
-    def spawn() -> subprocess.Popen[bytes]:
-        return subprocess.Popen(  # noqa: S603
-            arguments,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            pass_fds=passed,
-            env={},
-            cwd="/",
-            start_new_session=True,
-        )
-
+    deadline = time.monotonic() + _START_SECONDS
     try:
-        return _spawner().submit(spawn).result()
-    except OSError as error:
-        raise SandboxError(
-            f"{arguments[0]} cannot be started: {error.strerror}.", "Run `grader doctor`."
-        ) from None
-
-
-def _adopt(popen: subprocess.Popen[bytes], info: FileIO) -> SandboxedProcess:
-    """Read which process is pid 1 of the new sandbox, and take hold of it.
-
-    The pipe is read to its end: closed earlier, it kills bubblewrap in the middle of a start.
-    """
-    try:
-        document = _read_to_end(info, time.monotonic() + _START_SECONDS)
-        return SandboxedProcess(popen, os.pidfd_open(json.loads(document)["child-pid"]))
-    except (ValueError, KeyError, TimeoutError, ProcessLookupError):
+        pidfd = os.pidfd_open(json.loads(_read_to_end(info, deadline))["child-pid"])
+        _await_echo(popen, deadline)
+    except (ValueError, KeyError, TimeoutError, ProcessLookupError, BrokenPipeError):
         popen.kill()
         _, message = popen.communicate()
         text = message.decode(errors="replace").strip()
@@ -231,16 +201,33 @@ def _adopt(popen: subprocess.Popen[bytes], info: FileIO) -> SandboxedProcess:
             f"bubblewrap cannot make a sandbox: {text or 'it gave no reason'}",
             "Run `grader doctor` to see what is missing.",
         ) from None
+    return pidfd
 
 
-def _read_to_end(info: FileIO, deadline: float) -> bytes:
-    poller = select.poll()
-    poller.register(info, select.POLLIN)
+def _await_echo(popen: subprocess.Popen[bytes], deadline: float) -> None:
+    assert popen.stdin is not None
+    assert popen.stdout is not None
+    popen.stdin.write(_ECHO)
+    if _read_some(popen.stdout, deadline) != _ECHO:
+        raise ValueError("no echo")
+
+
+def _read_to_end(stream: FileIO, deadline: float) -> bytes:
     document = b""
-    while True:
-        if not poller.poll(max(deadline - time.monotonic(), 0) * 1000):
-            raise TimeoutError
-        chunk = info.read(4096)
-        if not chunk:
-            return document
+    while chunk := _read_some(stream, deadline):
         document += chunk
+    return document
+
+
+def _read_some(stream: IO[bytes], deadline: float) -> bytes:
+    poller = select.poll()
+    poller.register(stream, select.POLLIN)
+    if not poller.poll(max(deadline - time.monotonic(), 0) * 1000):
+        raise TimeoutError
+    return os.read(stream.fileno(), 4096)
+
+
+def _wait(pidfd: int) -> None:
+    poller = select.poll()
+    poller.register(pidfd, select.POLLIN)
+    poller.poll()

@@ -1,105 +1,147 @@
-"""The choice of a sandbox: what works here is found by doing it once."""
+"""The choice of a sandbox: what works here is found by doing it once, strongest first."""
 
 from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+
+import msgspec
 
 from grader.errors import SandboxError
-from grader.sandbox.bubblewrap import BubblewrapSandbox
-from grader.sandbox.interface import Command, Sandbox
+from grader.launch import linux
+from grader.sandbox.box import Boxes
+from grader.sandbox.bubblewrap import find_bubblewrap
+from grader.sandbox.folder import FolderBoxes
+from grader.sandbox.hints import hint_for
+from grader.sandbox.interface import LEVELS, Command, Level
+from grader.sandbox.start import SteppingSandbox
+
+Finder = Callable[[str], "str | None"]
+"""Looks up a program by its name, as `shutil.which`."""
 
 _TRIAL_SECONDS = 60.0
-_REQUIRED = ("--args", "--perms", "--size", "--info-fd", "--ro-bind-data")
-_INSTALL = "Install it: sudo apt-get install bubblewrap"
-_NAMESPACES = (
-    "Allow user namespaces: sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0 "
-    "kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000 (leave out what this system "
-    "does not know). In a container: docker run --security-opt seccomp=unconfined "
-    "--security-opt systempaths=unconfined."
-)
-_PROC = (
-    "In a container, start it with --security-opt systempaths=unconfined "
-    "--security-opt seccomp=unconfined."
-)
-_HINTS = {
-    "namespace": _NAMESPACES,
-    "uid map": _NAMESPACES,
-    "loopback": _NAMESPACES,
-    "Can't mount proc": _PROC,
-    "setpriv": "Install it: sudo apt-get install util-linux",
-    "prlimit": "Install it: sudo apt-get install util-linux",
-    "Permission denied": (
-        "Other users must be able to read the Python environment: install the grader into a "
-        "virtual environment made with umask 022."
-    ),
-    "No module named": (
-        "The sandbox sees only the interpreter's own folder: install the grader into a virtual "
-        "environment (python3 -m venv)."
-    ),
-}
+_TRIAL = """
+import msgspec
+lines = open("/proc/self/status").read().splitlines()
+status = dict(line.split(":", 1) for line in lines)
+powers = {name: status[name].strip() for name in ("CapEff", "CapPrm", "CapBnd", "NoNewPrivs")}
+powers["Seccomp"] = status["Seccomp"].strip()
+raise SystemExit(" ".join(f"{name}={value}" for name, value in powers.items()))
+"""
+_POWERLESS = {"CapEff": 0, "CapPrm": 0, "NoNewPrivs": 1, "Seccomp": 2}
 
 
-def choose_sandbox(find: Callable[[str], str | None] = shutil.which) -> Sandbox:
-    """Return the strongest sandbox that works here; `find` looks up a program by its name.
+class Finding(msgspec.Struct, frozen=True):
+    """Whether a level works here: what it is, or why it does not work and what mends that."""
 
-    Raises SandboxError, with the command that mends it, when there is none.
+    level: Level
+    works: bool
+    detail: str
+    hint: str = ""
+
+
+def choose_sandbox(
+    demanded: Level | None = None, minimum: Level = "basic", find: Finder = shutil.which
+) -> SteppingSandbox:
+    """Return the strongest sandbox that works here, or the one of the level `demanded`.
+
+    To be closed by the caller. Raises SandboxError when there is none, or none as strong as
+    `minimum`; it tells why, and what mends it.
     """
+    if demanded is not None and _is_weaker(demanded, minimum):
+        raise SandboxError(
+            f'The assignment asks for the sandbox level "{minimum}" or a stronger one, '
+            f'"{demanded}" is weaker.',
+            "Leave out --sandbox, or change `minimum` under [sandbox] in assignment.toml.",
+        )
+    reasons: list[SandboxError] = []
+    for level in LEVELS if demanded is None else (demanded,):
+        if _is_weaker(level, minimum):
+            break
+        try:
+            return _open(level, find)
+        except SandboxError as error:
+            reasons.append(error)
+    raise _refusal(reasons, minimum if demanded is None else demanded)
+
+
+def survey(find: Finder = shutil.which) -> list[Finding]:
+    """Try every level, strongest first."""
+    return [_find_out(level, find) for level in LEVELS]
+
+
+def _find_out(level: Level, find: Finder) -> Finding:
+    try:
+        with _open(level, find) as sandbox:
+            return Finding(level, True, sandbox.detail)
+    except SandboxError as error:
+        return Finding(level, False, error.message, error.hint)
+
+
+def _refusal(reasons: Iterable[SandboxError], wanted: Level) -> SandboxError:
+    first, *others = reasons
+    more = "".join(f" Nor is there a weaker one: {each.message}" for each in others)
+    return SandboxError(
+        f'There is no sandbox of the level "{wanted}". {first.message}{more}', first.hint
+    )
+
+
+def _is_weaker(level: Level, other: Level) -> bool:
+    return LEVELS.index(level) > LEVELS.index(other)
+
+
+def _open(level: Level, find: Finder) -> SteppingSandbox:
+    """Return a sandbox of this level in which Python has run once. Raises SandboxError."""
+    sandbox = SteppingSandbox(_boxes(level, find))
+    try:
+        _try(sandbox)
+    except BaseException:
+        sandbox.close()
+        raise
+    return sandbox
+
+
+def _boxes(level: Level, find: Finder) -> Boxes:
     if not sys.platform.startswith("linux"):
         raise SandboxError(
             "The sandbox needs Linux.",
             "Run the grader in a Linux virtual machine or container.",
         )
-    executable = find("bwrap")
-    if executable is None:
-        raise SandboxError("The program bwrap (bubblewrap) is not installed.", _INSTALL)
-    options = frozenset(_ask(executable, "--help").split())
-    missing = [option for option in _REQUIRED if option not in options]
-    if missing:
+    as_root = os.geteuid() == 0
+    if level == "strong":
+        return find_bubblewrap(find, as_root=as_root)
+    if level == "basic" and linux.landlock_version() < 1:
         raise SandboxError(
-            f"This bubblewrap is too old: it does not know {missing[0]}.",
-            "Install bubblewrap 0.8 or newer: sudo apt-get install bubblewrap",
+            "This kernel has no Landlock.",
+            "Use Linux 5.13 or newer, and start it with lsm=landlock among others.",
         )
-    sandbox = BubblewrapSandbox(
-        executable, _ask(executable, "--version").strip(), options, as_root=os.geteuid() == 0
-    )
-    _try(sandbox)
-    return sandbox
+    return FolderBoxes(level, as_root=as_root)
 
 
-def _ask(executable: str, option: str) -> str:
+def _try(sandbox: SteppingSandbox) -> None:
+    """Have Python import a package from outside the standard library, and look what it may do."""
     try:
-        answer = subprocess.run(  # noqa: S603
-            [executable, option],
-            capture_output=True,
-            text=True,
-            timeout=_TRIAL_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise SandboxError(f"{executable} cannot be run: {error}.", _INSTALL) from None
-    return answer.stdout
-
-
-def _try(sandbox: BubblewrapSandbox) -> None:
-    """Run Python in the sandbox once and import a package from outside the standard library."""
-    try:
-        process = sandbox.start(Command(("-c", "import msgspec")))
+        process = sandbox.start(Command("python", ("-c", _TRIAL)))
     except SandboxError as error:
-        raise SandboxError(error.message, _hint(error.message)) from None
+        raise SandboxError(error.message, hint_for(error.message)) from None
     try:
-        status = process.wait(_TRIAL_SECONDS)
+        process.wait(_TRIAL_SECONDS)
     finally:
         process.kill()
-    if status != 0:
-        lines = process.standard_error.strip().splitlines()
-        reason = lines[-1] if lines else "it gave no reason"
-        raise SandboxError(f"Python does not run in the sandbox: {reason}", _hint(reason))
+    lines = process.standard_error.strip().splitlines()
+    reason = process.start_failure or (lines[-1] if lines else "it gave no reason")
+    if "CapEff=" not in reason:
+        raise SandboxError(f"Python does not run in the sandbox: {reason}", hint_for(reason))
+    if sandbox.level != "none":
+        _check_powers(dict(pair.split("=") for pair in reason.split()))
 
 
-def _hint(message: str) -> str:
-    matching = (hint for clue, hint in _HINTS.items() if clue in message)
-    return next(matching, "Run `bwrap --unshare-all --ro-bind / / true` to see what is missing.")
+def _check_powers(powers: dict[str, str]) -> None:
+    kept = [name for name, value in _POWERLESS.items() if int(powers[name], 16) != value]
+    if kept:
+        raise SandboxError(
+            f"A process in the sandbox has powers that it must not have: {', '.join(kept)}.",
+            "Report this with the output of `grader doctor`: nothing was graded.",
+        )

@@ -1,53 +1,79 @@
-"""What a sandbox is: a way to start one command with nothing of the host in reach.
+"""What a sandbox is: a way to start one program with nothing of the host in reach.
 
-Every back end gives the same: no network, a read-only system, an empty home, a private scratch
-folder of bounded size that is the working folder, and nothing left alive once `kill` has returned.
+Every level gives the same: no network, a read-only system, an empty home, a private scratch folder
+of bounded size that is the working folder, and nothing left alive once `kill` has returned. How
+well each of these is kept is what the levels differ in (docs/security.md).
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
+from grader.launch.protocol import FIRST_DESCRIPTOR, Program
+
+Level = Literal["strong", "basic", "minimal", "none"]
+
+LEVELS: tuple[Level, ...] = ("strong", "basic", "minimal", "none")
+"""Levels of isolation, strongest first."""
+
+Cause = Literal["", "memory", "processes", "files", "disk"]
+"""Which bound of the whole sandbox was passed: memory, number of processes or files, or their size.
+"""
+
 
 class ResourceLimits(msgspec.Struct, frozen=True):
-    """Limits that hold inside a sandbox. Sizes are in bytes, CPU time in seconds."""
+    """Limits that hold inside a sandbox. Sizes are in bytes, CPU time in seconds.
+
+    `memory` bounds each process and all of them together, `files` the number of files in a folder
+    that can be written to. `watch` is how often, in seconds, the use of the whole sandbox is looked
+    at; 0 leaves that away, for a single process that must not be disturbed.
+    """
 
     memory: int = 4 * 2**30
     scratch: int = 256 * 2**20
     processes: int = 256
     open_files: int = 1024
     file_size: int = 256 * 2**20
+    files: int = 20_000
     cpu_seconds: int = 3600
+    watch: float = 0.1
 
 
 class Command(msgspec.Struct, frozen=True):
     """What to start in a sandbox.
 
-    `arguments` follow the interpreter of this environment (`python -I`), `files` maps absolute or
-    scratch-relative paths inside the sandbox to their contents, `descriptors` are inherited under
-    the same numbers, `environment` is added to the few variables that every sandbox has.
+    `program` gets `arguments`; "python" is this environment's interpreter (`python -I`), the others
+    are parts of the grader that need not import anything any more. `files` maps paths, relative to
+    the working folder, to contents. `descriptors` are inherited as 3, 4, 5 and so on;
+    `environment` is added to the few variables that every sandbox has.
     """
 
-    arguments: tuple[str, ...]
+    program: Program
+    arguments: tuple[str, ...] = ()
     files: dict[str, bytes] = {}
     descriptors: tuple[int, ...] = ()
     environment: dict[str, str] = {}
     limits: ResourceLimits = ResourceLimits()
 
 
-class Process(Protocol):
-    """A command running in a sandbox."""
+def inside_numbers(count: int) -> tuple[int, ...]:
+    """Return the numbers that so many inherited descriptors have inside."""
+    return tuple(range(FIRST_DESCRIPTOR, FIRST_DESCRIPTOR + count))
 
-    @property
-    def pid(self) -> int:
-        """Process id of the sandbox's outermost process, on the host."""
-        ...
+
+class Process(Protocol):
+    """A program running in a sandbox."""
 
     @property
     def standard_error(self) -> str:
         """The last lines that were written to standard error; complete once the end was seen."""
+        ...
+
+    @property
+    def cause(self) -> Cause:
+        """Which bound of the whole sandbox ended it, if one did and its end was seen."""
         ...
 
     def poll(self) -> int | None:
@@ -64,11 +90,11 @@ class Process(Protocol):
 
 
 class Sandbox(Protocol):
-    """A back end."""
+    """A way of confining, at one level. May be used from several threads."""
 
     @property
-    def level(self) -> str:
-        """How strong it is: strong, container, basic, minimal or none."""
+    def level(self) -> Level:
+        """How strong it is."""
         ...
 
     @property
@@ -76,6 +102,14 @@ class Sandbox(Protocol):
         """One sentence on the mechanism, for the report."""
         ...
 
+    def prepare(self, *programs: Program) -> None:
+        """Begin to import what these programs need, so that they start at once later."""
+        ...
+
     def start(self, command: Command) -> Process:
         """Start a command. Raises SandboxError when the machine refuses."""
+        ...
+
+    def close(self) -> None:
+        """End what was prepared. Programs that still run go on to their end."""
         ...

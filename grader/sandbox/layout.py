@@ -17,11 +17,14 @@ from grader.errors import SandboxError
 SCRATCH = PurePosixPath("/scratch")
 """The working folder and home of everything that runs in a sandbox."""
 
+WRITABLE = (str(SCRATCH), "/tmp", "/dev/shm")  # noqa: S108
+"""The folders that can be written to, each a file system of its own."""
+
 TEMPORARY_BYTES = 256 * 2**20
 SHARED_MEMORY_BYTES = 64 * 2**20
 
-_SYSTEM_FOLDERS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
-_SYSTEM_FILES = (
+SYSTEM_FOLDERS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+SYSTEM_FILES = (
     "/etc/ld.so.cache",
     "/etc/ld.so.conf",
     "/etc/ld.so.conf.d",
@@ -75,13 +78,13 @@ def interpreter_folders() -> tuple[Path, ...]:
 
 def _system_options() -> list[str]:
     options = _folder("/etc") + _folder("/run") + ["--ro-bind", "/usr", "/usr"]
-    for name in _SYSTEM_FOLDERS:
+    for name in SYSTEM_FOLDERS:
         path = Path("/") / name
         if path.is_symlink():
             options += ["--symlink", str(path.readlink()), str(path)]
         elif path.is_dir():
             options += ["--ro-bind", str(path), str(path)]
-    for file in _SYSTEM_FILES:
+    for file in SYSTEM_FILES:
         options += ["--ro-bind-try", file, file]
     return options
 
@@ -120,17 +123,15 @@ def _file_options(files: Mapping[str, bytes], descriptor: Descriptor) -> list[st
     made: set[PurePosixPath] = set()
     for name, content in files.items():
         path = PurePosixPath(name)
-        if ".." in path.parts or not path.name:
+        if ".." in path.parts or path.is_absolute() or not path.name:
             raise SandboxError(f"The file name {name!r} leads out of the sandbox's folder.")
-        relative = not path.is_absolute()
         target = SCRATCH / path
-        for parent in reversed(target.parents[:-1]):
-            if parent not in made and parent != SCRATCH:
-                options += _folder(str(parent), "0777" if relative else "0755")
+        for parent in reversed(target.parents[:-2]):
+            if parent not in made:
+                options += _folder(str(parent), "0777")
                 made.add(parent)
-        # Files of the working folder may be overwritten and deleted, whoever owns them.
-        how = ("0666", "--file") if relative else ("0444", "--ro-bind-data")
-        options += ["--perms", *how, str(descriptor(content)), str(target)]
+        # They may be overwritten and deleted, whoever owns them.
+        options += ["--perms", "0666", "--file", str(descriptor(content)), str(target)]
     return options
 
 

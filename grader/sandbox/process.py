@@ -1,44 +1,59 @@
-"""A command that runs under bubblewrap: waiting for it and ending it."""
+"""A program in its box: waiting for its end and bringing it about."""
 
 from __future__ import annotations
 
-import contextlib
-import os
 import select
-import signal
-import subprocess
+import socket
 import threading
 import weakref
+from collections.abc import Callable
+
+import msgspec
 
 from grader.errors import SandboxError
+from grader.launch.protocol import MESSAGE_LIMIT, Ending
+from grader.sandbox.box import Box
+from grader.sandbox.interface import Cause
+from grader.sandbox.tail import Tail
 
-_TAIL_BYTES = 8192
 _KILL_SECONDS = 30.0
+_KILLED = 128 + 9
 
 
 class SandboxedProcess:
-    """A started sandbox. When pid 1 of its pid namespace is gone, so is everything else in it.
+    """A started program. `channel` is where its warden tells of its end; `tail` is what it wrote.
 
-    `pidfd` refers to that pid 1, `popen` is bubblewrap's outer process with a pipe for its errors.
-    The object owns both and may be used from several threads.
+    The object owns all three and may be used from several threads. It kills when it is forgotten.
+    `launcher_words` returns what the launcher has said, should it have ended.
     """
 
-    def __init__(self, popen: subprocess.Popen[bytes], pidfd: int) -> None:
-        self._popen = popen
-        self._pidfd = pidfd
-        self._status: int | None = None
-        self._tail = _Tail(popen)
-        weakref.finalize(self, os.close, pidfd)
-
-    @property
-    def pid(self) -> int:
-        """Process id of bubblewrap's outer process, on the host."""
-        return self._popen.pid
+    def __init__(
+        self, box: Box, channel: socket.socket, tail: Tail, launcher_words: Callable[[], str]
+    ) -> None:
+        self._box = box
+        self._launcher_words = launcher_words
+        self._channel = channel
+        self._tail = tail
+        self._ending: Ending | None = None
+        self._lock = threading.Lock()
+        self._finalizer = weakref.finalize(self, _abandon, box, channel)
 
     @property
     def standard_error(self) -> str:
         """The last few kilobytes written to standard error; complete once the process has ended."""
-        return self._tail.text()
+        return self._tail.text() or self._launcher_words()
+
+    @property
+    def cause(self) -> Cause:
+        """Which bound of the whole sandbox ended it, if one did and its end was seen."""
+        ending = self._ending
+        return "" if ending is None or ending.cause == "start" else ending.cause
+
+    @property
+    def start_failure(self) -> str | None:
+        """What failed before the program was started; None if nothing did."""
+        ending = self._ending
+        return ending.detail if ending is not None and ending.cause == "start" else None
 
     def poll(self) -> int | None:
         """Return the exit status (128 + n for signal n) once all inside is gone, else None."""
@@ -46,49 +61,66 @@ class SandboxedProcess:
 
     def wait(self, timeout: float | None = None) -> int | None:
         """Wait for the end, up to `timeout` seconds; return as `poll` does."""
-        if self._status is None and self._is_gone(timeout):
-            code = self._popen.wait()
-            self._tail.finish()
-            self._status = code if code >= 0 else 128 - code
-        return self._status
+        if self._ending is None and self._is_told(timeout):
+            self._finish()
+        return None if self._ending is None else self._ending.status
 
     def kill(self) -> None:
         """End everything inside at once and wait until it is gone. Harmless when it is gone.
 
         Raises SandboxError when the operating system does not end it.
         """
-        if self._status is None and not self._is_gone(0):
-            with contextlib.suppress(ProcessLookupError):  # it may have ended by itself meanwhile
-                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+        with self._lock:
+            if self._ending is None:
+                _ask_for_the_end(self._channel)
+        if self._box.pidfd is not None:
+            self._box.end()
         if self.wait(_KILL_SECONDS) is None:
             raise SandboxError(
-                f"The sandbox of process {self.pid} does not end.",
+                "A sandbox does not end.",
                 "Look at the machine's system log; a restart of the machine ends it.",
             )
 
-    def _is_gone(self, timeout: float | None) -> bool:
+    def _is_told(self, timeout: float | None) -> bool:
+        with self._lock:
+            if self._ending is not None:
+                return True
+            number = self._channel.fileno()
         poller = select.poll()
-        poller.register(self._pidfd, select.POLLIN)
+        poller.register(number, select.POLLIN)
         return bool(poller.poll(None if timeout is None else timeout * 1000))
 
+    def _finish(self) -> None:
+        with self._lock:
+            if self._ending is not None:
+                return
+            ending = _read(self._channel)
+            self._box.end()
+            self._tail.finish()
+            self._ending = ending
+            self._finalizer.detach()
+            self._channel.close()
 
-class _Tail:
-    """Drains standard error in a thread, so that nobody inside ever waits for a reader."""
 
-    def __init__(self, popen: subprocess.Popen[bytes]) -> None:
-        self._stream = popen.stderr
-        self._kept = b""
-        self._thread = threading.Thread(target=self._drain, name="sandbox-stderr", daemon=True)
-        self._thread.start()
+def _read(channel: socket.socket) -> Ending:
+    """Return what the warden told; one that ended without a word was killed, for want of memory."""
+    try:
+        payload = channel.recv(MESSAGE_LIMIT)
+    except ConnectionResetError:
+        payload = b""
+    return msgspec.msgpack.decode(payload, type=Ending) if payload else Ending(_KILLED)
 
-    def text(self) -> str:
-        return self._kept.decode(errors="replace")
 
-    def finish(self) -> None:
-        self._thread.join()
+def _ask_for_the_end(channel: socket.socket) -> None:
+    try:
+        channel.shutdown(socket.SHUT_WR)
+    except OSError:
+        return  # the warden is gone already
 
-    def _drain(self) -> None:
-        assert self._stream is not None
-        with self._stream as stream:
-            while chunk := os.read(stream.fileno(), 65536):
-                self._kept = (self._kept + chunk)[-_TAIL_BYTES:]
+
+def _abandon(box: Box, channel: socket.socket) -> None:
+    _ask_for_the_end(channel)
+    if box.pidfd is None:
+        _read(channel)  # the warden's last word: only then nothing uses the folder any more
+    channel.close()
+    box.end()

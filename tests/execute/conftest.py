@@ -16,16 +16,9 @@ from grader.execute.notebook import execute_notebook
 from grader.execute.result import Execution
 from grader.messages import EntrySpec
 from grader.progress import Progress, Silent
-from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import Sandbox
 
 ENTRIES = (EntrySpec(part="model", kind="function", names=("create_model",)),)
-
-
-@pytest.fixture(scope="session")
-def sandbox() -> Sandbox:
-    """The sandbox that this machine offers."""
-    return choose_sandbox()
 
 
 @pytest.fixture

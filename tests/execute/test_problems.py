@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from grader.assignment import Limits
 from grader.execute.problems import MESSAGE_LENGTH, cell_problem, telling_line
 
 SCHEDULE_ERROR = """ScheduleError: An error occurred in the schedule primitive 'vectorize'.
@@ -78,7 +79,7 @@ class TestCellProblem:
             "File /usr/lib/python3/json.py:9, in load()",
         ]
         content = {"ename": "ValueError", "evalue": "\x1b[31mno\x1b[0m", "traceback": traceback}
-        problem = cell_problem(content, 12)
+        problem = cell_problem(content, 12, Limits())
         assert (problem.cell, problem.error, problem.message) == (12, "ValueError", "no")
         assert problem.line == 5
 
@@ -88,7 +89,7 @@ class TestCellProblem:
             "evalue": "invalid syntax (2863551.py, line 2)",
             "traceback": ["  Cell In[4], line 2\n    x = = 1\n        ^\nSyntaxError: invalid"],
         }
-        problem = cell_problem(content, 4)
+        problem = cell_problem(content, 4, Limits())
         assert (problem.message, problem.line) == ("invalid syntax", 2)
 
     @pytest.mark.parametrize(
@@ -101,5 +102,5 @@ class TestCellProblem:
         ],
     )
     def test_anything_may_come(self, content: dict[str, object]) -> None:
-        problem = cell_problem(content, 1)
+        problem = cell_problem(content, 1, Limits())
         assert (problem.error, problem.message, problem.line) == ("Error", "", None)

@@ -6,6 +6,7 @@ import pytest
 
 from grader.assignment import Limits
 from grader.execute.stop import Stop, describe_stop
+from grader.sandbox.interface import Cause
 
 STOPS = [
     Stop("died", 0),
@@ -13,6 +14,10 @@ STOPS = [
     Stop("died", 137),
     Stop("died", 139),
     Stop("died", 152),
+    Stop("died", 137, "memory"),
+    Stop("died", 137, "processes"),
+    Stop("died", 137, "files"),
+    Stop("died", 137, "disk"),
     Stop("cell_time"),
     Stop("notebook_time"),
     Stop("output"),
@@ -41,3 +46,17 @@ def test_it_names_the_cells_that_were_not_run(cell: int, left_out: str) -> None:
 def test_processor_time_is_told_from_a_kill() -> None:
     notes = {describe_stop(Stop("died", status), 1, 1, Limits()) for status in (137, 152)}
     assert len(notes) == 2
+
+
+@pytest.mark.parametrize(
+    ("cause", "sentence"),
+    [
+        ("memory", "Cell 2 used more than 100 MB of memory"),
+        ("processes", "Cell 2 started more than 7 processes"),
+        ("files", "Cell 2 made more than 50 files"),
+        ("disk", "Cell 2 wrote more than 30 MB of files"),
+    ],
+)
+def test_a_bound_that_was_passed_is_named_with_its_size(cause: Cause, sentence: str) -> None:
+    limits = Limits(memory_mb=100, processes=7, files=50, scratch_mb=30)
+    assert sentence in describe_stop(Stop("died", 137, cause), 2, 2, limits)

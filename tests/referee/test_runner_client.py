@@ -27,7 +27,6 @@ from grader.messages import (
 )
 from grader.referee.runner_client import Runner, start_runner
 from grader.runner.entry import READY
-from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import ResourceLimits, Sandbox
 from tests.runner import modules
 from tests.runner.test_timing import RING, timing_task
@@ -35,11 +34,6 @@ from tests.runner.test_timing import RING, timing_task
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 SECONDS = 60.0
-
-
-@pytest.fixture(scope="session")
-def sandbox() -> Sandbox:
-    return choose_sandbox()
 
 
 def start(sandbox: Sandbox, kind: Any = "pure", threads: int = 1, **limits: int) -> Runner:

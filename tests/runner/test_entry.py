@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import socket
-import subprocess
-import sys
 
 import pytest
 
@@ -18,7 +15,7 @@ from grader.messages import (
     encode_frame,
     read_frame,
 )
-from grader.runner.entry import READY, main, serve
+from grader.runner.entry import main, serve
 from tests.runner import modules
 
 
@@ -55,24 +52,6 @@ class TestServe:
 
 
 class TestProcess:
-    def test_a_pure_one_is_ready_without_pytorch(self) -> None:
-        code = """
-import sys
-from grader.runner import entry
-entry.serve = lambda connection, perform: connection.sendall(
-    bytes([sys.modules["torch"] is None, "tvm" in sys.modules])
-)
-entry.main(sys.argv[1:])
-"""
-        ours, theirs = socket.socketpair()
-        with ours, theirs:
-            arguments = [sys.executable, "-c", code, str(theirs.fileno()), "pure"]
-            done = subprocess.run(
-                arguments, pass_fds=[theirs.fileno()], env=os.environ, timeout=60, check=True
-            )
-            assert done.returncode == 0
-            assert ours.recv(100) == READY + b"\1\1"
-
     def test_another_kind_is_refused(self) -> None:
         with pytest.raises(SystemExit, match="no such kind"):
             main(["0", "other"])

@@ -7,7 +7,7 @@ import pytest
 
 from grader.messages import RunResult, TaskFailure
 from grader.runner import tasks
-from grader.runner.tasks import perform, rehearse
+from grader.runner.tasks import perform
 from tests.runner import modules
 from tests.runner.test_timing import timing_task
 
@@ -40,6 +40,3 @@ class TestPerform:
         answer = perform(timing_task(modules.timed_convolution()), "extern")
         assert isinstance(answer, TaskFailure)
         assert (answer.stage, answer.error_name) == ("time", "NotHere")
-
-    def test_the_rehearsal_leaves_nothing_behind(self) -> None:
-        assert rehearse() is None  # type: ignore[func-returns-value]

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import threading
 import time
 from pathlib import Path
 
-import msgspec
 import pytest
 
 import grader
 from grader.errors import SandboxError
-from grader.sandbox.bubblewrap import BubblewrapSandbox
+from grader.sandbox.bubblewrap import BubblewrapBoxes
 from grader.sandbox.interface import Command, ResourceLimits, Sandbox
 from tests.sandbox.inside import command_lines, report_from
+from tests.users import USER, as_user
 
 REPOSITORY = Path(grader.__file__).parents[1]
+
+
+def boxes_of(executable: str) -> BubblewrapBoxes:
+    return BubblewrapBoxes(executable, "bubblewrap", frozenset(), as_root=False)
 
 
 class TestPowers:
@@ -145,17 +148,6 @@ report([before, open("data/raw/renamed").read(), sorted(os.listdir("data/raw")),
         expected = ["old", "new", ["more", "renamed"], ["data"]]
         assert report_from(sandbox, code, files=files) == expected
 
-    @pytest.mark.parametrize("path", ["/run/grader/module.py", "/tmp/module.py", "/etc/module.py"])
-    def test_absolute_names_are_read_only(self, sandbox: Sandbox, path: str) -> None:
-        code = f"""
-content = open({path!r}).read()
-try:
-    open({path!r}, "w")
-except OSError:
-    report(content)
-"""
-        assert report_from(sandbox, code, files={path: b"x = 1"}) == "x = 1"
-
     def test_large_files_arrive_whole(self, sandbox: Sandbox) -> None:
         content = os.urandom(20 * 2**20)
         code = "import zlib; report(zlib.crc32(open('large', 'rb').read()))"
@@ -163,10 +155,10 @@ except OSError:
 
         assert report_from(sandbox, code, files={"large": content}) == zlib.crc32(content)
 
-    @pytest.mark.parametrize("name", ["../outside", "a/../../outside", "", "."])
+    @pytest.mark.parametrize("name", ["../outside", "a/../../outside", "/etc/x", "", "."])
     def test_a_name_that_leads_out_is_refused(self, sandbox: Sandbox, name: str) -> None:
         with pytest.raises(SandboxError, match="leads out"):
-            sandbox.start(Command(("-c", "pass"), files={name: b""}))
+            sandbox.start(Command("python", ("-c", "pass"), files={name: b""}))
 
     def test_the_system_is_read_only(self, sandbox: Sandbox) -> None:
         places = ["/", "/usr", "/etc", "/run", "/dev", sys.prefix, sys.base_prefix]
@@ -256,7 +248,9 @@ report([resource.getrlimit(getattr(resource, "RLIMIT_" + name)) for name in name
         assert report_from(sandbox, code, limits=limits) == expected
 
     def test_processor_time_ends_with_a_signal_of_its_own(self, sandbox: Sandbox) -> None:
-        command = Command(("-c", "while True: pass"), limits=ResourceLimits(cpu_seconds=1))
+        command = Command(
+            "python", ("-c", "while True: pass"), limits=ResourceLimits(cpu_seconds=1)
+        )
         assert sandbox.start(command).wait(30) == 128 + 24  # SIGXCPU
 
 
@@ -267,7 +261,7 @@ class TestStart:
         started = []
 
         def start() -> None:
-            started.append(sandbox.start(Command(("-c", "import time; time.sleep(60)"))))
+            started.append(sandbox.start(Command("python", ("-c", "import time; time.sleep(60)"))))
             time.sleep(0.3)  # by now bubblewrap has asked to end with its parent
 
         thread = threading.Thread(target=start)
@@ -285,9 +279,8 @@ class TestStart:
 import os, sys, time
 from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import Command
-os.dup2(1, 20)
-inside = "import os, time; os.write(20, b'go' + bytes([10])); time.sleep(60); 'grader-was-killed'"
-choose_sandbox().start(Command(("-c", inside), descriptors=(20,)))
+inside = "import os, time; os.write(3, b'go' + bytes([10])); time.sleep(60); 'grader-was-killed'"
+process = choose_sandbox().start(Command("python", ("-c", inside), descriptors=(1,)))
 time.sleep(60)
 """
         started = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
@@ -304,20 +297,18 @@ time.sleep(60)
         refusing = tmp_path / "bwrap"
         refusing.write_text("#!/bin/sh\necho 'bwrap: no namespaces here' >&2\nexit 1\n")
         refusing.chmod(0o755)
-        sandbox = BubblewrapSandbox(str(refusing), "bubblewrap", frozenset(), as_root=False)
+        boxes = boxes_of(str(refusing))
         with pytest.raises(SandboxError, match="no namespaces here"):
-            sandbox.start(Command(("-c", "pass")))
+            boxes.make(Command("python", ("-c", "pass")))
 
     def test_a_missing_program_is_an_error(self) -> None:
-        sandbox = BubblewrapSandbox("/no/bwrap", "bubblewrap", frozenset(), as_root=False)
+        boxes = boxes_of("/no/bwrap")
         with pytest.raises(SandboxError, match="cannot be started"):
-            sandbox.start(Command(("-c", "pass")))
+            boxes.make(Command("python", ("-c", "pass")))
 
 
 USER_MODE = """
-import os, sys
-sys.path[:0] = {paths!r}
-from grader.sandbox.bubblewrap import BubblewrapSandbox
+from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import Command
 inside = '''
 import os, sys
@@ -325,30 +316,24 @@ powers = [line.split()[1] for line in open("/proc/self/status") if line.startswi
 open("a/b", "w").write("new")
 nested = os.system("unshare --user true 2>/dev/null")
 written = os.system("for place in / /etc /dev; do touch $place/x 2>/dev/null && exit; done; false")
-facts = [set(powers) == {{"0" * 16}}, open("a/b").read(), nested != 0, written != 0]
+facts = [set(powers) == {"0" * 16}, open("a/b").read(), nested != 0, written != 0]
 print(os.getuid(), *facts, file=sys.stderr)
 '''
-known = frozenset({options!r})
-sandbox = BubblewrapSandbox({bwrap!r}, "bubblewrap", known, as_root=False)
-process = sandbox.start(Command(("-c", inside), files={{"a/b": b"old"}}))
-print(process.wait(20), process.standard_error, sandbox.detail)
+with choose_sandbox("strong") as sandbox:
+    process = sandbox.start(Command("python", ("-c", inside), files={"a/b": b"old"}))
+    print(process.wait(20), process.standard_error, sandbox.detail)
 """
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
-def test_a_user_gets_a_sandbox_with_a_user_namespace(tmp_path: Path) -> None:
+def test_a_user_gets_a_sandbox_with_a_user_namespace() -> None:
     """The mode of a user, tried from root by becoming one."""
-    python, bwrap = Path("/usr/bin/python3"), shutil.which("bwrap")
-    paths = [str(REPOSITORY), str(Path(msgspec.__file__).parents[1])]
-    become = ["setpriv", "--reuid=61234", "--regid=61234", "--clear-groups"]
-    trial = [*become, python, "-c", f"import sys; sys.path[:0] = {paths!r}; import msgspec, grader"]
-    if not python.exists() or subprocess.run(trial, capture_output=True, check=False).returncode:
-        pytest.skip("another user cannot read this interpreter, and the system's does not fit")
-    options = subprocess.run(["bwrap", "--help"], capture_output=True, text=True, check=True).stdout
-    known = [word for word in options.split() if word.startswith("--")]
-    code = USER_MODE.format(paths=paths, bwrap=bwrap, options=known)
     done = subprocess.run(
-        [*become, python, "-c", code], capture_output=True, text=True, check=True, timeout=60
+        as_user([sys.executable, "-c", USER_MODE]),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
     )
-    assert done.stdout.startswith("0 61234 True new True True"), done.stdout
+    assert done.stdout.startswith(f"0 {USER} True new True True"), done.stdout
     assert "a user namespace of its own" in done.stdout

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from grader.errors import SandboxError
-from grader.sandbox.choose import choose_sandbox
+from grader.sandbox.choose import _check_powers, choose_sandbox, survey
+from grader.sandbox.interface import LEVELS
 
 OPTIONS = "--args --perms --size --info-fd --ro-bind-data"
 
@@ -25,15 +26,52 @@ def refusing(folder: Path, message: str, options: str = OPTIONS) -> str:
 
 
 def test_this_machine_has_a_strong_one() -> None:
-    sandbox = choose_sandbox()
-    assert sandbox.level == "strong"
-    assert sandbox.detail.startswith("bubblewrap ")
-    assert sandbox.detail.endswith(".")
+    with choose_sandbox() as sandbox:
+        assert sandbox.level == "strong"
+        assert sandbox.detail.startswith("bubblewrap ")
+        assert sandbox.detail.endswith(".")
+
+
+def test_one_level_can_be_demanded() -> None:
+    with choose_sandbox("none", minimum="none") as sandbox:
+        assert sandbox.level == "none"
+
+
+def test_a_level_below_the_minimum_is_refused_before_anything_is_tried() -> None:
+    with pytest.raises(SandboxError) as raised:
+        choose_sandbox("minimal", minimum="basic", find=lambda name: pytest.fail(name))
+    assert '"basic" or a stronger one, "minimal" is weaker' in raised.value.message
+    assert "minimum" in raised.value.hint
+
+
+def test_nothing_below_the_minimum_takes_the_place_of_a_level_that_is_missing() -> None:
+    with pytest.raises(SandboxError, match='no sandbox of the level "strong"'):
+        choose_sandbox(minimum="strong", find=lambda name: None)
+
+
+def test_the_next_weaker_level_takes_the_place_of_one_that_is_missing() -> None:
+    with choose_sandbox(minimum="none", find=lambda name: None) as sandbox:
+        assert sandbox.level in LEVELS[1:]
+
+
+def test_the_survey_says_of_every_level_whether_it_works() -> None:
+    findings = survey(lambda name: None)
+    assert list(LEVELS) == [each.level for each in findings]
+    assert not findings[0].works
+    assert "apt-get install bubblewrap" in findings[0].hint
+    assert findings[-1].works
+    assert findings[-1].detail.endswith(".")
+
+
+def test_powers_that_were_kept_are_an_error() -> None:
+    powers = {"CapEff": "0", "CapPrm": "1ff", "NoNewPrivs": "1", "Seccomp": "0"}
+    with pytest.raises(SandboxError, match="CapPrm, Seccomp"):
+        _check_powers(powers)
 
 
 def test_a_missing_program_names_the_package_to_install() -> None:
     with pytest.raises(SandboxError) as raised:
-        choose_sandbox(lambda name: None)
+        choose_sandbox("strong", find=lambda name: None)
     assert "apt-get install bubblewrap" in raised.value.hint
 
 
@@ -52,7 +90,7 @@ def test_a_missing_program_names_the_package_to_install() -> None:
 def test_a_refusal_comes_with_what_mends_it(tmp_path: Path, message: str, hint: str) -> None:
     program = refusing(tmp_path, message)
     with pytest.raises(SandboxError) as raised:
-        choose_sandbox(lambda name: program)
+        choose_sandbox("strong", find=lambda name: program)
     assert message in raised.value.message
     assert hint in raised.value.hint
 
@@ -60,11 +98,11 @@ def test_a_refusal_comes_with_what_mends_it(tmp_path: Path, message: str, hint: 
 def test_a_bubblewrap_that_cannot_bound_folders_is_too_old(tmp_path: Path) -> None:
     program = refusing(tmp_path, "", OPTIONS.replace("--size", ""))
     with pytest.raises(SandboxError, match="too old: it does not know --size"):
-        choose_sandbox(lambda name: program)
+        choose_sandbox("strong", find=lambda name: program)
 
 
 def test_a_program_that_cannot_be_run_is_named(tmp_path: Path) -> None:
     program = tmp_path / "bwrap"
     program.write_text("")
     with pytest.raises(SandboxError, match="cannot be run"):
-        choose_sandbox(lambda name: str(program))
+        choose_sandbox("strong", find=lambda name: str(program))

@@ -9,6 +9,7 @@ import time
 import pytest
 
 from grader.sandbox.interface import Command, Sandbox
+from grader.sandbox.start import SteppingSandbox
 from tests.sandbox.inside import command_lines
 
 SLEEP = "import time; time.sleep(60)"
@@ -25,12 +26,12 @@ class TestWait:
         ],
     )
     def test_it_returns_the_exit_status(self, sandbox: Sandbox, code: str, status: int) -> None:
-        process = sandbox.start(Command(("-c", code)))
+        process = sandbox.start(Command("python", ("-c", code)))
         assert process.wait(20) == status
         assert process.poll() == status
 
     def test_it_returns_none_while_the_command_runs(self, sandbox: Sandbox) -> None:
-        process = sandbox.start(Command(("-c", SLEEP)))
+        process = sandbox.start(Command("python", ("-c", SLEEP)))
         assert process.wait(0.05) is None
         assert process.poll() is None
         process.kill()
@@ -42,19 +43,19 @@ import subprocess, time
 subprocess.Popen(["setsid", "sleep", {marker!r}])
 time.sleep(0.2)
 """
-        process = sandbox.start(Command(("-c", code)))
+        process = sandbox.start(Command("python", ("-c", code)))
         assert process.wait(20) == 0
         assert not any(marker in line for line in command_lines())
 
 
 class TestKill:
-    def test_a_killed_bubblewrap_takes_everything_with_it(self, sandbox: Sandbox) -> None:
+    def test_a_killed_bubblewrap_takes_everything_with_it(self, sandbox: SteppingSandbox) -> None:
         marker = "61.0078125"
         code = f"import os; os.execvp('sleep', ['sleep', {marker!r}])"
-        process = sandbox.start(Command(("-c", code)))
+        process = sandbox.start(Command("python", ("-c", code)))
         while not any(f"sleep {marker}" in line for line in command_lines()):
             time.sleep(0.05)
-        os.kill(process.pid, signal.SIGKILL)
+        os.kill(process._box._popen.pid, signal.SIGKILL)
         assert process.wait(20) == 137
         assert not any(f"sleep {marker}" in line for line in command_lines())
 
@@ -67,7 +68,7 @@ for _ in range(20):
     subprocess.Popen(["setsid", "sleep", {marker!r}])
 time.sleep(60)
 """
-        process = sandbox.start(Command(("-c", code)))
+        process = sandbox.start(Command("python", ("-c", code)))
         deadline = time.monotonic() + 20
         while sum(f"sleep {marker}" in line for line in command_lines()) < 20:
             assert time.monotonic() < deadline
@@ -77,7 +78,7 @@ time.sleep(60)
         assert process.poll() == 137
 
     def test_it_is_harmless_after_the_end(self, sandbox: Sandbox) -> None:
-        process = sandbox.start(Command(("-c", "pass")))
+        process = sandbox.start(Command("python", ("-c", "pass")))
         process.wait(20)
         process.kill()
         process.kill()
@@ -87,7 +88,7 @@ time.sleep(60)
 class TestStandardError:
     def test_it_has_what_was_written_last(self, sandbox: Sandbox) -> None:
         code = "import sys; sys.stderr.write('x' * 1_000_000 + 'the end')"
-        process = sandbox.start(Command(("-c", code)))
+        process = sandbox.start(Command("python", ("-c", code)))
         assert process.wait(20) == 0
         assert process.standard_error.endswith("xxx" + "the end")
         assert len(process.standard_error) < 10_000

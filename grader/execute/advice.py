@@ -1,0 +1,68 @@
+"""What a student can do about an error that comes from a limit of the sandbox."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import msgspec
+
+from grader.assignment import Limits
+
+
+class _Advice(msgspec.Struct, frozen=True):
+    """`clue` is looked for in "Name: message"."""
+
+    clue: re.Pattern[str]
+    sentence: Callable[[Limits], str]
+
+
+_ADVICE = (
+    _Advice(
+        re.compile(r"^MemoryError|Cannot allocate memory|can't allocate memory|std::bad_alloc"),
+        lambda limits: (
+            f"A submission may use {limits.memory_mb} MB of memory: use smaller arrays, or delete "
+            "those that you no longer need."
+        ),
+    ),
+    _Advice(
+        re.compile(r"No space left on device"),
+        lambda limits: (
+            f"A submission may write {limits.scratch_mb} MB of files: write less, or delete what "
+            "you no longer need."
+        ),
+    ),
+    _Advice(
+        re.compile(r"File too large"),
+        lambda _: "A file may have 256 MB: write less, or several files.",
+    ),
+    _Advice(
+        re.compile(r"can't start new thread|Resource temporarily unavailable"),
+        lambda limits: (
+            f"A submission may have {limits.processes} processes and threads at a time: start "
+            "fewer, and wait for their end."
+        ),
+    ),
+    _Advice(
+        re.compile(r"Too many open files"),
+        lambda limits: f"{limits.open_files} files may be open at a time: close them.",
+    ),
+    _Advice(
+        re.compile(
+            r"Network is unreachable|Temporary failure in name resolution|"
+            r"Name or service not known|^(?:HTTP|URL)Error|^ConnectionError|"
+            r"\[Errno 13\] Permission denied\Z|No matching distribution found"
+        ),
+        lambda _: (
+            "There is no network while a notebook is graded: use the files and packages that come "
+            "with the assignment."
+        ),
+    ),
+)
+
+
+def advice_for(error: str, message: str, limits: Limits) -> str:
+    """Return what to do about an error of a cell, empty when no limit of the sandbox is at work."""
+    text = f"{error}: {message}"
+    matching = (each.sentence(limits) for each in _ADVICE if each.clue.search(text))
+    return next(matching, "")

@@ -1,0 +1,56 @@
+"""What the launcher of student kernels imports and does once, so that no kernel has to.
+
+It runs in the launcher, before anything is known of a submission, and starts no thread.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from pathlib import Path
+
+from grader.launch.protocol import Preload
+
+_MODULES = (
+    "torch",
+    "tvm",
+    "tvm.relax",
+    "tvm.topi",
+    "tvm.s_tir",
+    "tvm.script",
+    "cloudpickle",
+    "ipykernel.ipkernel",
+    "ipykernel.kernelapp",
+    "IPython.core.completer",
+    "IPython.core.magics",
+    "IPython.core.ultratb",
+)
+"""What every notebook imports, and what the kernel would import when it starts."""
+
+
+def prepare(preload: Preload) -> None:
+    """Import what every submission needs, so that no cell's time pays for it."""
+    del preload  # there is only one kind of launcher that starts kernels
+    for name in _MODULES:
+        importlib.import_module(name)
+    provide_torchvision_operators()
+
+
+def provide_torchvision_operators() -> None:
+    """Make `import torchvision` work with a PyTorch that its compiled operators do not fit.
+
+    The import refers to two operators, so they have to exist; nothing calls them.
+    """
+    import torch
+
+    specification = importlib.util.find_spec("torchvision")
+    if specification is None or specification.origin is None:
+        return
+    try:
+        torch.ops.load_library(str(Path(specification.origin).with_name("_C.so")))
+    except OSError:
+        for name in ("nms", "qnms"):
+            torch.library.define(
+                f"torchvision::{name}",
+                "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+            )

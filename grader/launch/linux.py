@@ -1,0 +1,150 @@
+"""System calls that Python 3.10 has no function for, by way of the C library.
+
+Numbers and structures are from the kernel's headers (linux/prctl.h, capability.h, landlock.h,
+seccomp.h). All raise OSError.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+
+CLONE_NEWNS = 0x00020000
+CLONE_NEWCGROUP = 0x02000000
+CLONE_NEWUTS = 0x04000000
+CLONE_NEWIPC = 0x08000000
+CLONE_NEWUSER = 0x10000000
+CLONE_NEWPID = 0x20000000
+CLONE_NEWNET = 0x40000000
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_DUMPABLE = 4
+_PR_SET_SECCOMP = 22
+_PR_CAPBSET_DROP = 24
+_PR_SET_CHILD_SUBREAPER = 36
+_PR_SET_NO_NEW_PRIVS = 38
+_PR_CAP_AMBIENT = 47
+_PR_CAP_AMBIENT_CLEAR_ALL = 4
+_SECCOMP_MODE_FILTER = 2
+_CAPABILITY_VERSION_3 = 0x20080522
+_INSTRUCTION_BYTES = 8
+
+# The same on every machine whose system calls were numbered after 2011.
+_SYS_LANDLOCK_CREATE_RULESET = 444
+_SYS_LANDLOCK_ADD_RULE = 445
+_SYS_LANDLOCK_RESTRICT_SELF = 446
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.prctl.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
+_libc.setns.argtypes = [ctypes.c_int, ctypes.c_int]
+_libc.capset.argtypes = [ctypes.c_char_p, ctypes.c_char_p]
+_libc.syscall.restype = ctypes.c_long
+
+
+def enter_namespaces(descriptor: int, kinds: int) -> None:
+    """Join namespaces (`CLONE_NEW...` or-ed) of the process of a pidfd; needs Linux 5.8."""
+    _check(_libc.setns(descriptor, kinds), "setns")
+
+
+def adopt_orphans() -> None:
+    """Make this process the parent of descendants whose own parent has ended."""
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def die_with_parent(signal: int) -> None:
+    """Have the kernel send `signal` to this process when its parent thread ends."""
+    _prctl(_PR_SET_PDEATHSIG, signal)
+
+
+def allow_own_proc() -> None:
+    """Give this process its own files in /proc, which a change of user takes away."""
+    _prctl(_PR_SET_DUMPABLE, 1)
+
+
+def gain_nothing_by_exec() -> None:
+    """Set no_new_privs: setuid programs give no powers any more."""
+    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+
+
+def drop_bounding_capabilities() -> None:
+    """Empty the bounding and ambient sets: no later exec can bring a capability back."""
+    _prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
+    for capability in range(_last_capability() + 1):
+        _prctl(_PR_CAPBSET_DROP, capability)
+
+
+def drop_capabilities() -> None:
+    """Empty the effective, permitted and inheritable sets."""
+    header = struct.pack("=Ii", _CAPABILITY_VERSION_3, 0)
+    _check(_libc.capset(header, bytes(24)), "capset")
+
+
+def install_filter(program: bytes) -> None:
+    """Install a seccomp filter: an array of BPF instructions."""
+    buffer = ctypes.create_string_buffer(program, len(program))
+    count = len(program) // _INSTRUCTION_BYTES
+    head = struct.pack("@HP", count, ctypes.addressof(buffer))
+    head_buffer = ctypes.create_string_buffer(head, len(head))
+    _prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.addressof(head_buffer))
+
+
+def landlock_version() -> int:
+    """Return the version of Landlock that this kernel has, 0 for none."""
+    version = _libc.syscall(
+        ctypes.c_long(_SYS_LANDLOCK_CREATE_RULESET), None, ctypes.c_size_t(0), ctypes.c_uint(1)
+    )
+    return max(int(version), 0)
+
+
+def landlock_ruleset(files: int, network: int, scopes: int, version: int) -> int:
+    """Return a descriptor of a ruleset that handles these kinds of access."""
+    fields = (files, network, scopes)[: 1 if version < 4 else 2 if version < 6 else 3]
+    attributes = struct.pack(f"={len(fields)}Q", *fields)
+    return _check(
+        _libc.syscall(
+            ctypes.c_long(_SYS_LANDLOCK_CREATE_RULESET),
+            attributes,
+            ctypes.c_size_t(len(attributes)),
+            ctypes.c_uint(0),
+        ),
+        "landlock_create_ruleset",
+    )
+
+
+def landlock_allow(ruleset: int, path: int, access: int) -> None:
+    """Allow kinds of access to and below the file of a descriptor."""
+    rule = struct.pack("=Qi", access, path)
+    result = _libc.syscall(
+        ctypes.c_long(_SYS_LANDLOCK_ADD_RULE),
+        ctypes.c_int(ruleset),
+        ctypes.c_int(1),
+        rule,
+        ctypes.c_uint(0),
+    )
+    _check(result, "landlock_add_rule")
+
+
+def landlock_restrict(ruleset: int) -> None:
+    """Apply a ruleset to this process and all that it starts; needs no_new_privs."""
+    result = _libc.syscall(
+        ctypes.c_long(_SYS_LANDLOCK_RESTRICT_SELF), ctypes.c_int(ruleset), ctypes.c_uint(0)
+    )
+    _check(result, "landlock_restrict_self")
+
+
+def _last_capability() -> int:
+    with open("/proc/sys/kernel/cap_last_cap", encoding="ascii") as file:  # noqa: PTH123
+        return int(file.read())
+
+
+def _prctl(option: int, *arguments: int) -> None:
+    words = (*arguments, 0, 0, 0, 0)[:4]
+    _check(_libc.prctl(option, *words), f"prctl {option}")
+
+
+def _check(result: int, call: str) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{call}: {os.strerror(number)}")
+    return int(result)

@@ -1,0 +1,177 @@
+"""The warden: the launcher's child that makes the sandboxed process, watches it and tells its end.
+
+It stands in the sandbox's mounts but outside of its process namespace: nothing inside can see it or
+send it a signal. It never runs anything of a submission.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import socket
+import sys
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Literal, NoReturn
+
+import msgspec
+
+from grader.launch import enter, linux, usage
+from grader.launch.protocol import Bounds, Ending, Request
+
+_NAMESPACES = (
+    linux.CLONE_NEWNS
+    | linux.CLONE_NEWPID
+    | linux.CLONE_NEWNET
+    | linux.CLONE_NEWIPC
+    | linux.CLONE_NEWUTS
+)
+_START_FAILED = 125
+_COSTS_AT_MOST = 0.1
+"""Share of a processor that looking at a sandbox may take: a look that takes long is followed by a
+longer pause."""
+
+_KILL_PAUSE = 0.001
+
+Cause = Literal["", "memory", "processes", "files", "disk"]
+
+
+def guard(request: Request, descriptors: Sequence[int], run: Callable[[Request], None]) -> NoReturn:
+    """Be the warden of one sandbox, from its start to its end, and end this process.
+
+    `descriptors` are those that came with the request; `run` runs the program in the child.
+    """
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    enter.close_all_but(descriptors)
+    channel, standard_error, *others = descriptors
+    report = socket.socket(fileno=channel)
+    used: list[int] = [channel]
+    entrance = None
+    try:
+        if request.confinement.namespaces:
+            entrance = others.pop(0)
+            used.append(entrance)
+            _enter(entrance, own_user=request.confinement.user < 0)
+        else:
+            linux.adopt_orphans()
+        child = os.fork()
+    except OSError as error:
+        _tell(report, Ending(_START_FAILED, "start", str(error)))
+        os._exit(1)
+    if child == 0:
+        _be_the_child(request, standard_error, others, used, run)
+    os.dup2(standard_error, sys.stderr.fileno())  # the launcher's own is not for wardens to hold
+    for number in (standard_error, *others):
+        os.close(number)
+    _tell(report, _Watch(child, request, report, entrance).until_the_end())
+    os._exit(0)
+
+
+def _enter(pidfd: int, own_user: bool) -> None:
+    """Join the namespaces of a sandbox; that of control groups may be the host's."""
+    kinds = _NAMESPACES | (linux.CLONE_NEWUSER if own_user else 0)
+    try:
+        linux.enter_namespaces(pidfd, kinds | linux.CLONE_NEWCGROUP)
+    except PermissionError:
+        linux.enter_namespaces(pidfd, kinds)
+
+
+def _be_the_child(
+    request: Request,
+    standard_error: int,
+    inherited: Sequence[int],
+    others: Sequence[int],
+    run: Callable[[Request], None],
+) -> NoReturn:
+    status = 1
+    try:
+        enter.become(request, standard_error, inherited, others)
+        run(request)
+        status = 0
+    except SystemExit as error:
+        status = error.code if isinstance(error.code, int) else int(error.code is not None)
+    except BaseException:  # noqa: BLE001 - nobody is above this to catch it
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(status & 0xFF)
+
+
+def _tell(report: socket.socket, ending: Ending) -> None:
+    try:
+        report.send(msgspec.msgpack.encode(ending))
+    except (BrokenPipeError, ConnectionResetError):
+        return  # the grader is gone, and nobody wants to know
+
+
+class _Watch:
+    """Waits for a child's end, and brings it about when a bound is passed or the grader is gone.
+
+    `entrance` is a pidfd of the first process of the sandbox's process namespace, if it has one.
+    """
+
+    def __init__(
+        self, child: int, request: Request, report: socket.socket, entrance: int | None
+    ) -> None:
+        self._child = child
+        self._bounds: Bounds = request.bounds
+        self._report = report
+        self._entrance = entrance
+        self._contained = entrance is not None
+        self._cause: Cause = ""
+
+    def until_the_end(self) -> Ending:
+        poller = select.poll()
+        poller.register(os.pidfd_open(self._child), select.POLLIN)
+        poller.register(self._report, select.POLLIN)
+        pause = self._bounds.interval
+        while not poller.poll(pause * 1000 if pause else None):
+            begin = time.monotonic()
+            self._cause = self._excess()
+            if self._cause:
+                break
+            cost = time.monotonic() - begin
+            pause = max(self._bounds.interval, cost / _COSTS_AT_MOST)
+        self._end_all()
+        _, status = os.waitpid(self._child, 0)
+        code = os.waitstatus_to_exitcode(status)
+        return Ending(code if code >= 0 else 128 - code, self._cause)
+
+    def _excess(self) -> Cause:
+        """Return which bound is passed."""
+        bounds = self._bounds
+        living = self._processes()
+        if usage.memory_of(living, bounds.memory) > bounds.memory:
+            return "memory"
+        if len(living) > bounds.processes:
+            return "processes"
+        if self._contained:  # the sizes of its folders are bounded, the number of files is not
+            counts = (usage.files_on(folder) for folder in bounds.watched)
+            return "files" if any(count > bounds.files for count in counts) else ""
+        files, disk = usage.contents_of(bounds.watched, bounds.files, bounds.disk)
+        return "files" if files > bounds.files else "disk" if disk > bounds.disk else ""
+
+    def _processes(self) -> list[int]:
+        """Return the sandbox's processes, as numbered in the /proc that this process sees."""
+        return usage.all_processes() if self._contained else usage.descendants(os.getpid())
+
+    def _end_all(self) -> None:
+        """End all that runs; everything in a process namespace ends with its first process."""
+        if self._entrance is not None:
+            self._kill(self._child)
+            with contextlib.suppress(ProcessLookupError):  # the grader was quicker
+                signal.pidfd_send_signal(self._entrance, signal.SIGKILL)
+            return
+        while living := usage.descendants(os.getpid()):
+            for number in living:
+                self._kill(number)
+            time.sleep(_KILL_PAUSE)
+
+    def _kill(self, number: int) -> None:
+        try:
+            os.kill(number, signal.SIGKILL)
+        except ProcessLookupError:
+            return  # it has just ended by itself

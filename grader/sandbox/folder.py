@@ -1,0 +1,128 @@
+"""Boxes without namespaces: a folder, and the rules of Landlock and seccomp.
+
+For machines on which bubblewrap may not make namespaces, such as many containers. What is weaker
+than in a strong sandbox is in docs/security.md.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path, PurePosixPath
+
+from grader.errors import SandboxError
+from grader.launch.protocol import Confinement
+from grader.sandbox.filters import system_call_filter
+from grader.sandbox.interface import Command, Level
+from grader.sandbox.layout import SYSTEM_FILES, SYSTEM_FOLDERS, interpreter_folders
+from grader.sandbox.users import student_id
+
+_DETAILS: dict[Level, str] = {
+    "basic": "Landlock and a system call filter: no network, and no files but the system's.",
+    "minimal": "A system call filter: no network, but the files that the user may read.",
+    "none": "Limits on resources only: nothing keeps the notebook from the network and from files.",
+}
+
+
+_WRITABLE = ("scratch", "tmp")
+
+
+class FolderBoxes:
+    """Makes boxes of one level below "strong"; root gives each a user id of its own."""
+
+    def __init__(self, level: Level, *, as_root: bool) -> None:
+        self.level = level
+        owner = " A user id of its own." if as_root and level != "none" else ""
+        self.detail = _DETAILS[level] + owner
+        self._has_own_user = as_root and level != "none"
+
+    def make(self, command: Command) -> FolderBox:
+        """Make a folder that holds a command's files. Raises SandboxError for a bad file name."""
+        user = student_id() if self._has_own_user else -1
+        outer = Path(tempfile.mkdtemp(prefix="grader-box-"))
+        try:
+            outer.chmod(0o711)
+            for name in _WRITABLE:
+                (outer / name).mkdir(mode=0o700)
+            _fill(outer / "scratch", command.files)
+            if user >= 0:
+                _give(outer, user)
+        except BaseException:
+            shutil.rmtree(outer)
+            raise
+        return FolderBox(outer, self._confinement(_writable(outer), user))
+
+    def _confinement(self, writable: tuple[str, ...], user: int) -> Confinement:
+        if self.level == "none":
+            return Confinement(namespaces=False)
+        hides = self.level == "basic"
+        return Confinement(
+            namespaces=False,
+            user=user,
+            readable=_readable() if hides else (),
+            writable=writable if hides else (),
+            filter=system_call_filter(strict=True),
+        )
+
+
+class FolderBox:
+    """A folder of its own below the one for temporary files."""
+
+    pidfd: int | None = None
+
+    def __init__(self, outer: Path, confinement: Confinement) -> None:
+        self._outer = outer
+        self.folder = str(outer / "scratch")
+        self.watched = _writable(outer)
+        self.confinement = confinement
+        self.environment = {
+            "HOME": self.folder,
+            "TMPDIR": str(outer / "tmp"),
+            "PATH": f"{sys.prefix}/bin:/usr/local/bin:/usr/bin:/bin",
+            "LANG": "C.UTF-8",
+            "TVM_BIND_THREADS": "0",
+            "OMP_NUM_THREADS": "1",
+            "OPENBLAS_NUM_THREADS": "1",
+            # no user has the id, and none of the libraries needs the folders that it would have
+            "USER": "student",
+        }
+
+    def end(self) -> None:
+        """Remove the folder; whoever wrote into it is gone already."""
+        if self._outer.exists():
+            _make_removable(self._outer)
+            shutil.rmtree(self._outer)
+
+
+def _writable(outer: Path) -> tuple[str, ...]:
+    return tuple(str(outer / name) for name in _WRITABLE)
+
+
+def _readable() -> tuple[str, ...]:
+    folders = [f"/{name}" for name in ("usr", *SYSTEM_FOLDERS)]
+    return (*folders, *SYSTEM_FILES, *map(str, interpreter_folders()))
+
+
+def _fill(scratch: Path, files: dict[str, bytes]) -> None:
+    for name, content in files.items():
+        path = PurePosixPath(name)
+        if ".." in path.parts or path.is_absolute() or not path.name:
+            raise SandboxError(f"The file name {name!r} leads out of the sandbox's folder.")
+        (scratch / path).parent.mkdir(parents=True, exist_ok=True)
+        (scratch / path).write_bytes(content)
+
+
+def _give(outer: Path, user: int) -> None:
+    for path in outer.rglob("*"):
+        os.chown(path, user, user)
+
+
+def _make_removable(folder: Path) -> None:
+    """Undo permissions that would keep a user from removing what its own program has made."""
+    for parent, names, _ in os.walk(folder):
+        for name in names:
+            path = Path(parent, name)
+            if not path.is_symlink():
+                path.chmod(0o700)

@@ -1,0 +1,96 @@
+"""The grader's end of a launcher: starts one, and sends it requests."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Lock
+
+import msgspec
+
+import grader
+from grader.errors import SandboxError
+from grader.launch.protocol import MESSAGE_LIMIT, Preload, Request
+from grader.sandbox.tail import Tail
+
+_END_SECONDS = 10.0
+_START = (
+    "import sys; sys.path.insert(0, sys.argv[3]); "
+    "from grader.launch.server import main; main(sys.argv[1:])"
+)
+_ENVIRONMENT = {
+    "PATH": "/usr/bin:/bin",
+    "LANG": "C.UTF-8",
+    "TVM_BIND_THREADS": "0",  # TVM would pin its threads, and PyTorch's, to the first cores
+    "TVM_NUM_THREADS": "1",
+    # with more, these libraries start threads while they are imported
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+}
+
+
+class Launcher:
+    """A launcher with one set of imports. It ends with `close`, and when this process ends."""
+
+    def __init__(self, preload: Preload) -> None:
+        # Messages of this kind of socket arrive whole, so no reader ever has to join them.
+        self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._requests.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 * MESSAGE_LIMIT)
+        source = str(Path(grader.__file__).resolve().parents[1])
+        with theirs:
+            self._popen = subprocess.Popen(  # noqa: S603
+                [sys.executable, "-I", "-c", _START, str(theirs.fileno()), preload, source],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                pass_fds=(theirs.fileno(),),
+                env=_ENVIRONMENT,
+                cwd="/",
+                start_new_session=True,
+            )
+        assert self._popen.stderr is not None
+        self._tail = Tail(self._popen.stderr)
+        self._lock = Lock()
+        self._finalizer = weakref.finalize(self, _end, self._requests, self._popen, self._tail)
+
+    @property
+    def pid(self) -> int:
+        """Process id of the launcher."""
+        return self._popen.pid
+
+    def send(self, request: Request, descriptors: Sequence[int]) -> None:
+        """Have a child started. Raises SandboxError when the launcher is gone."""
+        payload = msgspec.msgpack.encode(request)
+        if len(payload) > MESSAGE_LIMIT:
+            raise SandboxError("The command to start in a sandbox is too long.")
+        try:
+            with self._lock:
+                socket.send_fds(self._requests, [payload], list(descriptors))
+        except (BrokenPipeError, ConnectionResetError):
+            lines = self.last_words().strip().splitlines() or ["it gave no reason"]
+            raise SandboxError(
+                f"A sandboxed program cannot be started: {lines[-1]}",
+                "Run `grader doctor`: the packages may not fit together.",
+            ) from None
+
+    def last_words(self) -> str:
+        """Return what the launcher has said, if it has ended by itself."""
+        return "" if self._popen.poll() is None else self._tail.text()
+
+    def close(self) -> None:
+        """End the launcher. Its children go on."""
+        self._finalizer()
+
+
+def _end(requests: socket.socket, popen: subprocess.Popen[bytes], tail: Tail) -> None:
+    requests.close()
+    try:
+        popen.wait(_END_SECONDS)
+    except subprocess.TimeoutExpired:  # in the middle of a long import
+        popen.kill()
+        popen.wait()
+    tail.finish()

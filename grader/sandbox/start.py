@@ -1,0 +1,134 @@
+"""Starting a program in a sandbox: a box, and a launcher's child that steps into it."""
+
+from __future__ import annotations
+
+import os
+import resource
+import socket
+from threading import Lock
+
+from grader.launch.protocol import PRELOADS, Bounds, Preload, Program, Request
+from grader.sandbox.box import Box, Boxes
+from grader.sandbox.interface import Command, Level, ResourceLimits
+from grader.sandbox.launcher import Launcher
+from grader.sandbox.process import SandboxedProcess
+from grader.sandbox.tail import Tail
+from grader.sandbox.users import tasks_of
+
+_MAPPING_BYTES = 4 * 2**30
+"""Address space beyond the memory limit: libraries, stacks, reservations that are never touched."""
+
+_CPU_GRACE = 5
+"""Seconds from the soft limit on CPU time to the hard one. The signal at the soft limit tells a
+process that was ended for this reason from one that was killed."""
+
+
+class SteppingSandbox:
+    """Starts commands in boxes of one kind; implements `Sandbox`.
+
+    Its launchers are started when they are first needed. To be closed, or used as a context.
+    """
+
+    def __init__(self, boxes: Boxes) -> None:
+        self._boxes = boxes
+        self._launchers: dict[Preload, Launcher] = {}
+        self._lock = Lock()
+
+    @property
+    def level(self) -> Level:
+        """How strong it is."""
+        return self._boxes.level
+
+    @property
+    def detail(self) -> str:
+        """One sentence on the mechanism, for the report."""
+        return self._boxes.detail
+
+    def prepare(self, *programs: Program) -> None:
+        """Begin to import what these programs need, so that they start at once later."""
+        for program in programs:
+            self._launcher(program)
+
+    def start(self, command: Command) -> SandboxedProcess:
+        """Start a command; may be called from any thread. Raises SandboxError."""
+        launcher = self._launcher(command.program)
+        box = self._boxes.make(command)
+        try:
+            return _launch(launcher, command, box)
+        except BaseException:
+            box.end()
+            raise
+
+    def close(self) -> None:
+        """End the launchers. Programs that still run go on to their end."""
+        with self._lock:
+            for launcher in self._launchers.values():
+                launcher.close()
+            self._launchers.clear()
+
+    def __enter__(self) -> SteppingSandbox:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _launcher(self, program: Program) -> Launcher:
+        preload = PRELOADS[program]
+        with self._lock:
+            if preload not in self._launchers:
+                self._launchers[preload] = Launcher(preload)
+            return self._launchers[preload]
+
+
+def _launch(launcher: Launcher, command: Command, box: Box) -> SandboxedProcess:
+    request = Request(
+        program=command.program,
+        arguments=command.arguments,
+        environment={**box.environment, **command.environment},
+        folder=box.folder,
+        confinement=box.confinement,
+        bounds=_bounds(command.limits, box),
+    )
+    ours, wardens = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    reader, writer = os.pipe()
+    tail = Tail(os.fdopen(reader, "rb", buffering=0))
+    entrance = () if box.pidfd is None else (box.pidfd,)
+    try:
+        launcher.send(request, (wardens.fileno(), writer, *entrance, *command.descriptors))
+    except BaseException:
+        ours.close()
+        raise
+    finally:
+        wardens.close()
+        os.close(writer)
+    return SandboxedProcess(box, ours, tail, launcher.last_words)
+
+
+def _bounds(limits: ResourceLimits, box: Box) -> Bounds:
+    """Return the limits as the operating system has them.
+
+    The limit on data is what a student meets, as a MemoryError; the one on address space stops
+    shared mappings.
+    """
+    space = limits.memory + _MAPPING_BYTES
+    confinement = box.confinement
+    # The kernel counts by user id, and within a user namespace: only without either others count.
+    others = 0 if confinement.namespaces or confinement.user >= 0 else tasks_of(os.getuid())
+    processes = limits.processes + others
+    return Bounds(
+        limits={
+            resource.RLIMIT_DATA: (limits.memory, limits.memory),
+            resource.RLIMIT_AS: (space, space),
+            resource.RLIMIT_NPROC: (processes, processes),
+            resource.RLIMIT_NOFILE: (limits.open_files, limits.open_files),
+            resource.RLIMIT_FSIZE: (limits.file_size, limits.file_size),
+            resource.RLIMIT_CORE: (0, 0),
+            resource.RLIMIT_CPU: (limits.cpu_seconds, limits.cpu_seconds + _CPU_GRACE),
+        },
+        memory=limits.memory,
+        processes=limits.processes,
+        files=limits.files,
+        disk=limits.scratch,
+        watched=box.watched,
+        interval=limits.watch,
+    )

@@ -1,0 +1,43 @@
+"""What is said about errors that come from limits."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.assignment import Limits
+from grader.execute.advice import advice_for
+
+LIMITS = Limits(memory_mb=100, scratch_mb=20, processes=30, open_files=40)
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "size"),
+    [
+        ("MemoryError", "", "100 MB of memory"),
+        ("RuntimeError", "DefaultCPUAllocator: can't allocate memory", "100 MB of memory"),
+        ("OSError", "[Errno 12] Cannot allocate memory", "100 MB of memory"),
+        ("OSError", "[Errno 28] No space left on device", "20 MB of files"),
+        ("OSError", "[Errno 27] File too large", "256 MB"),
+        ("RuntimeError", "can't start new thread", "30 processes"),
+        ("BlockingIOError", "[Errno 11] Resource temporarily unavailable", "30 processes"),
+        ("OSError", "[Errno 24] Too many open files: 'x'", "40 files"),
+        ("URLError", "<urlopen error [Errno -3] Temporary failure in name resolution>", "network"),
+        ("OSError", "[Errno 101] Network is unreachable", "network"),
+        ("PermissionError", "[Errno 13] Permission denied", "network"),
+    ],
+)
+def test_an_error_from_a_limit_names_the_limit(error: str, message: str, size: str) -> None:
+    advice = advice_for(error, message, LIMITS)
+    assert size in advice
+    assert advice.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        ("ValueError", "shapes do not fit"),
+        ("PermissionError", "[Errno 13] Permission denied: '/etc/x'"),
+    ],
+)
+def test_any_other_error_gets_no_advice(error: str, message: str) -> None:
+    assert advice_for(error, message, LIMITS) == ""
