@@ -6,11 +6,16 @@ import os
 from collections.abc import Iterator
 from typing import cast
 
+import hypothesis
 import pytest
 
 from grader.sandbox.choose import choose_sandbox
-from grader.sandbox.interface import Level
+from grader.sandbox.interface import LEVELS, Level, Sandbox
 from grader.sandbox.start import SteppingSandbox
+
+# A search for counterexamples starts from nothing: a run does not depend on the runs before it.
+hypothesis.settings.register_profile("grader", database=None)
+hypothesis.settings.load_profile("grader")
 
 
 @pytest.fixture(scope="session")
@@ -19,3 +24,9 @@ def sandbox() -> Iterator[SteppingSandbox]:
     level = cast("Level | None", os.environ.get("GRADER_TEST_LEVEL"))
     with choose_sandbox(level, minimum="none") as chosen:
         yield chosen
+
+
+def require(sandbox: Sandbox, weakest: Level) -> None:
+    """Skip a test whose property weaker levels do not have (docs/security.md)."""
+    if LEVELS.index(sandbox.level) > LEVELS.index(weakest):
+        pytest.skip(f"the level {sandbox.level} does not promise it")

@@ -48,3 +48,14 @@ def _reopened(path: Path, closed: Path) -> list[str]:
 
 def _is_closed(folder: Path) -> bool:
     return not folder.stat().st_mode & 0o001
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Become what runs a command: `python -m tests.users root|user COMMAND ...`."""
+    kind, *command = arguments
+    line = as_user(command) if kind == "user" else with_open_interpreter(command)
+    os.execvp(line[0], line)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -46,6 +46,8 @@ def main(arguments: Sequence[str]) -> None:
     app = _KernelApp.instance(config=_settings(), sockets=config.sockets)
     app.session.key = config.key.encode()
     app.initialize([])
+    if not _can_make_sockets():
+        app.shell.system = app.shell.system_raw  # the usual way needs a terminal of its own
     capture.install(app.shell, config.entries, _sender(config.capture_descriptor))
     sys.path.insert(0, "")  # as in Jupyter: a notebook may import a file that it has written
     app.start()

@@ -31,6 +31,9 @@ READABLE_FILES = (
     "/sys/devices/system/cpu",
     "/sys/devices/system/node",
     "/dev/urandom",
+    "/etc/debian_version",
+    "/etc/os-release",
+    "/etc/wgetrc",
 )
 """What libraries read about the machine. Nothing in there tells of another process."""
 

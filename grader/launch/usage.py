@@ -62,9 +62,24 @@ def contents_of(folders: Iterable[str], most_files: int, most_bytes: int) -> tup
 
 
 def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
-    """Yield what is in a folder, as far as it stays there meanwhile."""
-    with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
-        yield from entries
+    """Yield what is in a folder, as far as it stays there meanwhile; a closed one is opened."""
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        try:
+            entries = os.scandir(folder)
+        except PermissionError:
+            _open_up(folder)
+            entries = os.scandir(folder)
+        with entries:
+            yield from entries
+
+
+def _open_up(folder: str) -> None:
+    """Let the owner of a folder, this process, read it again; a link is not followed."""
+    number = os.open(folder, os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY)
+    try:
+        os.chmod(f"/proc/self/fd/{number}", 0o700)  # noqa: PTH101 - there is no path to it
+    finally:
+        os.close(number)
 
 
 def _living_parent(number: int) -> int | None:

@@ -128,14 +128,16 @@ class _Watch:
         poller.register(os.pidfd_open(self._child), select.POLLIN)
         poller.register(self._report, select.POLLIN)
         pause = self._bounds.interval
-        while not poller.poll(pause * 1000 if pause else None):
-            begin = time.monotonic()
-            self._cause = self._excess()
-            if self._cause:
-                break
-            cost = time.monotonic() - begin
-            pause = max(self._bounds.interval, cost / _COSTS_AT_MOST)
-        self._end_all()
+        try:
+            while not poller.poll(pause * 1000 if pause else None):
+                begin = time.monotonic()
+                self._cause = self._excess()
+                if self._cause:
+                    break
+                cost = time.monotonic() - begin
+                pause = max(self._bounds.interval, cost / _COSTS_AT_MOST)
+        finally:  # nothing goes on that nobody watches
+            self._end_all()
         _, status = os.waitpid(self._child, 0)
         code = os.waitstatus_to_exitcode(status)
         return Ending(code if code >= 0 else 128 - code, self._cause)

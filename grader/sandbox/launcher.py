@@ -23,6 +23,7 @@ _START = (
     "from grader.launch.server import main; main(sys.argv[1:])"
 )
 _ENVIRONMENT = {
+    "HOME": "/nonexistent",  # libraries look for one, and need none
     "PATH": "/usr/bin:/bin",
     "LANG": "C.UTF-8",
     "TVM_BIND_THREADS": "0",  # TVM would pin its threads, and PyTorch's, to the first cores

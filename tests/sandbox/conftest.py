@@ -1,0 +1,17 @@
+"""The strongest level, for tests of what it alone promises."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from grader.sandbox.choose import choose_sandbox
+from grader.sandbox.start import SteppingSandbox
+
+
+@pytest.fixture(scope="session")
+def sandbox() -> Iterator[SteppingSandbox]:
+    """A sandbox of the level "strong"."""
+    with choose_sandbox("strong") as chosen:
+        yield chosen
