@@ -43,7 +43,7 @@ def describe_environment(
     return Environment(
         python=platform.python_version(),
         cpu=_processor_model(read_processors),
-        cores=(count_cores or _usable_cores)(),
+        cores=(count_cores or usable_cores)(),
         packages=_versions(version_of),
     )
 
@@ -61,7 +61,8 @@ def _processor_model(read_processors: Callable[[], str]) -> str:
     return next(models, "") or platform.processor() or platform.machine() or "unknown"
 
 
-def _usable_cores() -> int:
+def usable_cores() -> int:
+    """Return how many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

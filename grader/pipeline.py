@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-
-import msgspec
-import numpy as np
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 
 from grader.assignment import Assignment
-from grader.course import CourseAssignment
-from grader.data import DataSet, resolve_data
+from grader.data import DataSet
 from grader.environment import describe_environment
 from grader.execute.notebook import execute_notebook
 from grader.execute.result import Execution
 from grader.messages import EntrySpec
+from grader.preparation import Preparation
 from grader.progress import Progress
 from grader.referee.evidence import Problem
 from grader.referee.judge import judge_problem
-from grader.referee.oracle import load_oracle
-from grader.referee.referee import Referee, expected_runners, timing_threads
+from grader.referee.referee import Referee, expected_runners, has_timing, timing_threads
 from grader.referee.runner_client import Runner, start_runner
 from grader.referee.runners import Kind, RunnerPool
 from grader.report import (
@@ -40,20 +34,6 @@ from grader.submission import SubmissionFile
 Results = tuple[tuple[Part, ...], "Timing | None"]
 
 
-class Settings(msgspec.Struct, frozen=True):
-    """What a grading depends on beside the submission and the assignment.
-
-    `seed` decides all hidden inputs; `data` is a folder, "builtin" or None for the usual search;
-    `environment` is the process's, `clock` gives monotonic seconds.
-    """
-
-    sandbox: Sandbox
-    seed: int
-    data: str | None = None
-    environment: Mapping[str, str] = {}
-    clock: Callable[[], float] = time.monotonic
-
-
 class Stages:
     """Wall seconds by stage, in the order in which they were run."""
 
@@ -64,12 +44,13 @@ class Stages:
 
     @contextmanager
     def measure(self, name: str) -> Iterator[None]:
-        """Measure the body of a with statement."""
+        """Measure the body of a with statement; what was measured of the stage before is added."""
         start = self._clock()
         try:
             yield
         finally:
-            self.seconds[name] = round(self._clock() - start, 3)
+            earlier = self.seconds.get(name, 0.0)
+            self.seconds[name] = round(earlier + self._clock() - start, 3)
 
     def duration(self) -> Duration:
         """Return the time since the start, and the stages."""
@@ -78,70 +59,66 @@ class Stages:
 
 def grade(
     submission: SubmissionFile,
-    course_assignment: CourseAssignment,
-    settings: Settings,
+    prepared: Preparation,
     progress: Progress,
     notes: tuple[str, ...] = (),
 ) -> Report:
-    """Grade one submission.
+    """Grade one submission. May be called from several threads with the same preparation.
 
     Raises GraderError when nothing could be graded for a reason that is not the submission's.
     """
+    settings = prepared.settings
     stages = Stages(settings.clock)
-    assignment = course_assignment.assignment
     with stages.measure("data"):
-        data = resolve_data(
-            assignment.data,
-            directory=settings.data,
-            environment=settings.environment,
-            progress=progress,
-        )
+        data = prepared.data(progress)
     if submission.notebook is None:
         problem = Problem(submission.problem, submission.hint)
+        assignment = prepared.course_assignment.assignment
         parts = tuple(judge_problem(part, problem) for part in assignment.part)
         results: Results = (parts, None)
         execution = None
     else:
-        execution, results = _run(submission, course_assignment, settings, data, progress, stages)
-    return _report(
-        submission, assignment, settings, data, results, execution, notes, stages.duration()
-    )
+        execution, results = _run(submission, prepared, data, progress, stages)
+    return _report(submission, prepared, data, results, execution, notes, stages.duration())
 
 
 def _run(
     submission: SubmissionFile,
-    course_assignment: CourseAssignment,
-    settings: Settings,
+    prepared: Preparation,
     data: DataSet,
     progress: Progress,
     stages: Stages,
 ) -> tuple[Execution, Results]:
-    """Run the notebook while answers and runners are made ready; then grade its parts."""
+    """Run the notebook while answers and runners are made ready; then grade its parts.
+
+    Only timing has the machine alone. Nothing of this grading runs while it waits for that.
+    """
+    settings, course_assignment = prepared.settings, prepared.course_assignment
     assignment = course_assignment.assignment
-    for_oracle, for_parts = np.random.SeedSequence(settings.seed).spawn(2)
-    with (
-        RunnerPool(
-            _runner_starter(settings.sandbox, assignment),
-            expected_runners(course_assignment),
-            assignment.limits.task_seconds,
-        ) as runners,
-        ThreadPoolExecutor(max_workers=1) as background,
-    ):
-        answers = background.submit(load_oracle, course_assignment, data, for_oracle)
-        with stages.measure("notebook"):
-            progress.stage("running the notebook")
-            execution = execute_notebook(
-                submission.notebook,
-                sandbox=settings.sandbox,
-                entries=_entries(assignment),
-                files=data.staged_files(),
-                limits=assignment.limits,
-                progress=progress,
-            )
-        with stages.measure("parts"):
-            oracle = answers.result()
-            referee = Referee(course_assignment, oracle, runners, for_parts, progress)
-            return execution, referee.grade(execution.captures)
+    with RunnerPool(
+        _runner_starter(settings.sandbox, assignment), assignment.limits.task_seconds
+    ) as runners:
+        with settings.quiet.shared():
+            runners.expect(expected_runners(course_assignment))
+            answers = prepared.answers(data)
+            with stages.measure("notebook"):
+                progress.stage("running the notebook")
+                execution = execute_notebook(
+                    submission.notebook,
+                    sandbox=settings.sandbox,
+                    entries=_entries(assignment),
+                    files=data.staged_files(),
+                    limits=assignment.limits,
+                    progress=progress,
+                )
+            with stages.measure("parts"):
+                referee = Referee(
+                    course_assignment, answers.result(), runners, prepared.part_seeds(), progress
+                )
+                compared = referee.compare(execution.captures)
+        alone = settings.quiet.exclusive() if has_timing(compared) else nullcontext()
+        with alone, stages.measure("parts"):
+            return execution, referee.time(compared)
 
 
 def _entries(assignment: Assignment) -> tuple[EntrySpec, ...]:
@@ -169,14 +146,14 @@ def _runner_starter(sandbox: Sandbox, assignment: Assignment) -> Callable[[Kind]
 
 def _report(
     submission: SubmissionFile,
-    assignment: Assignment,
-    settings: Settings,
+    prepared: Preparation,
     data: DataSet,
     results: Results,
     execution: Execution | None,
     notes: tuple[str, ...],
     duration: Duration,
 ) -> Report:
+    assignment, settings = prepared.course_assignment.assignment, prepared.settings
     parts, timing = results
     return Report(
         score=round(sum(part.score for part in parts), 6),

@@ -25,3 +25,15 @@ class Silent:
 
     def step(self, done: int, total: int, label: str = "") -> None:
         """Ignore the step."""
+
+
+class BatchProgress(Protocol):
+    """Receives which submissions of a batch are being graded. May be called from any thread."""
+
+    def started(self, name: str) -> None:
+        """Say that the submission of this name is being graded from now on."""
+        ...
+
+    def finished(self, name: str, outcome: str) -> None:
+        """Say that it has been graded, and in a line what came out."""
+        ...

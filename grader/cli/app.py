@@ -1,6 +1,7 @@
 """The command line: arguments in, one call, exit code out.
 
-Exit codes: 0 graded, 1 graded below `--fail-under`, 2 could not be graded, 130 interrupted.
+Exit codes: 0 graded, 1 graded below `--fail-under`, 2 could not be graded (in a batch: one of them
+at least), 130 interrupted.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ import typer
 from rich.console import Console
 
 from grader import __version__
+from grader.cli.batch import BatchOptions, run_batch
 from grader.cli.doctor import examine
 from grader.cli.run import RunOptions, run_submission
+from grader.cli.setting import GradingOptions
 from grader.errors import GraderError
 from grader.sandbox.interface import Level
 
@@ -29,6 +32,27 @@ app = typer.Typer(
 )
 
 GRADED, BELOW, UNGRADED, INTERRUPTED = 0, 1, 2, 130
+
+AssignmentOption = Annotated[
+    str | None, typer.Option(help="Which assignment it is; otherwise the notebook says.")
+]
+DataOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DIR", help='Images and parameters: a folder, or "builtin" for the small set.'
+    ),
+]
+SeedOption = Annotated[
+    int | None,
+    typer.Option(min=0, help="Seed of the hidden inputs; a new secret one if not given."),
+]
+CourseOption = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="The folder that holds `assignments/`.")
+]
+SandboxOption = Annotated[
+    Level | None,
+    typer.Option(help="Demand a level of isolation; otherwise the strongest that works here."),
+]
 
 
 def _version(show: bool) -> None:
@@ -49,39 +73,58 @@ def root(
 @app.command()
 def run(
     notebook: Annotated[Path, typer.Argument(help="The notebook to grade.")],
-    assignment: Annotated[
-        str | None,
-        typer.Option(help="Which assignment it is; otherwise the notebook says."),
-    ] = None,
+    assignment: AssignmentOption = None,
     json: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the report as JSON to FILE.")
     ] = None,
-    data: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DIR", help='Images and parameters: a folder, or "builtin" for the small set.'
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(min=0, help="Seed of the hidden inputs; a new secret one if not given."),
-    ] = None,
-    course: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="The folder that holds `assignments/`.")
-    ] = None,
-    sandbox: Annotated[
-        Level | None,
-        typer.Option(help="Demand a level of isolation; otherwise the strongest that works here."),
-    ] = None,
+    data: DataOption = None,
+    seed: SeedOption = None,
+    course: CourseOption = None,
+    sandbox: SandboxOption = None,
     fail_under: Annotated[
         float | None, typer.Option(metavar="POINTS", help="Exit with 1 below so many points.")
     ] = None,
 ) -> None:
     """Grade one notebook and print its report."""
-    options = RunOptions(notebook, assignment, json, data, seed, course, sandbox)
+    grading = GradingOptions(assignment, data, seed, course, sandbox)
+    options = RunOptions(notebook, grading, json)
     report = run_submission(options, Console(), Console(stderr=True))
     if fail_under is not None and report.score < fail_under:
         raise typer.Exit(BELOW)
+
+
+@app.command()
+def batch(
+    submissions: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="SUBMISSION", help="Notebooks, and folders in which to look for notebooks."
+        ),
+    ],
+    output: Annotated[
+        Path, typer.Option(metavar="DIR", help="Where the reports are written, one for each.")
+    ],
+    assignment: AssignmentOption = None,
+    data: DataOption = None,
+    seed: SeedOption = None,
+    course: CourseOption = None,
+    sandbox: SandboxOption = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="How many at a time; one on every core by default."),
+    ] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Grade anew what was graded before.")
+    ] = False,
+) -> None:
+    """Grade many notebooks, and print an overview.
+
+    What was graded before is kept, so the same command goes on after an interruption.
+    """
+    grading = GradingOptions(assignment, data, seed, course, sandbox)
+    options = BatchOptions(tuple(submissions), output, grading, jobs, again)
+    if run_batch(options, Console(), Console(stderr=True)).ungraded:
+        raise typer.Exit(UNGRADED)
 
 
 @app.command()
@@ -109,5 +152,5 @@ def main() -> None:
         console.print("        Run it again with GRADER_DEBUG=1 and report what it prints.")
         sys.exit(UNGRADED)
     except KeyboardInterrupt:
-        console.print("grader: interrupted, nothing was written.", markup=False)
+        console.print("grader: interrupted.", markup=False)
         sys.exit(INTERRUPTED)

@@ -1,7 +1,8 @@
-"""Progress on standard error: a live line on a terminal, one plain line a stage anywhere else."""
+"""Progress on standard error: live on a terminal, plain lines anywhere else."""
 
 from __future__ import annotations
 
+import threading
 from types import TracebackType
 
 from rich.console import Console
@@ -13,6 +14,9 @@ from grader.render.wording import one_line
 REFRESHES_PER_SECOND = 4
 """Few, because schedules are being timed on the same machine."""
 
+SHOWN_NAMES = 4
+"""Submissions at work whose names are shown beside the bar of a batch."""
+
 
 class LiveProgress:
     """A `grader.progress.Progress` that draws while it is entered and leaves nothing on a terminal.
@@ -23,18 +27,9 @@ class LiveProgress:
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(stderr=True)
-        self._live = self._console.is_terminal and not self._console.is_dumb_terminal
+        self._live = _can_redraw(self._console)
         self._task: TaskID | None = None
-        self._progress = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=20),
-            TextColumn("{task.fields[label]}", markup=False),
-            TimeElapsedColumn(),
-            console=self._console,
-            transient=True,
-            refresh_per_second=REFRESHES_PER_SECOND,
-            disable=not self._live,
-        )
+        self._progress = _bars(self._console, self._live)
 
     def __enter__(self) -> LiveProgress:
         self._progress.start()
@@ -72,3 +67,80 @@ class LiveProgress:
         if self._task is None:
             return
         self._progress.update(self._task, total=1, completed=1, label="")
+
+
+class LiveBatch:
+    """A `grader.progress.BatchProgress`: a bar on a terminal, a line for each submission elsewhere.
+
+    `done` of the `total` submissions were graded before. It is entered and left as LiveProgress is.
+    """
+
+    def __init__(self, console: Console, total: int, done: int = 0) -> None:
+        self._console = console
+        self._live = _can_redraw(console)
+        self._total = total
+        self._done = done
+        self._at_work: list[str] = []
+        self._lock = threading.Lock()
+        self._progress = _bars(console, self._live)
+        self._task = self._progress.add_task(self._count(), total=total, completed=done, label="")
+
+    def __enter__(self) -> LiveBatch:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._progress.stop()
+
+    def started(self, name: str) -> None:
+        """Show a submission as being graded."""
+        with self._lock:
+            self._at_work.append(name)
+            self._update()
+
+    def finished(self, name: str, outcome: str) -> None:
+        """Count a submission. Without a terminal, say what came out."""
+        with self._lock:
+            self._at_work.remove(name)
+            self._done += 1
+            self._update()
+            if not self._live:
+                line = f"{self._count()}: {one_line(name)}: {one_line(outcome)}"
+                self._console.print(Text(line), soft_wrap=True)
+
+    def refresh(self) -> None:
+        """Draw now, and not at the next tick."""
+        self._progress.refresh()
+
+    def _update(self) -> None:
+        names = ", ".join(one_line(name) for name in self._at_work[:SHOWN_NAMES])
+        others = len(self._at_work) - SHOWN_NAMES
+        label = f"{names} and {others} more" if others > 0 else names
+        self._progress.update(
+            self._task, description=self._count(), completed=self._done, label=label
+        )
+
+    def _count(self) -> str:
+        return f"graded {self._done} of {self._total}"
+
+
+def _can_redraw(console: Console) -> bool:
+    return console.is_terminal and not console.is_dumb_terminal
+
+
+def _bars(console: Console, live: bool) -> Progress:
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=20),
+        TextColumn("{task.fields[label]}", markup=False),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        refresh_per_second=REFRESHES_PER_SECOND,
+        disable=not live,
+    )

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 from pathlib import Path
 
 import msgspec
 from rich.console import Console
 
 from grader.cli.progress import LiveProgress
+from grader.cli.setting import GradingOptions, open_settings
 from grader.course import choose_assignment, find_course
 from grader.environment import describe_environment
 from grader.errors import GraderError, UsageError
-from grader.pipeline import Settings, grade
+from grader.pipeline import grade
+from grader.preparation import Preparation
 from grader.progress import Progress
 from grader.render.terminal import render
 from grader.report import Report, encode_report, ungraded_report
-from grader.sandbox.choose import choose_sandbox
-from grader.sandbox.interface import Level
 from grader.submission import read_submission
 
 
@@ -26,12 +24,8 @@ class RunOptions(msgspec.Struct, frozen=True):
     """The arguments of `grader run`, as they were given."""
 
     notebook: Path
-    assignment: str | None = None
+    grading: GradingOptions
     json: Path | None = None
-    data: str | None = None
-    seed: int | None = None
-    course: Path | None = None
-    sandbox: Level | None = None
 
 
 def run_submission(options: RunOptions, output: Console, messages: Console) -> Report:
@@ -57,16 +51,12 @@ def run_submission(options: RunOptions, output: Console, messages: Console) -> R
 
 def _grade(options: RunOptions, progress: Progress) -> Report:
     submission = read_submission(options.notebook)
-    course = find_course(options.course, (Path.cwd(), options.notebook.resolve().parent))
-    chosen, note = choose_assignment(course, submission, options.assignment)
-    with choose_sandbox(options.sandbox, chosen.assignment.sandbox.minimum) as sandbox:
-        settings = Settings(
-            sandbox=sandbox,
-            seed=secrets.randbits(48) if options.seed is None else options.seed,
-            data=options.data,
-            environment=os.environ,
-        )
-        return grade(submission, chosen, settings, progress, (note,) if note else ())
+    grading = options.grading
+    course = find_course(grading.course, (Path.cwd(), options.notebook.resolve().parent))
+    chosen, note = choose_assignment(course, submission, grading.assignment)
+    with open_settings(grading, [chosen]) as settings:
+        prepared = Preparation(chosen, settings)
+        return grade(submission, prepared, progress, (note,) if note else ())
 
 
 def _check_writable(path: Path | None) -> None:

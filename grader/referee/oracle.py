@@ -19,7 +19,7 @@ from grader.referee.evidence import FloatArray
 
 
 class Oracle:
-    """Expected outputs of one grading run.
+    """Expected outputs of one grading run, which gradings of many submissions may share.
 
     `generator` is seeded with the run's secret seed. Test images and hidden inputs are mixed in an
     order of this run, so that a module cannot know which is which.
@@ -39,6 +39,7 @@ class Oracle:
         hidden = self._draw(generator, options.hidden_inputs)
         order = generator.permutation(len(images) + len(hidden))
         self.inputs = np.concatenate([images, hidden])[order]
+        self.inputs.setflags(write=False)
         self.from_test_set: npt.NDArray[np.bool_] = order < len(images)
         self._filler = self._draw(generator, 64)
 
@@ -51,7 +52,9 @@ class Oracle:
     def desired(self) -> FloatArray:
         """PyTorch's outputs in double precision, shape (samples, *output shape)."""
         private = self.inputs.copy()
-        return cast(FloatArray, self._module.expected(self._parameters, private))
+        desired = cast(FloatArray, self._module.expected(self._parameters, private))
+        desired.setflags(write=False)
+        return desired
 
     def batches(self, batch: int) -> npt.NDArray[np.float32]:
         """Return (batches, batch, *input shape); more hidden inputs fill up the last batch."""

@@ -1,7 +1,8 @@
 """Grading the parts of one submission, from captures to points.
 
-Two rounds: first every part's candidates are run and judged on what they compute, parts beside each
-other; then, with nothing else running, the best candidates of the parts that score speed are timed.
+Two rounds: `compare` runs and judges every part's candidates on what they compute, parts beside
+each other; then `time`, with nothing else running, measures the best candidates of the parts that
+score speed.
 """
 
 from __future__ import annotations
@@ -56,6 +57,10 @@ class Graded:
         return (self.part.score, self.capture.trace is not None, self.capture.by_name)
 
 
+Compared = list[tuple[PartTable, list[Graded]]]
+"""Each part with its candidates, judged on everything but time, best first."""
+
+
 def expected_runners(course_assignment: CourseAssignment) -> list[Kind]:
     """Return the runners that a complete submission will need, one for each first task."""
     kinds: list[Kind] = []
@@ -66,6 +71,11 @@ def expected_runners(course_assignment: CourseAssignment) -> list[Kind]:
         kinds += ["pure", "pure"] if "stubs" in needs else []
         kinds += ["timing"] if "timing" in needs else []
     return kinds
+
+
+def has_timing(compared: Compared) -> bool:
+    """Say whether a candidate of any part is to be timed."""
+    return any(_is_timed(part, graded) for part, graded in compared)
 
 
 def part_needs(part: PartTable) -> frozenset[Need]:
@@ -97,10 +107,8 @@ class Referee:
         parts = course_assignment.assignment.part
         self._seeds = dict(zip((part.id for part in parts), seeds.spawn(len(parts)), strict=True))
 
-    def grade(
-        self, captures: tuple[Capture | CaptureFailure, ...]
-    ) -> tuple[tuple[Part, ...], Timing | None]:
-        """Grade all parts. Returns them in order, and the timing if one was made."""
+    def compare(self, captures: tuple[Capture | CaptureFailure, ...]) -> Compared:
+        """Judge all parts on everything but time; afterwards nothing of this grading runs."""
         parts = self._course_assignment.assignment.part
         self._progress.stage("comparing with PyTorch")
         with ThreadPoolExecutor(max_workers=len(parts)) as executor:
@@ -108,16 +116,17 @@ class Referee:
             compared = []
             for done, (part, future) in enumerate(zip(parts, pending, strict=True)):
                 self._progress.step(done, len(parts), part.title)
-                compared.append(future.result())
-        return self._time_all(parts, compared)
+                compared.append((part, future.result()))
+        if has_timing(compared):
+            self._runners.settle("timing")
+        return compared
 
-    def _time_all(
-        self, parts: tuple[PartTable, ...], compared: list[list[Graded]]
-    ) -> tuple[tuple[Part, ...], Timing | None]:
+    def time(self, compared: Compared) -> tuple[tuple[Part, ...], Timing | None]:
+        """Time what is to be timed. Returns all parts in order, and the timing if one was made."""
         results, timing = [], None
-        for part, graded in zip(parts, compared, strict=True):
+        for part, graded in compared:
             best = graded[0]
-            if "timing" in part_needs(part) and best.case is not None:
+            if _is_timed(part, graded):
                 self._progress.stage(f"timing: {part.title}")
                 best = max(self._time(part, graded), key=lambda each: each.rank)
                 timing = _timing_of(best) or timing
@@ -161,11 +170,9 @@ class Referee:
 
     def _time(self, part: PartTable, graded: list[Graded]) -> list[Graded]:
         """Time the best candidates and judge them again, with the time."""
-        best = graded[0].part.score
         options = _speed_options(part)
-        tied = [each for each in graded if each.case and each.part.score == best][:TIMED_LIMIT]
         timed: list[Graded] = []
-        for each in tied:
+        for each in _best_of(graded):
             assert each.case is not None
             if _is_blocked(part, each.part):
                 timed.append(each)
@@ -221,6 +228,19 @@ def _is_complete(part: PartTable, graded: Part) -> bool:
     """Say whether nothing is missing but what timing will decide."""
     timed = {table.id for table in part.check if "timing" in find_check(table).needs}
     return all(check.verdict == "passed" for check in graded.checks if check.id not in timed)
+
+
+def _best_of(graded: list[Graded]) -> list[Graded]:
+    """Return the candidates that earn as much as the best one, if they could be run."""
+    best = graded[0].part.score
+    return [each for each in graded if each.case and each.part.score == best][:TIMED_LIMIT]
+
+
+def _is_timed(part: PartTable, graded: list[Graded]) -> bool:
+    """Say whether a candidate of a part is to be timed."""
+    if "timing" not in part_needs(part) or graded[0].case is None:
+        return False
+    return any(not _is_blocked(part, each.part) for each in _best_of(graded))
 
 
 def _is_blocked(part: PartTable, graded: Part) -> bool:

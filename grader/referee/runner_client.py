@@ -93,7 +93,7 @@ class Runner:
         """
         if self._failure is not None:
             return self._failure
-        self._await_start()
+        self.await_start()
         try:
             answer = self._ask(task, _Deadline(self._connection, timeout))
         except TimeoutError:
@@ -126,8 +126,11 @@ class Runner:
     ) -> None:
         self.close()
 
-    def _await_start(self) -> None:
-        """Read the empty frame with which a runner says that it is ready."""
+    def await_start(self) -> None:
+        """Wait for the empty frame with which a runner says that it is ready.
+
+        Raises SandboxError when it does not become so.
+        """
         if self._is_ready:
             return
         try:

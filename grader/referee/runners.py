@@ -27,16 +27,28 @@ class RunnerPool:
     Use it as a context manager: leaving it ends every runner, used or not.
     """
 
-    def __init__(
-        self, start: Callable[[Kind], Runner], expected: Iterable[Kind], task_seconds: float
-    ) -> None:
+    def __init__(self, start: Callable[[Kind], Runner], task_seconds: float) -> None:
         self._start = start
         self._task_seconds = task_seconds
         self._executor = ThreadPoolExecutor(max_workers=16, thread_name_prefix="runner")
         self._ready: defaultdict[Kind, list[Future[Runner]]] = defaultdict(list)
         self._lock = Lock()
-        for kind in expected:
-            self._ready[kind].append(self._executor.submit(start, kind))
+
+    def expect(self, kinds: Iterable[Kind]) -> None:
+        """Begin to start runners for tasks to come, one of each kind given."""
+        with self._lock:
+            for kind in kinds:
+                self._ready[kind].append(self._executor.submit(self._start, kind))
+
+    def settle(self, needed: Kind) -> None:
+        """Keep the processors free: wait for runners of one kind that start, end unused others.
+
+        Raises SandboxError when one of those that are needed cannot be started.
+        """
+        for kind in [kind for kind in self._ready if kind != needed]:
+            self._end(self._ready.pop(kind))
+        for future in self._ready[needed]:
+            future.result().await_start()
 
     def request(self, kind: Kind, task: RunModule | TimeSchedule) -> FromRunner:
         """Do one task in a runner of its own and end that runner.
@@ -63,7 +75,10 @@ class RunnerPool:
     ) -> None:
         """End the runners that nobody used."""
         for futures in self._ready.values():
-            for future in futures:
-                if not future.cancel() and future.exception() is None:
-                    future.result().close()
+            self._end(futures)
         self._executor.shutdown()
+
+    def _end(self, futures: list[Future[Runner]]) -> None:
+        for future in futures:
+            if not future.cancel() and future.exception() is None:
+                future.result().close()

@@ -52,10 +52,10 @@ def render(report: Report, console: Console) -> None:
         _circumstances(report),
     ]
     body = Group(*(Padding(section, (0, 0, 1, 0)) for section in sections))
-    console.print(_Page(body), width=min(console.width, WIDEST), end="")
+    console.print(Page(body), width=min(console.width, WIDEST), end="")
 
 
-class _Page:
+class Page:
     """Shows its content in what the console can write, without spaces at the ends of lines.
 
     A character that the console's encoding lacks becomes a question mark.

@@ -16,6 +16,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from io import FileIO
@@ -142,22 +143,24 @@ class BubblewrapBox:
 
     def __init__(self, popen: subprocess.Popen[bytes], pidfd: int, user: int) -> None:
         self._popen = popen
+        self._lock = threading.Lock()
         self.pidfd: int | None = pidfd
         self.confinement = Confinement(namespaces=True, user=user, filter=system_call_filter())
 
     def end(self) -> None:
-        """End everything inside and wait until it is gone."""
-        pidfd = self.pidfd
-        if pidfd is None or self._popen.returncode is not None:
-            return
-        with contextlib.suppress(ProcessLookupError):  # it has ended by itself
-            signal.pidfd_send_signal(pidfd, signal.SIGKILL)
-        _wait(pidfd)
-        self._popen.wait()
-        for stream in (self._popen.stdin, self._popen.stdout, self._popen.stderr):
-            assert stream is not None
-            stream.close()
-        os.close(pidfd)
+        """End everything inside and wait until it is gone. May be called from several threads."""
+        with self._lock:
+            pidfd = self.pidfd
+            if pidfd is None or self._popen.returncode is not None:
+                return
+            with contextlib.suppress(ProcessLookupError):  # it has ended by itself
+                signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+            _wait(pidfd)
+            self._popen.wait()
+            for stream in (self._popen.stdin, self._popen.stdout, self._popen.stderr):
+                assert stream is not None
+                stream.close()
+            os.close(pidfd)
 
 
 class _MemoryFiles:

@@ -15,8 +15,8 @@ import time
 import pytest
 from rich.console import Console
 
-from grader.cli.progress import LiveProgress
-from grader.progress import Progress
+from grader.cli.progress import LiveBatch, LiveProgress
+from grader.progress import BatchProgress, Progress
 
 SHOW_CURSOR, HIDE_CURSOR = "\x1b[?25h", "\x1b[?25l"
 
@@ -148,6 +148,47 @@ class TestPlainLines:
             progress.step(1, 2, "cell 2 of 2")
             progress.stage("[b]comparing\x1b[2J")
         assert file.getvalue() == "running the notebook of a student\n[b]comparing\n"
+
+
+class TestBatch:
+    """How far a batch is."""
+
+    def test_it_is_the_progress_that_a_batch_calls(self) -> None:
+        progress: BatchProgress = LiveBatch(on_terminal()[0], total=3)
+        assert {"started", "finished"} <= set(dir(progress))
+
+    def test_a_terminal_shows_the_count_and_the_names_at_work(self) -> None:
+        console, file = on_terminal()
+        with LiveBatch(console, total=40, done=11) as progress:
+            progress.started("ada/hw")
+            progress.started("ben/hw")
+            progress.started("cem/hw")
+            progress.finished("ben/hw", "10 of 10")
+            progress.refresh()
+            (line,) = screen(file.getvalue())
+            assert line.startswith("graded 12 of 40 ")
+            assert "ada/hw, cem/hw" in line
+        assert screen(file.getvalue()) == []
+
+    def test_only_some_of_many_names_are_shown(self) -> None:
+        console, file = on_terminal(width=120)
+        with LiveBatch(console, total=40) as progress:
+            for number in range(9):
+                progress.started(f"s{number}")
+            progress.refresh()
+            assert "s0, s1, s2, s3 and 5 more" in screen(file.getvalue())[-1]
+
+    def test_elsewhere_there_is_a_line_for_each_that_is_finished(self) -> None:
+        file = io.StringIO()
+        with LiveBatch(Console(file=file, width=20), total=3, done=1) as progress:
+            progress.started("ada/hw")
+            progress.started("[b]ben\x1b[2J")
+            progress.finished("[b]ben\x1b[2J", "not graded: it is\nno notebook")
+            progress.finished("ada/hw", "10 of 10")
+        assert file.getvalue().splitlines() == [
+            "graded 2 of 3: [b]ben: not graded: it is no notebook",
+            "graded 3 of 3: ada/hw: 10 of 10",
+        ]
 
 
 def read_until(terminal: int, text: str, seconds: float) -> str:

@@ -1,0 +1,100 @@
+"""The overview of a batch: one row for each submission, as JSON and for people."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from grader.batch.collect import Entry
+from grader.render.wording import one_line, points_of
+from grader.report import Check, Report
+
+SCHEMA_VERSION: Literal[1] = 1
+
+_LONGEST_NOTICE = 160
+
+
+class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One submission. `graded` is false where `noticed` says why it could not be graded.
+
+    `file` and `report` are relative paths: below the folder that all submissions have in common,
+    and below the folder of the reports. `kept` says that the report is of an earlier run.
+    """
+
+    name: str
+    file: str
+    report: str
+    graded: bool
+    kept: bool
+    score: float
+    max_score: float
+    noticed: str
+
+
+class Summary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All rows of a batch, in order. `pending` counts submissions that it did not come to."""
+
+    rows: tuple[Row, ...]
+    pending: int
+    schema_version: Literal[1] = SCHEMA_VERSION
+
+    @property
+    def ungraded(self) -> int:
+        """How many submissions could not be graded."""
+        return sum(not row.graded for row in self.rows)
+
+
+def encode_summary(summary: Summary) -> bytes:
+    """Return the overview as indented JSON, ending in a newline."""
+    return msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n"
+
+
+def make_row(entry: Entry, report: Report, *, kept: bool = False) -> Row:
+    """Return the row of a submission with its report."""
+    return Row(
+        name=entry.name,
+        file=one_line(entry.file),
+        report=f"{entry.name}.json",
+        graded=is_graded(report),
+        kept=kept,
+        score=report.score,
+        max_score=report.max_score,
+        noticed=_short(notice(report)),
+    )
+
+
+def is_graded(report: Report) -> bool:
+    """Say whether a report has verdicts, and is not about a file that could not be graded."""
+    return bool(report.parts)
+
+
+def outcome(row: Row) -> str:
+    """Return a row without its name, in a line: "7 of 10, cell 3 raised TypeError"."""
+    points = points_of(row.score, row.max_score) if row.graded else ""
+    return ", ".join(filter(None, (points, row.noticed)))
+
+
+def notice(report: Report) -> str:
+    """Return what an instructor should know first, in a line; empty when there is nothing."""
+    if not is_graded(report):
+        return f"not graded: {' '.join(report.notes)}"
+    if report.problems:
+        first, others = report.problems[0], len(report.problems) - 1
+        more = f", and {others} more" if others else ""
+        return f"cell {first.cell} raised {first.error}{more}"
+    if report.score >= report.max_score:
+        return ""
+    if report.submission.executed < report.submission.cells and report.notes:
+        return report.notes[-1]
+    checks = [check for part in report.parts for check in part.checks]
+    return next((check.reason for check in checks if _lost(check)), "")
+
+
+def _lost(check: Check) -> bool:
+    return check.verdict != "passed" or check.score < check.max_score
+
+
+def _short(text: str) -> str:
+    line = one_line(text)
+    return line if len(line) <= _LONGEST_NOTICE else f"{line[: _LONGEST_NOTICE - 2]} …"

@@ -1,0 +1,77 @@
+"""`grader batch`: grade many notebooks into a folder of reports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+
+from grader.batch.collect import Entry, collect
+from grader.batch.grading import Batch, Interrupted
+from grader.batch.overview import count_rows, render_overview
+from grader.batch.store import SUMMARY, Store, open_store
+from grader.batch.summary import Row, Summary, encode_summary
+from grader.cli.progress import LiveBatch, LiveProgress
+from grader.cli.setting import GradingOptions, open_settings
+from grader.course import find_course
+from grader.environment import usable_cores
+
+
+class BatchOptions(msgspec.Struct, frozen=True):
+    """The arguments of `grader batch`, as they were given. `jobs` is None for one on every core."""
+
+    submissions: tuple[Path, ...]
+    output: Path
+    grading: GradingOptions
+    jobs: int | None = None
+    again: bool = False
+
+
+def run_batch(options: BatchOptions, output: Console, messages: Console) -> Summary:
+    """Grade all submissions; print the overview to `output` and progress to `messages`.
+
+    The overview is written beside the reports too. After Ctrl-C that is done with what there is,
+    and KeyboardInterrupt goes on. Raises GraderError when nothing can be graded at all.
+    """
+    entries = collect(options.submissions)
+    with open_store(options.output) as store:
+        try:
+            summary = _grade_all(options, entries, store, messages)
+        except Interrupted as interruption:
+            store.write_summary(encode_summary(interruption.summary))
+            _say(messages, count_rows(interruption.summary))
+            _say(messages, "What was graded is kept: the same command goes on from here.")
+            raise KeyboardInterrupt from None
+        store.write_summary(encode_summary(summary))
+    render_overview(summary, output)
+    _say(output, f"The reports: {options.output}, the overview as JSON: {SUMMARY} in it")
+    return summary
+
+
+def _grade_all(
+    options: BatchOptions, entries: tuple[Entry, ...], store: Store, messages: Console
+) -> Summary:
+    demanded = options.grading.assignment
+    course = find_course(options.grading.course, (Path.cwd(), _folder_of(options.submissions[0])))
+    chosen = course.get(demanded) if demanded is not None else None
+    possible = [chosen] if chosen is not None else course.assignments.values()
+    with open_settings(options.grading, possible) as settings:
+        batch = Batch(course, demanded, settings, store)
+        kept: dict[str, Row] = {} if options.again else batch.find_graded(entries)
+        if kept:
+            _say(messages, f"{len(kept)} of {len(entries)} were graded before.")
+        if chosen is not None:  # data that is missing for all is no matter of a single one
+            with LiveProgress(messages) as preparing:
+                batch.prepare(chosen).data(preparing)
+        with LiveBatch(messages, total=len(entries), done=len(kept)) as progress:
+            return batch.run(entries, kept, options.jobs or usable_cores(), progress)
+
+
+def _folder_of(path: Path) -> Path:
+    resolved = path.resolve()
+    return resolved if resolved.is_dir() else resolved.parent
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,81 @@
+"""What gradings of one assignment have in common: settings, data and answers, each made once."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import msgspec
+import numpy as np
+
+from grader.course import CourseAssignment
+from grader.data import DataSet, resolve_data
+from grader.progress import Progress
+from grader.quiet import Quiet
+from grader.referee.oracle import Oracle, load_oracle
+from grader.sandbox.interface import Sandbox
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """What a grading depends on beside the submission and the assignment.
+
+    `seed` decides all hidden inputs; `data` is a folder, "builtin" or None for the usual search;
+    `environment` is the process's, `clock` gives monotonic seconds. Gradings that run at the same
+    time share one `quiet`, so that they do not disturb each other's measurements.
+    """
+
+    sandbox: Sandbox
+    seed: int
+    data: str | None = None
+    environment: Mapping[str, str] = {}
+    clock: Callable[[], float] = time.monotonic
+    quiet: Quiet = msgspec.field(default_factory=Quiet)
+
+
+class Preparation:
+    """An assignment made ready to grade any number of submissions, in any number of threads.
+
+    Whoever first asks for the data or the answers begins to make them; the others get the same.
+    """
+
+    def __init__(self, course_assignment: CourseAssignment, settings: Settings) -> None:
+        self.course_assignment = course_assignment
+        self.settings = settings
+        self._lock = threading.Lock()
+        self._data: DataSet | None = None
+        self._answers: Future[Oracle] | None = None
+
+    def data(self, progress: Progress) -> DataSet:
+        """Return the data that submissions are compared on. Raises DataError."""
+        with self._lock:
+            if self._data is None:
+                self._data = resolve_data(
+                    self.course_assignment.assignment.data,
+                    directory=self.settings.data,
+                    environment=self.settings.environment,
+                    progress=progress,
+                )
+            return self._data
+
+    def answers(self, data: DataSet) -> Future[Oracle]:
+        """Begin to compute the answers in the background, unless somebody has."""
+        with self._lock:
+            if self._answers is None:
+                executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="oracle")
+                for_oracle, _ = self._seeds()
+                self._answers = executor.submit(
+                    load_oracle, self.course_assignment, data, for_oracle
+                )
+                executor.shutdown(wait=False)  # its thread ends with the answers
+            return self._answers
+
+    def part_seeds(self) -> np.random.SeedSequence:
+        """Return the seeds of everything that is drawn for a part; the same at every call."""
+        _, for_parts = self._seeds()
+        return for_parts
+
+    def _seeds(self) -> list[np.random.SeedSequence]:
+        # Made anew: a sequence counts what was spawned from it.
+        return np.random.SeedSequence(self.settings.seed).spawn(2)

@@ -1,0 +1,218 @@
+"""A batch without a sandbox: what is graded, kept, left out and told."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from grader.batch.collect import Entry, collect
+from grader.batch.grading import Batch, Interrupted
+from grader.batch.store import Store
+from grader.batch.summary import Row, Summary
+from grader.course import load_course
+from grader.errors import DataError, SandboxError
+from grader.preparation import Settings
+from grader.progress import Silent
+
+COURSE = load_course(Path(__file__).parents[1] / "courses" / "small")
+
+
+class NoSandbox:
+    """A sandbox in which nothing can be started."""
+
+    level = "none"
+    detail = "Nothing starts."
+
+    def start(self, command: object) -> Any:
+        raise SandboxError("Nothing starts here.", "Go elsewhere.")
+
+
+class Recorder:
+    """A BatchProgress that remembers, and does something when a submission is finished."""
+
+    def __init__(self, then: Callable[[], None] = lambda: None) -> None:
+        self.began: list[str] = []
+        self.ended: dict[str, str] = {}
+        self._then = then
+
+    def started(self, name: str) -> None:
+        self.began.append(name)
+
+    def finished(self, name: str, outcome: str) -> None:
+        self.ended[name] = outcome
+        self._then()
+
+
+def write_damaged(folder: Path, *names: str) -> None:
+    """Write files that are no notebooks: they are graded, with no points, and nothing is run."""
+    folder.mkdir(exist_ok=True)
+    for name in names:
+        (folder / f"{name}.ipynb").write_text(f"{name}: no notebook")
+
+
+def write_sound(path: Path) -> None:
+    cell = nbformat.v4.new_code_cell("1 + 1")
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), path)
+
+
+class World:
+    """A class of submissions and a folder of reports."""
+
+    def __init__(self, root: Path) -> None:
+        self.submissions = root / "class"
+        self.reports = root / "reports"
+        self.reports.mkdir()
+
+    def batch(self, demanded: str | None = "small", **settings: Any) -> Batch:
+        made = Settings(sandbox=NoSandbox(), seed=7, **settings)  # type: ignore[arg-type]
+        return Batch(COURSE, demanded, made, Store(self.reports))
+
+    def entries(self) -> tuple[Entry, ...]:
+        return collect([self.submissions])
+
+    def grade(self, demanded: str | None = "small", jobs: int = 2, **settings: Any) -> Summary:
+        batch = self.batch(demanded, **settings)
+        return batch.run(self.entries(), batch.find_graded(self.entries()), jobs, Recorder())
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+def by_name(summary: Summary) -> dict[str, Row]:
+    return {row.name: row for row in summary.rows}
+
+
+class TestRun:
+    """Every submission gets a report."""
+
+    def test_rows_come_in_the_order_of_names_whatever_ended_first(self, world: World) -> None:
+        write_damaged(world.submissions, "c", "a", "b")
+        progress = Recorder()
+        summary = world.batch().run(world.entries(), {}, 3, progress)
+        assert ["a", "b", "c"] == [row.name for row in summary.rows]
+        assert (0, 0) == (summary.pending, summary.ungraded)
+        assert {"a", "b", "c"} == set(progress.began) == set(progress.ended)
+        assert "0 of 10, The file is not a notebook: it is not JSON." == progress.ended["a"]
+
+    def test_all_get_the_same_seed(self, world: World) -> None:
+        write_damaged(world.submissions, "a", "b")
+        world.grade()
+        store = Store(world.reports)
+        seeds = [report.seed for entry in world.entries() if (report := store.find(entry))]
+        assert [7, 7] == seeds
+
+    def test_one_that_cannot_be_graded_does_not_stop_the_others(self, world: World) -> None:
+        write_damaged(world.submissions, "a", "c")
+        write_sound(world.submissions / "b.ipynb")
+        rows = by_name(world.grade())
+        assert [True, False, True] == [rows[name].graded for name in "abc"]
+        assert "not graded: Nothing starts here. Go elsewhere." == rows["b"].noticed
+
+    def test_an_assignment_that_cannot_be_told_is_a_reason(self, world: World) -> None:
+        write_sound_one = world.submissions / "b.ipynb"
+        write_damaged(world.submissions, "a")
+        write_sound(write_sound_one)
+        rows = by_name(world.grade(demanded=None))
+        assert [False, False] == [row.graded for row in rows.values()]
+        assert rows["a"].noticed.startswith("not graded: No assignment found")
+
+    def test_a_failure_of_the_grader_is_a_reason_too(self, world: World) -> None:
+        write_damaged(world.submissions, "a", "b")
+        ticks = itertools.count()
+
+        def clock() -> float:
+            if next(ticks) == 0:
+                raise ZeroDivisionError
+            return 0.0
+
+        rows = world.grade(jobs=1, clock=clock).rows
+        assert [False, True] == [row.graded for row in rows]
+        assert rows[0].noticed.startswith("not graded: The grader failed itself, with ZeroDivision")
+
+    def test_a_traceback_is_printed_on_demand(
+        self, world: World, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        write_damaged(world.submissions, "a")
+
+        def clock() -> float:
+            raise ZeroDivisionError("mine")
+
+        world.grade(clock=clock)
+        assert "" == capsys.readouterr().err
+        world.grade(clock=clock, environment={"GRADER_DEBUG": "1"})
+        assert "ZeroDivisionError: mine" in capsys.readouterr().err
+
+    def test_a_link_in_a_folder_is_not_read(self, world: World) -> None:
+        write_damaged(world.submissions, "a")
+        (world.submissions / "b.ipynb").symlink_to(world.submissions / "a.ipynb")
+        rows = by_name(world.grade())
+        assert "0 of 10" == f"{rows['a'].score:g} of {rows['a'].max_score:g}"
+        assert rows["b"].noticed.startswith("not graded: It is a link")
+
+    def test_data_that_are_missing_are_told_by_whoever_asks(self, world: World) -> None:
+        chosen = load_course(Path(__file__).parents[2]).get("e2e-conv")
+        prepared = world.batch(data=str(world.reports / "none")).prepare(chosen)
+        with pytest.raises(DataError, match="There is no data folder"):
+            prepared.data(Silent())
+
+
+class TestResuming:
+    """What was graded is kept."""
+
+    def test_graded_reports_are_kept_untouched(self, world: World) -> None:
+        write_damaged(world.submissions, "a", "b")
+        world.grade()
+        before = {path: path.stat() for path in world.reports.iterdir()}
+        write_damaged(world.submissions, "c")
+        rows = by_name(world.grade())
+        assert [True, True, False] == [rows[name].kept for name in "abc"]
+        assert before == {path: path.stat() for path in before}
+
+    def test_a_file_that_changed_is_graded_anew(self, world: World) -> None:
+        write_damaged(world.submissions, "a", "b")
+        world.grade()
+        (world.submissions / "a.ipynb").write_text("handed in again")
+        rows = by_name(world.grade())
+        assert [False, True] == [rows[name].kept for name in "ab"]
+
+    def test_another_assignment_is_graded_anew(self, world: World) -> None:
+        write_damaged(world.submissions, "a")
+        world.grade("small")
+        assert [False] == [row.kept for row in world.grade("trio").rows]
+
+    def test_what_could_not_be_graded_is_tried_again(self, world: World) -> None:
+        write_damaged(world.submissions, "a")
+        write_sound(world.submissions / "b.ipynb")
+        world.grade()
+        rows = by_name(world.grade())
+        assert [True, False] == [rows[name].kept for name in "ab"]
+
+    def test_a_file_that_became_a_link_is_not_kept(self, world: World) -> None:
+        write_damaged(world.submissions, "a")
+        world.grade()
+        (world.submissions / "a.ipynb").rename(world.submissions / "b.txt")
+        (world.submissions / "a.ipynb").symlink_to(world.submissions / "b.txt")
+        assert [False] == [row.graded for row in world.grade().rows]
+
+
+class TestInterruption:
+    """Ctrl-C keeps what is finished."""
+
+    def test_what_is_finished_is_in_the_summary_and_the_rest_is_pending(self, world: World) -> None:
+        def interrupt() -> None:
+            raise KeyboardInterrupt
+
+        write_damaged(world.submissions, *"abcdef")
+        with pytest.raises(Interrupted) as caught:
+            world.batch().run(world.entries(), {}, 1, Recorder(interrupt))
+        summary = caught.value.summary
+        assert 1 == len(summary.rows)
+        assert 5 == summary.pending
+        assert 6 == len(world.grade().rows)

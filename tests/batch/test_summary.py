@@ -1,0 +1,89 @@
+"""One row for each submission."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from grader.batch.collect import Entry
+from grader.batch.summary import Row, Summary, encode_summary, make_row, notice, outcome
+from grader.report import Report
+from tests.sample_reports import HOSTILE, full_marks, nothing_to_grade, typical
+
+ENTRY = Entry(Path("/class/ada/hw.ipynb"), "ada/hw.ipynb", "ada/hw")
+
+
+def changed(report: Report, **fields: object) -> Report:
+    return msgspec.structs.replace(report, **fields)
+
+
+class TestNotice:
+    """What an instructor should know first."""
+
+    def test_a_cell_that_failed_comes_first(self) -> None:
+        assert "cell 7 raised NameError, and 1 more" == notice(typical())
+
+    def test_a_cell_that_failed_is_told_with_full_marks_too(self) -> None:
+        report = changed(full_marks(), problems=typical().problems[:1])
+        assert "cell 7 raised NameError" == notice(report)
+
+    def test_full_marks_need_no_word(self) -> None:
+        assert "" == notice(changed(full_marks(), problems=(), notes=("Recognised.",)))
+
+    def test_a_notebook_that_was_ended_is_told_before_its_checks(self) -> None:
+        note = "Cell 15 ran longer than 20 seconds and was stopped."
+        report = changed(typical(), problems=(), notes=("Recognised.", note))
+        assert note == notice(report)
+
+    def test_then_the_first_lost_check(self) -> None:
+        assert notice(changed(typical(), problems=())).startswith("On 4,443 of 4,443 test images")
+
+    def test_why_a_submission_was_not_graded(self) -> None:
+        report = changed(nothing_to_grade(), parts=(), notes=("No sandbox.", "Install it."))
+        assert "not graded: No sandbox. Install it." == notice(report)
+
+
+class TestRow:
+    """A row is small, and plain text."""
+
+    def test_a_graded_submission(self) -> None:
+        expected = Row(
+            name="ada/hw",
+            file="ada/hw.ipynb",
+            report="ada/hw.json",
+            graded=True,
+            kept=True,
+            score=77.5,
+            max_score=100.0,
+            noticed="cell 7 raised NameError, and 1 more",
+        )
+        assert expected == make_row(ENTRY, typical(), kept=True)
+
+    def test_what_a_student_wrote_stays_on_its_line(self) -> None:
+        problem = msgspec.structs.replace(typical().problems[0], error=HOSTILE)
+        row = make_row(ENTRY, changed(typical(), problems=(problem,)))
+        assert row.noticed.isprintable()
+
+    def test_a_long_reason_is_cut(self) -> None:
+        report = changed(typical(), parts=(), notes=("why " * 100,))
+        assert 160 == len(make_row(ENTRY, report).noticed)
+
+    @pytest.mark.parametrize(
+        ("graded", "noticed", "line"),
+        [
+            (True, "", "7 of 10"),
+            (True, "cell 3 raised TypeError", "7 of 10, cell 3 raised TypeError"),
+            (False, "not graded: why", "not graded: why"),
+        ],
+    )
+    def test_the_outcome_is_a_line(self, graded: bool, noticed: str, line: str) -> None:
+        assert line == outcome(Row("hw", "hw.ipynb", "hw.json", graded, False, 7, 10, noticed))
+
+
+def test_the_document_can_be_read_back() -> None:
+    summary = Summary((make_row(ENTRY, typical()),), pending=3)
+    document = encode_summary(summary)
+    assert document.endswith(b"}\n")
+    assert summary == msgspec.json.decode(document, type=Summary)

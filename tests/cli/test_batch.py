@@ -1,0 +1,209 @@
+"""`grader batch`, run as a user runs it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import nbformat
+import pytest
+
+from grader.batch.summary import Row, Summary
+from grader.report import Report, decode_report
+
+COURSE = Path(__file__).parents[1] / "courses" / "small"
+GRADER = Path(sys.executable).with_name("grader")
+SECONDS = 120
+
+PREPARATION = """
+import numpy as np
+import tvm
+from tvm import relax, te, topi
+from tvm.script import relax as R
+rows, columns = np.arange(16)[:, None], np.arange(8)
+weight = (((rows * 7 + columns * 3) % 11 - 5) / 8).astype("float32")
+bias = ((np.arange(16) * 5 % 7 - 3) / 4).astype("float32")
+"""
+
+MODEL = """
+def create_model():
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", R.Tensor((4, 8), "float32"))
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            dense = builder.emit_te(topi.nn.dense, x, relax.const(weight), relax.const(bias))
+            output = builder.emit_output(builder.emit_te({function}, dense))
+        builder.emit_func_output(output)
+    return builder.get()
+"""
+
+RIGHT = (PREPARATION, MODEL.format(function="topi.nn.relu"))
+WRONG = (PREPARATION, MODEL.format(function="topi.tanh"))
+FAILING = ("1 / 0",)
+ENDLESS = ("import time\nprint('asleep')\ntime.sleep(600)",)
+
+
+def write(path: Path, *sources: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(source) for source in sources],
+        metadata={"grader": {"assignment": "small", "version": 1}},
+    )
+    nbformat.write(notebook, path)
+
+
+def words(folder: Path, *options: str) -> list[str]:
+    paths = [folder / "class", "--output", folder / "reports", "--course", COURSE]
+    return [str(GRADER), "batch", *map(str, paths), "--jobs", "2", *options]
+
+
+def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        words(folder, *options),
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        env={**os.environ, "COLUMNS": "100"},
+    )
+
+
+def rows(folder: Path) -> dict[str, Row]:
+    document = (folder / "reports" / "summary.json").read_bytes()
+    return {row.name: row for row in msgspec.json.decode(document, type=Summary).rows}
+
+
+def read_report(folder: Path, name: str) -> Report:
+    return decode_report((folder / "reports" / f"{name}.json").read_bytes())
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("batch")
+    write(folder / "class/ada/hw.ipynb", *RIGHT)
+    write(folder / "class/ben/hw.ipynb", *WRONG)
+    write(folder / "class/cem/hw.ipynb", *FAILING)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def done(folder: Path) -> subprocess.CompletedProcess[str]:
+    return run(folder, "--seed", "11")
+
+
+class TestClass:
+    """A class of three, one of them in trouble."""
+
+    def test_all_were_graded(self, done: subprocess.CompletedProcess[str], folder: Path) -> None:
+        assert 0 == done.returncode, done.stderr
+        scores = {name: (row.score, row.graded) for name, row in rows(folder).items()}
+        assert {"ada/hw": (10, True), "ben/hw": (4, True), "cem/hw": (0, True)} == scores
+
+    @pytest.mark.usefixtures("done")
+    def test_each_has_a_report_with_the_same_hidden_inputs(self, folder: Path) -> None:
+        reports = [read_report(folder, f"{name}/hw") for name in ("ada", "ben", "cem")]
+        assert [11, 11, 11] == [report.seed for report in reports]
+        assert [10, 4, 0] == [report.score for report in reports]
+        assert ["data", "notebook", "parts"] == list(reports[0].duration.stages)
+
+    def test_the_overview_is_printed(self, done: subprocess.CompletedProcess[str]) -> None:
+        lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
+        assert "ada/hw 10 of 10" in lines
+        assert "cem/hw 0 of 10 cell 1 raised ZeroDivisionError" in lines
+        assert "3 submissions: 3 graded." in lines
+
+    def test_without_a_terminal_there_is_a_line_for_each(
+        self, done: subprocess.CompletedProcess[str]
+    ) -> None:
+        lines = done.stderr.splitlines()
+        assert 3 == len(lines)
+        assert [f"graded {count} of 3" for count in (1, 2, 3)] == [line[:13] for line in lines]
+        assert any(line.endswith(": ada/hw: 10 of 10") for line in lines)
+
+    @pytest.mark.usefixtures("done")
+    def test_a_second_run_keeps_them_and_again_does_not(self, folder: Path) -> None:
+        before = read_report(folder, "ada/hw")
+        kept = run(folder)
+        assert (0, "3 of 3 were graded before.\n") == (kept.returncode, kept.stderr)
+        assert before == read_report(folder, "ada/hw")
+        again = run(folder, "--again", "--seed", "12")
+        assert 0 == again.returncode
+        assert 12 == read_report(folder, "ada/hw").seed
+
+
+def test_one_that_cannot_be_graded_makes_the_exit_code_2(tmp_path: Path) -> None:
+    write(tmp_path / "class/ada.ipynb", *FAILING)
+    (tmp_path / "class/ben.ipynb").write_text("no notebook")
+    done = run(tmp_path)
+    assert 2 == done.returncode
+    assert "2 submissions: 1 graded; 1 could not be graded." in done.stdout.splitlines()
+    assert rows(tmp_path)["ben"].noticed.startswith("not graded: No assignment found")
+    assert "" == read_report(tmp_path, "ben").assignment.slug
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--assignment", "nothing"), "There is no assignment called 'nothing' in this course."),
+        (("--course", "/nowhere"), "No assignment was found."),
+    ],
+)
+def test_what_is_wrong_for_all_is_said_once(
+    tmp_path: Path, options: tuple[str, ...], message: str
+) -> None:
+    write(tmp_path / "class/ada.ipynb", *FAILING)
+    done = run(tmp_path, *options)
+    assert 2 == done.returncode
+    assert message in done.stderr
+    assert [] == list((tmp_path / "reports").iterdir())
+
+
+def test_ctrl_c_keeps_what_is_finished_and_the_next_run_goes_on(tmp_path: Path) -> None:
+    write(tmp_path / "class/ada.ipynb", *FAILING)
+    write(tmp_path / "class/ben.ipynb", *ENDLESS)
+    write(tmp_path / "class/cem.ipynb", *ENDLESS)
+    process = subprocess.Popen(words(tmp_path), stderr=subprocess.PIPE, text=True)
+    wait_until((tmp_path / "reports/ada.json").exists)
+    time.sleep(1)  # until both that are left are asleep in their cells
+    process.send_signal(signal.SIGINT)
+    start = time.monotonic()
+    _, messages = process.communicate(timeout=SECONDS)
+    assert 130 == process.returncode
+    assert time.monotonic() - start < 15
+    assert "3 submissions: 1 graded; 2 not yet graded." in messages
+    assert ["ada.json", "summary.json"] == files(tmp_path / "reports")
+    write(tmp_path / "class/ben.ipynb", "2 / 0")
+    write(tmp_path / "class/cem.ipynb", "3 / 0")
+    done = run(tmp_path)
+    assert "1 of 3 were graded before." == done.stderr.splitlines()[0]
+    assert [True, False, False] == [row.kept for row in rows(tmp_path).values()]
+
+
+def test_a_batch_that_was_killed_goes_on_as_well(tmp_path: Path) -> None:
+    write(tmp_path / "class/ada.ipynb", *FAILING)
+    write(tmp_path / "class/ben.ipynb", *ENDLESS)
+    process = subprocess.Popen(words(tmp_path), stderr=subprocess.DEVNULL)
+    wait_until((tmp_path / "reports/ada.json").exists)
+    process.kill()
+    process.wait(SECONDS)
+    write(tmp_path / "class/ben.ipynb", "2 / 0")
+    done = run(tmp_path)
+    assert 0 == done.returncode
+    assert ["ada.json", "ben.json", "summary.json"] == files(tmp_path / "reports")
+    assert {"ada": True, "ben": False} == {name: row.kept for name, row in rows(tmp_path).items()}
