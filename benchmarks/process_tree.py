@@ -21,14 +21,16 @@ MEMORY_SHARE = 0.15
 
 _SET_CHILD_SUBREAPER = 36
 _TICKS = os.sysconf("SC_CLK_TCK")
+_ROUNDING = 2.5 / _TICKS
+"""Seconds that a sum may be off because its parts, user and system time, are whole ticks."""
 _PROC = Path("/proc")
 
 
 @dataclass
 class Usage:
     """What was used. `waited_s` is what the kernel reports of processes that were waited for,
-    `lost_s` that of processes which ended with their PID namespace: nobody waits for those.
-    `unreadable` counts looks at the memory of a process that was not permitted.
+    `lost_s` that of processes which nobody waited for, when they were last seen alive.
+    `unreadable` counts looks at the memory of a process that were not permitted.
     """
 
     code: int = 0
@@ -48,45 +50,55 @@ class Usage:
 
 @dataclass(frozen=True)
 class Sample:
-    """One process at one moment."""
+    """One process at one moment: its own processor time, and that of children it waited for."""
 
     parent: int
     started: int
-    seconds: float
+    own: float
+    waited: float
 
 
 @dataclass
 class Tree:
-    """The descendants of this process, looked at again and again."""
+    """This process and its descendants, looked at again and again.
+
+    The kernel adds a process's time to its parent's account when the parent waits for it. It is
+    lost where the parent ignores the end of its children, or ends with them as a PID namespace
+    does. So what has gone is compared with what its next living ancestor was credited with.
+    """
 
     seen: set[tuple[int, int]] = field(default_factory=set)
-    inits: dict[int, int | None] = field(default_factory=dict)
     alive: dict[int, Sample] = field(default_factory=dict)
     lost_s: float = 0.0
 
     def look(self) -> None:
-        """Take a sample of every descendant, and account for those that have gone."""
-        now = _descendants()
-        gone = {
-            pid: sample
-            for pid, sample in self.alive.items()
-            if pid not in now or now[pid].started != sample.started
-        }
-        for pid, sample in gone.items():
-            init = self.inits.pop(pid, None)
-            if init is not None and init in gone:
-                self.lost_s += sample.seconds
-        for pid, sample in now.items():
-            self.seen.add((pid, sample.started))
-            if pid not in self.inits:
-                self.inits[pid] = _namespace_init(pid, now)
+        """Take a sample of every process, and account for those that have gone."""
+        now = _family()
+        expected: dict[int, float] = {}
+        for pid, sample in self.alive.items():
+            if not _is_same(sample, now.get(pid)):
+                heir = self._living_ancestor(pid, now)
+                expected[heir] = expected.get(heir, 0.0) + sample.own + sample.waited
+        for pid, seconds in expected.items():
+            missing = seconds - (now[pid].waited - self.alive[pid].waited)
+            if missing > _ROUNDING:
+                self.lost_s += missing
+        self.seen.update((pid, sample.started) for pid, sample in now.items())
         self.alive = now
+
+    def _living_ancestor(self, pid: int, now: dict[int, Sample]) -> int:
+        while pid in self.alive:
+            pid = self.alive[pid].parent
+            if pid in self.alive and _is_same(self.alive[pid], now.get(pid)):
+                return pid
+        return os.getpid()
 
 
 def measure(arguments: list[str], output: Path) -> Usage:
     """Run a command to its end, its output in a file, and return what it used."""
     ctypes.CDLL(None, use_errno=True).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     usage, tree = Usage(), Tree()
+    tree.look()
     before = _waited_seconds()
     start = time.perf_counter()
     next_memory = start
@@ -105,13 +117,13 @@ def measure(arguments: list[str], output: Path) -> Usage:
     usage.code = code
     usage.waited_s = _waited_seconds() - before
     usage.lost_s = tree.lost_s
-    usage.processes = len(tree.seen)
+    usage.processes = len(tree.seen) - 1
     return usage
 
 
 def _look_at_memory(tree: Tree, usage: Usage) -> None:
     total = 0
-    for pid in tree.alive:
+    for pid in tree.alive.keys() - {os.getpid()}:
         try:
             text = (_PROC / str(pid) / "smaps_rollup").read_text()
         except PermissionError:
@@ -136,11 +148,15 @@ def _wait_for_orphans(tree: Tree, seconds: float = 30.0) -> None:
         if pid == 0:
             tree.look()
             if time.monotonic() > deadline:
-                raise RuntimeError(f"still running after the command's end: {sorted(tree.alive)}")
+                raise RuntimeError(f"still running after the end: {sorted(tree.alive)}")
             time.sleep(PROCESSOR_INTERVAL)
 
 
-def _descendants() -> dict[int, Sample]:
+def _is_same(sample: Sample, other: Sample | None) -> bool:
+    return other is not None and other.started == sample.started
+
+
+def _family() -> dict[int, Sample]:
     everything = dict(_processes())
     children: dict[int, list[int]] = {}
     for pid, sample in everything.items():
@@ -148,9 +164,9 @@ def _descendants() -> dict[int, Sample]:
     found: dict[int, Sample] = {}
     waiting = [os.getpid()]
     while waiting:
-        for pid in children.get(waiting.pop(), ()):
-            found[pid] = everything[pid]
-            waiting.append(pid)
+        pid = waiting.pop()
+        found[pid] = everything[pid]
+        waiting += children.get(pid, ())
     return found
 
 
@@ -162,29 +178,9 @@ def _processes() -> Iterator[tuple[int, Sample]]:
                     fields = file.read().rpartition(b")")[2].split()
             except OSError:  # it has ended
                 continue
-            ticks = int(fields[11]) + int(fields[12])
-            yield int(name), Sample(int(fields[1]), int(fields[19]), ticks / _TICKS)
-
-
-def _namespace_init(pid: int, alive: dict[int, Sample]) -> int | None:
-    """Return the process that is number 1 in the PID namespace of `pid`, if it is another one."""
-    if (_inner_number(pid) or 0) <= 1:
-        return None
-    while pid in alive:
-        pid = alive[pid].parent
-        if _inner_number(pid) == 1:
-            return pid
-    return None
-
-
-def _inner_number(pid: int) -> int | None:
-    """Return the number of a process in its own PID namespace; None where that is this one."""
-    try:
-        with open(f"/proc/{pid}/status", encoding="utf-8") as file:  # noqa: PTH123
-            numbers = next(line.split()[1:] for line in file if line.startswith("NSpid:"))
-    except (OSError, StopIteration):
-        return None
-    return int(numbers[-1]) if len(numbers) > 1 else None
+            user, system, waited_user, waited_system = map(int, fields[11:15])
+            own, waited = (user + system) / _TICKS, (waited_user + waited_system) / _TICKS
+            yield int(name), Sample(int(fields[1]), int(fields[19]), own, waited)
 
 
 def _waited_seconds() -> float:

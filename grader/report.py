@@ -176,8 +176,11 @@ def _encodable(value: Any) -> Any:
 
 
 def decode_report(document: bytes) -> Report:
-    """Read a report back. Raises msgspec.ValidationError for another schema."""
-    return msgspec.json.decode(document, type=Report)
+    """Read a report back. Raises msgspec.DecodeError for what is none."""
+    try:
+        return msgspec.json.decode(document, type=Report)
+    except (UnicodeDecodeError, RecursionError) as error:  # a key that is not UTF-8
+        raise msgspec.DecodeError(str(error)) from None
 
 
 def ungraded_report(name: str, note: str, environment: Environment) -> Report:

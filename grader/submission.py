@@ -37,7 +37,7 @@ class SubmissionFile(msgspec.Struct, frozen=True):
         """The slug in the notebook's metadata, if it is there and is text."""
         metadata = self.notebook.metadata.get("grader") if self.notebook is not None else None
         slug = metadata.get("assignment") if isinstance(metadata, dict) else None
-        return slug if isinstance(slug, str) else None
+        return _encodable(slug) if isinstance(slug, str) else None
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -135,9 +135,15 @@ def _clean_cell(cell: object, index: int) -> NotebookNode:
             f"Cell {index + 1} of the notebook is damaged: its source is not text.",
             "Open it in Jupyter, mend the cell, save it, and hand in that file.",
         )
+    source = _encodable(source)
     make = nbformat.v4.new_code_cell if fields.get("cell_type") == "code" else None
     make = make or nbformat.v4.new_markdown_cell
     return make(source=source, id=f"cell-{index + 1}")
+
+
+def _encodable(text: str) -> str:
+    """Replace halves of surrogate pairs, which JSON may hold and no message can carry."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def defined_names(sources: tuple[str, ...]) -> frozenset[str]:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import numpy.random  # NumPy imports it late: a notebook may have emptied sys.path by then
 import tvm
 from IPython.core.displaypub import DisplayPublisher
 

@@ -7,8 +7,9 @@ from typing import cast
 import numpy as np
 
 from grader.assignment import PartTable
+from grader.errors import ProtocolError
 from grader.ir.facts import ModuleFacts
-from grader.messages import Array, RunModule, RunResult, pack_array, unpack_array
+from grader.messages import Array, FrameError, RunModule, RunResult, pack_array, unpack_array
 from grader.referee.evidence import Candidate, FloatArray, Outputs, Problem, StubOutputs
 from grader.referee.failures import explain_failure
 from grader.referee.oracle import Oracle
@@ -18,6 +19,14 @@ BUILD_TARGET = "llvm"
 STUB_BATCHES = 4
 DYNAMIC_BATCH = 4
 """Batch size used where `main` leaves it open; the assignment's own notebooks use it too."""
+
+BATCH_LIMIT = 4096
+"""Largest batch that `main` may take: the last one is filled up with inputs of our own."""
+
+UNREADABLE = Problem(
+    "The answer of the process that ran the module cannot be read.",
+    "External functions may compute, and must leave the process that they run in alone.",
+)
 
 
 def batch_size(facts: ModuleFacts, oracle: Oracle) -> int | Problem:
@@ -32,7 +41,10 @@ def batch_size(facts: ModuleFacts, oracle: Oracle) -> int | Problem:
     shape = tensor.shape
     if shape is None or shape[1:] != wanted or tensor.dtype not in ("float32", ""):
         return Problem(f"`main` takes a tensor of shape {shape} and dtype {tensor.dtype}.", hint)
-    return shape[0] if isinstance(shape[0], int) else DYNAMIC_BATCH
+    batch = shape[0] if isinstance(shape[0], int) else DYNAMIC_BATCH
+    if not 1 <= batch <= BATCH_LIMIT:
+        return Problem(f"`main` takes a batch of {batch}.", f"Take one of 1 to {BATCH_LIMIT}.")
+    return batch
 
 
 def gather_outputs(
@@ -49,7 +61,10 @@ def gather_outputs(
         threads=1,
         externs=candidate.capture.externs if part.externs else {},
     )
-    answer = runners.request("extern" if part.externs else "pure", task)
+    try:
+        answer = runners.request("extern" if part.externs else "pure", task)
+    except ProtocolError:
+        return UNREADABLE
     if not isinstance(answer, RunResult):
         return explain_failure(answer)
     actual = _by_sample(answer.outputs, len(oracle.inputs))
@@ -83,8 +98,12 @@ def _by_sample(outputs: Array, samples: int) -> FloatArray | Problem:
         return Problem(
             "The output has no axis for the batch.", "Return one row of scores for every image."
         )
-    values = unpack_array(outputs)
-    flat = values.reshape(-1, *values.shape[2:])
+    try:
+        values = unpack_array(outputs)
+    except FrameError:
+        return UNREADABLE
+    batches, batch, *sample = values.shape
+    flat = values.reshape(batches * batch, *sample)  # -1 would be ambiguous for an empty sample
     if len(flat) < samples:
         return Problem(
             f"The output has {outputs.shape[1]} rows for a batch of inputs, which are too few.",
