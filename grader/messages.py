@@ -8,8 +8,10 @@ Which process writes what:
 
     referee ──KernelConfig──────────▶ student kernel ──Capture | CaptureFailure──▶ referee
     referee ──RunModule | TimeSchedule──▶ runner ──RunResult | TimingResult | TaskFailure──▶ referee
+    runner ──LoadExtern | Evaluate──▶ evaluator
+    evaluator ──ExternLoaded | Evaluated | EvaluationFailed──▶ runner
 
-This file is shipped into sandboxes: it imports nothing of the grader.
+It is loaded in every sandbox: it imports nothing of the grader.
 """
 
 from __future__ import annotations
@@ -29,6 +31,11 @@ KERNEL_FRAME_LIMIT = 64 * 2**20
 RUNNER_FRAME_LIMIT = 512 * 2**20
 """Largest frame accepted from or sent to a runner, in bytes: ten thousand images are 31 MB."""
 
+READY = bytes(8)
+"""An empty frame: the first thing that a runner or an evaluator writes, once it can be asked."""
+EXTERN_DIED = "ExternDied"
+"""Name of the error of a task whose evaluator's process has ended."""
+
 # Lengths are checked before the decoder makes room, so a short frame cannot claim a huge container.
 Shape = Annotated[tuple[int, ...], msgspec.Meta(max_length=32)]
 Names = Annotated[tuple[str, ...], msgspec.Meta(max_length=4096)]
@@ -40,6 +47,12 @@ Seconds = Annotated[float, msgspec.Meta(gt=0, le=3600)]
 _HEADER = struct.Struct("<Q")
 _LEARNING = threading.Lock()
 _ITEM_SIZE = {"float32": 4, "float64": 8, "int64": 8, "int32": 4, "uint8": 1}
+
+DType = Literal[
+    "float16", "float32", "float64", "int8", "int16", "int32", "int64",
+    "uint8", "uint16", "uint32", "uint64", "bool",
+]  # fmt: skip
+"""Dtypes of the tensors that external functions take and write: all that NumPy and TVM share."""
 
 
 class FrameError(Exception):
@@ -117,8 +130,8 @@ class Capture(Message, frozen=True):
 
     `cell` counts the code cells that were run, from 1. `module` and `base` are TVM's graph JSON,
     `base` is the module as it was when its `Schedule` was made; `trace` is the schedule's trace as
-    JSON. `externs` maps a registered name to the Python function, pickled by value: only a runner
-    of the extern class may load it. `by_name` is false when the object was found by a hook and not
+    JSON. `externs` maps a registered name to the Python function, pickled by value: only an
+    evaluator may load it. `by_name` is false when the object was found by a hook and not
     by its name.
     """
 
@@ -159,10 +172,10 @@ class RunModule(Message, frozen=True):
     """Build `module` for `target` and run its `main` on every batch of `inputs`.
 
     `inputs` has shape (batches, *input shape of main). Output buffers of every function are filled
-    with NaN before each call. `externs` are pickled Python functions (extern runners only); `stubs`
-    are names that get a function of the runner's own instead, which fills its output from a
-    generator seeded with the given number: a referee asks for two different seeds to see whether a
-    model depends on them.
+    with NaN before each call. `externs` are pickled Python functions: a runner has its evaluator
+    load them, and one without an evaluator refuses. `stubs` are names that get a function of the
+    runner's own instead, which fills its outputs from a generator seeded with the given number: a
+    referee asks for two different seeds to see whether a model depends on them.
     """
 
     module: bytes
@@ -208,7 +221,7 @@ class RunResult(Message, frozen=True):
     """Outputs of all batches, shape (batches, *output shape), and what was noticed on the way.
 
     `unwritten` names functions that left their poisoned output untouched, `calls` counts calls of
-    externs. From a runner that loaded student Python these two explain, they never decide.
+    externs. Both are the runner's own observations: no student Python is in its process.
     """
 
     outputs: Array
@@ -255,6 +268,80 @@ class TaskFailure(Message, frozen=True):
 
 ToRunner = RunModule | TimeSchedule
 FromRunner = RunResult | TimingResult | TaskFailure
+
+# --- runner to evaluator and back -----------------------------------------------------------------
+
+
+class Tensor(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):
+    """A dense array in C order. Its bytes follow the frame, in the order of the message's tensors.
+
+    They are outside of the frame so that they are copied once, into the array they are to be. An
+    evaluator keeps a copy under the number `keep`, unless that is 0.
+    """
+
+    dtype: DType
+    shape: Shape
+    keep: Count = 0
+
+
+class Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):
+    """The tensor that was kept under this number. It has no bytes."""
+
+    number: Count
+
+
+class Output(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):
+    """An array that the function is to write. It travels without bytes and arrives poisoned."""
+
+    dtype: DType
+    shape: Shape
+
+
+class Extents(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):
+    """A shape that a function takes as such."""
+
+    values: Shape
+
+
+Argument = Tensor | Kept | Output | Extents | bool | int | float | str | None
+
+
+class LoadExtern(Message, frozen=True):
+    """Unpickle one external function, which is called by this name from now on."""
+
+    name: str
+    pickle: bytes
+
+
+class Evaluate(Message, frozen=True):
+    """Call one function. `call` numbers the calls of a task from 1."""
+
+    call: Count
+    name: str
+    arguments: Annotated[tuple[Argument, ...], msgspec.Meta(max_length=1024)]
+
+
+class ExternLoaded(Message, frozen=True):
+    """The function is there and can be called."""
+
+
+class Evaluated(Message, frozen=True):
+    """What a call left in its outputs, in their order among the arguments."""
+
+    call: Count
+    outputs: Annotated[tuple[Tensor, ...], msgspec.Meta(max_length=1024)]
+
+
+class EvaluationFailed(Message, frozen=True):
+    """A function could not be loaded (`call` is 0), or raised. `message` is the error's text."""
+
+    call: Count
+    error_name: str
+    message: str
+
+
+ToEvaluator = LoadExtern | Evaluate
+FromEvaluator = ExternLoaded | Evaluated | EvaluationFailed
 
 # --- frames ---------------------------------------------------------------------------------------
 

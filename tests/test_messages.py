@@ -24,17 +24,28 @@ from grader.messages import (
     Capture,
     CaptureFailure,
     EntrySpec,
+    Evaluate,
+    Evaluated,
+    EvaluationFailed,
+    Extents,
+    ExternLoaded,
     FrameError,
+    FromEvaluator,
     FromKernel,
     FromRunner,
+    Kept,
     KernelConfig,
+    LoadExtern,
     Message,
+    Output,
     RunModule,
     RunResult,
     TaskFailure,
+    Tensor,
     TimeSchedule,
     TimingResult,
     TimingRound,
+    ToEvaluator,
     ToRunner,
     decode_payload,
     encode_frame,
@@ -68,6 +79,24 @@ ONE_OF_EACH: list[tuple[Message, object]] = [
         FromRunner,
     ),
     (TaskFailure("load", "ValueError", "message"), FromRunner),
+    (LoadExtern("env.a", b"x"), ToEvaluator),
+    (
+        Evaluate(
+            1,
+            "env.a",
+            (
+                Tensor("float16", (2, 3), 1),
+                Kept(1),
+                Output("bool", ()),
+                Extents((1, 2)),
+                *(True, 3, 2.5, "글", None),
+            ),
+        ),
+        ToEvaluator,
+    ),
+    (ExternLoaded(), FromEvaluator),
+    (Evaluated(1, (Tensor("float32", (4,)),)), FromEvaluator),
+    (EvaluationFailed(1, "ValueError", "message"), FromEvaluator),
 ]
 
 
@@ -149,7 +178,10 @@ class TestStrictness:
             decode_payload(payload_of(encode_frame(result)), FromRunner)
 
     @settings(deadline=None)
-    @given(st.binary(max_size=400), st.sampled_from([FromKernel, FromRunner, ToRunner, Array]))
+    @given(
+        st.binary(max_size=400),
+        st.sampled_from([FromKernel, FromRunner, ToRunner, FromEvaluator, ToEvaluator, Array]),
+    )
     def test_arbitrary_bytes_raise_nothing_but_frame_errors(
         self, payload: bytes, expected: type
     ) -> None:
@@ -308,7 +340,7 @@ class TestArrays:
 
 
 def test_the_module_imports_nothing_of_the_grader() -> None:
-    """It is shipped into sandboxes alone."""
+    """It is loaded in sandboxes, where nothing of the referee may be."""
     source = Path(messages.__file__).read_text(encoding="utf-8")
     assert "import grader" not in source
     assert "from grader" not in source

@@ -26,7 +26,7 @@ _PACKAGES: dict[Preload, tuple[str, ...]] = {
 _ENTRIES = {
     "kernel": "grader.kernel.entry",
     "runner": "grader.runner.entry",
-    "evaluator": "grader.runner.entry",
+    "evaluator": "grader.runner.evaluator",
 }
 
 

@@ -93,6 +93,8 @@ def _be_the_child(
         status = 0
     except SystemExit as error:
         status = error.code if isinstance(error.code, int) else int(error.code is not None)
+        if isinstance(error.code, str):
+            print(error.code, file=sys.stderr)
     except BaseException:  # noqa: BLE001 - nobody is above this to catch it
         traceback.print_exc()
     finally:

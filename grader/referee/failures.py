@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from grader.errors import ProtocolError
-from grader.messages import FromRunner, TaskFailure
+from grader.messages import EXTERN_DIED, FromRunner, TaskFailure
 from grader.referee.evidence import Problem
 
 _REASONS = {
@@ -54,5 +54,10 @@ def explain_failure(failure: FromRunner) -> Problem:
         raise ProtocolError("A runner answered another question than it was asked.", "Report this.")
     if failure.error_name in _SPECIAL:
         return _SPECIAL[failure.error_name]
+    if failure.error_name == EXTERN_DIED:
+        return Problem(
+            f"An external function ended the process that called it. {failure.message}",
+            "A function must return: it may neither exit nor write outside of its arrays.",
+        )
     detail = f"{failure.error_name}: {failure.message}".strip(": ")
     return Problem(f"{_REASONS[failure.stage]}: {detail}", _HINTS.get(failure.stage, ""))

@@ -1,19 +1,26 @@
 """The trusted end of a runner: starts one in a sandbox, asks it, and ends it.
 
+A runner for modules with Python externs has a companion in a sandbox of its own, the evaluator,
+which calls them. The two talk to each other; the referee only ever listens to the runner.
+
 Whatever a runner does, `request` returns an answer within the time it was given: one that dies or
 stays silent has answered with a TaskFailure, and is ended. Nothing here loads TVM or a pickle.
 """
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import socket
 import time
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Literal
 
 from grader.errors import ProtocolError, SandboxError
+from grader.launch.protocol import Program
 from grader.messages import (
+    EXTERN_DIED,
     RUNNER_FRAME_LIMIT,
     FrameError,
     FromRunner,
@@ -33,6 +40,10 @@ START_SECONDS = 120.0
 
 _END_SECONDS = 1.0
 """How long to wait for the exit status of a runner whose connection is gone."""
+
+_BUFFER = 4 * 2**20
+"""Bytes that may be on their way, if the system allows so many: an array then goes at once, and its
+writer need not wait for the reader in between."""
 
 _ENDINGS = {
     128 + signal.SIGSEGV: "It read or wrote memory that is not its own (segmentation fault).",
@@ -73,12 +84,18 @@ class Runner:
     """A started runner, to be used as a context manager or closed.
 
     A runner that failed to answer once is ended, and every later request gets the same failure.
+    `evaluator` is the process that calls externs for it, and lives no longer than the runner.
     """
 
     def __init__(
-        self, process: Process, connection: socket.socket, start_seconds: float = START_SECONDS
+        self,
+        process: Process,
+        connection: socket.socket,
+        start_seconds: float = START_SECONDS,
+        evaluator: Process | None = None,
     ) -> None:
         self._process = process
+        self._evaluator = evaluator
         self._connection = connection
         self._start_seconds = start_seconds
         self._is_ready = False
@@ -88,8 +105,9 @@ class Runner:
         """Do one task within `timeout` seconds, the start not counted.
 
         The answer is a TaskFailure called "TimeLimit" when there was none in time, one called
-        "Died" when the runner's process ended. Raises ProtocolError when the answer is not of the
-        task's kind, SandboxError when the runner never became ready.
+        "Died" when the runner's process ended, "ExternDied" when the evaluator's did. Raises
+        ProtocolError when the answer is not of the task's kind, SandboxError when the runner never
+        became ready.
         """
         if self._failure is not None:
             return self._failure
@@ -106,12 +124,17 @@ class Runner:
             raise ProtocolError(
                 f"A runner's answer cannot be read: {error}.", "Grade the submission again."
             ) from None
-        return self._died(task) if answer is None else answer
+        if answer is None:
+            return self._died(task)
+        if isinstance(answer, TaskFailure) and answer.error_name == EXTERN_DIED:
+            return self._extern_died(answer)
+        return answer
 
     def close(self) -> None:
         """End the runner and everything in its sandbox. Harmless when it was done before."""
         self._connection.close()
-        self._process.kill()
+        for process in filter(None, (self._process, self._evaluator)):
+            process.kill()
         if self._failure is None:
             self._failure = TaskFailure("run", "Died", "The runner was ended.")
 
@@ -139,7 +162,8 @@ class Runner:
             payload = None
         if payload is None:
             self.close()
-            raise SandboxError("A runner could not be started.", _start_hint(self._process))
+            hint = _start_hint(*filter(None, (self._evaluator, self._process)))
+            raise SandboxError("A runner could not be started.", hint)
         self._is_ready = True
 
     def _ask(self, task: RunModule | TimeSchedule, deadline: _Deadline) -> FromRunner | None:
@@ -161,6 +185,13 @@ class Runner:
         name = "TimeLimit" if status == 128 + signal.SIGXCPU else "Died"
         return self._end(TaskFailure(_stage(task), name, sentence))
 
+    def _extern_died(self, answer: TaskFailure) -> TaskFailure:
+        """Add to the runner's answer how the evaluator's process ended."""
+        status = self._evaluator.wait(_END_SECONDS) if self._evaluator is not None else None
+        sentence = _ENDINGS.get(status or 0, "")
+        name = "TimeLimit" if status == 128 + signal.SIGXCPU else EXTERN_DIED
+        return self._end(TaskFailure(answer.stage, name, f"{answer.message} {sentence}".rstrip()))
+
     def _end(self, failure: TaskFailure) -> TaskFailure:
         self._failure = failure
         self.close()
@@ -175,31 +206,59 @@ def start_runner(
 ) -> Runner:
     """Start a runner and return at once: it imports TVM while others work. Raises SandboxError.
 
-    Several may be started one after the other, or from several threads. A sandbox may be bound to
-    the life of the thread that starts it; bubblewrap's back end has a thread for that.
+    One of the kind "extern" gets an evaluator. No runner has student Python in its own process.
+
+    Several may be started one after the other, or from several threads.
     """
-    ours, theirs = socket.socketpair()
-    command = Command(
-        program="runner" if kind == "pure" else "evaluator",
-        arguments=(str(inside_numbers(1)[0]), kind),
-        descriptors=(theirs.fileno(),),
+
+    def start(program: Program, *sockets: socket.socket) -> Process:
+        return sandbox.start(_command(program, sockets, limits, environment))
+
+    with contextlib.ExitStack() as theirs, contextlib.ExitStack() as after_failure:
+        ours, tasks = _pair(after_failure, theirs)
+        if kind == "pure":
+            runner = Runner(start("runner", tasks), ours)
+        else:
+            asking, answering = _pair(theirs, theirs)
+            evaluator = start("evaluator", answering)
+            after_failure.callback(evaluator.kill)
+            runner = Runner(start("runner", tasks, asking), ours, evaluator=evaluator)
+        after_failure.pop_all()
+        return runner
+
+
+def _command(
+    program: Program,
+    sockets: Sequence[socket.socket],
+    limits: ResourceLimits,
+    environment: dict[str, str],
+) -> Command:
+    return Command(
+        program=program,
+        arguments=tuple(map(str, inside_numbers(len(sockets)))),
+        descriptors=tuple(each.fileno() for each in sockets),
         environment=environment,
         limits=limits,
     )
-    try:
-        return Runner(sandbox.start(command), ours)
-    except BaseException:
-        ours.close()
-        raise
-    finally:
-        theirs.close()
+
+
+def _pair(
+    one: contextlib.ExitStack, other: contextlib.ExitStack
+) -> tuple[socket.socket, socket.socket]:
+    """Return a connected pair, whose ends are closed with the one stack and with the other."""
+    first, second = socket.socketpair()
+    for each in (first, second):
+        each.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _BUFFER)
+    return one.enter_context(first), other.enter_context(second)
 
 
 def _stage(task: RunModule | TimeSchedule) -> Literal["run", "time"]:
     return "run" if isinstance(task, RunModule) else "time"
 
 
-def _start_hint(process: Process) -> str:
-    lines = process.standard_error.strip().splitlines()
+def _start_hint(*processes: Process) -> str:
+    """Say what to do, with the last line of the first process that wrote something."""
+    texts = (process.standard_error.strip() for process in processes)
+    lines = next(filter(None, texts), "").splitlines()
     told = f" It said: {lines[-1]}" if lines else ""
     return f"Run `grader doctor`: the packages may not fit together.{told}"

@@ -17,7 +17,7 @@ from grader.messages import FromRunner, RunModule, TimeSchedule
 from grader.referee.runner_client import Runner
 
 Kind = Literal["pure", "extern", "timing"]
-"""`pure` has no student Python and no PyTorch, `extern` loads pickled externs, `timing` is a
+"""`pure` runs modules without Python externs, `extern` has an evaluator to call them, `timing` is a
 pure one whose threads are set up for measuring."""
 
 

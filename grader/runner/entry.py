@@ -1,16 +1,17 @@
 """The runner's process: it prepares itself, reads tasks from its socket and writes answers.
 
-All imports were made by the launcher that this process was forked from (`grader.runner.preload`).
+No student Python is ever loaded here. All imports were made by the launcher that this process was
+forked from (`grader.runner.preload`).
 """
 
 from __future__ import annotations
 
-import os
+import contextlib
 import socket
 from collections.abc import Callable
-from typing import Literal
 
 from grader.messages import (
+    READY,
     RUNNER_FRAME_LIMIT,
     FrameError,
     FromRunner,
@@ -19,34 +20,28 @@ from grader.messages import (
     encode_frame,
     read_frame,
 )
+from grader.runner.evaluation import Evaluator
 from grader.runner.failure import TaskError
-from grader.runner.machine import prepare_environment
+from grader.runner.machine import prepare_environment, silence
 from grader.runner.tasks import perform
-
-Kind = Literal["pure", "extern"]
-
-READY = bytes(8)
-"""An empty frame: the first thing that a runner writes."""
 
 
 def main(arguments: list[str]) -> None:
-    """Serve tasks on a socket. `arguments`: its descriptor's number, and "pure" or "extern"."""
-    descriptor, kind = int(arguments[0]), arguments[1]
-    if kind not in ("pure", "extern"):
-        raise SystemExit(f"no such kind of runner: {kind}")
+    """Serve tasks on a socket.
+
+    `arguments`: the number of its descriptor, and that of the evaluator's socket, if there is one.
+    """
     prepare_environment()
-    with socket.socket(fileno=descriptor) as connection:
+    with contextlib.ExitStack() as stack:
+        tasks, *others = (
+            stack.enter_context(socket.socket(fileno=int(number))) for number in arguments
+        )
+        evaluator = Evaluator(others[0]) if others else None
+        if evaluator is not None and not evaluator.await_start():
+            raise SystemExit("The process for external functions did not start.")
         silence(2)  # until here it says why a runner cannot start
-        connection.sendall(READY)
-        serve(connection, lambda task: perform(task, kind))  # type: ignore[arg-type]
-
-
-def silence(*descriptors: int) -> None:
-    """Connect standard streams to nowhere: what a module prints could be a gigabyte."""
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for descriptor in descriptors:
-        os.dup2(nowhere, descriptor)
-    os.close(nowhere)
+        tasks.sendall(READY)
+        serve(tasks, lambda task: perform(task, evaluator))
 
 
 def serve(connection: socket.socket, perform: Callable[[ToRunner], FromRunner]) -> None:

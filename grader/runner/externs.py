@@ -1,9 +1,8 @@
-"""External functions of a module: pickled ones of the student, or stubs of the runner's own."""
+"""External functions of a module: the student's, which an evaluator calls, or stubs."""
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,9 +10,16 @@ import numpy as np
 import tvm
 import tvm_ffi
 
+from grader.runner.evaluation import Evaluator, Given, ToWrite
 from grader.runner.failure import TaskError
 
 STUB_SCALE = 0.1
+
+Function = Callable[[Sequence[Any]], None]
+"""Does one call of an external function, on the arguments that TVM gives it."""
+
+IsOutput = Callable[[Any], bool]
+"""Says of a tensor whether the call that is going on is to write it."""
 
 
 class Externs:
@@ -22,13 +28,15 @@ class Externs:
     `calls` counts by name. `error` is the first error that one of them raised.
     """
 
-    def __init__(
-        self, functions: Mapping[str, Callable[..., Any]], stubs: Mapping[str, int]
-    ) -> None:
-        self.calls = dict.fromkeys([*functions, *stubs], 0)
+    def __init__(self) -> None:
+        self.calls: dict[str, int] = {}
         self.error: TaskError | None = None
-        self._functions = dict(functions)
-        self._functions.update({name: _stub(seed, self, name) for name, seed in stubs.items()})
+        self._functions: dict[str, Function] = {}
+
+    def add(self, name: str, function: Function) -> None:
+        """Have `function` called under a name."""
+        self.calls[name] = 0
+        self._functions[name] = function
 
     @contextmanager
     def registered(self) -> Iterator[None]:
@@ -45,30 +53,53 @@ class Externs:
         """Start counting anew; stubs then repeat what they did."""
         self.calls = dict.fromkeys(self.calls, 0)
 
-    def _counted(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*arguments: Any) -> Any:
+    def _counted(self, name: str, function: Function) -> Callable[..., None]:
+        def call(*arguments: Any) -> None:
             self.calls[name] += 1
             try:
-                return function(*arguments)
-            except BaseException as error:  # noqa: BLE001 - sys.exit() of a student is an error too
-                detail = f"{name} raised {type(error).__name__}: {error}"
-                self.error = self.error or TaskError("run", type(error).__name__, detail)
-                raise RuntimeError(detail) from None
+                function(arguments)
+            except TaskError as error:
+                self.error = self.error or error
+                raise RuntimeError(error.message) from None
 
         return call
 
 
-def load_externs(module: Any, pickles: Mapping[str, bytes], stubs: Mapping[str, int]) -> Externs:
-    """Unpickle a task's external functions. This executes student code: extern runners only.
+def load_externs(
+    module: Any,
+    pickles: Mapping[str, bytes],
+    stubs: Mapping[str, int],
+    evaluator: Evaluator | None,
+    is_output: IsOutput,
+) -> Externs:
+    """Make a task's external functions ready: the evaluator has unpickled them.
 
     Raises TaskError where one cannot be loaded or the module calls one that is not there.
     """
-    missing = sorted(extern_names(module) - set(pickles) - set(stubs))
-    missing = [name for name in missing if tvm.get_global_func(name, allow_missing=True) is None]
+    if pickles and evaluator is None:
+        raise TaskError("externs", "NotHere", "This kind of runner loads no external functions.")
+    called = extern_names(module)
+    _check_names(called, {*pickles, *stubs})
+    externs = Externs()
+    if evaluator is not None:
+        evaluator.load(pickles)
+        for name in sorted(called & set(pickles)):
+            externs.add(name, _evaluated(name, evaluator, is_output))
+    for name in sorted(called & set(stubs)):
+        externs.add(name, _stub(name, stubs[name], externs, is_output))
+    return externs
+
+
+def _check_names(called: set[str], given: set[str]) -> None:
+    """Raise TaskError where a name stands for nothing, or for a function that TVM itself uses."""
+    own = {name for name in called if tvm.get_global_func(name, allow_missing=True) is not None}
+    missing, taken = sorted(called - given - own), sorted(called & given & own)
     if missing:
         names = ", ".join(missing)
         raise TaskError("externs", "NotRegistered", f"No function is registered as {names}.")
-    return Externs({name: _unpickle(name, data) for name, data in pickles.items()}, stubs)
+    if taken:
+        message = f"{taken[0]} is a function of TVM; register yours under another name."
+        raise TaskError("externs", "NameTaken", message)
 
 
 def extern_names(module: Any) -> set[str]:
@@ -85,23 +116,47 @@ def extern_names(module: Any) -> set[str]:
     return names
 
 
-def _unpickle(name: str, data: bytes) -> Callable[..., Any]:
-    try:
-        function = pickle.loads(data)  # noqa: S301 - student code, in its own class of runner
-    except Exception as error:  # noqa: BLE001 - a pickle can raise anything
-        detail = f"{name} cannot be used outside of the notebook: {error}"
-        raise TaskError("externs", type(error).__name__, detail) from None
-    if not callable(function):
-        raise TaskError("externs", "NotCallable", f"{name} is not a function.")
-    return function  # type: ignore[no-any-return]
+def _evaluated(name: str, evaluator: Evaluator, is_output: IsOutput) -> Function:
+    """Return a function that has the evaluator call the student's, and writes its outputs.
+
+    The evaluator is sent copies: what the student's function does to its inputs stays there.
+    """
+
+    def evaluate(arguments: Sequence[Any]) -> None:
+        prepared = [
+            _plain(name, each)
+            if not isinstance(each, tvm.runtime.Tensor)
+            else ToWrite(np.from_dlpack(each))
+            if is_output(each)
+            else np.from_dlpack(each)
+            for each in arguments
+        ]
+        evaluator.evaluate(name, prepared)
+
+    return evaluate
 
 
-def _stub(seed: int, externs: Externs, name: str) -> Callable[..., None]:
-    """Return a function that fills its last argument with small noise, another one at each call."""
+def _plain(name: str, argument: Any) -> Given:
+    """Return an argument that is no tensor as an evaluator is given it. Raises TaskError."""
+    if argument is None or isinstance(argument, bool | int | float):
+        return argument
+    if isinstance(argument, str):
+        return str(argument)
+    if isinstance(argument, tvm_ffi.Shape):
+        return tuple(int(extent) for extent in argument)
+    kind = type(argument).__name__
+    raise TaskError("run", "BadArgument", f"{name} is given a {kind}; it can only take tensors.")
 
-    def fill(*arguments: Any) -> None:
-        output = np.from_dlpack(arguments[-1])
+
+def _stub(name: str, seed: int, externs: Externs, is_output: IsOutput) -> Function:
+    """Return a function that fills its outputs with small noise, another one at each call."""
+
+    def fill(arguments: Sequence[Any]) -> None:
         generator = np.random.default_rng(seed + externs.calls[name])
-        output[...] = (generator.standard_normal(output.shape) * STUB_SCALE).astype(output.dtype)
+        for each in arguments:
+            if isinstance(each, tvm.runtime.Tensor) and is_output(each):
+                output = np.from_dlpack(each)
+                noise = generator.standard_normal(output.shape) * STUB_SCALE
+                output[...] = noise.astype(output.dtype)
 
     return fill

@@ -42,6 +42,14 @@ def prepare_environment() -> None:
         os.environ.setdefault(name, value)
 
 
+def silence(*descriptors: int) -> None:
+    """Connect standard streams to nowhere: what a module prints could be a gigabyte."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for descriptor in descriptors:
+        os.dup2(nowhere, descriptor)
+    os.close(nowhere)
+
+
 def use_threads(count: int) -> int:
     """Let parallel loops use `count` threads from now on; return how many they really get.
 

@@ -19,6 +19,7 @@ from grader.messages import (
     pack_array,
     unpack_array,
 )
+from grader.runner.evaluation import Evaluator
 from grader.runner.externs import Externs, load_externs
 from grader.runner.failure import TaskError, stage
 from grader.runner.machine import find_target, use_threads
@@ -35,8 +36,8 @@ REPEAT_TOLERANCE = 1e-5
 another order when its arrays lie elsewhere in memory. TVM's own functions repeat every bit."""
 
 
-def run_module(task: RunModule) -> RunResult:
-    """Do the task. Raises TaskError.
+def run_module(task: RunModule, evaluator: Evaluator | None = None) -> RunResult:
+    """Do the task, its pickled externs by way of an evaluator. Raises TaskError.
 
     The first batch is run once more at the end: a module whose parallel loops overlap, or that
     reads memory which it never wrote, is found by giving another answer then.
@@ -46,8 +47,8 @@ def run_module(task: RunModule) -> RunResult:
     with stage("load"):
         module = load_module(task.module)
     check_signature(module, inputs)
-    externs = load_externs(module, task.externs, task.stubs)
     poison = Poison()
+    externs = load_externs(module, task.externs, task.stubs, evaluator, poison.awaits)
     with externs.registered():
         main = build_main(module, task, externs, poison)
         outputs = run_batches(main, inputs)

@@ -26,10 +26,10 @@ _CONTINUE = 0
 
 # Signalling NaNs: arithmetic makes them quiet ones, so bits that are still these were never
 # computed.
-_POISON: dict[str, tuple[type[np.unsignedinteger[Any]], int]] = {
-    "float16": (np.uint16, 0x7D2A),
-    "float32": (np.uint32, 0x7FA5A5A5),
-    "float64": (np.uint64, 0x7FF5A5A5A5A5A5A5),
+_POISON: dict[Any, tuple[type[np.unsignedinteger[Any]], int]] = {
+    np.dtype("float16"): (np.uint16, 0x7D2A),
+    np.dtype("float32"): (np.uint32, 0x7FA5A5A5),
+    np.dtype("float64"): (np.uint64, 0x7FF5A5A5A5A5A5A5),
 }
 _OTHER_POISON: tuple[type[np.unsignedinteger[Any]], int] = (np.uint8, 0xA5)
 
@@ -50,6 +50,10 @@ class Poison:
         """Forget tensors of an earlier run."""
         self._fresh.clear()
         self._pending.clear()
+
+    def awaits(self, tensor: Any) -> bool:
+        """Say whether the call that is going on is to write this tensor."""
+        return any(tensor.__chandle__() == output.__chandle__() for output in self._pending)
 
     def __call__(
         self, _function: Any, name: str, before_run: bool, result: Any, *arguments: Any
@@ -104,7 +108,7 @@ def is_poisoned(tensor: Any) -> bool:
 def _bits(tensor: Any) -> tuple[npt.NDArray[np.unsignedinteger[Any]], np.unsignedinteger[Any]]:
     """Return a flat view of a tensor as unsigned integers, and the poison that belongs to it."""
     array = np.from_dlpack(tensor).reshape(-1)
-    kind, poison = _POISON.get(array.dtype.name, _OTHER_POISON)
+    kind, poison = _POISON.get(array.dtype, _OTHER_POISON)
     return array.view(kind), kind(poison)
 
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
-import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import cloudpickle
 import numpy as np
 import pytest
 
 from grader.errors import ProtocolError, SandboxError
 from grader.messages import (
+    EXTERN_DIED,
+    READY,
     FromRunner,
     RunModule,
     RunResult,
@@ -26,12 +26,9 @@ from grader.messages import (
     unpack_array,
 )
 from grader.referee.runner_client import Runner, start_runner
-from grader.runner.entry import READY
-from grader.sandbox.interface import ResourceLimits, Sandbox
+from grader.sandbox.interface import Process, ResourceLimits, Sandbox
 from tests.runner import modules
 from tests.runner.test_timing import RING, timing_task
-
-cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 SECONDS = 60.0
 
@@ -47,38 +44,13 @@ def pure(sandbox: Sandbox) -> Iterator[Runner]:
         yield runner
 
 
-@pytest.fixture
-def extern(sandbox: Sandbox) -> Iterator[Runner]:
-    with start(sandbox, "extern") as runner:
-        yield runner
-
-
 def ask(runner: Runner, module: object, timeout: float = SECONDS, **options: Any) -> FromRunner:
     return runner.request(modules.task(module, np.ones((2, 4)), **options), timeout)
 
 
-def add_torch(x, out):
-    import torch
-
-    torch.from_dlpack(out).copy_(torch.from_dlpack(x) + torch.get_num_threads())
-
-
-def prints_much(x, out):
-    for _ in range(100):
-        os.write(1, b"x" * 2**20)
-        os.write(2, b"x" * 2**20)
-    out.copyfrom(x.numpy())
-
-
-def exits(x, out):
-    os._exit(0)
-
-
-def writes_into_the_connection(x, out):
-    for descriptor in range(3, 64):
-        with contextlib.suppress(OSError):
-            os.write(descriptor, b"\3" + bytes(7) + b"bad")
-    time.sleep(60)
+def processes(runner: Runner) -> list[Process]:
+    """Return the runner's process, and the evaluator's if there is one."""
+    return [each for each in (runner._process, runner._evaluator) if each is not None]
 
 
 class TestAnswers:
@@ -97,23 +69,10 @@ class TestAnswers:
         assert answer.stage == "load"
         assert isinstance(ask(pure, modules.TwoOutputs), RunResult)
 
-    def test_an_extern_runner_has_pytorch_with_one_thread(self, extern: Runner) -> None:
-        pickles = {"env.f": cloudpickle.dumps(add_torch)}
-        answer = ask(extern, modules.calls_extern("env.f"), externs=pickles)
-        assert isinstance(answer, RunResult)
-        assert unpack_array(answer.outputs).tolist() == [[3.0] * 4] * 2
-
     def test_a_pure_runner_refuses_externs(self, pure: Runner) -> None:
-        pickles = {"env.f": cloudpickle.dumps(add_torch)}
-        answer = ask(pure, modules.calls_extern("env.f"), externs=pickles)
+        answer = ask(pure, modules.calls_extern("env.f"), externs={"env.f": b""})
         assert isinstance(answer, TaskFailure)
         assert answer.stage == "externs"
-
-    def test_what_an_extern_prints_goes_nowhere(self, extern: Runner) -> None:
-        pickles = {"env.f": cloudpickle.dumps(prints_much)}
-        answer = ask(extern, modules.calls_extern("env.f"), externs=pickles)
-        assert isinstance(answer, RunResult)
-        assert extern._process.standard_error == ""
 
 
 class TestTiming:
@@ -165,24 +124,11 @@ class TestEnd:
         assert time.monotonic() - before < 20
         assert pure._process.poll() is not None
 
-    def test_an_extern_that_exits_is_an_end(self, extern: Runner) -> None:
-        pickles = {"env.f": cloudpickle.dumps(exits)}
-        answer = ask(extern, modules.calls_extern("env.f"), externs=pickles)
-        assert isinstance(answer, TaskFailure)
-        assert answer.error_name == "Died"
-
-    def test_an_extern_that_writes_the_answer_itself_breaks_the_protocol(
-        self, extern: Runner
-    ) -> None:
-        pickles = {"env.f": cloudpickle.dumps(writes_into_the_connection)}
-        with pytest.raises(ProtocolError):
-            ask(extern, modules.calls_extern("env.f"), externs=pickles)
-        assert extern._process.poll() is not None
-
-    def test_leaving_the_context_ends_the_sandbox(self, sandbox: Sandbox) -> None:
-        with start(sandbox) as runner:
+    @pytest.mark.parametrize("kind", ["pure", "extern"])
+    def test_leaving_the_context_ends_the_sandboxes(self, sandbox: Sandbox, kind: str) -> None:
+        with start(sandbox, kind) as runner:
             pass
-        assert runner._process.poll() is not None
+        assert all(each.poll() is not None for each in processes(runner))
         runner.close()
 
 
@@ -214,12 +160,14 @@ def stand() -> Iterator[StandIn]:
     """Makes runners whose other end has written an answer and writes nothing more."""
     with contextlib.ExitStack() as stack:
 
-        def make(answer: bytes, status: int | None = None) -> tuple[Runner, Stand]:
+        def make(
+            answer: bytes, status: int | None = None, evaluator: Stand | None = None
+        ) -> tuple[Runner, Stand]:
             ours, theirs = map(stack.enter_context, socket.socketpair())
             process = Stand(status)
             theirs.sendall(answer)
             theirs.shutdown(socket.SHUT_WR)
-            return Runner(process, ours), process
+            return Runner(process, ours, evaluator=evaluator), process
 
         yield make
 
@@ -284,6 +232,38 @@ class TestProtocol:
         answer = runner.request(TASK, 1.0)
         assert isinstance(answer, TaskFailure)
         assert answer.error_name == "Died"
+
+    @pytest.mark.parametrize(
+        ("status", "name", "message"),
+        [
+            (139, EXTERN_DIED, "env.f ended. It read or wrote memory that is not its own"),
+            (137, EXTERN_DIED, "env.f ended. It was killed, most likely because memory ran out."),
+            (152, "TimeLimit", "env.f ended. It used up its processor time."),
+            (1, EXTERN_DIED, "env.f ended."),
+            (None, EXTERN_DIED, "env.f ended."),
+        ],
+    )
+    def test_the_end_of_an_evaluator_is_told_with_its_cause(
+        self, stand: StandIn, status: int | None, name: str, message: str
+    ) -> None:
+        evaluator = Stand(status)
+        failure = TaskFailure("run", EXTERN_DIED, "env.f ended.")
+        runner, process = stand(READY + encode_frame(failure), evaluator=evaluator)
+        answer = runner.request(TASK, 1.0)
+        assert isinstance(answer, TaskFailure)
+        assert answer.error_name == name
+        assert answer.message.startswith(message)
+        assert process.killed
+        assert evaluator.killed
+
+    def test_why_an_evaluator_did_not_start_is_told(self, stand: StandIn) -> None:
+        evaluator = Stand(1)
+        evaluator.standard_error = "Traceback\nImportError: no torch"
+        runner, _ = stand(b"", 1, evaluator)
+        with pytest.raises(SandboxError) as caught:
+            runner.request(TASK, 1.0)
+        assert "ImportError: no torch" in caught.value.hint
+        assert evaluator.killed
 
     def test_a_closed_runner_answers_nothing_more(self, stand: StandIn) -> None:
         runner, _ = stand(READY)

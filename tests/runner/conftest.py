@@ -6,6 +6,27 @@ import os
 
 os.environ.update(TVM_BIND_THREADS="0", TVM_NUM_THREADS="1")  # before the first import of TVM
 
+from collections.abc import Iterator
+
+import pytest
 import torch
 
+from grader.runner.evaluation import Evaluator
+from tests.runner.evaluators import Nursery
+
 torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def nursery() -> Iterator[Nursery]:
+    """The process that evaluators are forked from."""
+    nursery = Nursery()
+    yield nursery
+    nursery.close()
+
+
+@pytest.fixture
+def evaluator(nursery: Nursery) -> Iterator[Evaluator]:
+    """An evaluator that can be asked."""
+    with nursery.evaluator() as evaluator:
+        yield evaluator

@@ -1,0 +1,121 @@
+"""The student's functions in the evaluator: unpickled, and called on tensors of their own.
+
+A function gets what TVM would give it: `tvm.runtime.Tensor` for every array, the outputs last. The
+tensors are made for the call, so that nothing that a function does to them, then or later, reaches
+the model.
+"""
+
+from __future__ import annotations
+
+import functools
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import tvm
+import tvm_ffi
+
+from grader.messages import (
+    Argument,
+    Evaluate,
+    Evaluated,
+    EvaluationFailed,
+    Extents,
+    ExternLoaded,
+    Kept,
+    Output,
+    Tensor,
+)
+from grader.runner.evaluation import NOT_CALLABLE, describe
+from grader.runner.failure import shorten
+from grader.runner.parcel import Values
+from grader.runner.poison import fill
+
+
+class Call:
+    """One call: its arguments, and views of the memory of those that are arrays.
+
+    The outputs are poisoned, so that one that is never written arrives as it was. `inputs` have yet
+    to be received. `kept` holds tensors that are kept between calls, weights in short: a function
+    that changes one meets the change again, as it would if it were called by TVM.
+    """
+
+    def __init__(self, request: Evaluate, kept: dict[int, Any]) -> None:
+        self.number = request.call
+        self.name = request.name
+        self.inputs: list[Values] = []
+        self.outputs: list[Values] = []
+        self._kept = kept
+        self.arguments = [self._make(each) for each in request.arguments]
+
+    def _make(self, argument: Argument) -> Any:
+        if isinstance(argument, Extents):
+            return tvm_ffi.Shape(argument.values)
+        if not isinstance(argument, Tensor | Kept | Output):
+            return argument
+        if isinstance(argument, Kept):
+            return self._kept[argument.number]
+        tensor = tvm.runtime.empty(*_layout(argument.shape, argument.dtype))
+        view = np.from_dlpack(tensor)
+        if isinstance(argument, Output):
+            fill(tensor)
+            self.outputs.append(view)
+            return tensor
+        self.inputs.append(view)
+        if argument.keep:
+            self._kept[argument.keep] = tensor
+        return tensor
+
+
+class Functions:
+    """The functions of one task by name. They are known to TVM too: one may call another."""
+
+    def __init__(self) -> None:
+        self._functions: dict[str, Callable[..., Any]] = {}
+        self._kept: dict[int, Any] = {}
+
+    def load(self, name: str, data: bytes) -> ExternLoaded | EvaluationFailed:
+        """Unpickle a function. This executes student code."""
+        try:
+            function = pickle.loads(data)  # noqa: S301 - student code, in the process made for it
+        except BaseException as error:  # noqa: BLE001 - a pickle can raise anything
+            return failed(0, error)
+        if not callable(function):
+            return EvaluationFailed(0, NOT_CALLABLE, "")
+        self._functions[name] = function
+        tvm.register_global_func(name, function, override=True)
+        return ExternLoaded()
+
+    def prepare(self, request: Evaluate) -> Call:
+        """Make the arguments of a call."""
+        return Call(request, self._kept)
+
+    def run(self, call: Call) -> Evaluated | EvaluationFailed:
+        """Call a function that was loaded. What it returns is of no account."""
+        announced = tuple(describe(each) for each in call.outputs)
+        try:
+            self._functions[call.name](*call.arguments)
+        except BaseException as error:  # noqa: BLE001 - sys.exit() of a student is an error too
+            return failed(call.number, error)
+        return Evaluated(call.number, announced)
+
+
+@functools.lru_cache(maxsize=1024)
+def _layout(shape: tuple[int, ...], dtype: str) -> tuple[Any, Any]:
+    """Return a shape and a dtype as TVM has them; making them takes longer than making a tensor."""
+    return tvm_ffi.Shape(shape), tvm_ffi.dtype(dtype)
+
+
+def failed(call: int, error: BaseException) -> EvaluationFailed:
+    """Return the answer that tells of an error."""
+    try:
+        message = str(error)
+    except BaseException:  # noqa: BLE001 - __str__ is the student's too
+        message = "its message cannot be read"
+    return EvaluationFailed(call, _plain(type(error).__name__), shorten(_plain(message)))
+
+
+def _plain(text: str) -> str:
+    """Return text that can be sent: it may hold halves of characters."""
+    return text.encode("utf-8", "replace").decode()
