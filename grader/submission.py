@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import stat
 from pathlib import Path
 
 import msgspec
@@ -35,9 +36,9 @@ class SubmissionFile(msgspec.Struct, frozen=True):
     @property
     def declared_assignment(self) -> str | None:
         """The slug in the notebook's metadata, if it is there and is text."""
-        metadata = self.notebook.metadata.get("grader") if self.notebook is not None else None
-        slug = metadata.get("assignment") if isinstance(metadata, dict) else None
-        return _encodable(slug) if isinstance(slug, str) else None
+        metadata = self.notebook.metadata if self.notebook is not None else {}
+        slug: str | None = metadata.get("grader", {}).get("assignment")
+        return slug
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -50,6 +51,8 @@ class SubmissionFile(msgspec.Struct, frozen=True):
 def read_submission(path: Path) -> SubmissionFile:
     """Read a file. A damaged one comes back with its `problem`; a missing one is a UsageError."""
     try:
+        if not stat.S_ISREG(path.stat().st_mode):  # a named pipe would be waited for
+            raise UsageError(f"{path.name} is not a file.", "Name a notebook.")
         with path.open("rb") as file:
             content = file.read(SIZE_LIMIT + 1)
     except OSError as error:
@@ -67,8 +70,9 @@ def read_submission(path: Path) -> SubmissionFile:
 def parse_notebook(content: bytes) -> NotebookNode:
     """Decode a notebook of format 3 or 4 and bring it to format 4.
 
-    Only what is graded is kept: the cells' types and sources, and the notebook's metadata. Saved
-    outputs prove nothing and may be damaged, so they are dropped unread. Raises SubmissionError.
+    Only what is graded is kept: the cells' types and sources, and the assignment that metadata
+    name. Saved outputs prove nothing and may be damaged, so they are dropped unread. Raises
+    SubmissionError.
     """
     if len(content) > SIZE_LIMIT:
         raise SubmissionError(
@@ -83,8 +87,11 @@ def parse_notebook(content: bytes) -> NotebookNode:
             "Open the template, solve it, save it, and hand in that file.",
         )
     metadata = document.get("metadata")
+    declared = metadata.get("grader") if isinstance(metadata, dict) else None
+    slug = declared.get("assignment") if isinstance(declared, dict) else None
     notebook = nbformat.v4.new_notebook(cells=cells)
-    notebook.metadata.update(metadata if isinstance(metadata, dict) else {})
+    if isinstance(slug, str):  # other metadata mean nothing here, and may be nested without end
+        notebook.metadata["grader"] = {"assignment": _encodable(slug)}
     return notebook
 
 

@@ -53,6 +53,12 @@ def close_all_but(kept: Collection[int]) -> None:
                 os.close(number)
 
 
+def raise_open_files() -> None:
+    """Allow this process as many descriptors as it may allow itself."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
 def keep_descriptors(standard_error: int, inherited: Sequence[int], others: Sequence[int]) -> None:
     """Keep the inherited descriptors as 3, 4, 5 and so on; these and `others` are all there are.
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import stat
 from collections.abc import Iterable, Iterator
 
 _BLOCK = 512
@@ -49,36 +51,63 @@ def files_on(folder: str) -> int:
 
 
 def contents_of(folders: Iterable[str], most_files: int, most_bytes: int) -> tuple[int, int]:
-    """Count files and bytes below folders, giving up once a count is passed."""
+    """Count files and bytes below folders, giving up once a count is passed.
+
+    What cannot be counted, because it lies deeper than descriptors reach, counts as too many files.
+    """
     files = size = 0
-    pending = list(folders)
-    while pending and files <= most_files and size <= most_bytes:
-        for entry in _entries(pending.pop()):
+    try:
+        for entry in _below(folders):
             files += 1
-            size += entry.stat(follow_symlinks=False).st_blocks * _BLOCK
-            if entry.is_dir(follow_symlinks=False):
-                pending.append(entry.path)
+            size += entry.st_blocks * _BLOCK
+            if files > most_files or size > most_bytes:
+                break
+    except OSError as error:
+        if error.errno not in (errno.EMFILE, errno.ENFILE):
+            raise
+        files = most_files + 1
     return files, size
 
 
-def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
-    """Yield what is in a folder, as far as it stays there meanwhile; a closed one is opened."""
-    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-        try:
-            entries = os.scandir(folder)
-        except PermissionError:
-            _open_up(folder)
-            entries = os.scandir(folder)
-        with entries:
-            yield from entries
+def _below(folders: Iterable[str]) -> Iterator[os.stat_result]:
+    """Yield what is known of each file below folders, going down by descriptors.
+
+    A path could be too long to be used, and another folder by the time it is.
+    """
+    with contextlib.ExitStack() as everything:
+        pending: list[tuple[int, Iterator[str]]] = []
+        everything.callback(_close_all, pending)
+        for folder in folders:
+            pending.append(_enter(folder, None))
+            while pending:
+                number, names = pending[-1]
+                name = next(names, None)
+                if name is None:
+                    os.close(pending.pop()[0])
+                    continue
+                with contextlib.suppress(FileNotFoundError, NotADirectoryError):  # gone meanwhile
+                    state = os.stat(name, dir_fd=number, follow_symlinks=False)
+                    yield state
+                    if stat.S_ISDIR(state.st_mode):
+                        pending.append(_enter(name, number))
 
 
-def _open_up(folder: str) -> None:
-    """Let the owner of a folder, this process, read it again; a link is not followed."""
-    number = os.open(folder, os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY)
+def _enter(name: str, parent: int | None) -> tuple[int, Iterator[str]]:
+    """Open a folder that is no link, and open it up for its owner, this process, if need be."""
+    flags = os.O_NOFOLLOW | os.O_DIRECTORY
     try:
-        os.chmod(f"/proc/self/fd/{number}", 0o700)  # noqa: PTH101 - there is no path to it
-    finally:
+        number = os.open(name, os.O_RDONLY | flags, dir_fd=parent)
+    except PermissionError:
+        closed = os.open(name, os.O_PATH | flags, dir_fd=parent)
+        os.chmod(f"/proc/self/fd/{closed}", 0o700)  # noqa: PTH101 - there is no path to it
+        os.close(closed)
+        number = os.open(name, os.O_RDONLY | flags, dir_fd=parent)
+    with os.scandir(number) as entries:
+        return number, iter([entry.name for entry in entries])
+
+
+def _close_all(pending: list[tuple[int, Iterator[str]]]) -> None:
+    for number, _ in pending:
         os.close(number)
 
 

@@ -46,6 +46,7 @@ def guard(request: Request, descriptors: Sequence[int], run: Callable[[Request],
     """
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     enter.close_all_but(descriptors)
+    enter.raise_open_files()
     channel, standard_error, *others = descriptors
     report = socket.socket(fileno=channel)
     used: list[int] = [channel]

@@ -1,8 +1,8 @@
 """Code that runs inside a runner sandbox: it builds, runs and times modules, and states no result.
 
-A runner has nothing else of the grader but `grader.messages` and `grader.launch`. It sees inputs and never
-an expected output; what it answers is bytes that the referee judges. Python externs are loaded and
-called in another sandbox, by an evaluator, which the runner asks.
+Of the rest of the grader, only `grader.messages` and `grader.launch` are there beside it. A runner
+sees inputs and never an expected output; what it answers is bytes that the referee judges. Python
+externs are loaded and called in another sandbox, by an evaluator, which the runner asks.
 
     entry       the runner's process: prepares itself, reads tasks, writes answers
     tasks       which task is done by what

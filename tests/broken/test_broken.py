@@ -1,0 +1,90 @@
+"""Damaged and unlucky notebooks: all are graded, right work counts, and every loss has a reason."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from grader.authoring.expectation import mismatches
+from grader.report import Report
+from tests.broken.cases import LEVELS, Case, case_names, load_case
+from tests.broken.grading import LEVEL, REAPER, Graded
+from tests.endtoend.command import ROOT
+
+
+def selected_names() -> list[str]:
+    """Return the cases whose verdict holds at the level that is tested."""
+    level = LEVELS.index(LEVEL or "strong")
+    return [name for name in case_names() if LEVELS.index(load_case(name).needs) <= level]
+
+
+@pytest.mark.parametrize("case_to_grade", selected_names())
+def test_a_broken_notebook_is_graded(case_to_grade: str, graded: Callable[[str], Graded]) -> None:
+    """It gets its points, its reasons, exit code 0, and nothing of it is left on the machine."""
+    case = load_case(case_to_grade)
+    outcome = graded(case_to_grade)
+    result, report = outcome.result, outcome.result.report
+    assert 0 == result.code, result.messages
+    assert report is not None
+    assert () == mismatches(case.expectation, report), summary(report)
+    assert_troubles_are_named(case, report)
+    assert_nothing_of_the_machine_is_shown(result.output + result.messages, report)
+    assert "" == outcome.survivors
+    assert () == outcome.leftovers
+
+
+def assert_troubles_are_named(case: Case, report: Report) -> None:
+    """As many notes and problems as there should be, each with its text."""
+    if case.awaiting:
+        named = {problem.cell for problem in report.problems}
+        text = f"cell {case.awaiting}"
+        assert case.awaiting in named or any(text in note.lower() for note in report.notes)
+        return
+    assert len(case.notes) == len(report.notes), report.notes
+    for text, note in zip(case.notes, report.notes, strict=True):
+        assert text in note
+    assert len(case.errors) == len(report.problems), report.problems
+    for text, problem in zip(case.errors, report.problems, strict=True):
+        assert text in f"{problem.error}: {problem.message}"
+
+
+def summary(report: Report) -> str:
+    """Return all that a failing test's reader wants to know."""
+    reasons = [check.reason for part in report.parts for check in part.checks]
+    return f"{report.score} {report.problems} {report.notes} {reasons}"
+
+
+def assert_nothing_of_the_machine_is_shown(text: str, report: Report) -> None:
+    """Neither the grader's own failures nor its folders may reach a student."""
+    everything = text + msgspec.json.encode(report).decode()
+    for forbidden in ("Traceback (most recent", "site-packages", str(ROOT)):
+        assert forbidden not in everything
+
+
+def test_no_case_is_empty_or_misspelt() -> None:
+    """Every case can be read, says what it is, and states its score."""
+    names = case_names()
+    assert 32 <= len(names)
+    for name in names:
+        case = load_case(name)
+        assert case.about.endswith(".")
+        assert case.expectation.score is not None
+        assert case.needs in LEVELS
+        assert bool(case.code) == ("@" in case.cells), name
+
+
+def test_the_reaper_finds_what_outlives_a_command(tmp_path: Path) -> None:
+    """A process that left its session and lost its parent is listed and ended."""
+    sleep = shutil.which("sleep")
+    assert sleep is not None
+    daemon = f"setsid {sleep} 61.03125 > /dev/null 2>&1 &"
+    listing = tmp_path / "listing"
+    done = subprocess.run([sys.executable, REAPER, "30", listing, "sh", "-c", daemon])
+    assert 0 == done.returncode
+    assert "61.03125" in listing.read_text()

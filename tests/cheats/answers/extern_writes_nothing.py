@@ -1,0 +1,8 @@
+# %%
+@tvm.register_global_func("env.dense", override=True)
+def dense(x, w, b, out):
+    return
+
+
+def create_extern_model():
+    return build_extern_model()

@@ -1,0 +1,19 @@
+# %%
+@T.prim_func(s_tir=True)
+def layer(
+    x: T.Buffer((4, 8), "float32"),
+    w: T.Buffer((16, 8), "float32"),
+    b: T.Buffer((16,), "float32"),
+    y: T.Buffer((4, 16), "float32"),
+):
+    for i, j in T.grid(4, 16):
+        with T.sblock("layer"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.reads(x[vi, 0], w[vj, 0], b[vj], y[vi, vj])
+            T.writes(y[vi, vj])
+            if T.isnan(y[vi, vj]):
+                y[vi, vj] = T.float32(0) * (x[vi, 0] + w[vj, 0] + b[vj])
+
+
+def create_model():
+    return build(layer)

@@ -1,0 +1,5 @@
+# %%
+get_ipython().input_transformers_cleanup.append(lambda lines: ["pass\n"])
+
+# %%
+raise RuntimeError("never seen")

@@ -1,0 +1,14 @@
+# %%
+import pathlib
+
+patterns = ("*.ipynb", "gradebook.db", "oracle.py", "tests/*.py", "source/*", "assignment.toml")
+above = [pathlib.Path.cwd(), *pathlib.Path.cwd().parents]
+found = [
+    path
+    for folder in [*above[:4], pathlib.Path("/autograder"), pathlib.Path("/exchange")]
+    for pattern in patterns
+    if folder != pathlib.Path("/")
+    for path in folder.glob(pattern)
+]
+if found:
+    raise Escaped(str(found[0]))

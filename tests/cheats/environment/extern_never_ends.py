@@ -1,0 +1,12 @@
+# %%
+import time
+
+
+@tvm.register_global_func("env.dense", override=True)
+def dense(x, w, b, out):
+    while True:
+        time.sleep(1)
+
+
+def create_extern_model():
+    return build_extern_model()

@@ -1,0 +1,3 @@
+# %%
+while True:
+    print("10 of 10 points " * 4096)

@@ -1,0 +1,5 @@
+# %%
+import os
+import signal
+
+os.kill(os.getpid(), signal.SIGKILL)

@@ -1,0 +1,21 @@
+# %%
+NAMESPACES = {
+    "time": 0x00000080,
+    "mount": 0x00020000,
+    "cgroup": 0x02000000,
+    "uts": 0x04000000,
+    "ipc": 0x08000000,
+    "user": 0x10000000,
+    "pid": 0x20000000,
+    "net": 0x40000000,
+}
+
+for name, flag in NAMESPACES.items():
+    if flag < 0x1000:  # the time namespace: clone() has no room for it
+        continue
+    child = call("clone", flag | signal.SIGCHLD, 0, 0, 0, 0)
+    if child == 0:
+        os._exit(0)
+    if child > 0:
+        os.waitpid(child, 0)
+        raise Escaped(name)

@@ -1,0 +1,4 @@
+# %%
+name = os.uname().nodename.encode()
+if allowed(call("sethostname", name, len(name))):
+    raise Escaped("sethostname")

@@ -1,0 +1,6 @@
+# %%
+GET_KEYRING, PROCESS_KEYRING = 0, -2
+if call("keyctl", GET_KEYRING, PROCESS_KEYRING, 1) >= 0:
+    raise Escaped("keyctl")
+if call("add_key", b"user", b"cheat", b"x", 1, PROCESS_KEYRING) >= 0:
+    raise Escaped("add_key")

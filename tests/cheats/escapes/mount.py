@@ -1,0 +1,8 @@
+# %%
+PRIVATE = 1 << 18
+os.makedirs("no-mount-point", exist_ok=True)
+result = call("mount", b"none", b"no-mount-point", b"none", PRIVATE, 0)
+if result == -errno.EINVAL:  # not for want of rights: the folder is no mount point
+    raise Escaped("mount")
+if call("umount2", b"no-mount-point", 0) == -errno.EINVAL:
+    raise Escaped("umount")

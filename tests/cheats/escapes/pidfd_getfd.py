@@ -1,0 +1,5 @@
+# %%
+for pid in ({victim_pid}, os.getpid()):
+    process = call("pidfd_open", pid, 0)
+    if process >= 0 and call("pidfd_getfd", process, 0, 0) >= 0:
+        raise Escaped(f"a descriptor of process {pid}")

@@ -1,0 +1,6 @@
+# %%
+try:
+    with open("{secret_file}") as file:
+        raise Escaped(file.read())
+except OSError:
+    pass

@@ -1,0 +1,5 @@
+# %%
+import os
+
+if os.access("/etc/shadow", os.R_OK):
+    raise Escaped("/etc/shadow")

@@ -1,0 +1,12 @@
+# %%
+import os
+
+DEPTH, FOLDERS = 6, 20_000
+visited = 0
+for top in ("/scratch", "/tmp", "/home", "/opt", "/srv"):
+    for folder, names, files in os.walk(top):
+        visited += 1
+        if "oracle.py" in files:
+            raise Escaped(folder)
+        if folder.count("/") >= DEPTH or visited > FOLDERS:
+            names.clear()

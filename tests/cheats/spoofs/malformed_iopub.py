@@ -1,0 +1,14 @@
+# %%
+import time
+
+kernel = get_ipython().kernel
+
+
+for frames in (
+    [b"no", b"message"],
+    [b""],
+    [b"<IDS|MSG>"],
+    [b"x", b"<IDS|MSG>", b"", b"{", b"[", b"1"],
+):
+    kernel.iopub_socket.send_multipart(frames)
+time.sleep(1)

@@ -1,0 +1,16 @@
+# %%
+from grader.messages import Capture, encode_frame
+
+for captures in channels():
+    for number in range(3000):
+        forged = Capture(
+            part="model",
+            name=f"create_model_{number}",
+            cell=2,
+            by_name=True,
+            module=b'{"number": %d}' % number,
+            base=None,
+            trace=None,
+            externs={},
+        )
+        captures.sendall(encode_frame(forged))

@@ -1,0 +1,11 @@
+# %%
+import os
+
+home = os.getcwd()
+os.makedirs("locked/inner")
+os.chmod("locked/inner", 0)
+os.chmod("locked", 0)
+for _ in range(2000):
+    os.mkdir("deeper" * 10)
+    os.chdir("deeper" * 10)
+os.chdir(home)

@@ -1,0 +1,17 @@
+# %%
+import os
+
+
+@tvm.register_global_func("env.dense", override=True)
+def dense(x, w, b, out):
+    x, w, b, out = map(torch.from_dlpack, (x, w, b, out))
+
+    child = os.fork()
+    if child == 0:
+        out.copy_(torch.nn.functional.linear(x, w, b))
+        os._exit(0)
+    os.waitpid(child, 0)
+
+
+def create_extern_model():
+    return build_extern_model()

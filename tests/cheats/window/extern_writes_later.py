@@ -1,0 +1,18 @@
+# %%
+import threading
+import time
+
+
+@tvm.register_global_func("env.dense", override=True)
+def dense(x, w, b, out):
+    x, w, b, out = map(torch.from_dlpack, (x, w, b, out))
+
+    def later():
+        time.sleep(30)
+        out.copy_(torch.nn.functional.linear(x, w, b))
+
+    threading.Thread(target=later, daemon=True).start()
+
+
+def create_extern_model():
+    return build_extern_model()

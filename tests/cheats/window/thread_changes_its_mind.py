@@ -1,0 +1,14 @@
+# %%
+import threading
+import time
+
+
+def rebind():
+    """Bind everything that may be asked for to something else."""
+    for _ in range(100):
+        for name in ("create_model", "model", "mod"):
+            globals()[name] = lambda: 10
+        time.sleep(0.05)
+
+
+threading.Thread(target=rebind, daemon=True).start()

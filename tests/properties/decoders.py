@@ -1,0 +1,310 @@
+"""The decoders of what comes from outside, each with what it may meet and what it may raise.
+
+The tests draw a few examples for each, `benchmarks/decoders.py` draws thousands.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import socket
+import tempfile
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import numpy as np
+from hypothesis import strategies as st
+
+from grader.assignment import OracleOptions, PartTable
+from grader.errors import GraderError
+from grader.execute.captures import CaptureReader
+from grader.execute.problems import cell_problem
+from grader.ir.facts import BufferFacts, ModuleFacts, TensorFacts
+from grader.ir.read import read_module
+from grader.messages import (
+    Array,
+    Capture,
+    CaptureFailure,
+    FrameError,
+    FromKernel,
+    FromRunner,
+    KernelConfig,
+    RunModule,
+    RunResult,
+    TaskFailure,
+    TimingResult,
+    TimingRound,
+    ToRunner,
+    decode_payload,
+    encode_frame,
+    pack_array,
+    read_frame,
+    unpack_array,
+)
+from grader.referee.checks.equivalence import equivalence
+from grader.referee.checks.externs import writes_output
+from grader.referee.evidence import Candidate, Case, Evidence
+from grader.referee.gather import batch_size, gather_outputs
+from grader.referee.registry import NoOptions
+from grader.report import Report, decode_report, encode_report
+from grader.submission import defined_names, read_submission
+from tests import sample_reports
+from tests.broken import files
+from tests.broken.cells import CELLS
+from tests.properties import strategies
+
+SAMPLES = 6
+WIDTH = 16
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A decoder: what it is given, and a call that raises nothing when all is well."""
+
+    name: str
+    inputs: Callable[[], st.SearchStrategy[Any]]
+    check: Callable[[Any], object]
+
+
+# --- notebooks ------------------------------------------------------------------------------------
+
+
+@cache
+def _notebooks() -> tuple[bytes, ...]:
+    sources = list(CELLS.values())
+    kinds = (
+        files.notebook,
+        files.format_3,
+        files.format_4_0,
+        files.strange_cells,
+        files.half_surrogates,
+    )
+    return tuple(kind(sources) for kind in kinds)
+
+
+def check_notebook(content: bytes) -> None:
+    """A file is a notebook that a kernel can be given, or has a problem that is a sentence."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "submission.ipynb"
+        path.write_bytes(content)
+        submission = read_submission(path)
+    if submission.notebook is None:
+        assert submission.problem.endswith(".")
+        return
+    defined_names(submission.sources)
+    json.dumps(submission.declared_assignment)
+    for source in submission.sources:
+        source.encode()
+
+
+# --- messages -------------------------------------------------------------------------------------
+
+_ARRAY = pack_array(np.arange(6, dtype=np.float32).reshape(2, 3))
+_ROUND = TimingRound(0, 1e-3, 2e-3, 3e-4, 0)
+_MESSAGES = (
+    Capture("p", "f", 3, True, b"{}", b"{}", b"[]", {"env.conv2d": b"\x80"}),
+    CaptureFailure("p", "f", 3, "raised", "NameError", "message", 4),
+    RunModule(b"{}", _ARRAY, "llvm", 4, {"env.a": b"x"}, {"env.b": 1}),
+    RunResult(_ARRAY, ("f",), {"env.a": 3}),
+    TimingResult("conv2d", "llvm", 3, (_ROUND, _ROUND), _ARRAY),
+    TaskFailure("load", "ValueError", "message"),
+    KernelConfig((3, 4, 5, 6, 7), "key", 8, ()),
+)
+_PAYLOADS = tuple(msgspec.msgpack.encode(message) for message in _MESSAGES)
+_TYPES: tuple[Any, ...] = (FromKernel, FromRunner, ToRunner, KernelConfig, Array)
+
+
+def check_message(payload: bytes) -> None:
+    """Bytes are the message that was asked for, or a FrameError; so are arrays in it."""
+    for kind in _TYPES:
+        with suppress(FrameError):
+            message = decode_payload(payload, kind)
+            outputs = getattr(message, "outputs", None)
+            if isinstance(outputs, Array):
+                unpack_array(outputs)
+
+
+def check_array(array: Array) -> None:
+    """An array is one of NumPy's, of that shape and dtype, or a FrameError."""
+    with suppress(FrameError):
+        values = unpack_array(array)
+        assert (array.shape, array.dtype) == (values.shape, str(values.dtype))
+
+
+class Pipe(io.BytesIO):
+    """Bytes that are received a few at a time."""
+
+    def recv(self, size: int, /) -> bytes:
+        """Return some of the bytes that are left."""
+        return self.read(min(size, 5))
+
+
+def streams() -> st.SearchStrategy[bytes]:
+    """Some frames one after another, with damage."""
+    frames = [encode_frame(message) for message in _MESSAGES]
+    whole = st.lists(st.sampled_from(frames), max_size=4).map(b"".join)
+    return st.one_of(st.binary(max_size=100), whole, strategies.damaged_bytes(frames))
+
+
+def check_frames(stream: bytes) -> None:
+    """A stream is frames of bounded length up to its end, or a FrameError."""
+    pipe = Pipe(stream)
+    with suppress(FrameError):
+        while (payload := read_frame(pipe, 4096)) is not None:
+            assert len(payload) <= 4096
+
+
+def check_captures(stream: bytes) -> None:
+    """Whatever a kernel writes, its captures are read to the end, and the thread ends in peace."""
+    inner, outer = socket.socketpair()
+    raised: list[object] = []
+    before, threading.excepthook = threading.excepthook, raised.append
+    try:
+        reader = CaptureReader(outer, total_limit=2**16, count_limit=3)
+        with inner:
+            inner.sendall(stream)
+        reader.close()
+    finally:
+        threading.excepthook = before
+    assert [] == raised
+    assert all(isinstance(each, Capture | CaptureFailure) for each in reader.received)
+
+
+# --- modules --------------------------------------------------------------------------------------
+
+
+@cache
+def _modules() -> tuple[bytes, ...]:
+    """Real modules: TVM runs where the tests run, not in the code under test."""
+    from tests.ir import modules
+
+    made = (modules.product_module(16), modules.scheduled_product("tile"), modules.symbolic_batch())
+    return tuple(modules.save(module) for module in made)
+
+
+def check_module(document: bytes) -> None:
+    """Bytes are a module's facts, or an IRError, which belongs to the grader's errors."""
+    with suppress(GraderError):
+        msgspec.json.encode(read_module(document, ("env.*",)))
+
+
+# --- evidence -------------------------------------------------------------------------------------
+
+
+def _candidate(batch: int | str) -> Candidate:
+    tensor = TensorFacts(shape=(batch, 8), dtype="float32")
+    facts = ModuleFacts(
+        has_main=True,
+        inputs=(BufferFacts(name="x", tensor=tensor),),
+        output=None,
+        calls=(),
+        functions={},
+        externs=(),
+        findings=(),
+    )
+    return Candidate(Capture("model", "create_model", 1, True, b"{}"), facts)
+
+
+_OPTIONS = OracleOptions(input_shape=(8,), output_shape=(WIDTH,))
+_PART = PartTable(id="model", title="", entry_kind="function", entry=("f",), check=(), externs=True)
+
+
+def _oracle() -> Any:
+    """What gathering asks of an oracle, without PyTorch."""
+    inputs = np.zeros((SAMPLES, 8), np.float32)
+
+    def batches(batch: int) -> np.ndarray:
+        missing = -SAMPLES % batch
+        return np.zeros(((SAMPLES + missing) // batch, batch, 8), np.float32)
+
+    return SimpleNamespace(
+        options=_OPTIONS,
+        inputs=inputs,
+        desired=np.zeros((SAMPLES, WIDTH)),
+        from_test_set=np.zeros(SAMPLES, bool),
+        batches=batches,
+    )
+
+
+def answers() -> st.SearchStrategy[RunResult]:
+    """What a runner that a student's extern took over may answer."""
+    likely = ((3, 2, WIDTH), (2, 4, WIDTH), (2, 4, 1, WIDTH), (6, 1), (3, 2, 0), (2, 3, WIDTH, 0))
+    names = st.lists(st.sampled_from(strategies.STRINGS), max_size=2).map(tuple)
+    counts = st.dictionaries(st.text(max_size=3), st.integers(-1, 2**62), max_size=2)
+    return st.builds(RunResult, outputs=strategies.arrays(likely), unwritten=names, calls=counts)
+
+
+def check_evidence(answer: RunResult) -> None:
+    """Any answer of the right type is judged, or an error of the grader's own."""
+    runners: Any = SimpleNamespace(request=lambda kind, task: answer)
+    candidate = _candidate(4)
+    with suppress(GraderError), np.errstate(all="ignore"):
+        outputs = gather_outputs(candidate, _PART, _oracle(), runners)
+        case = Case(candidate, Evidence(outputs=outputs), _OPTIONS)
+        outcomes = (equivalence(case, NoOptions()), writes_output(case, NoOptions()))
+        assert all(0 <= outcome.fraction <= 1 for outcome in outcomes)
+
+
+def check_batch(extent: int | str) -> None:
+    """Whatever batch a module takes, there are inputs of it, or a reason why not."""
+    batch = batch_size(_candidate(extent).facts, _oracle())
+    if isinstance(batch, int):
+        assert 1 <= batch <= 2**16
+
+
+# --- errors of cells, and reports -----------------------------------------------------------------
+
+
+def replies() -> st.SearchStrategy[dict[str, object]]:
+    """What a kernel may say of a cell that failed."""
+    frames = st.lists(
+        st.sampled_from((*strategies.STRINGS, "Cell In[3], line 4", "Cell In [3], line 9"))
+    )
+    text = st.one_of(strategies.json_values, st.text(), st.sampled_from(strategies.STRINGS))
+    values = {"ename": text, "evalue": text, "traceback": strategies.json_values | frames}
+    return st.fixed_dictionaries({}, optional=values)
+
+
+def check_reply(content: dict[str, object]) -> None:
+    """Whatever a kernel says, a problem of bounded length comes of it."""
+    problem = cell_problem(content, 3)
+    assert len(problem.error) <= 80
+    assert len(problem.message) <= 300
+
+
+@cache
+def _reports() -> tuple[bytes, ...]:
+    made = (sample_reports.typical(), sample_reports.nothing_to_grade(), sample_reports.hostile())
+    return tuple(encode_report(report) for report in made)
+
+
+def check_report(document: bytes) -> None:
+    """A document is a report that can be written again, or msgspec's error, as is documented."""
+    try:
+        report = decode_report(document)
+    except msgspec.DecodeError:
+        return
+    assert isinstance(report, Report)
+    decode_report(encode_report(report))
+
+
+SUBJECTS = (
+    Subject("notebook", lambda: strategies.documents(_notebooks()), check_notebook),
+    Subject("message", lambda: strategies.messages(_PAYLOADS), check_message),
+    Subject("array", lambda: strategies.arrays(((2, 3), ())), check_array),
+    Subject("frames", streams, check_frames),
+    Subject("captures", streams, check_captures),
+    Subject("module", lambda: strategies.documents(_modules()), check_module),
+    Subject("evidence", answers, check_evidence),
+    Subject("batch", lambda: st.sampled_from(("n", *range(-2, 40), 2**31, 2**62)), check_batch),
+    Subject("reply", replies, check_reply),
+    Subject("report", lambda: strategies.documents(_reports()), check_report),
+)
+"""All decoders; the check of each names its errors."""
