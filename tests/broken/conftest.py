@@ -1,42 +1,20 @@
-"""Cases are graded ahead of the tests that ask for them, a few at a time."""
+"""Cases are graded ahead of the tests that ask for them."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-
 import pytest
 
-from tests.broken.cases import load_case
-from tests.broken.grading import Graded, grade_case, make_course
-
-AT_A_TIME = int(os.environ.get("GRADER_TEST_JOBS", max(2, 3 * (os.cpu_count() or 1) // 4)))
-"""A grading keeps about one core busy, and waits half of its time."""
+from tests.broken.grading import grade_cases, make_course
+from tests.endtoend.batches import GradedBatch
 
 
 @pytest.fixture(scope="session")
 def graded(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Callable[[str], Graded]]:
-    """A function that returns what grading the case of that name came to."""
+) -> dict[str, GradedBatch]:
+    """The batch that each of the selected cases was graded in."""
     course = make_course(tmp_path_factory.mktemp("course"))
-    folder = tmp_path_factory.mktemp("broken")
-    futures: dict[str, Future[Graded]] = {}
-
-    with ThreadPoolExecutor(AT_A_TIME) as pool:
-
-        def start(name: str) -> Future[Graded]:
-            if name not in futures:
-                futures[name] = pool.submit(grade_case, load_case(name), folder / name, course)
-            return futures[name]
-
-        # A worker of pytest-xdist does not know which of the tests are its own.
-        if "PYTEST_XDIST_WORKER" not in os.environ:
-            for name in _selected(request.session.items):
-                start(name)
-        yield lambda name: start(name).result()
-        pool.shutdown(cancel_futures=True)
+    return grade_cases(_selected(request.session.items), tmp_path_factory.mktemp("broken"), course)
 
 
 def _selected(items: list[pytest.Item]) -> list[str]:

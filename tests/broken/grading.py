@@ -1,34 +1,17 @@
-"""Grading cases with the real command line, and looking what it leaves behind."""
+"""Grading cases with the real command line, all of a kind in one batch."""
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
-import tempfile
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 
-from grader.report import decode_report
 from tests.broken import files
-from tests.broken.cases import Case
-from tests.endtoend.command import GRADER, ROOT, Result
+from tests.broken.cases import Case, load_case
+from tests.endtoend.batches import GradedBatch, grade_batch
+from tests.endtoend.command import ROOT
 
-TIME_LIMIT = 90.0
-REAPER = Path(__file__).with_name("reaper.py")
 ASSIGNMENT = ROOT / "tests" / "courses" / "small" / "assignments" / "tight"
-LEVEL = os.environ.get("GRADER_TEST_LEVEL", "")
-"""The isolation to grade with; empty for the strongest that there is."""
-
-
-@dataclass(frozen=True)
-class Graded:
-    """A run of the command, the processes that outlived it, and the files that it forgot."""
-
-    result: Result
-    survivors: str
-    leftovers: tuple[str, ...]
 
 
 def make_course(folder: Path) -> Path:
@@ -37,29 +20,20 @@ def make_course(folder: Path) -> Path:
     return folder
 
 
-def grade_case(case: Case, folder: Path, course: Path) -> Graded:
-    """Write the submission into `folder` and grade it there."""
+def grade_cases(names: Iterable[str], folder: Path, course: Path) -> dict[str, GradedBatch]:
+    """Grade cases; return for each the batch that it was in."""
+    cases = {name: load_case(name) for name in names}
+    batches: dict[str, GradedBatch] = {}
+    for demanded in (False, True):
+        chosen = {name: case for name, case in cases.items() if case.demanded is demanded}
+        if chosen:
+            graded = _grade(chosen, folder / f"demanded-{demanded}", course, demanded)
+            batches.update(dict.fromkeys(chosen, graded))
+    return batches
+
+
+def _grade(cases: dict[str, Case], folder: Path, course: Path, demanded: bool) -> GradedBatch:
     folder.mkdir()
-    submission = folder / "submission.ipynb"
-    submission.write_bytes(getattr(files, case.file)(case.sources))
-    report, listing = folder / "report.json", folder / "survivors.txt"
-    words = ["run", submission, "--course", course, "--json", report, "--seed", "7"]
-    words += ["--assignment", "tight"] if case.demanded else []
-    words += ["--sandbox", LEVEL] if LEVEL else []
-    temporary = Path(tempfile.mkdtemp(prefix="b-"))  # short: sockets are bound in it
-    try:
-        done = subprocess.run(
-            [sys.executable, REAPER, str(TIME_LIMIT), listing, GRADER, *words],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            cwd=folder,
-            env={**os.environ, "COLUMNS": "100", "TMPDIR": str(temporary)},
-        )
-        leftovers = tuple(sorted(path.name for path in temporary.iterdir()))
-    finally:
-        shutil.rmtree(temporary)
-    submission.unlink()
-    document = decode_report(report.read_bytes()) if report.exists() else None
-    result = Result(done.returncode, done.stdout, done.stderr, document)
-    return Graded(result, listing.read_text(), leftovers)
+    contents = {name: getattr(files, case.file)(case.sources) for name, case in cases.items()}
+    options = ["--assignment", "tight"] if demanded else []
+    return grade_batch(folder, contents, "--course", course, "--seed", "7", *options)

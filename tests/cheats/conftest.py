@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import pytest
@@ -19,15 +18,9 @@ def host() -> Iterator[Host]:
 
 
 @pytest.fixture(scope="session")
-def grade_all(host: Host, request: pytest.FixtureRequest) -> Iterator[Gradings]:
-    """Begin to grade the cheats of the tests that were selected.
-
-    Not where tests run in several processes (pytest-xdist): there each grades what it is asked.
-    """
-    alone = "PYTEST_XDIST_WORKER" not in os.environ
-    gradings = Gradings(host, all_cheats(), _selected(request.session.items) if alone else ())
-    yield gradings
-    gradings.close()
+def grade_all(host: Host, request: pytest.FixtureRequest) -> Gradings:
+    """The gradings of the cheats of the tests that were selected."""
+    return Gradings(host, all_cheats(), _selected(request.session.items))
 
 
 def _selected(items: list[pytest.Item]) -> list[Cheat]:

@@ -1,94 +1,95 @@
-"""Grading cheats by the real command line, ahead of the tests that ask for them."""
+"""Grading cheats by the real command line: all in one batch, timed ones each by itself."""
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
 
+from grader.report import Report
 from tests.cheats.fixtures import Cheat
-from tests.cheats.host import Host, demanded_level
-from tests.endtoend.command import Result, run_grader
+from tests.cheats.host import Host
+from tests.endtoend.batches import GradedBatch, grade_batch
 
 
 @dataclass(frozen=True)
 class Graded:
     """What a grading gave, and what it left behind: processes, files, damage to secrets."""
 
-    result: Result
+    code: int
+    messages: str
+    report: Report | None
     survivors: list[str]
-    litter: list[str]
+    leftovers: tuple[str, ...]
     intact: bool
-
-
-def grade(cheat: Cheat, host: Host) -> Graded:
-    """Grade one cheat. The one place where it is said how."""
-    folder = host.folder / "runs" / f"{cheat.group}-{cheat.name}"
-    temporary = folder / "t"
-    temporary.mkdir(parents=True)
-    notebook = folder / "submission.ipynb"
-    linger = f"{host.marker}-{cheat.group}-{cheat.name}"
-    nbformat.write(cheat.notebook({**host.values, "linger": linger}), notebook)
-    level = demanded_level()
-    course = cheat.course if cheat.is_timed else Path(host.values["course"])
-    result = run_grader(
-        folder,
-        notebook,
-        *("--course", course),
-        *("--seed", str(host.seed)),
-        *(("--sandbox", level) if level else ()),
-        environment={**host.environment, "TMPDIR": str(temporary)},
-    )
-    return Graded(
-        result,
-        survivors=host.survivors(linger),
-        litter=[path.name for path in temporary.iterdir()],
-        intact=host.intact(),
-    )
 
 
 class Gradings:
     """All gradings of a session: each cheat is graded once.
 
-    `ahead` are graded in threads, in this order, before anybody asks. Timed ones are not: they are
-    graded when asked for, which is after all others.
+    `together` are graded in one batch when the first of them is asked for, those that come after
+    another cheat in a second one. Timed ones are graded when they are asked for, alone.
     """
 
-    def __init__(self, host: Host, cheats: Iterable[Cheat], ahead: Iterable[Cheat]) -> None:
+    def __init__(self, host: Host, cheats: Iterable[Cheat], together: Iterable[Cheat]) -> None:
         self._host = host
         self._by_name = {(cheat.group, cheat.name): cheat for cheat in cheats}
-        self._futures: dict[tuple[str, str], Future[Graded]] = {}
-        self._lock = threading.Lock()
-        self._pool = ThreadPoolExecutor(max(1, (os.cpu_count() or 1) // 2))
-        for cheat in ahead:
-            if not cheat.is_timed:
-                self._begin(cheat)
+        self._together = {_key(cheat): cheat for cheat in together if not cheat.is_timed}
+        self._graded: dict[str, Graded] = {}
 
     def result(self, cheat: Cheat) -> Graded:
         """Return a cheat's grading, waiting for it if need be."""
-        return self._begin(cheat).result()
+        if _key(cheat) not in self._graded:
+            wanted = {_key(cheat): cheat}
+            if not cheat.is_timed:
+                wanted.update(self._together)
+            self._grade(wanted)
+        return self._graded[_key(cheat)]
 
-    def close(self) -> None:
-        """Begin nothing more, and wait for what has begun."""
-        self._pool.shutdown(cancel_futures=True)
+    def _grade(self, wanted: dict[str, Cheat]) -> None:
+        for cheat in list(wanted.values()):
+            if cheat.description.after is not None:
+                earlier = self._by_name[cheat.group, cheat.description.after]
+                wanted[_key(earlier)] = earlier
+        for later in (False, True):
+            chosen = [c for c in wanted.values() if (c.description.after is not None) is later]
+            if chosen:
+                self._grade_together(chosen)
 
-    def _begin(self, cheat: Cheat) -> Future[Graded]:
-        """Start a grading unless it was started before; first the one that must precede it."""
-        earlier = None
-        if cheat.description.after is not None:
-            earlier = self._begin(self._by_name[cheat.group, cheat.description.after])
-        key = (cheat.group, cheat.name)
-        with self._lock:
-            if key not in self._futures:
-                self._futures[key] = self._pool.submit(self._grade, cheat, earlier)
-            return self._futures[key]
+    def _grade_together(self, cheats: list[Cheat]) -> None:
+        host, first = self._host, cheats[0]
+        folder = host.folder / "runs" / f"{len(self._graded)}"
+        folder.mkdir(parents=True)
+        course = first.course if first.is_timed else Path(host.values["course"])
+        batch = grade_batch(
+            folder,
+            {_key(cheat): self._submission(cheat) for cheat in cheats},
+            *("--course", course, "--seed", str(host.seed)),
+            environment=host.environment,
+        )
+        for cheat in cheats:
+            self._graded[_key(cheat)] = self._outcome(cheat, batch)
 
-    def _grade(self, cheat: Cheat, earlier: Future[Graded] | None) -> Graded:
-        if earlier is not None:  # it was begun before this one, so this thread's wait ends
-            earlier.result()
-        return grade(cheat, self._host)
+    def _submission(self, cheat: Cheat) -> bytes:
+        notebook = cheat.notebook({**self._host.values, "linger": self._linger(cheat)})
+        return nbformat.writes(notebook).encode()
+
+    def _outcome(self, cheat: Cheat, batch: GradedBatch) -> Graded:
+        survivors = [line for line in batch.survivors.splitlines() if self._linger(cheat) in line]
+        return Graded(
+            batch.code,
+            batch.messages,
+            batch.reports.get(_key(cheat)),
+            survivors,
+            batch.leftovers,
+            self._host.intact(),
+        )
+
+    def _linger(self, cheat: Cheat) -> str:
+        return f"{self._host.marker}-{cheat.group}-{cheat.name}"
+
+
+def _key(cheat: Cheat) -> str:
+    return f"{cheat.group}/{cheat.name}"

@@ -1,0 +1,70 @@
+"""Grading many submissions by the real command line, and looking what it leaves behind."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.report import Report, decode_report
+from tests.endtoend.command import GRADER
+
+REAPER = Path(__file__).with_name("reaper.py")
+TIME_LIMIT = 1200.0
+LEVEL = os.environ.get("GRADER_TEST_LEVEL", "")
+"""The isolation to grade with; empty for the strongest that there is."""
+
+
+@dataclass(frozen=True)
+class GradedBatch:
+    """What a batch came to.
+
+    `reports` are by the submissions' names, `survivors` lists the processes that outlived it,
+    `leftovers` the files that it forgot.
+    """
+
+    code: int
+    output: str
+    messages: str
+    reports: Mapping[str, Report]
+    survivors: str
+    leftovers: tuple[str, ...]
+
+
+def grade_batch(
+    folder: Path,
+    submissions: Mapping[str, bytes],
+    *options: str | Path,
+    environment: Mapping[str, str] | None = None,
+) -> GradedBatch:
+    """Write submissions ("group/name", content) below `folder` and grade them side by side."""
+    inputs, output, listing = folder / "in", folder / "out", folder / "survivors.txt"
+    for name, content in submissions.items():
+        path = inputs / f"{name}.ipynb"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    words = ["batch", inputs, "--output", output, "--data", "builtin", *options]
+    words += ["--sandbox", LEVEL] if LEVEL else []
+    with tempfile.TemporaryDirectory(prefix="b-", dir="/tmp") as temporary:  # short: for sockets
+        Path(temporary).chmod(0o711)  # a sandbox's own user has to come through
+        done = subprocess.run(
+            [sys.executable, REAPER, str(TIME_LIMIT), listing, GRADER, *map(str, words)],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            cwd=folder,
+            env={**os.environ, "COLUMNS": "100", "TMPDIR": temporary, **(environment or {})},
+        )
+        leftovers = tuple(sorted(path.name for path in Path(temporary).iterdir()))
+    reports = {name: _report(output / f"{name}.json") for name in submissions}
+    found = {name: report for name, report in reports.items() if report is not None}
+    survivors = listing.read_text()
+    return GradedBatch(done.returncode, done.stdout, done.stderr, found, survivors, leftovers)
+
+
+def _report(path: Path) -> Report | None:
+    return decode_report(path.read_bytes()) if path.exists() else None
