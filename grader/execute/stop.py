@@ -81,7 +81,7 @@ def _excess(cause: Cause, cell: int, limits: Limits) -> tuple[str, str]:
             "Write less, or delete what you no longer need.",
         ),
         "processes": (
-            f"started more than {limits.processes} processes",
+            f"started more than {limits.processes} processes and threads",
             "Start fewer, and wait for their end.",
         ),
     }

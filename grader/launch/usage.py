@@ -33,6 +33,11 @@ def descendants(root: int) -> list[int]:
     return found
 
 
+def tasks_of(processes: Iterable[int]) -> int:
+    """Return how many threads processes have together, at least one each."""
+    return sum(_threads(number) for number in processes)
+
+
 def memory_of(processes: Iterable[int], enough: int) -> int:
     """Return bytes of memory in use by processes together.
 
@@ -116,6 +121,11 @@ def _living_parent(number: int) -> int | None:
     if len(fields) < 2 or fields[0] in (b"Z", b"X"):
         return None
     return int(fields[1])
+
+
+def _threads(number: int) -> int:
+    fields = _read(f"/proc/{number}/stat").rpartition(b") ")[2].split()
+    return int(fields[17]) if len(fields) > 17 else 0
 
 
 def _resident(number: int) -> int:

@@ -151,11 +151,11 @@ class _Watch:
         living = self._processes()
         if usage.memory_of(living, bounds.memory) > bounds.memory:
             return "memory"
-        if len(living) > bounds.processes:
-            return "processes"
         if self._contained:  # the sizes of its folders are bounded, the number of files is not
             counts = (usage.files_on(folder) for folder in bounds.watched)
             return "files" if any(count > bounds.files for count in counts) else ""
+        if usage.tasks_of(living) > bounds.processes:
+            return "processes"
         files, disk = usage.contents_of(bounds.watched, bounds.files, bounds.disk)
         return "files" if files > bounds.files else "disk" if disk > bounds.disk else ""
 

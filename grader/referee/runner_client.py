@@ -55,6 +55,13 @@ _ENDINGS = {
     128 + signal.SIGXCPU: "It used up its processor time.",
 }
 
+_EXCESSES = {
+    "memory": "It was ended, because it used more memory than it may.",
+    "processes": "It was ended, because it started more processes than it may.",
+    "files": "It was ended, because it made more files than it may.",
+    "disk": "It was ended, because it wrote more than it may.",
+}
+
 
 class _Deadline:
     """A socket used up to a moment: each call waits for what is left of the time."""
@@ -181,14 +188,15 @@ class Runner:
 
     def _died(self, task: RunModule | TimeSchedule) -> TaskFailure:
         status = self._process.wait(_END_SECONDS)
-        sentence = _ENDINGS.get(status or 0, "Its process ended before it answered.")
+        sentence = _describe_end(self._process) or "Its process ended before it answered."
         name = "TimeLimit" if status == 128 + signal.SIGXCPU else "Died"
         return self._end(TaskFailure(_stage(task), name, sentence))
 
     def _extern_died(self, answer: TaskFailure) -> TaskFailure:
         """Add to the runner's answer how the evaluator's process ended."""
-        status = self._evaluator.wait(_END_SECONDS) if self._evaluator is not None else None
-        sentence = _ENDINGS.get(status or 0, "")
+        assert self._evaluator is not None
+        status = self._evaluator.wait(_END_SECONDS)
+        sentence = _describe_end(self._evaluator)
         name = "TimeLimit" if status == 128 + signal.SIGXCPU else EXTERN_DIED
         return self._end(TaskFailure(answer.stage, name, f"{answer.message} {sentence}".rstrip()))
 
@@ -196,6 +204,11 @@ class Runner:
         self._failure = failure
         self.close()
         return failure
+
+
+def _describe_end(process: Process) -> str:
+    """Return how a process came to its end; empty for an end that says nothing."""
+    return _EXCESSES.get(process.cause) or _ENDINGS.get(process.wait(_END_SECONDS) or 0, "")
 
 
 def start_runner(

@@ -18,6 +18,9 @@ from grader.sandbox.users import tasks_of
 _MAPPING_BYTES = 4 * 2**30
 """Address space beyond the memory limit: libraries, stacks, reservations that are never touched."""
 
+_NET = 16
+"""How often a program's processes may be there where the operating system counts others' too."""
+
 _CPU_GRACE = 5
 """Seconds from the soft limit on CPU time to the hard one. The signal at the soft limit tells a
 process that was ended for this reason from one that was killed."""
@@ -112,9 +115,10 @@ def _bounds(limits: ResourceLimits, box: Box) -> Bounds:
     """
     space = limits.memory + _MAPPING_BYTES
     confinement = box.confinement
-    # The kernel counts by user id, and within a user namespace: only without either others count.
-    others = 0 if confinement.namespaces or confinement.user >= 0 else tasks_of(os.getuid())
-    processes = limits.processes + others
+    # The kernel counts by user id, and within a user namespace. Without either, others count too:
+    # there the limit is only a net below the warden, so that one program cannot starve another.
+    shares = not confinement.namespaces and confinement.user < 0
+    processes = limits.processes * _NET + tasks_of(os.getuid()) if shares else limits.processes
     return Bounds(
         limits={
             resource.RLIMIT_DATA: (limits.memory, limits.memory),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,7 +43,8 @@ class Description(Table, frozen=True):
 
     `stops_at` is the weakest level at which the cheat gains nothing, `stops_at_for_root` the same
     where root runs the grader: there sandboxes have a user of their own, and there the cheat may
-    succeed without a sandbox where a user's own rights would stop it. `after` names a cheat of the
+    succeed without a sandbox where a user's own rights would stop it. `owner_only`: it succeeds
+    only where whoever grades may write into the Python environment. `after` names a cheat of the
     same group that must be graded before this one.
     """
 
@@ -51,6 +54,7 @@ class Description(Table, frozen=True):
     expect: Expected
     stops_at: Level = "none"
     stops_at_for_root: Level | None = None
+    owner_only: bool = False
     after: str | None = None
 
 
@@ -84,6 +88,8 @@ class Cheat:
     def is_stopped(self, level: str, *, as_root: bool) -> bool:
         """Whether it gains nothing at a level of isolation."""
         stops_at = self.description.stops_at
+        if self.description.owner_only and not os.access(sys.prefix, os.W_OK):
+            return True
         if as_root:
             stops_at = self.description.stops_at_for_root or stops_at
         return LEVELS.index(level) >= LEVELS.index(stops_at)

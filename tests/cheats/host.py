@@ -97,13 +97,9 @@ class Host:
         }
 
     def _copy_course(self) -> Path:
-        """Copy the course, and let its assignments be graded at the level that was asked for."""
+        """Copy the course, so that secrets can lie beside it."""
         course = self.folder / "course"
         shutil.copytree(SMALL_COURSE, course, ignore=shutil.ignore_patterns("__pycache__"))
-        if demanded_level() in ("none", "minimal"):  # weaker than an assignment allows by itself
-            for path in course.glob("assignments/*/assignment.toml"):
-                with path.open("a", encoding="utf-8") as file:
-                    file.write('\n[sandbox]\nminimum = "none"\n')
         return course
 
     def _victim(self, stack: contextlib.ExitStack) -> dict[str, str]:

@@ -135,7 +135,7 @@ class TestEnd:
 class Stand:
     """A process that never was: `status` is how it ended, None while it lives."""
 
-    pid = 0
+    cause = ""
     standard_error = "first\nImportError: nothing there"
 
     def __init__(self, status: int | None) -> None:

@@ -7,8 +7,10 @@ os.symlink(secret, "report.json")
 os.symlink(secret.parent, "folder")
 os.symlink("/", "assets")
 os.mkfifo("captures")
-for number, action in enumerate((os.link, os.rename)):
-    try:
-        action(secret, f"own-{number}")
-    except OSError:
-        continue
+try:
+    os.link(secret, "own")
+except OSError:
+    pass
+else:
+    os.remove("own")
+    raise Escaped("a link to {secret_file}")
