@@ -1,10 +1,10 @@
-# make setup | demo | test | check
+# make setup | demo | test | levels | check
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test check format notebooks
+.PHONY: setup demo test levels check format notebooks
 setup: $(STAMP)
 
 $(STAMP): pyproject.toml constraints.txt
@@ -16,8 +16,20 @@ demo: setup
 	$(BIN)/grader run examples/e2e-conv/reference.ipynb --data builtin --json report.json
 
 test: setup
-	$(BIN)/python -m pytest -n auto -m "not timed"
+	$(BIN)/python -m pytest -n auto -m "not timed and not graded"
+	$(BIN)/python -m pytest -m graded
 	$(BIN)/python -m pytest -m timed
+
+# Every level of isolation, as root (who becomes a user for it) or as this user.
+SUITES ?= tests/levels tests/execute tests/launch/test_traps.py tests/cheats tests/broken
+levels: setup
+	set -e; for who in $$([ "$$(id -u)" -eq 0 ] && echo root) user; do \
+	    for level in strong basic minimal none; do \
+	        echo "== $$who, level $$level"; \
+	        GRADER_TEST_LEVEL=$$level $(BIN)/python -m tests.users $$who \
+	            $(BIN)/python -m pytest -q -p no:cacheprovider -m "not timed" $(SUITES); \
+	    done; \
+	done
 
 check: setup
 	$(BIN)/ruff check .

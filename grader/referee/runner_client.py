@@ -15,7 +15,7 @@ import socket
 import time
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Literal
+from typing import Literal, TypeGuard
 
 from grader.errors import ProtocolError, SandboxError
 from grader.launch.protocol import Program
@@ -133,8 +133,8 @@ class Runner:
             ) from None
         if answer is None:
             return self._died(task)
-        if isinstance(answer, TaskFailure) and answer.error_name == EXTERN_DIED:
-            return self._extern_died(answer)
+        if self._evaluator is not None and _tells_of_the_end_of_an_extern(answer):
+            return self._extern_died(answer, self._evaluator)
         return answer
 
     def close(self) -> None:
@@ -192,11 +192,10 @@ class Runner:
         name = "TimeLimit" if status == 128 + signal.SIGXCPU else "Died"
         return self._end(TaskFailure(_stage(task), name, sentence))
 
-    def _extern_died(self, answer: TaskFailure) -> TaskFailure:
+    def _extern_died(self, answer: TaskFailure, evaluator: Process) -> TaskFailure:
         """Add to the runner's answer how the evaluator's process ended."""
-        assert self._evaluator is not None
-        status = self._evaluator.wait(_END_SECONDS)
-        sentence = _describe_end(self._evaluator)
+        status = evaluator.wait(_END_SECONDS)
+        sentence = _describe_end(evaluator)
         name = "TimeLimit" if status == 128 + signal.SIGXCPU else EXTERN_DIED
         return self._end(TaskFailure(answer.stage, name, f"{answer.message} {sentence}".rstrip()))
 
@@ -204,6 +203,10 @@ class Runner:
         self._failure = failure
         self.close()
         return failure
+
+
+def _tells_of_the_end_of_an_extern(answer: FromRunner) -> TypeGuard[TaskFailure]:
+    return isinstance(answer, TaskFailure) and answer.error_name == EXTERN_DIED
 
 
 def _describe_end(process: Process) -> str:
