@@ -12,6 +12,7 @@ import fcntl
 import os
 import random
 import resource
+import signal
 import sys
 from collections.abc import Collection, Mapping, Sequence
 
@@ -116,6 +117,7 @@ def give_up_powers(confinement: Confinement) -> None:
         linux.drop_capabilities()
         linux.allow_own_proc()
     linux.gain_nothing_by_exec()
+    linux.die_with_parent(signal.SIGKILL)  # after the change of user, which would undo it
     if confines:
         landlock.confine(confinement.readable, confinement.writable)
     if confinement.filter:

@@ -7,6 +7,7 @@ import threading
 from typing import IO
 
 _BYTES = 8192
+_PATIENCE_SECONDS = 2.0
 
 
 class Tail:
@@ -23,8 +24,8 @@ class Tail:
         return self._kept.decode(errors="replace")
 
     def finish(self) -> None:
-        """Wait until the stream has ended."""
-        self._thread.join()
+        """Wait until the stream has ended, but not for a writer that has outlived its warden."""
+        self._thread.join(_PATIENCE_SECONDS)
 
     def _drain(self) -> None:
         with self._stream as stream:

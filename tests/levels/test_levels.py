@@ -7,6 +7,7 @@ as a user.
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 import time
 from collections.abc import Iterator
@@ -286,6 +287,21 @@ with choose_sandbox({sandbox.level!r}, minimum="none") as sandbox:
             assert time.monotonic() < deadline
             time.sleep(0.02)
 
+    def test_it_ends_with_its_warden(self, sandbox: SteppingSandbox) -> None:
+        """The machine may end any process when it has no memory left: nothing goes on unwatched."""
+        marker = "61.203125"
+        inside = f"import os; os.execvp('sleep', ['sleep', {marker!r}])"
+        process = sandbox.start(Command("python", ("-c", inside)))
+        while not any(f"sleep {marker}" in line for line in command_lines()):
+            time.sleep(0.02)
+        for warden in _children(sandbox._launchers["bare"].pid):
+            os.kill(warden, signal.SIGKILL)
+        assert process.wait(20) == 137
+        deadline = time.monotonic() + 10
+        while any(f"sleep {marker}" in line for line in command_lines()):
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+
     def test_an_abandoned_process_is_ended(self, sandbox: SteppingSandbox) -> None:
         import gc
 
@@ -297,3 +313,7 @@ with choose_sandbox({sandbox.level!r}, minimum="none") as sandbox:
         del process
         gc.collect()
         assert not any(f"sleep {marker}" in line for line in command_lines())
+
+
+def _children(pid: int) -> list[int]:
+    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
