@@ -62,10 +62,26 @@ class Loop(Facts, frozen=True):
 
 
 class BufferFacts(Facts, frozen=True):
-    """A buffer: a parameter of its function or an allocation inside it."""
+    """A buffer: a parameter of its function or an allocation inside it.
+
+    A name that another buffer of the function had before it ends in a mark and a number (`pad'1`).
+    """
 
     name: str
     tensor: TensorFacts
+
+
+class Store(Facts, frozen=True):
+    """One store in a block's body.
+
+    `loads` names every buffer that is loaded for it, once for each load. `loops` are those of the
+    loops around it, from the outside and within the block too, that its index or its value depends
+    on, directly or by way of block iterators: in the others it does the same again.
+    """
+
+    buffer: str
+    loads: tuple[str, ...]
+    loops: tuple[Loop, ...]
 
 
 class Block(Facts, frozen=True):
@@ -77,9 +93,10 @@ class Block(Facts, frozen=True):
     `is_constant_store`: it stores a constant (the initialisation of a reduction).
 
     `reads` and `writes` are what the block declares; `loads` and `stores` are the buffers that its
-    body (without the init) in fact touches. `predicated`: it runs under a condition, as after a
-    split that does not divide. `allocations` are the buffers allocated in it, `parent` is the place
-    of the block around it in `FunctionFacts.blocks`.
+    body (without the init) in fact touches; a part of a buffer that has a name of its own goes by
+    the whole buffer's. `statements` are its stores one by one. `predicated`: it runs under a
+    condition, as after a split that does not divide. `allocations` are the buffers allocated in it,
+    `parent` is the place of the block around it in `FunctionFacts.blocks`.
     """
 
     name: str
@@ -95,6 +112,7 @@ class Block(Facts, frozen=True):
     predicated: bool = False
     allocations: tuple[BufferFacts, ...] = ()
     parent: int | None = None
+    statements: tuple[Store, ...] = ()
 
 
 class FunctionFacts(Facts, frozen=True):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from grader.ir.consistency import LOOP_KINDS
 from grader.ir.expressions import Budget, constant, tensor_facts
-from grader.ir.facts import Block, BufferFacts, FunctionFacts, Loop, TensorFacts
+from grader.ir.facts import Block, BufferFacts, FunctionFacts, Loop, Store, TensorFacts
 from grader.ir.graph import Graph
+from grader.ir.uses import Names, find_uses
 
 _ITERATOR_LETTERS = {0: "S", 2: "R"}
 _LITERALS = ("ir.IntImm", "ir.FloatImm")
@@ -21,20 +23,24 @@ def read_function(graph: Graph, name: str, function: int, budget: Budget) -> Fun
 
 
 class _Place(NamedTuple):
-    """A statement to be read, and the loops (from the outside) and the block around it."""
+    """A statement to be read, and the loops (from the outside) and the block around it.
+
+    `variables` are those of the loops.
+    """
 
     statement: int
-    loops: tuple[Loop, ...]
-    block: int | None
-    in_init: bool
+    loops: tuple[Loop, ...] = ()
+    variables: tuple[int, ...] = ()
+    block: int | None = None
+    in_init: bool = False
 
 
 @dataclass
 class _OpenBlock:
     """A block that is still being read.
 
-    `loads` are buffers in the order of their first use, `stores` names; `stored` counts its stores,
-    `copies` and `constants` those of them that hand a value on unchanged, or depend on nothing.
+    `loads` are buffers in the order of their first use, `stores` `stores` all stores; `copies` and
+    `constants` count those of them that hand a value on unchanged, or depend on nothing.
     """
 
     node: int
@@ -43,8 +49,7 @@ class _OpenBlock:
     predicated: bool
     allocations: list[int] = field(default_factory=list)
     loads: dict[int, None] = field(default_factory=dict)
-    stores: dict[str, None] = field(default_factory=dict)
-    stored: int = 0
+    stores: list[Store] = field(default_factory=list)
     copies: int = 0
     constants: int = 0
 
@@ -57,6 +62,9 @@ class _Reader:
         self.loops: list[Loop] = []
         self.allocations: list[int] = []
         self.root: int | None = None
+        self.names = Names({}, {}, {})
+        self.labels: dict[int, str] = {}
+        self.counts: Counter[str] = Counter()
 
     def read(self, name: str, function: int) -> FunctionFacts:
         """Read the whole function."""
@@ -64,14 +72,15 @@ class _Reader:
         body = graph.field(function, "body")
         self.root = body if self.is_root(body) else None
         self.budget.spend(len(graph.list(function, "params")))
-        pending = [_Place(body, (), None, False)]
+        parameters = tuple(self.buffer(item) for item in graph.list(function, "params"))
+        pending = [_Place(body)]
         while pending:
             place = pending.pop()
             self.budget.spend(1 + len(place.loops))
             pending.extend(reversed(list(self.statement(place))))
         return FunctionFacts(
             name=name,
-            parameters=tuple(self.buffer(item) for item in graph.list(function, "params")),
+            parameters=parameters,
             allocations=tuple(self.buffer(item) for item in self.allocations),
             blocks=tuple(self.block(block) for block in self.blocks),
             loops=tuple(self.loops),
@@ -93,7 +102,11 @@ class _Reader:
         elif kind == "tirx.For":
             loop = self.loop(index)
             self.loops.append(loop)
-            yield place._replace(statement=graph.field(index, "body"), loops=(*place.loops, loop))
+            yield place._replace(
+                statement=graph.field(index, "body"),
+                loops=(*place.loops, loop),
+                variables=(*place.variables, graph.field(index, "loop_var")),
+            )
         elif kind == "tirx.SeqStmt":
             for item in graph.list(index, "seq"):
                 yield place._replace(statement=item)
@@ -118,12 +131,33 @@ class _Reader:
             predicate = constant(graph, graph.field(index, "predicate"))
             self.blocks.append(_OpenBlock(node, place.loops, place.block, predicate != 1))
             number = len(self.blocks) - 1
-        self.budget.spend(len(graph.list(node, "iter_vars")))
+        self.bind_iterators(index, node)
+        self.match_buffers(node)
         self.allocate(graph.list(node, "alloc_buffers"), number)
         init = graph.optional(node, "init")
         if init is not None:
-            yield _Place(init, place.loops, number, True)
-        yield _Place(graph.field(node, "body"), place.loops, number, False)
+            yield place._replace(statement=init, block=number, in_init=True)
+        body = graph.field(node, "body")
+        yield place._replace(statement=body, block=number, in_init=False)
+
+    def bind_iterators(self, realize: int, block: int) -> None:
+        """Take down what a block's iterators stand for."""
+        graph = self.graph
+        iterators, values = graph.list(block, "iter_vars"), graph.list(realize, "iter_values")
+        self.budget.spend(len(iterators))
+        for iterator, value in zip(iterators, values, strict=True):
+            self.names.values[graph.field(iterator, "var")] = value
+
+    def match_buffers(self, block: int) -> None:
+        """Take down which buffers are parts of others."""
+        graph = self.graph
+        matches = graph.list(block, "match_buffers")
+        self.budget.spend(len(matches))
+        for match in matches:
+            region = graph.field(match, "source")
+            place = [graph.field(each, "min") for each in graph.list(region, "region")]
+            self.budget.spend(len(place))
+            self.names.match(graph.field(match, "buffer"), graph.field(region, "source"), place)
 
     def allocate(self, buffers: list[int], block: int | None) -> None:
         """Take down allocations, of the function and of the block they are in."""
@@ -137,16 +171,32 @@ class _Reader:
         if place.block is None or place.in_init:
             return
         graph, index, block = self.graph, place.statement, self.blocks[place.block]
+        if kind == "tirx.Bind":
+            self.names.values[graph.field(index, "var")] = graph.field(index, "value")
         if kind in ("tirx.Bind", "tirx.Evaluate"):
-            block.loads.update(dict.fromkeys(self.scan(graph.field(index, "value")).loads))
+            loads = self.scan(graph.field(index, "value")).loads
+            block.loads.update(dict.fromkeys(map(self.names.whole, loads)))
         if kind == "tirx.BufferStore":
             value = graph.field(index, "value")
             scan = self.scan(value)
-            block.loads.update(dict.fromkeys(scan.loads))
-            block.stores[graph.name(graph.field(index, "buffer"))] = None
-            block.stored += 1
+            block.loads.update(dict.fromkeys(map(self.names.whole, scan.loads)))
+            block.stores.append(self.store(index, place))
             block.copies += self.is_copy(value)
             block.constants += not scan.loads and not scan.variables
+
+    def store(self, index: int, place: _Place) -> Store:
+        """Return the facts of one store."""
+        graph = self.graph
+        buffer = graph.field(index, "buffer")
+        places = self.names.places.get(buffer, ())
+        values = [*graph.list(index, "indices"), *places, graph.field(index, "value")]
+        uses = find_uses(graph, values, self.names, self.budget)
+        around = zip(place.loops, place.variables, strict=True)
+        return Store(
+            buffer=self.label(self.names.whole(buffer)),
+            loads=tuple(self.label(each) for each in uses.loads),
+            loops=tuple(loop for loop, variable in around if variable in uses.variables),
+        )
 
     def scan(self, expression: int) -> _Scan:
         """Return what an expression loads and whether it depends on variables."""
@@ -206,7 +256,7 @@ class _Reader:
         """Return the facts of a parameter or an allocation; a scalar has shape ()."""
         facts = tensor_facts(self.graph, self.graph.field(variable, "ty"))
         return BufferFacts(
-            name=self.graph.name(variable), tensor=facts or TensorFacts(shape=None, dtype="")
+            name=self.label(variable), tensor=facts or TensorFacts(shape=None, dtype="")
         )
 
     def block(self, opened: _OpenBlock) -> Block:
@@ -223,13 +273,14 @@ class _Reader:
             loops=opened.loops,
             reads=self.regions(node, "reads"),
             writes=self.regions(node, "writes"),
-            loads=tuple(graph.name(item) for item in opened.loads),
-            stores=tuple(opened.stores),
-            is_constant_store=0 < opened.stored == opened.constants,
-            is_copy=0 < opened.stored == opened.copies and len(opened.loads) == 1,
+            loads=tuple(self.label(item) for item in opened.loads),
+            stores=tuple(dict.fromkeys(store.buffer for store in opened.stores)),
+            is_constant_store=0 < len(opened.stores) == opened.constants,
+            is_copy=0 < len(opened.stores) == opened.copies and len(opened.loads) == 1,
             predicated=opened.predicated,
             allocations=tuple(self.buffer(item) for item in opened.allocations),
             parent=opened.parent,
+            statements=tuple(opened.stores),
         )
 
     def regions(self, node: int, name: str) -> tuple[str, ...]:
@@ -237,7 +288,19 @@ class _Reader:
         graph = self.graph
         regions = graph.list(node, name)
         self.budget.spend(len(regions))
-        return tuple(dict.fromkeys(graph.name(graph.field(item, "source")) for item in regions))
+        return tuple(dict.fromkeys(self.label(graph.field(item, "source")) for item in regions))
+
+    def label(self, buffer: int) -> str:
+        """Return a buffer's name, with a number where an earlier one of the function has it too.
+
+        No name has the mark before the number.
+        """
+        if buffer not in self.labels:
+            name = self.graph.name(buffer)
+            count = self.counts[name]
+            self.counts[name] += 1
+            self.labels[buffer] = f"{name}'{count}" if count else name
+        return self.labels[buffer]
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.ir.facts import Block, Call, FunctionFacts, ModuleFacts
+from grader.ir.facts import Call, FunctionFacts, ModuleFacts
 from grader.referee.evidence import Problem
 
 NO_CONVOLUTION = Problem(
@@ -34,7 +34,9 @@ def find_convolution(facts: ModuleFacts, weight: tuple[int, ...]) -> FunctionFac
     return facts.functions.get(call.callee)
 
 
-def update_block(function: FunctionFacts, weight: tuple[int, ...]) -> Block | None:
-    """Return the block that multiplies by the weight: the one that reads the weight's buffer."""
-    names = {buffer.name for buffer in function.parameters if buffer.tensor.shape == weight}
-    return next((block for block in function.blocks if names & set(block.reads)), None)
+def find_convolutions(facts: ModuleFacts, weight: tuple[int, ...]) -> tuple[FunctionFacts, ...]:
+    """Return every PrimFunc that is given the weight, each once, if the first such call is one."""
+    if find_convolution(facts, weight) is None:
+        return ()
+    names = dict.fromkeys(call.callee for call in facts.calls if takes_weight(call, weight))
+    return tuple(facts.functions[name] for name in names if name in facts.functions)

@@ -40,10 +40,15 @@ class Outputs:
 
 @dataclass(frozen=True)
 class StubOutputs:
-    """Outputs of the same module with every extern replaced by noise, for two noises."""
+    """Outputs of a module with every extern replaced by noise.
+
+    `first` and `second` are for the same inputs and other noise, `elsewhere` is for other inputs
+    and the noise of `first`.
+    """
 
     first: FloatArray
     second: FloatArray
+    elsewhere: FloatArray
 
 
 @dataclass(frozen=True)

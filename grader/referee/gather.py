@@ -16,7 +16,9 @@ from grader.referee.oracle import Oracle
 from grader.referee.runners import RunnerPool
 
 BUILD_TARGET = "llvm"
-STUB_BATCHES = 4
+STUB_BATCHES = 2
+"""Batches that a module without its externs is run on, twice each, and as many other ones."""
+
 DYNAMIC_BATCH = 4
 """Batch size used where `main` leaves it open; the assignment's own notebooks use it too."""
 
@@ -76,20 +78,46 @@ def gather_outputs(
 def gather_stubs(
     candidate: Candidate, oracle: Oracle, runners: RunnerPool, generator: np.random.Generator
 ) -> StubOutputs | Problem:
-    """Run a candidate twice with noise in place of its externs, without student Python."""
+    """Run a candidate with noise in place of its externs, without student Python.
+
+    The noise depends on the seed and on how many calls there were before. So one run on the same
+    inputs twice shows whether the noise matters, and another one with the same seed and other
+    inputs whether the inputs do.
+    """
     batch = batch_size(candidate.facts, oracle)
     if isinstance(batch, Problem):
         return batch
-    inputs = pack_array(oracle.batches(batch)[:STUB_BATCHES])
-    results: list[FloatArray] = []
-    for seed in generator.integers(1, 2**31, size=2):
-        stubs = {name: int(seed) for name in candidate.facts.externs}
-        task = RunModule(candidate.capture.module, inputs, BUILD_TARGET, threads=1, stubs=stubs)
+    inputs = oracle.batches(batch)[:STUB_BATCHES]
+    scale = np.float32(oracle.options.hidden_scale)
+    others = scale * generator.standard_normal(inputs.shape, dtype=np.float32)
+    seed = int(generator.integers(1, 2**31))
+    twice = _run_stubs(candidate, np.concatenate([inputs, inputs]), seed, runners)
+    if isinstance(twice, Problem):
+        return twice
+    elsewhere = _run_stubs(candidate, others, seed, runners)
+    if isinstance(elsewhere, Problem):
+        return elsewhere
+    return StubOutputs(twice[: len(inputs)], twice[len(inputs) :], elsewhere)
+
+
+def _run_stubs(
+    candidate: Candidate, inputs: FloatArray, seed: int, runners: RunnerPool
+) -> FloatArray | Problem:
+    """Run a candidate once with noise in place of its externs."""
+    task = RunModule(
+        module=candidate.capture.module,
+        inputs=pack_array(inputs),
+        target=BUILD_TARGET,
+        threads=1,
+        stubs=dict.fromkeys(candidate.facts.externs, seed),
+    )
+    try:
         answer = runners.request("pure", task)
-        if not isinstance(answer, RunResult):
-            return explain_failure(answer)
-        results.append(cast(FloatArray, unpack_array(answer.outputs)))
-    return StubOutputs(results[0], results[1])
+        if isinstance(answer, RunResult):
+            return cast(FloatArray, unpack_array(answer.outputs))
+    except (ProtocolError, FrameError):
+        return UNREADABLE
+    return explain_failure(answer)
 
 
 def _by_sample(outputs: Array, samples: int) -> FloatArray | Problem:

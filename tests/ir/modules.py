@@ -220,6 +220,13 @@ def decomposed_padding() -> Any:
 # --- TOPI, Relax and importers -------------------------------------------------------------------
 
 
+def twins() -> Any:
+    """A function of which two buffers have the same name."""
+    x = te.placeholder((4, 8), name="x")
+    twice = topi.reshape(topi.reshape(x, (32,)), (8, 4))
+    return tvm.IRModule({"twins": te.create_prim_func([x, twice])})
+
+
 def emit(function: Any, *arguments: Any, name: str, dtype: str = "float32") -> Any:
     """Build a module around one emit_te: leading tuples are shapes of inputs."""
     bb = relax.BlockBuilder()

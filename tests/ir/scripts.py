@@ -195,3 +195,46 @@ def exercises() -> Any:
                     C[vn, vi, vj] = T.max(Y[vn, vi, vj], T.float32(0))
 
     return MyBmmRelu
+
+
+def stores() -> Any:  # noqa: C901
+    @T.prim_func(s_tir=True)
+    def stores(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
+        for i, j in T.grid(16, 4):
+            with T.sblock("again"):
+                vi = T.axis.spatial(16, i)
+                T.axis.spatial(4, j)
+                B[vi] = A[vi]
+        for i in range(4):
+            with T.sblock("within"):
+                vi = T.axis.spatial(4, i)
+                for j in range(4):
+                    B[vi * 4 + j] = A[vi * 4 + j]
+        for i in range(16):
+            with T.sblock("twice"):
+                vi = T.axis.spatial(16, i)
+                value: T.let = A[vi]
+                B[0] = value + A[3]
+        for i in range(4):
+            with T.sblock("part"):
+                vi = T.axis.spatial(4, i)
+                source = T.match_buffer(A[vi * 4 : vi * 4 + 4], (4,), offset_factor=1)
+                target = T.match_buffer(B[vi * 4 : vi * 4 + 4], (4,), offset_factor=1)
+                for j in range(4):
+                    target[j] = source[j]
+        for i in range(4):
+            with T.sblock("cleared"):
+                vi = T.axis.spatial(4, i)
+                cleared = T.match_buffer(B[vi * 4 : vi * 4 + 4], (4,), offset_factor=1)
+                cleared[0] = T.float32(0)
+        for i in range(4):
+            with T.sblock("outer"):
+                vi = T.axis.spatial(4, i)
+                four = T.match_buffer(A[vi * 4 : vi * 4 + 4], (4,), offset_factor=1)
+                for j in range(2):
+                    with T.sblock("inner"):
+                        vj = T.axis.spatial(2, j)
+                        two = T.match_buffer(four[vj * 2 : vj * 2 + 2], (2,), offset_factor=1)
+                        B[0] = two[0]
+
+    return tvm.IRModule({"stores": stores})

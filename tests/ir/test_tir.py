@@ -16,8 +16,9 @@ from tests.ir.modules import (
     save,
     scheduled_conv,
     scheduled_product,
+    twins,
 )
-from tests.ir.scripts import exercises, flat_tir, script_relax
+from tests.ir.scripts import exercises, flat_tir, script_relax, stores
 
 
 def product(name: str) -> FunctionFacts:
@@ -163,6 +164,57 @@ class TestSchedules:
         blocks = read_module(save(decomposed_padding())).functions["pad"].blocks
         assert [True, False] == [item.is_constant_store for item in blocks]
         assert [False, True] == [item.is_copy for item in blocks]
+
+
+class TestStores:
+    """What each store needs, and the loops that it depends on."""
+
+    def test_a_reduction_depends_on_all_of_its_loops(self, conv2d: FunctionFacts) -> None:
+        (store,) = block(conv2d, "conv2d_nchw").statements
+        assert ("conv2d_nchw", ("conv2d_nchw", "pad_temp", "B")) == (store.buffer, store.loads)
+        assert block(conv2d, "conv2d_nchw").loops == store.loops
+
+    def test_a_loop_that_nothing_depends_on_is_left_out(self) -> None:
+        (store,) = block(written(), "again").statements
+        assert ["i"] == [loop.variable for loop in store.loops]
+
+    def test_a_loop_within_a_block_is_one_of_its_stores(self) -> None:
+        (store,) = block(written(), "within").statements
+        assert ["i", "j"] == [loop.variable for loop in store.loops]
+
+    def test_every_load_counts_those_of_bound_values_too(self) -> None:
+        (store,) = block(written(), "twice").statements
+        assert ("A", "A") == store.loads
+        assert ["i"] == [loop.variable for loop in store.loops]
+
+    def test_a_part_of_a_buffer_goes_by_the_name_of_the_whole_and_depends_on_its_place(
+        self,
+    ) -> None:
+        part = block(written(), "part")
+        (store,) = part.statements
+        assert ("B", ("A",)) == (store.buffer, store.loads)
+        assert (("A",), ("B",)) == (part.loads, part.stores)
+        assert ["i", "j"] == [loop.variable for loop in store.loops]
+
+    def test_a_store_to_a_part_depends_on_its_place(self) -> None:
+        (store,) = block(written(), "cleared").statements
+        assert ["i"] == [loop.variable for loop in store.loops]
+
+    def test_a_part_of_a_part_depends_on_both_places(self) -> None:
+        (store,) = block(written(), "inner").statements
+        assert ("A",) == store.loads
+        assert ["i", "j"] == [loop.variable for loop in store.loops]
+
+    def test_buffers_of_one_name_are_told_apart(self) -> None:
+        function = read_module(save(twins())).functions["twins"]
+        assert ["T_reshape'1", "T_reshape"] == [each.stores[0] for each in function.blocks]
+        assert ("T_reshape'1",) == function.blocks[1].loads
+        names = [item.name for item in (*function.allocations, *function.parameters)]
+        assert sorted({"T_reshape", "T_reshape'1", "x"}) == sorted(names)
+
+
+def written() -> FunctionFacts:
+    return read_module(save(stores())).functions["stores"]
 
 
 class TestOtherPrograms:

@@ -13,6 +13,7 @@ from grader.ir.facts import (
     FunctionFacts,
     Loop,
     ModuleFacts,
+    Store,
     TensorFacts,
 )
 from grader.messages import Capture
@@ -50,28 +51,48 @@ def loops(*extents: int, kind="serial") -> tuple[Loop, ...]:
     return tuple(Loop(f"i{index}", extent, kind) for index, extent in enumerate(extents))
 
 
-def convolution(*blocks: Block, name="conv2d") -> FunctionFacts:
+def convolution(*blocks: Block, name="conv2d", allocations=()) -> FunctionFacts:
     parameters = (
         BufferFacts("x", tensor(4, 1, 28, 28)),
         BufferFacts("w", tensor(*WEIGHT)),
         BufferFacts("out", tensor(4, 32, 26, 26)),
     )
-    return FunctionFacts(name=name, parameters=parameters, allocations=(), blocks=blocks)
+    return FunctionFacts(name=name, parameters=parameters, allocations=allocations, blocks=blocks)
 
 
 PLAIN = loops(4, 32, 26, 26, 1, 3, 3)
 
 
-def update(loop_nest=PLAIN, has_init=True) -> Block:
-    return Block("conv", "SSSSRRR", has_init, loop_nest, ("x", "w"), ("out",))
+def block(name: str, iterators: str, nest: tuple[Loop, ...], loads, store: str, **facts) -> Block:
+    """A block of one store that depends on all loops, and that declares what it does."""
+    return Block(
+        name,
+        iterators,
+        facts.pop("has_init", False),
+        nest,
+        reads=tuple(loads),
+        writes=(store,),
+        loads=tuple(loads),
+        stores=(store,),
+        statements=(Store(store, tuple(loads), nest),),
+        **facts,
+    )
 
 
-def padding() -> Block:
-    return Block("pad", "SSSS", False, loops(4, 1, 28, 28), ("x",), ("pad",), is_copy=True)
+def update(loop_nest=PLAIN, has_init=True, loads=("x", "w"), store="out", **facts) -> Block:
+    return block("conv", "SSSSRRR", loop_nest, (store, *loads), store, has_init=has_init, **facts)
 
 
-def init(loop_nest=PLAIN[:4]) -> Block:
-    return Block("init", "SSSS", False, loop_nest, (), ("out",), is_constant_store=True)
+def padding(kind="serial") -> Block:
+    return block("pad", "SSSS", loops(4, 1, 28, 28, kind=kind), ("x",), "pad", is_copy=True)
+
+
+def padded_update(*arguments, **facts) -> Block:
+    return update(*arguments, loads=("pad", "w"), **facts)
+
+
+def init(loop_nest=PLAIN[:4], store="out") -> Block:
+    return block("init", "SSSS", loop_nest, (), store, is_constant_store=True)
 
 
 def case(facts: ModuleFacts, base: ModuleFacts | None = None, **evidence) -> Case:

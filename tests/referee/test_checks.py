@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import msgspec
 import numpy as np
+import pytest
 
+from grader.ir.facts import Argument
 from grader.referee.checks.equivalence import equivalence
 from grader.referee.checks.externs import ExternOptions, extern_call, writes_output
 from grader.referee.checks.schedule import SpeedOptions, StepOptions, schedule_steps, speed
@@ -23,11 +26,21 @@ from tests.referee.factory import (
     loops,
     module,
     outputs,
+    padded_update,
+    padding,
     softmax,
+    tensor,
     update,
 )
 
 NONE = NoOptions()
+
+
+def value(source: int) -> Argument:
+    """What a call gives, by the call's place."""
+    return Argument("value", f"lv{source}", tensor(4, 32, 26, 26), source)
+
+
 GRAPH = GraphOptions(weights=(WEIGHT,))
 EXTERN = ExternOptions(weight=WEIGHT)
 CONV = call("tir", "conv2d", argument("input", 4, 1, 28, 28), argument("constant", *WEIGHT))
@@ -58,29 +71,90 @@ class TestPureTir:
         assert ("failed", True) == (outcome.verdict, "env.c" in outcome.reason)
 
 
-class TestExternCall:
-    def stubs(self, second: float) -> StubOutputs:
-        return StubOutputs(np.zeros((1, 4, 10)), np.full((1, 4, 10), second))
+def noise(*, matters: bool = True, inputs_matter: bool = False) -> StubOutputs:
+    outputs = np.zeros((2, 4, 10))
+    return StubOutputs(outputs, outputs + matters, outputs + inputs_matter)
 
+
+class TestExternCall:
     def test_an_extern_given_the_weight_whose_result_is_used_passes(self):
-        outcome = extern_call(case(module(EXTERN_CONV), stubs=self.stubs(1.0)), EXTERN)
+        outcome = extern_call(case(module(EXTERN_CONV), stubs=noise()), EXTERN)
         assert "passed" == outcome.verdict
 
     def test_an_extern_whose_result_is_not_used_fails(self):
-        outcome = extern_call(case(module(EXTERN_CONV), stubs=self.stubs(0.0)), EXTERN)
+        outcome = extern_call(case(module(EXTERN_CONV), stubs=noise(matters=False)), EXTERN)
         assert "failed" == outcome.verdict
 
     def test_an_extern_that_holds_its_weight_itself_passes(self):
         own = call("extern", "env.c", argument("input", 4, 1, 28, 28))
-        assert "passed" == extern_call(case(module(own), stubs=self.stubs(1.0)), EXTERN).verdict
+        assert "passed" == extern_call(case(module(own), stubs=noise()), EXTERN).verdict
 
-    def test_a_convolution_inside_the_module_fails_even_beside_an_extern(self):
-        facts = module(CONV, call("extern", "env.copy", argument("value", 4, 32, 26, 26)))
-        outcome = extern_call(case(facts, stubs=self.stubs(1.0)), EXTERN)
+    @pytest.mark.parametrize("order", [1, -1])
+    def test_a_convolution_inside_the_module_fails_even_beside_an_extern(self, order):
+        calls = (CONV, EXTERN_CONV, call("extern", "env.copy", argument("value", 4, 32, 26, 26)))
+        facts = module(*calls[::order])
+        outcome = extern_call(case(facts, stubs=noise()), EXTERN)
         assert ("failed", True) == (outcome.verdict, "conv2d" in outcome.reason)
 
     def test_no_extern_at_all_fails(self):
         assert "failed" == extern_call(case(module(CONV)), EXTERN).verdict
+
+    def test_an_input_may_go_past_the_extern_where_the_assignment_does_not_mind(self):
+        outcome = extern_call(case(module(EXTERN_CONV), stubs=noise(inputs_matter=True)), EXTERN)
+        assert "passed" == outcome.verdict
+
+
+class TestThroughExtern:
+    THROUGH = ExternOptions(weight=WEIGHT, through=True)
+
+    def judge(self, *calls, result=None, **seen):
+        facts = module(*calls)
+        last = len(calls) - 1
+        facts = msgspec.structs.replace(facts, result=result or value(last))
+        return extern_call(case(facts, stubs=noise(**seen)), self.THROUGH)
+
+    def test_a_chain_with_the_extern_first_passes(self):
+        assert "passed" == self.judge(EXTERN_CONV, call("tir", "relu", value(0))).verdict
+
+    def test_a_chain_with_the_extern_last_passes(self):
+        padded = call("tir", "pad", argument("input", 4, 1, 26, 26))
+        last = call("extern", "env.c", value(0), argument("constant", *WEIGHT))
+        assert "passed" == self.judge(padded, last).verdict
+
+    def test_an_extern_called_for_each_half_passes(self):
+        both = call("tir", "concatenate", value(0), value(1))
+        assert "passed" == self.judge(EXTERN_CONV, EXTERN_CONV, both).verdict
+
+    def test_a_run_in_which_inputs_matter_fails_whatever_the_graph_shows(self):
+        outcome = self.judge(EXTERN_CONV, inputs_matter=True)
+        assert ("failed", True) == (outcome.verdict, "past it" in outcome.reason)
+
+    def test_a_way_around_the_extern_fails_whatever_the_run_shows(self):
+        own = call("tir", "own", argument("input", 4, 1, 28, 28))
+        total = call("tir", "choose", value(0), value(1))
+        assert "failed" == self.judge(EXTERN_CONV, own, total).verdict
+
+    def test_a_way_through_another_extern_is_a_way_around(self):
+        other = call("extern", "env.all", argument("input", 4, 1, 28, 28))
+        total = call("tir", "choose", value(0), value(1))
+        assert "failed" == self.judge(EXTERN_CONV, other, total).verdict
+
+    def test_what_comes_from_an_if_may_come_from_the_input(self):
+        chosen = Argument("value", "chosen", tensor(4, 32, 26, 26))
+        assert "failed" == self.judge(EXTERN_CONV, call("tir", "relu", chosen)).verdict
+
+    def test_the_input_as_the_output_fails(self):
+        outcome = self.judge(EXTERN_CONV, result=argument("input", 4, 1, 28, 28))
+        assert "failed" == outcome.verdict
+
+    def test_work_that_nothing_comes_of_is_no_way_around(self):
+        own = call("tir", "own", argument("input", 4, 1, 28, 28))
+        assert "passed" == self.judge(EXTERN_CONV, own, result=value(0)).verdict
+
+    def test_the_shape_of_the_input_is_not_the_input(self):
+        shape = call("operator", "relax.shape_of", argument("input", 4, 1, 28, 28))
+        flat = call("operator", "relax.reshape", value(0), value(1))
+        assert "passed" == self.judge(EXTERN_CONV, shape, flat).verdict
 
 
 class TestWritesOutput:
@@ -145,6 +219,16 @@ class TestScheduleSteps:
     def test_all_steps_earn_everything(self):
         nest = loops(128, 26, 26, 9, kind="vectorized")
         assert "passed" == self.judge(init(), update(nest, has_init=False)).verdict
+
+    def test_a_scheduled_function_beside_one_that_is_not_earns_nothing(self):
+        nest = loops(128, 26, 26, 9, kind="vectorized")
+        functions = {
+            "conv2d": convolution(init(), update(nest, has_init=False)),
+            "other": convolution(padding(), padded_update()),
+        }
+        other = call("tir", "other", argument("input", 4, 1, 28, 28), argument("constant", *WEIGHT))
+        outcome = schedule_steps(case(module(CONV, other, functions=functions)), self.OPTIONS)
+        assert ("failed", 0) == (outcome.verdict, outcome.fraction)
 
     def test_each_missing_step_is_named_and_the_first_is_the_hint(self):
         outcome = self.judge(update(loops(128, 26, 26, 9)))

@@ -367,6 +367,13 @@ class TestStubs:
         assert not np.array_equal(outputs[0], outputs[1])
         assert 0 < np.abs(outputs).max() < 1
 
+    def test_noise_does_not_depend_on_the_input(self, run: Run) -> None:
+        first, other = (
+            unpack_array(run("env.f", inputs=inputs, stubs={"env.f": 1}).outputs)
+            for inputs in (ONES, 2 * ONES)
+        )
+        assert np.array_equal(first, other)
+
     def test_every_output_gets_noise(self) -> None:
         def build(builder, x):
             pair = builder.emit(dps(x, (), [FOUR, FOUR]))

@@ -6,17 +6,23 @@ import numpy as np
 
 from grader.assignment import Table
 from grader.ir.facts import Call, ModuleFacts
-from grader.referee.convolution import find_weight_call
+from grader.referee.convolution import takes_weight
 from grader.referee.evidence import Case, Problem
+from grader.referee.flow import input_passes_by
 from grader.referee.mismatch import WRITE_THE_BUFFER
 from grader.referee.outcome import Outcome, failed, not_graded, passed
 from grader.referee.registry import NoOptions, check
 
 
 class ExternOptions(Table, frozen=True):
-    """`weight` is the shape of the weight of the layer that the extern has to compute."""
+    """`weight` is the shape of the weight of the layer that the extern has to compute.
+
+    `through`: the model's input reaches its output through this layer only, as in a chain of
+    layers, so with the extern replaced by noise it must not matter.
+    """
 
     weight: tuple[int, ...]
+    through: bool = False
 
 
 @check("extern_call", options=ExternOptions, needs=("stubs",))
@@ -24,9 +30,10 @@ def extern_call(case: Case, options: ExternOptions) -> Outcome:
     """The convolution is done by an external function.
 
     Two things are looked at. In the graph: the convolution's weight goes to an extern (or an extern
-    makes the feature maps from the input), and to no TIR function or operator. In a run: with every
-    extern replaced by noise, different noise must give different outputs, otherwise the extern's
-    result is not used.
+    makes the feature maps from the input), and to no TIR function or operator. In runs with every
+    extern replaced by noise: different noise must give different outputs, otherwise the extern's
+    result is not used. With `through`, different inputs must not, and the graph must show no way
+    for them either: a module could notice the noise, and behave.
     """
     facts = case.candidate.facts
     externs = [call for call in facts.calls if call.kind == "extern"]
@@ -36,40 +43,55 @@ def extern_call(case: Case, options: ExternOptions) -> Outcome:
             'Register a function, for example "env.conv2d", and call it with'
             " relax.op.call_dps_packed(...) through bb.emit(...).",
         )
-    weight_call = find_weight_call(facts, options.weight) or _feature_call(externs, options)
-    if weight_call is None:
+    inside = [call for call in facts.calls if _is_inside(call, options)]
+    if inside:
+        return failed(
+            f"The convolution is computed by `{inside[0].callee}`, inside the module.",
+            "Let the external function compute it, and drop the layer made with emit_te.",
+        )
+    layer = [call for call in externs if takes_weight(call, options.weight)]
+    layer = layer or _feature_calls(externs, options)
+    if not layer:
         return failed(
             "No external function is given the convolution's weight.",
             "Pass the input, the weight (and the bias, if you like) to your external function.",
         )
-    if weight_call.kind != "extern":
-        return failed(
-            f"The convolution is computed by `{weight_call.callee}`, inside the module.",
-            "Let the external function compute it, and drop the layer made with emit_te.",
-        )
-    return _depends(case, weight_call)
+    return _judge_flow(case, layer, options)
 
 
-def _feature_call(externs: list[Call], options: ExternOptions) -> Call | None:
+def _is_inside(call: Call, options: ExternOptions) -> bool:
+    return call.kind != "extern" and takes_weight(call, options.weight)
+
+
+def _feature_calls(externs: list[Call], options: ExternOptions) -> list[Call]:
     """Find an extern that holds its weight itself: it makes as many channels as the weight has."""
-    channels = options.weight[0]
     for call in externs:
         shape = call.result.shape if call.result is not None else None
-        if shape is not None and len(shape) == len(options.weight) and shape[1] == channels:
-            return call
-    return None
+        if shape and len(shape) == len(options.weight) and shape[1] == options.weight[0]:
+            return [each for each in externs if each.callee == call.callee]
+    return []
 
 
-def _depends(case: Case, call: Call) -> Outcome:
-    stubs = case.evidence.stubs
+def _judge_flow(case: Case, layer: list[Call], options: ExternOptions) -> Outcome:
+    """Judge whether the output depends on the layer's extern, and on the input by way of it."""
+    name, facts, stubs = layer[0].callee, case.candidate.facts, case.evidence.stubs
     if isinstance(stubs, Problem) or stubs is None:
         return not_graded(stubs or Problem("The module was not run."))
     if np.array_equal(stubs.first, stubs.second, equal_nan=True):
         return failed(
-            f"`{call.callee}` is called, but the model's output does not depend on it.",
+            f"`{name}` is called, but the model's output does not depend on it.",
             "Use the result of the external function as the input of the next layer.",
         )
-    return passed(f"The external function `{call.callee}` computes the convolution.")
+    if options.through:
+        places = {place for place, call in enumerate(facts.calls) if call in layer}
+        same = np.array_equal(stubs.first, stubs.elsewhere, equal_nan=True)
+        if input_passes_by(facts, places) or not same:
+            return failed(
+                f"`{name}` is called, but the model's input reaches its output past it.",
+                "Make the next layer of the external function's result alone, and drop what else"
+                " computes the convolution.",
+            )
+    return passed(f"The external function `{name}` computes the convolution.")
 
 
 @check("writes_output", options=NoOptions, needs=("outputs",))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import and_
+
 from grader.assignment import Points, Positive, PositiveInt, Table
 from grader.ir.facts import FunctionFacts
-from grader.referee.convolution import NO_CONVOLUTION, find_convolution
+from grader.referee.convolution import NO_CONVOLUTION, find_convolution, find_convolutions
 from grader.referee.estimate import speed_fraction
 from grader.referee.evidence import Case, Problem
 from grader.referee.outcome import Outcome, failed, not_graded, partial, passed
@@ -37,10 +40,12 @@ _NAMES = {
 @check("schedule_steps", options=StepOptions)
 def schedule_steps(case: Case, options: StepOptions) -> Outcome:
     """The steps of the schedule are done on the convolution."""
-    function = find_convolution(case.candidate.facts, options.weight)
-    if function is None:
+    functions = find_convolutions(case.candidate.facts, options.weight)
+    if not functions:
         return not_graded(NO_CONVOLUTION)
-    steps = find_steps(function, _base(case, options), options.weight)
+    base = _base(case, options)
+    found = (find_steps(function, base, options.weight) for function in functions)
+    steps = reduce(and_, found)
     points = {name: getattr(options, name) for name in _NAMES}
     earned = sum(value for name, value in points.items() if getattr(steps, name))
     return partial(earned / sum(points.values()), _spell(steps), _next_step(steps))

@@ -1,0 +1,118 @@
+"""The blocks of a function that do the convolution: those that in truth multiply by its weight.
+
+What a block declares to read counts for nothing, nor does a loop that its stores do not depend on.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from grader.ir.facts import Block, BufferFacts, FunctionFacts, Loop, Shape
+
+
+class Update(NamedTuple):
+    """A block that loads the weight and something else.
+
+    `loops` are those that its largest store depends on, `buffer` is where that store goes. `work`
+    says how often the weight is used, None where the extent of a loop is not known.
+    """
+
+    block: Block
+    buffer: str
+    loops: tuple[Loop, ...]
+    work: int | None
+
+
+def find_updates(function: FunctionFacts, weight: tuple[int, ...]) -> tuple[Update, ...]:
+    """Return the blocks that do the convolution, none where together they do less than all of it.
+
+    What is made of the weight alone, a copy in a cache for example, stands for the weight.
+    """
+    weights = _weights(function, weight)
+    blocks = (block for block in function.blocks if not weights >= set(block.stores))
+    found = [update for block in blocks if (update := _update(block, weights))]
+    works = [each.work for each in found if each.work is not None]
+    is_whole = len(works) < len(found) or sum(works) >= _needed(function, weight)
+    return tuple(found) if is_whole else ()
+
+
+def find_padding(function: FunctionFacts, weight: tuple[int, ...]) -> tuple[Block, ...]:
+    """Return the blocks that copy, with padding or without, what the convolution then loads."""
+    weights = _weights(function, weight)
+    updates = find_updates(function, weight)
+    others = weights | {update.buffer for update in updates}
+    names = {load for update in updates for load in update.block.loads} - others
+    found: list[Block] = []
+    for block in reversed(function.blocks):
+        if block.is_copy and names & set(block.stores):
+            found.append(block)
+            names |= set(block.loads) - others
+    return tuple(found)
+
+
+def initialises(block: Block, update: Update, function: FunctionFacts) -> bool:
+    """Say whether a block of its own sets all sums of an update to a constant."""
+    if not block.is_constant_store:
+        return False
+    shape = _shapes(function).get(update.buffer)
+    return any(
+        store.buffer == update.buffer and _reaches(_product(store.loops), _elements(shape))
+        for store in block.statements
+    )
+
+
+def output_shape(function: FunctionFacts, update: Update) -> Shape:
+    """Return the shape of the buffer that an update stores to."""
+    return _shapes(function).get(update.buffer) or ()
+
+
+def _update(block: Block, weights: set[str]) -> Update | None:
+    """Return what a block does with the weight, None if it does nothing."""
+    uses = [(store, sum(load in weights for load in store.loads)) for store in block.statements]
+    uses = [(store, count) for store, count in uses if count]
+    if not uses:
+        return None
+    works = [_product(store.loops, count) for store, count in uses]
+    largest = max(zip(uses, works, strict=True), key=lambda each: each[1] or math.inf)[0][0]
+    work = None if None in works else sum(each or 0 for each in works)
+    return Update(block, largest.buffer, largest.loops, work)
+
+
+def _weights(function: FunctionFacts, weight: tuple[int, ...]) -> set[str]:
+    """Return the names of the buffers that hold the weight: the parameter, and what it becomes."""
+    names = {buffer.name for buffer in function.parameters if buffer.tensor.shape == weight}
+    for block in function.blocks:
+        loads = set(block.loads) - set(block.stores)
+        if loads and names >= loads:
+            names |= set(block.stores)
+    return names
+
+
+def _needed(function: FunctionFacts, weight: tuple[int, ...]) -> int:
+    """Return how many multiplications make the function's output, as far as that is known."""
+    outputs = [each.tensor.shape for each in function.parameters if each.tensor.shape]
+    return _elements(outputs[-1] if outputs else None) * math.prod(weight[1:])
+
+
+def _shapes(function: FunctionFacts) -> dict[str, Shape | None]:
+    buffers: tuple[BufferFacts, ...] = (*function.allocations, *function.parameters)
+    return {buffer.name: buffer.tensor.shape for buffer in buffers}
+
+
+def _elements(shape: Shape | None) -> int:
+    """Return the product of the extents that are known."""
+    return math.prod(extent for extent in shape or () if isinstance(extent, int))
+
+
+def _product(loops: tuple[Loop, ...], factor: int = 1) -> int | None:
+    """Return how often something is done, None where it cannot be known."""
+    for loop in loops:
+        if loop.extent is None:
+            return None
+        factor *= loop.extent
+    return factor
+
+
+def _reaches(count: int | None, wanted: int) -> bool:
+    return count is None or count >= wanted
