@@ -190,12 +190,13 @@ class TimeSchedule(Message, frozen=True):
     """Time one PrimFunc of `module` against the assignment's own baseline and reference.
 
     `workload` is the text of the assignment's `workload.py`; `function` the name of the PrimFunc;
-    `data` has a leading axis over a ring of fresh inputs; `weight` and `bias` are shared by the
-    ring, `bias` is one-dimensional and reshaped to what the function takes. All three are compiled
-    for `target` ("host" for the CPU at hand) and measured on `cpus`, with as many threads. The
-    reference is the one made for `threads` threads, which are at least as many. A block
-    lasts at least `block_seconds` of the baseline; rounds go on until `maximum_rounds` or
-    `budget_seconds`, but at least `minimum_rounds`.
+    `data` has a leading axis over inputs, of which each round takes the next `ring` in turn;
+    `weight` and `bias` are the same in all, `bias` is one-dimensional and reshaped to what the
+    function takes. All three are compiled for `target` ("host" for the CPU at hand) and measured on
+    `cpus`, with as many threads. The reference is the one made for `threads` threads, which are at
+    least as many. A block lasts about `block_seconds` of the baseline, by a number of calls that is
+    drawn for each round; rounds go on until `maximum_rounds` or `budget_seconds`, but at least
+    `minimum_rounds`.
     """
 
     workload: str
@@ -204,6 +205,7 @@ class TimeSchedule(Message, frozen=True):
     data: Array
     weight: Array
     bias: Array
+    ring: int
     target: str
     cpus: tuple[int, ...]
     threads: int
@@ -233,7 +235,7 @@ class TimingRound(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Seconds per call of one interleaved round, and whether it was disturbed.
 
     `switches` counts involuntary context switches of the process during the three blocks; `ring` is
-    the index of the last input of the submission's block, whose output is kept.
+    the place in `data` of the last input of the submission's block, whose output is kept.
     """
 
     ring: Count
@@ -247,8 +249,8 @@ class TimingResult(Message, frozen=True):
     """What a runner measured. `outputs` are the submission's timed outputs, one a round.
 
     `fused` names the variant of the workload that the function computes ("conv2d", "conv2d_bias",
-    ...). `target` is the TVM target that all three were compiled for; `calls` is the number of
-    calls in one timed block, chosen from the baseline alone.
+    ...). `target` is the TVM target that all three were compiled for; `calls` is the mean
+    number of calls in a timed block, chosen from the baseline alone.
     """
 
     fused: str

@@ -69,7 +69,7 @@ ONE_OF_EACH: list[tuple[Message, object]] = [
     (RunModule(b"{}", ARRAY, "llvm", 4, {"env.a": b"x"}, {"env.b": 1}), ToRunner),
     (
         TimeSchedule(
-            "text", b"{}", "f", ARRAY, ARRAY, ARRAY, "host", (0, 1), 2, 7, 5, 9, 0.1, 20.0
+            "text", b"{}", "f", ARRAY, ARRAY, ARRAY, 4, "host", (0, 1), 2, 7, 5, 9, 0.1, 20.0
         ),
         ToRunner,
     ),

@@ -115,23 +115,8 @@ class Block(Facts, frozen=True):
     statements: tuple[Store, ...] = ()
 
 
-class FunctionFacts(Facts, frozen=True):
-    """One PrimFunc.
-
-    `parameters` are buffers, or scalars of shape (). `allocations` are all, those inside of blocks
-    too. `blocks` are in the order of the program, without the root block that TVM puts around them;
-    there are none in flat TensorIR. `loops` are all loops, in the order in which they begin.
-    """
-
-    name: str
-    parameters: tuple[BufferFacts, ...]
-    allocations: tuple[BufferFacts, ...]
-    blocks: tuple[Block, ...]
-    loops: tuple[Loop, ...] = ()
-
-
 class Finding(Facts, frozen=True):
-    """Something that the allow-list refuses.
+    """Something that the allow-list refuses, or that may be refused elsewhere.
 
     `subject` is what was found, `where` the function it is in.
     """
@@ -140,6 +125,24 @@ class Finding(Facts, frozen=True):
     subject: str
     where: str
     message: str
+
+
+class FunctionFacts(Facts, frozen=True):
+    """One PrimFunc.
+
+    `parameters` are buffers, or scalars of shape (). `allocations` are all, those inside of blocks
+    too. `blocks` are in the order of the program, without the root block that TVM puts around them;
+    there are none in flat TensorIR. `loops` are all loops, in the order in which they begin.
+    `decisions` say by which buffers' contents it decides what it computes; they are no reason to
+    refuse a module, but one not to time the function.
+    """
+
+    name: str
+    parameters: tuple[BufferFacts, ...]
+    allocations: tuple[BufferFacts, ...]
+    blocks: tuple[Block, ...]
+    loops: tuple[Loop, ...] = ()
+    decisions: tuple[Finding, ...] = ()
 
 
 class ModuleFacts(Facts, frozen=True):

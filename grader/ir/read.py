@@ -8,9 +8,12 @@ to a runner.
 
 from __future__ import annotations
 
+import msgspec
+
 from grader.ir.allow import find_forbidden
 from grader.ir.bounds import find_out_of_bounds
 from grader.ir.consistency import check_consistency
+from grader.ir.content import find_decisions
 from grader.ir.expressions import Budget
 from grader.ir.facts import FunctionFacts, ModuleFacts
 from grader.ir.graph import Graph, decode_graph
@@ -57,7 +60,13 @@ def read_module(document: bytes, externs: tuple[str, ...] = ()) -> ModuleFacts:
 
 
 def _functions(graph: Graph, functions: dict[str, int], budget: Budget) -> dict[str, FunctionFacts]:
-    return {name: read_function(graph, name, node, budget) for name, node in functions.items()}
+    return {
+        name: msgspec.structs.replace(
+            read_function(graph, name, node, budget),
+            decisions=find_decisions(graph, name, node, budget),
+        )
+        for name, node in functions.items()
+    }
 
 
 def _externs(graph: Graph) -> tuple[str, ...]:

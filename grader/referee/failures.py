@@ -29,6 +29,10 @@ _SPECIAL = {
         "The same input gave two different outputs.",
         "An output or intermediate buffer is read before it is written, or parallel loops overlap.",
     ),
+    "InputChanged": Problem(
+        "The convolution wrote into its inputs while it was timed.",
+        "Write to the output and to buffers of the function's own only.",
+    ),
     "UnknownWorkload": Problem(
         "The function that takes the convolution's weight computes something else than a"
         " convolution (with or without bias and ReLU), so its speed cannot be compared.",

@@ -29,7 +29,7 @@ class Signature(NamedTuple):
 
 
 class Arrays(NamedTuple):
-    """The referee's inputs as float32 arrays: `data` has a leading axis over the ring."""
+    """The referee's inputs as float32 arrays: `data` has a leading axis over all inputs."""
 
     data: npt.NDArray[np.float32]
     weight: npt.NDArray[np.float32]
@@ -43,8 +43,8 @@ def unpack_arrays(task: TimeSchedule) -> Arrays:
         raise FrameError("timed inputs that are not float32, or empty")
     if arrays[0].ndim < 2 or arrays[2].ndim != 1:
         raise FrameError("timed inputs of the wrong number of axes")
-    if len(arrays[0]) < 2:
-        raise FrameError("a ring of fewer than two inputs")
+    if not 2 <= task.ring <= len(arrays[0]):
+        raise FrameError("a ring of fewer than two inputs, or of more than there are")
     return Arrays(*arrays)  # type: ignore[arg-type]
 
 
@@ -86,34 +86,50 @@ def parameter_shapes(function: Any) -> list[Shape]:
 class Arena:
     """The tensors that all timed functions share, so that none has a better place in memory.
 
-    `data` holds the ring as rows of shape (ring, row), each padded to the alignment. The originals
-    are kept aside: before each block the tensors are made anew, whatever a function did to them.
+    `data` holds the ring as rows of shape (ring, row), each padded to the alignment: `ring` inputs
+    at a time, from `start` on. The originals are kept aside: before each block the tensors are made
+    anew, whatever a function did to them.
     """
 
-    def __init__(self, arrays: Arrays, bias_shape: Shape, output_shape: Shape) -> None:
-        self.ring = len(arrays.data)
+    def __init__(self, arrays: Arrays, ring: int, bias_shape: Shape, output_shape: Shape) -> None:
+        self.ring = ring
+        self.start = 0
         self.shapes: dict[str, Shape] = {
             "data": arrays.data.shape[1:],
             "weight": arrays.weight.shape,
             "bias": bias_shape or arrays.bias.shape,
             "output": output_shape,
         }
-        flat = arrays.data.reshape(self.ring, -1)
+        flat = arrays.data.reshape(len(arrays.data), -1)
         step = ALIGNMENT // flat.itemsize
         padding = -flat.shape[1] % step
+        self._inputs = np.pad(flat, ((0, 0), (0, padding)))
         self._originals = {
-            "data": np.pad(flat, ((0, 0), (0, padding))),
+            "data": self._inputs[:ring],
             "weight": arrays.weight,
             "bias": arrays.bias.reshape(self.shapes["bias"]),
             "output": np.full(output_shape, np.nan, np.float32),
         }
-        self.row = self._originals["data"].shape[1]
+        self.row = self._inputs.shape[1]
         self.tensors = {
             role: tvm.runtime.empty(original.shape, "float32")
             for role, original in self._originals.items()
         }
         self._views = {role: np.from_dlpack(tensor) for role, tensor in self.tensors.items()}
         self.restore()
+
+    def take_turn(self, turn: int) -> None:
+        """Let the ring be the inputs of a turn; they are there once the arena is restored."""
+        self.start = turn % (len(self._inputs) // self.ring) * self.ring
+        self._originals["data"] = self._inputs[self.start : self.start + self.ring]
+
+    def is_untouched(self) -> bool:
+        """Say whether all inputs are bit for bit what they were when they were restored."""
+        return all(
+            self._views[role].tobytes() == original.tobytes()
+            for role, original in self._originals.items()
+            if role != "output"
+        )
 
     def restore(self) -> None:
         """Write all inputs anew and fill the output with NaN."""

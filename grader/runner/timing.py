@@ -49,6 +49,11 @@ SLOW_BLOCKS = 10.0
 
 MOST_CALLS = 10**6
 
+FACTORS = (0.75, 1.25)
+"""A block has between so many times the calls that were chosen, by a factor drawn for each round:
+nobody can tell from the blocks before which call will be the last. Longer blocks would be disturbed
+more often on a busy machine, so the mean is 1."""
+
 ATTEMPTS = 4
 """How often a block is measured before a disturbed measurement is taken as it is."""
 
@@ -64,7 +69,7 @@ class Timed(NamedTuple):
 
 
 class Calls(NamedTuple):
-    """How many calls make a block: of the baseline and the reference, and of the submission."""
+    """How many calls a block has on average: of the baseline and the reference, the submission."""
 
     course: int
     submission: int
@@ -127,7 +132,7 @@ def compile_all(
         plain = workload.baseline(workload.VARIANTS[0], batch, ())["main"]
     output_shape = parameter_shapes(plain)[-1]
     signature = read_signature(function, arrays, output_shape)
-    arena = Arena(arrays, signature.bias_shape, output_shape)
+    arena = Arena(arrays, task.ring, signature.bias_shape, output_shape)
     with stage("build"):
         submission = Kernel("submission", function, signature, arena, target)
     with stage("run"):
@@ -194,8 +199,7 @@ def choose_calls(timed: Timed, block_seconds: float) -> Calls:
         calls = min(max(calls + 1, wanted), 100 * calls, MOST_CALLS)
     each = _block_seconds(timed.submission, timed.arena, 0, 1)
     affordable = math.floor(SLOW_BLOCKS * block_seconds / max(each, 1e-9))
-    ring = timed.arena.ring
-    return Calls(_off_ring(calls, ring), _off_ring(max(1, min(calls, affordable)), ring))
+    return Calls(calls, max(1, min(calls, affordable)))
 
 
 def _off_ring(calls: int, ring: int) -> int:
@@ -223,6 +227,7 @@ def measure(
     while len(rounds) < most:
         if len(rounds) >= task.minimum_rounds and time.perf_counter() >= end:
             break
+        timed.arena.take_turn(len(rounds) + 1)
         each, output = _round(timed, calls, generator, end)
         rounds.append(each)
         outputs.append(output)
@@ -232,36 +237,76 @@ def measure(
 def _round(
     timed: Timed, calls: Calls, generator: np.random.Generator, end: float
 ) -> tuple[TimingRound, npt.NDArray[np.float32]]:
-    """Time one block of each function, in random order, on the same inputs."""
-    first = int(generator.integers(timed.arena.ring))
-    seconds: dict[str, float] = {}
-    switches = 0
+    """Time one block of each function, in random order, on the same inputs.
+
+    Raises TaskError when the submission wrote into its inputs.
+    """
+    arena = timed.arena
+    first = int(generator.integers(arena.ring))
+    factor = generator.uniform(*FACTORS)
+    blocks: dict[str, _Block] = {}
     for name in generator.permutation(["baseline", "submission", "reference"]):
-        count = calls.submission if name == "submission" else calls.course
-        block, disturbed = _quiet_block(getattr(timed, name), timed.arena, first, count, end)
-        seconds[name] = block / count
-        switches += disturbed
+        mean = calls.submission if name == "submission" else calls.course
+        blocks[name] = _quiet_block(
+            getattr(timed, name), arena, first, _Length(mean, factor), generator, end
+        )
         if name == "submission":
-            output = timed.arena.output()
-    last = (first + calls.submission - 1) % timed.arena.ring
+            output = arena.output()
+            _demand_untouched(arena)
+    last = arena.start + (first + blocks["submission"].calls - 1) % arena.ring
+    seconds = {name: block.seconds for name, block in blocks.items()}
+    switches = sum(block.switches for block in blocks.values())
     return TimingRound(last, **seconds, switches=switches), output
 
 
-def _quiet_block(
-    kernel: Kernel, arena: Arena, first: int, calls: int, end: float
-) -> tuple[float, int]:
-    """Return the seconds of a block and its involuntary context switches.
+def _demand_untouched(arena: Arena) -> None:
+    """Raise TaskError when an input is not what it was: a function may mark what it has seen."""
+    if not arena.is_untouched():
+        raise TaskError("run", "InputChanged", "The function wrote into its inputs.")
 
-    A disturbed block is measured again, unless the budget's `end` has come. What decides is the
-    number of switches and never the time, so neither slow nor fast blocks are preferred.
+
+class _Length(NamedTuple):
+    """How long a block is: `factor` times as many calls as blocks have on average."""
+
+    mean: int
+    factor: float
+
+    def calls(self, ring: int) -> int:
+        """Return the number of calls."""
+        return _off_ring(max(1, round(self.mean * self.factor)), ring)
+
+
+class _Block(NamedTuple):
+    """One timed block: seconds of a call, involuntary context switches, and how many calls."""
+
+    seconds: float
+    switches: int
+    calls: int
+
+
+def _quiet_block(
+    kernel: Kernel,
+    arena: Arena,
+    first: int,
+    length: _Length,
+    generator: np.random.Generator,
+    end: float,
+) -> _Block:
+    """Time a block.
+
+    A disturbed block is measured again, unless the budget's `end` has come, and with another number
+    of calls, as the function has seen this one. What decides is the number of switches and never
+    the time, so neither slow nor fast blocks are preferred.
     """
     for _ in range(ATTEMPTS):
+        calls = length.calls(arena.ring)
         before = _involuntary_switches()
         seconds = _block_seconds(kernel, arena, first, calls)
         switches = _involuntary_switches() - before
         if switches == 0 or time.perf_counter() >= end:
             break
-    return seconds, switches
+        length = length._replace(factor=generator.uniform(*FACTORS))
+    return _Block(seconds / calls, switches, calls)
 
 
 def _block_seconds(kernel: Kernel, arena: Arena, first: int, calls: int) -> float:

@@ -255,11 +255,11 @@ class TestSpeed:
     )
     OPTIONS = SpeedOptions(weight=WEIGHT)
 
-    def judge(self, right=True, **changes):
+    def judge(self, right=True, options=OPTIONS, **changes):
         values = {name: getattr(self.TIMING, name) for name in self.TIMING.__struct_fields__}
         timed = TimedSchedule(Timing(**{**values, **changes}), right)
         return speed(
-            replace(case(module(CONV)), evidence=case(module(), timed=timed).evidence), self.OPTIONS
+            replace(case(module(CONV)), evidence=case(module(), timed=timed).evidence), options
         )
 
     def test_a_faster_schedule_earns_a_share(self):
@@ -268,6 +268,21 @@ class TestSpeed:
     def test_a_slower_schedule_earns_nothing_and_is_told_why(self):
         outcome = self.judge(speedup=0.3, ci_low=0.29, ci_high=0.31)
         assert (0.0, True) == (outcome.fraction, "slower than doing nothing" in outcome.reason)
+
+    def test_a_schedule_that_is_too_good_is_held_for_the_instructor(self):
+        outcome = self.judge(speedup=21.0, ci_low=20.1, ci_high=22.0)
+        assert ("not_graded", 0.0) == (outcome.verdict, outcome.fraction)
+        assert "held for your instructor's look" in outcome.reason
+        assert "21.00" in outcome.reason
+
+    def test_a_schedule_that_may_be_within_what_is_believed_earns_everything(self):
+        assert "passed" == self.judge(speedup=21.0, ci_low=19.9, ci_high=22.0).verdict
+
+    def test_what_is_believed_is_an_option(self):
+        faster = {"speedup": 12.0, "ci_low": 11.9, "ci_high": 12.1}
+        assert "passed" == self.judge(**faster).verdict
+        strict = SpeedOptions(weight=WEIGHT, held_above=2.0)
+        assert "not_graded" == self.judge(options=strict, **faster).verdict
 
     def test_wrong_timed_outputs_earn_nothing(self):
         assert "failed" == self.judge(right=False).verdict

@@ -275,3 +275,32 @@ class LazyConvolution:
                             output[vn, vf, vy, vx]
                             + data[vn, 0, vy + i, vx + j] * weight[vf, 0, i, j]
                         )
+
+
+@I.ir_module
+class MarkingConvolution:
+    """Computes the convolution, and marks an input that it has seen."""
+
+    @T.prim_func(s_tir=True)
+    def marks_data(
+        data: T.Buffer((4, 1, 28, 28), "float32"),
+        weight: T.Buffer((32, 1, 3, 3), "float32"),
+        output: T.Buffer((4, 32, 26, 26), "float32"),
+    ):
+        for n, f, y, x in T.grid(4, 32, 26, 26):
+            output[n, f, y, x] = T.float32(0)
+            for i, j in T.grid(3, 3):
+                output[n, f, y, x] += data[n, 0, y + i, x + j] * weight[f, 0, i, j]
+        data[0, 0, 0, 0] = T.float32(12345)
+
+    @T.prim_func(s_tir=True)
+    def marks_weight(
+        data: T.Buffer((4, 1, 28, 28), "float32"),
+        weight: T.Buffer((32, 1, 3, 3), "float32"),
+        output: T.Buffer((4, 32, 26, 26), "float32"),
+    ):
+        for n, f, y, x in T.grid(4, 32, 26, 26):
+            output[n, f, y, x] = T.float32(0)
+            for i, j in T.grid(3, 3):
+                output[n, f, y, x] += data[n, 0, y + i, x + j] * weight[f, 0, i, j]
+        weight[0, 0, 0, 0] = T.float32(12345)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 import tvm
@@ -36,6 +37,7 @@ def timing_task(module: object, *, batch: int = 4, **changes: Any) -> TimeSchedu
         "data": pack_array(draw(RING, batch, 1, 28, 28)),
         "weight": pack_array(modules.WEIGHT),
         "bias": pack_array(draw(32)),
+        "ring": RING,
         "target": "llvm",
         "cpus": (0,),
         "threads": 1,
@@ -132,28 +134,6 @@ class TestSignature:
         assert refusal(tvm.IRModule({"conv2d": function})).error_name == "WrongParameters"
 
 
-class TestArena:
-    @pytest.fixture
-    def arena(self) -> Arena:
-        arrays = Arrays(draw(RING, 1, 1, 5, 5), draw(2, 3), draw(2))
-        return Arena(arrays, (1, 2), (3,))
-
-    def test_each_input_of_the_ring_is_aligned(self, arena: Arena) -> None:
-        assert arena.row * 4 % 64 == 0
-        assert np.array_equal(
-            arena.tensors["data"].numpy()[:, :25], draw(RING, 1, 1, 5, 5).reshape(RING, 25)
-        )
-
-    def test_restoring_undoes_whatever_was_done(self, arena: Arena) -> None:
-        before = {role: tensor.numpy() for role, tensor in arena.tensors.items()}
-        for tensor in arena.tensors.values():
-            np.from_dlpack(tensor)[...] = 7
-        arena.restore()
-        for role, tensor in arena.tensors.items():
-            np.testing.assert_array_equal(tensor.numpy(), before[role])
-        assert np.isnan(arena.output()).all()
-
-
 class TestKernel:
     def test_the_last_call_leaves_the_output_of_its_own_input(self, plain: Timed) -> None:
         outputs = []
@@ -182,6 +162,10 @@ class FakeClock:
     def __init__(self) -> None:
         self.now = 0.0
         self.ran: list[tuple[str, int]] = []
+
+    def blocks(self) -> list[tuple[str, int]]:
+        """What ran, without the single calls that come before each block."""
+        return self.ran[1::2]
 
     def kernel(self, name: str, each: float) -> Callable[[int, int], None]:
         def run(_first: int, calls: int) -> None:
@@ -215,7 +199,7 @@ class TestCalls:
 
     @pytest.fixture
     def arena(self) -> Arena:
-        return Arena(Arrays(draw(RING, 4), draw(2), draw(2)), (), (3,))
+        return Arena(Arrays(draw(RING, 4), draw(2), draw(2)), RING, (), (3,))
 
     def test_a_block_of_the_baseline_lasts_as_long_as_asked(
         self, clock: FakeClock, arena: Arena
@@ -233,14 +217,47 @@ class TestCalls:
         assert calls.submission == 5
         assert choose_calls(timed(clock, arena, 7.0), 0.005).submission == 1
 
-    @pytest.mark.parametrize("submission", [1e-6, 1e-3, 2e-3, 3e-3, 4e-3, 5e-3])
+    @pytest.mark.parametrize("mean", [1, 2, 5, 6, 7])
     def test_the_last_call_is_never_on_the_input_of_the_first(
-        self, clock: FakeClock, arena: Arena, submission: float
+        self, clock: FakeClock, arena: Arena, mean: int
     ) -> None:
-        for block in np.arange(1e-4, 1e-3, 2e-5):
-            calls = choose_calls(timed(clock, arena, submission), block)
-            assert (calls.course - 1) % RING != 0
-            assert calls.submission == 1 or (calls.submission - 1) % RING != 0
+        task = timing_task(modules.timed_convolution(), maximum_rounds=40, minimum_rounds=40)
+        measure(timed(clock, arena, 1e-5), Calls(mean, mean), task)
+        counts = clock.blocks()
+        assert 120 == len(counts)
+        assert all(count >= 1 for _, count in counts)
+        assert all(count == 1 or (count - 1) % RING != 0 for _, count in counts)
+
+    def test_a_block_has_at_least_one_call(self) -> None:
+        assert 1 == timing._Length(1, timing.FACTORS[0]).calls(RING)
+
+    def test_the_number_of_calls_is_drawn_for_each_round_and_the_same_for_all_three(
+        self, clock: FakeClock, arena: Arena
+    ) -> None:
+        def counts(seed: int) -> list[int]:
+            clock.ran.clear()
+            task = timing_task(modules.timed_convolution(), seed=seed, minimum_rounds=20)
+            task = msgspec.structs.replace(task, maximum_rounds=20)
+            measure(timed(clock, arena, 1e-5), Calls(1000, 1000), task)
+            each = [count for _, count in clock.blocks()]
+            assert 60 == len(each)
+            assert each == [count for count in each[::3] for _ in range(3)]
+            return each[::3]
+
+        one, least, most = counts(1), *(1000 * factor for factor in timing.FACTORS)
+        assert one == counts(1) != counts(2)
+        assert least <= min(one) < max(one) <= most + 1
+        assert max(one) - min(one) > (most - least) / 2
+        assert len(set(one)) > 15
+
+    def test_a_slow_submission_has_its_own_number_that_is_drawn_too(
+        self, clock: FakeClock, arena: Arena
+    ) -> None:
+        task = timing_task(modules.timed_convolution(), minimum_rounds=20, maximum_rounds=20)
+        measure(timed(clock, arena, 1e-5), Calls(1000, 100), task)
+        counts = [count for name, count in clock.blocks() if name == "submission"]
+        assert max(counts) <= 100 * timing.FACTORS[1] + 1
+        assert len(set(counts)) > 10
 
     def test_times_are_seconds_per_call(self, clock: FakeClock, arena: Arena) -> None:
         task = timing_task(modules.timed_convolution())
@@ -255,7 +272,7 @@ class TestCalls:
             clock.ran.clear()
             task = timing_task(modules.timed_convolution(), seed=seed, minimum_rounds=5)
             measure(timed(clock, arena, 1e-5), Calls(100, 100), task)
-            return [name for name, calls in clock.ran if calls == 100]
+            return [name for name, _ in clock.blocks()]
 
         assert order(1) == order(1) != order(2)
         one = order(1)
@@ -271,7 +288,9 @@ class TestCalls:
         )
         (only,), _ = measure(timed(clock, arena, 1e-5), Calls(100, 100), task)
         assert only.switches == 3
-        assert [calls for _, calls in clock.ran].count(100) == 3 * timing.ATTEMPTS
+        counts = [count for _, count in clock.blocks()]
+        assert 3 * timing.ATTEMPTS == len(counts)
+        assert len(set(counts)) > timing.ATTEMPTS, "a repeated block has another number of calls"
 
 
 class TestRounds:
@@ -295,9 +314,25 @@ class TestRounds:
         task = timing_task(modules.timed_convolution(), budget_seconds=60.0)
         rounds, outputs = measure(plain, Calls(7, 7), task)
         for each, output in zip(rounds, outputs, strict=True):
+            plain.arena.take_turn(each.ring // RING)
             plain.arena.restore()
-            plain.baseline(each.ring, 1)
+            plain.baseline(each.ring % RING, 1)
             np.testing.assert_allclose(output, plain.arena.output(), rtol=1e-5, atol=1e-5)
+
+    def test_each_round_has_inputs_of_its_own(self) -> None:
+        data = pack_array(draw(RING * 6, 4, 1, 28, 28))
+        task = timing_task(modules.timed_convolution(), budget_seconds=60.0, data=data)
+        rounds, outputs = measure(compiled(task), Calls(2, 2), task)
+        assert [1, 2, 3, 4, 5] == [each.ring // RING for each in rounds]
+        assert not any(np.array_equal(outputs[0], output) for output in outputs[1:])
+
+    @pytest.mark.parametrize("place", ["data", "weight"])
+    def test_writing_into_an_input_is_a_failure(self, place: str) -> None:
+        task = timing_task(modules.MarkingConvolution, function=f"marks_{place}")
+        marking = compiled(task)
+        with pytest.raises(TaskError) as caught:
+            measure(marking, Calls(2, 2), task)
+        assert ("run", "InputChanged") == (caught.value.stage, caught.value.error_name)
 
     def test_skipping_work_that_was_done_shows_in_the_outputs(self) -> None:
         """A function that computes only into poisoned memory gives the answer to an old input."""
@@ -319,6 +354,8 @@ class TestInputs:
             {"data": pack_array(np.zeros(3, "float32"))},
             {"bias": pack_array(np.zeros((1, 32), "float32"))},
             {"data": pack_array(np.zeros((1, 4, 1, 28, 28), "float32"))},
+            {"ring": 1},
+            {"ring": RING + 1},
         ],
     )
     def test_arrays_of_another_form_are_refused(self, changes: dict[str, Any]) -> None:

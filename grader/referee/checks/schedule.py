@@ -78,11 +78,13 @@ class SpeedOptions(Table, frozen=True):
     The share of the points is linear in the logarithm of the speed-up, 0 at the unscheduled time
     and 1 at `full_at` of the reference schedule's log speed-up, and rounded to `grid` points.
     `threads` is how many a schedule may use; rounds go on until `maximum_rounds` or
-    `budget_seconds`.
+    `budget_seconds`. A schedule more than `held_above` times as fast as the reference gets no
+    points by itself: it is for the instructor to look at.
     """
 
     weight: tuple[int, ...]
     full_at: Positive = 0.85
+    held_above: Positive = 4.0
     grid: Positive = 0.5
     threads: PositiveInt = 4
     minimum_rounds: PositiveInt = 15
@@ -103,16 +105,33 @@ def speed(case: Case, options: SpeedOptions) -> Outcome:
             "A schedule must not change the result: look for loops that overlap in parallel.",
         )
     timing = timed.timing
+    if timing.ci_low > options.held_above * timing.reference_speedup:
+        return _hold(timing, options.held_above)
     fraction = speed_fraction(timing.speedup, timing.reference_speedup, options.full_at)
     return _judge_speed(fraction, timing)
 
 
-def _judge_speed(fraction: float, timing: Timing) -> Outcome:
-    measured = (
+def _hold(timing: Timing, held_above: float) -> Outcome:
+    """Give no points for what cannot be believed, as a schedule only reorders the same work."""
+    return not_graded(
+        Problem(
+            f"{_measured(timing)} More than {held_above:g} times the reference's speed is beyond"
+            " what a schedule should reach, so this result is held for your instructor's look.",
+            "You need not do anything if the function computes the whole convolution at each call.",
+        )
+    )
+
+
+def _measured(timing: Timing) -> str:
+    return (
         f"The convolution is {timing.speedup:.2f} times as fast as the unscheduled one"
         f" [{timing.ci_low:.2f}, {timing.ci_high:.2f}]; the reference schedule is"
         f" {timing.reference_speedup:.2f} times as fast."
     )
+
+
+def _judge_speed(fraction: float, timing: Timing) -> Outcome:
+    measured = _measured(timing)
     if timing.ci_high < 1.0:
         return failed(
             f"{measured} Yours is slower than doing nothing.",

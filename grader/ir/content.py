@@ -1,0 +1,237 @@
+"""Decisions that a PrimFunc makes by the contents of a buffer: what its work depends on.
+
+A function without any does the same work at each call, whatever its inputs and whatever is left in
+memory from the call before. One with them may count its calls, or recognise an input, and leave the
+work out. An honest program may have them (a lookup table, an embedding), so they are facts here; it
+is for whoever times a function to refuse it.
+
+A value has content when it holds a load, or a variable bound to such a value. Storing one is what
+programs are for; deciding by one is what is found. `Select` decides too: TVM makes a branch of it
+when an operand loads something, and LLVM may when none does. Left alone is a choice between a
+value and a literal by that very value, as a rectifier is written: its condition has computed all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from grader.ir.expressions import Budget
+from grader.ir.facts import Finding
+from grader.ir.graph import Graph
+from grader.ir.names import shown
+from grader.ir.schema import load_schema
+
+_RUNS = "which of its statements run"
+_LOOPS = "how often a loop runs"
+_ACCESS = "which element of a buffer it reads or writes"
+_CHOICE = "which of two expressions it computes"
+
+_DECIDING: dict[str, tuple[tuple[str, ...], str]] = {
+    "ir.Range": (("min", "extent"), _ACCESS),
+    "ir.TensorLoad": (("indices",), _ACCESS),
+    "prim.And": (("a", "b"), _CHOICE),
+    "prim.Or": (("a", "b"), _CHOICE),
+    "prim.Select": (("condition",), _CHOICE),
+    "prim.Shuffle": (("indices",), _CHOICE),
+    "s_tir.SBlockRealize": (("predicate", "iter_values"), _RUNS),
+    "tirx.AssertStmt": (("condition",), _RUNS),
+    "tirx.AttrStmt": (("node", "value"), _RUNS),
+    "tirx.BufferStore": (("indices",), _ACCESS),
+    "tirx.BufferType": (("shape", "strides", "elem_offset", "layout"), _ACCESS),
+    "tirx.For": (("min", "extent", "step"), _LOOPS),
+    "tirx.IfThenElse": (("condition",), _RUNS),
+    "tirx.While": (("condition",), _LOOPS),
+}
+"""By type of node: the fields that decide, and what they decide."""
+
+_DECIDING_CALLS = {"prim.if_then_else": _CHOICE, "tirx.assume": _RUNS}
+"""Intrinsics whose first argument decides."""
+
+_COMPARISONS = frozenset({"prim.GE", "prim.GT", "prim.LE", "prim.LT"})
+_LITERALS = frozenset({"ir.FloatImm", "ir.IntImm"})
+_IN_PLACE = frozenset({"bool", "dtype", "float", "int"})
+"""Kinds of fields that are written in place; the others refer to nodes."""
+
+
+def find_decisions(graph: Graph, name: str, function: int, budget: Budget) -> tuple[Finding, ...]:
+    """Return a finding for each buffer by whose contents a PrimFunc decides something."""
+    return tuple(_Function(graph, name, budget).read(function))
+
+
+class _Function:
+    def __init__(self, graph: Graph, name: str, budget: Budget) -> None:
+        self.graph = graph
+        self.name = name
+        self.budget = budget
+        self.bound: dict[int, list[int]] = {}
+        self.content: set[int] = set()
+
+    def read(self, function: int) -> Iterator[Finding]:
+        """Return the findings of one PrimFunc: statements first, as they are easier to see."""
+        nodes = self.nodes(function)
+        self.bound = self.bindings(nodes)
+        self.content = self.with_content(nodes)
+        found: set[int] = set()
+        for index in sorted(nodes, key=self.is_expression):
+            for value, what in self.deciding(index):
+                if value not in self.content:
+                    continue
+                buffer = self.buffer_in(value)
+                if buffer not in found:
+                    found.add(buffer)
+                    yield self.finding(buffer, what)
+
+    def is_expression(self, index: int) -> bool:
+        """Say whether a node is part of an expression and no statement."""
+        return not self.graph.type_of(index).startswith(("s_tir.", "tirx."))
+
+    def nodes(self, function: int) -> list[int]:
+        """Return all nodes of the function, each after those it refers to."""
+        seen, pending = {function}, [function]
+        while pending:
+            children = self.graph.children[pending.pop()]
+            self.budget.spend(1 + len(children))
+            new = [child for child in children if child not in seen]
+            seen.update(new)
+            pending.extend(dict.fromkeys(new))
+        return sorted(seen)
+
+    def bindings(self, nodes: list[int]) -> dict[int, list[int]]:
+        """Return the values that each variable is bound to."""
+        graph, bound = self.graph, dict[int, list[int]]()
+        for index in nodes:
+            if graph.type_of(index) in ("prim.Let", "tirx.Bind"):
+                variable, value = graph.field(index, "var"), graph.field(index, "value")
+                bound.setdefault(variable, []).append(value)
+        return bound
+
+    def with_content(self, nodes: list[int]) -> set[int]:
+        """Return the nodes that hold a load, directly or by a variable.
+
+        A variable comes before the value that it is bound to, so all are gone through until nothing
+        changes; in an honest program that is as often as bindings are nested.
+        """
+        content: set[int] = set()
+        before = -1
+        while len(content) > before:
+            before = len(content)
+            for index in nodes:
+                self.budget.spend()
+                if index not in content and self.has_content(index, content):
+                    content.add(index)
+        return content
+
+    def has_content(self, index: int, content: set[int]) -> bool:
+        """Say whether a node has content, given what is known of the nodes before it."""
+        kind = self.graph.type_of(index)
+        if kind == "ir.Var":
+            return not content.isdisjoint(self.bound.get(index, ()))
+        return kind == "ir.TensorLoad" or not content.isdisjoint(self.graph.children[index])
+
+    # --- decisions --------------------------------------------------------------------------------
+
+    def deciding(self, index: int) -> Iterator[tuple[int, str]]:
+        """Return the parts of a node that decide something, and what."""
+        graph = self.graph
+        kind = graph.type_of(index)
+        if kind == "ir.Call":
+            yield from self.deciding_argument(index)
+        elif kind in _DECIDING and not (kind == "prim.Select" and self.is_rectifier(index)):
+            fields, what = _DECIDING[kind]
+            for name in fields:
+                yield graph.field(index, name), what
+
+    def deciding_argument(self, index: int) -> Iterator[tuple[int, str]]:
+        """Return the argument of a call that decides, if there is one."""
+        graph = self.graph
+        operator, arguments = graph.field(index, "op"), graph.list(index, "args")
+        if graph.type_of(operator) != "ir.Op" or not arguments:
+            return
+        what = _DECIDING_CALLS.get(graph.text(operator))
+        if what is not None and not (what == _CHOICE and self.is_rectifier(index)):
+            yield arguments[0], what
+
+    def is_rectifier(self, index: int) -> bool:
+        """Say whether a choice is between a value and literals, by how that value compares."""
+        graph = self.graph
+        if graph.type_of(index) == "prim.Select":
+            operands = [
+                graph.field(index, name) for name in ("condition", "true_value", "false_value")
+            ]
+        else:
+            operands = graph.list(index, "args")
+        condition, *branches = operands
+        if graph.type_of(condition) not in _COMPARISONS:
+            return False
+        sides = [graph.field(condition, name) for name in "ab"]
+        values = [side for side in sides if graph.type_of(side) not in _LITERALS]
+        return len(values) == 1 and all(self.follows(each, values[0]) for each in branches)
+
+    def follows(self, branch: int, value: int) -> bool:
+        """Say whether a branch is a literal, the value, or their product."""
+        graph = self.graph
+        if graph.type_of(branch) in _LITERALS or self.are_equal(branch, value):
+            return True
+        if graph.type_of(branch) != "prim.Mul":
+            return False
+        factors = [graph.field(branch, name) for name in "ab"]
+        literals = [each for each in factors if graph.type_of(each) in _LITERALS]
+        return len(literals) == 1 and any(self.are_equal(each, value) for each in factors)
+
+    def are_equal(self, left: int, right: int) -> bool:
+        """Say whether two expressions are the same, but for where they were written."""
+        seen, pending = {(left, right)}, [(left, right)]
+        while pending:
+            one, other = pending.pop()
+            if one == other:
+                continue
+            pairs = self.pairs(one, other)
+            if pairs is None:
+                return False
+            new = set(pairs) - seen
+            seen |= new
+            pending.extend(new)
+        return True
+
+    def pairs(self, left: int, right: int) -> list[tuple[int, int]] | None:
+        """Return what must be equal for two different nodes to be so; None where they are not."""
+        graph = self.graph
+        kind, one, other = graph.type_of(left), graph.values[left], graph.values[right]
+        if kind != graph.type_of(right) or kind == "ir.Var":
+            return None
+        self.budget.spend(1 + len(graph.children[left]))
+        if kind == "ffi.Array":
+            return list(zip(one, other, strict=True)) if len(one) == len(other) else None
+        rules = load_schema().nodes.get(kind)
+        if rules is None:
+            return [] if one == other else None
+        names = [name for name in rules if name != "span"]
+        if any(rules[name].kind in _IN_PLACE and one[name] != other[name] for name in names):
+            return None
+        return [(one[name], other[name]) for name in names if rules[name].kind not in _IN_PLACE]
+
+    # --- wording ----------------------------------------------------------------------------------
+
+    def buffer_in(self, value: int) -> int:
+        """Return the buffer whose contents a value has: the first that is met."""
+        graph, seen, pending = self.graph, {value}, [value]
+        while pending:
+            self.budget.spend()
+            index = pending.pop()
+            if graph.type_of(index) == "ir.TensorLoad":
+                return graph.field(index, "source")
+            is_variable = graph.type_of(index) == "ir.Var"
+            following = self.bound.get(index, []) if is_variable else graph.children[index]
+            new = [each for each in following if each in self.content and each not in seen]
+            seen.update(new)
+            pending.extend(reversed(new))
+        raise AssertionError("a value has content without a load")
+
+    def finding(self, buffer: int, what: str) -> Finding:
+        """Return the finding for one buffer."""
+        subject = self.graph.name(buffer)
+        text = (
+            f"The function {shown(self.name)} decides by the contents of the buffer"
+            f" {shown(subject)} {what}."
+        )
+        return Finding(code="content", subject=subject, where=self.name, message=text)

@@ -1,0 +1,49 @@
+"""The arrays of timed functions: made anew before each block, and looked at after it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from grader.runner.arena import Arena, Arrays
+from tests.runner.test_timing import RING, draw
+
+
+class TestArena:
+    @pytest.fixture
+    def arena(self) -> Arena:
+        arrays = Arrays(draw(RING, 1, 1, 5, 5), draw(2, 3), draw(2))
+        return Arena(arrays, RING, (1, 2), (3,))
+
+    def test_each_input_of_the_ring_is_aligned(self, arena: Arena) -> None:
+        assert arena.row * 4 % 64 == 0
+        assert np.array_equal(
+            arena.tensors["data"].numpy()[:, :25], draw(RING, 1, 1, 5, 5).reshape(RING, 25)
+        )
+
+    def test_restoring_undoes_whatever_was_done(self, arena: Arena) -> None:
+        before = {role: tensor.numpy() for role, tensor in arena.tensors.items()}
+        for tensor in arena.tensors.values():
+            np.from_dlpack(tensor)[...] = 7
+        arena.restore()
+        for role, tensor in arena.tensors.items():
+            np.testing.assert_array_equal(tensor.numpy(), before[role])
+        assert np.isnan(arena.output()).all()
+
+    @pytest.mark.parametrize("role", ["data", "weight", "bias", "output"])
+    def test_a_changed_input_is_noticed_and_a_written_output_is_none(
+        self, arena: Arena, role: str
+    ) -> None:
+        assert arena.is_untouched()
+        np.from_dlpack(arena.tensors[role]).reshape(-1)[-1] = 7
+        assert (role == "output") == arena.is_untouched()
+
+    def test_each_turn_has_the_next_inputs(self) -> None:
+        inputs = draw(5, 1, 1, 4, 4)
+        arena = Arena(Arrays(inputs, draw(2, 3), draw(2)), 2, (1, 2), (3,))
+        for turn, start in ((0, 0), (1, 2), (2, 0), (3, 2)):
+            arena.take_turn(turn)
+            arena.restore()
+            held = arena.tensors["data"].numpy()
+            assert start == arena.start
+            assert np.array_equal(inputs[start : start + 2].reshape(2, 16), held)
