@@ -22,7 +22,7 @@ import msgspec
 import numpy as np
 from hypothesis import strategies as st
 
-from grader.assignment import OracleOptions, PartTable
+from grader.assignment import Limits, OracleOptions, PartTable
 from grader.errors import GraderError
 from grader.execute.captures import CaptureReader
 from grader.execute.problems import cell_problem
@@ -274,7 +274,7 @@ def replies() -> st.SearchStrategy[dict[str, object]]:
 
 def check_reply(content: dict[str, object]) -> None:
     """Whatever a kernel says, a problem of bounded length comes of it."""
-    problem = cell_problem(content, 3)
+    problem = cell_problem(content, 3, Limits())
     assert len(problem.error) <= 80
     assert len(problem.message) <= 300
 
