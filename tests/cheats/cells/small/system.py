@@ -5,7 +5,7 @@ import platform
 import signal
 import struct
 
-libc = ctypes.PyDLL(None, use_errno=True)  # keeps the interpreter's lock: a child needs it
+libc = ctypes.CDLL(None, use_errno=True)
 libc.syscall.restype = ctypes.c_long
 NUMBERS = {  # of x86_64 and aarch64
     "acct": (163, 89),
