@@ -1,8 +1,7 @@
 """Messages that cross a process boundary: the one module that both sides of a sandbox share.
 
 A message is a frame: eight bytes of little-endian length, then MessagePack of a tagged struct.
-Decoding is strict: unknown fields, wrong types and lengths over the cap raise, and nothing is ever
-executed.
+Decoding is strict: unknown fields, wrong types and lengths over the cap raise; nothing is executed.
 
 Which process writes what:
 
@@ -49,9 +48,8 @@ _LEARNING = threading.Lock()
 _ITEM_SIZE = {"float32": 4, "float64": 8, "int64": 8, "int32": 4, "uint8": 1}
 
 DType = Literal[
-    "float16", "float32", "float64", "int8", "int16", "int32", "int64",
-    "uint8", "uint16", "uint32", "uint64", "bool",
-]  # fmt: skip
+    "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
+    "uint64", "bool"]  # fmt: skip
 """Dtypes of the tensors that external functions take and write: all that NumPy and TVM share."""
 
 
@@ -381,7 +379,7 @@ def read_frame(stream: Stream, limit: int) -> bytes | None:
     header = _read_exactly(stream, _HEADER.size)
     if header is None:
         return None
-    (length,) = _HEADER.unpack(header)
+    length: int = _HEADER.unpack(header)[0]
     if length > limit:
         raise FrameError(f"frame of {length} bytes, {limit} are allowed")
     payload = _read_exactly(stream, length)
@@ -394,9 +392,9 @@ def _read_exactly(stream: Stream, size: int) -> bytes | None:
     chunks = bytearray()
     while len(chunks) < size:
         chunk = stream.recv(min(size - len(chunks), 2**20))
-        if not chunk:
-            if chunks:
-                raise FrameError("stream ended inside a frame")
+        if not chunk and not chunks:
             return None
+        if not chunk:
+            raise FrameError("stream ended inside a frame")
         chunks += chunk
     return bytes(chunks)

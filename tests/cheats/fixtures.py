@@ -111,8 +111,9 @@ class Cheat:
 
 
 def shared_cell(assignment: str, name: str) -> Path:
-    """Return where a cell that several cheats use is kept."""
-    return CELLS / assignment / f"{name}.py"
+    """Return where a cell that several cheats use is kept: for one assignment, or for several."""
+    own = CELLS / assignment / f"{name}.py"
+    return own if own.exists() else CELLS / "shared" / own.name
 
 
 def fill_in(text: str, values: Mapping[str, str]) -> str:
