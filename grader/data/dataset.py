@@ -70,5 +70,5 @@ class DataSet(msgspec.Struct, frozen=True, eq=False):
 def no_data() -> DataSet:
     """Return the data of an assignment that needs none."""
     images = np.empty((0, 28, 28), np.uint8)
-    detail = "the assignment is compared on hidden inputs alone"
+    detail = "The assignment needs no test images."
     return DataSet("none", detail, images, np.empty(0, np.uint8), {})

@@ -310,11 +310,12 @@ def _data(report: Report) -> str:
     data = report.data
     if not data.name:
         return ""
-    amount = (
-        f"{data.name}: {wording.count(data.images, 'test image')} and "
-        f"{wording.count(data.hidden, 'hidden random input')}"
+    hidden = wording.count(data.hidden, "hidden random input")
+    if data.name == "none":
+        return f"{hidden}. {data.detail}"
+    return _with_detail(
+        f"{data.name}: {wording.count(data.images, 'test image')} and {hidden}", data.detail
     )
-    return _with_detail(amount, data.detail)
 
 
 def _with_detail(text: str, detail: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import msgspec
 
@@ -56,14 +56,14 @@ def choose_sandbox(
             f'"{demanded}" is weaker.',
             "Leave out --sandbox, or change `minimum` under [sandbox] in assignment.toml.",
         )
-    reasons: list[SandboxError] = []
+    reasons: dict[Level, SandboxError] = {}
     for level in LEVELS if demanded is None else (demanded,):
         if _is_weaker(level, minimum):
             break
         try:
             return _open(level, find)
         except SandboxError as error:
-            reasons.append(error)
+            reasons[level] = error
     raise _refusal(reasons, minimum if demanded is None else demanded)
 
 
@@ -80,9 +80,10 @@ def _find_out(level: Level, find: Finder) -> Finding:
         return Finding(level, False, error.message, error.hint)
 
 
-def _refusal(reasons: Iterable[SandboxError], wanted: Level) -> SandboxError:
-    first, *others = reasons
-    more = "".join(f" Nor is there a weaker one: {each.message}" for each in others)
+def _refusal(reasons: dict[Level, SandboxError], wanted: Level) -> SandboxError:
+    """Return the error that says why not even the weakest permitted level works."""
+    (_, first), *others = reasons.items()
+    more = "".join(f' "{level}" does not work either: {each.message}' for level, each in others)
     return SandboxError(
         f'There is no sandbox of the level "{wanted}". {first.message}{more}', first.hint
     )

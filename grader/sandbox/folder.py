@@ -96,6 +96,7 @@ class FolderBox:
             for words in (("chmod", "-R", "u+rwx"), ("rm", "-rf")):  # they know no depth too deep
                 subprocess.run(  # noqa: S603
                     [*words, "--", self._outer],
+                    env={"PATH": "/usr/bin:/bin"},
                     stdin=subprocess.DEVNULL,
                     capture_output=True,
                     check=False,
