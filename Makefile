@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
+# another environment that happens to be active is not this one
+unexport VIRTUAL_ENV
+
 .PHONY: setup demo test levels check format notebooks
 setup: $(STAMP)
 

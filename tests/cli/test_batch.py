@@ -16,6 +16,7 @@ import pytest
 
 from grader.batch.summary import Row, Summary
 from grader.report import Report, decode_report
+from tests.endtoend.command import heed_interrupts
 
 COURSE = Path(__file__).parents[1] / "courses" / "small"
 GRADER = Path(sys.executable).with_name("grader")
@@ -178,7 +179,9 @@ def test_ctrl_c_keeps_what_is_finished_and_the_next_run_goes_on(tmp_path: Path) 
     write(tmp_path / "class/ada.ipynb", *FAILING)
     write(tmp_path / "class/ben.ipynb", *ENDLESS)
     write(tmp_path / "class/cem.ipynb", *ENDLESS)
-    process = subprocess.Popen(words(tmp_path), stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        words(tmp_path), stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts
+    )
     wait_until((tmp_path / "reports/ada.json").exists)
     time.sleep(1)  # until both that are left are asleep in their cells
     process.send_signal(signal.SIGINT)

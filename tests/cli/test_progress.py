@@ -17,6 +17,7 @@ from rich.console import Console
 
 from grader.cli.progress import LiveBatch, LiveProgress
 from grader.progress import BatchProgress, Progress
+from tests.endtoend.command import heed_interrupts
 
 SHOW_CURSOR, HIDE_CURSOR = "\x1b[?25h", "\x1b[?25l"
 
@@ -209,7 +210,12 @@ def test_ctrl_c_leaves_a_clean_terminal() -> None:
     ours, theirs = pty.openpty()
     environment = os.environ | {"TERM": "xterm", "COLUMNS": "80"}
     process = subprocess.Popen(
-        [sys.executable, "-c", WORK], stderr=theirs, stdout=theirs, stdin=theirs, env=environment
+        [sys.executable, "-c", WORK],
+        stderr=theirs,
+        stdout=theirs,
+        stdin=theirs,
+        env=environment,
+        preexec_fn=heed_interrupts,
     )
     os.close(theirs)
     try:
