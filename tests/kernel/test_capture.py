@@ -242,6 +242,7 @@ class TestLimits:
         assert [each.reason for each in notebook.failures("emit_te")] == ["cannot_be_saved"]
 
 
+@pytest.mark.timed
 def test_a_cell_that_changes_nothing_costs_less_than_five_milliseconds(notebook: Notebook) -> None:
     notebook.run("globals().update({f'value{i}': object() for i in range(300)})\nweight_map = {}")
     notebook.run("tvm.register_global_func('env.cost', lambda x, w, out: weight_map)")
