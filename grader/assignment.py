@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from grader.errors import CourseError
-from grader.sandbox.interface import Level
+from grader.sandbox.interface import Level, ResourceLimits
 
 Positive = Annotated[float, msgspec.Meta(gt=0, le=1e9)]
 PositiveInt = Annotated[int, msgspec.Meta(gt=0)]
@@ -40,6 +40,14 @@ class Limits(Table, frozen=True):
     files: PositiveInt = 20_000
     cpu_seconds: Positive | None = None
     output_mb: Positive = 8.0
+
+    def resources(self) -> ResourceLimits:
+        """Return, in bytes, what holds for the kernel and for every runner alike."""
+        return ResourceLimits(
+            memory=self.memory_mb * 2**20,
+            scratch=self.scratch_mb * 2**20,
+            processes=self.processes,
+        )
 
 
 class SandboxNeeds(Table, frozen=True):

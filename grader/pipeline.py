@@ -28,7 +28,7 @@ from grader.report import (
     Submission,
     Timing,
 )
-from grader.sandbox.interface import ResourceLimits, Sandbox
+from grader.sandbox.interface import Sandbox
 from grader.submission import SubmissionFile
 
 Results = tuple[tuple[Part, ...], "Timing | None"]
@@ -126,11 +126,7 @@ def _entries(assignment: Assignment) -> tuple[EntrySpec, ...]:
 
 
 def _runner_starter(sandbox: Sandbox, assignment: Assignment) -> Callable[[Kind], Runner]:
-    limits = ResourceLimits(
-        memory=assignment.limits.memory_mb * 2**20,
-        scratch=assignment.limits.scratch_mb * 2**20,
-        processes=assignment.limits.processes,
-    )
+    limits = assignment.limits.resources()
 
     def start(kind: Kind) -> Runner:
         threads = timing_threads(assignment) if kind == "timing" else 1

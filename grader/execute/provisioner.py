@@ -153,10 +153,8 @@ class SandboxProvisioner(KernelProvisionerBase):  # type: ignore[misc]
 def _resources(limits: Limits) -> ResourceLimits:
     """Return what holds inside; wall time is the referee's matter."""
     seconds = limits.cpu_seconds or _CPU_SHARE * limits.notebook_seconds
-    return ResourceLimits(
-        memory=limits.memory_mb * 2**20,
-        scratch=limits.scratch_mb * 2**20,
-        processes=limits.processes,
+    return msgspec.structs.replace(
+        limits.resources(),
         open_files=limits.open_files,
         files=limits.files,
         cpu_seconds=math.ceil(seconds),

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from grader.assignment import Limits
-from grader.sandbox.interface import Cause
+from grader.launch.protocol import Cause
 
 OUTPUT_CELLS = 4
 """All cells together may print as much as this many cells at their limit."""

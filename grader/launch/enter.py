@@ -80,10 +80,9 @@ def keep_descriptors(standard_error: int, inherited: Sequence[int], others: Sequ
 
 def be_killed_first() -> None:
     """Ask the kernel to end this process, and not the grader, when the machine has no memory."""
+    # Not every /proc can be written to: the limits hold all the same.
     with (
-        contextlib.suppress(
-            OSError
-        ),  # not every /proc can be written: the limits hold all the same
+        contextlib.suppress(OSError),
         open("/proc/self/oom_score_adj", "w", encoding="ascii") as file,  # noqa: PTH123
     ):
         file.write(_HIGHEST_BADNESS)

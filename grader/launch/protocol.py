@@ -26,6 +26,10 @@ new Python interpreter."""
 Preload = Literal["student", "pure", "bare"]
 """What a launcher has imported: TVM with PyTorch and IPython, TVM alone, or nothing."""
 
+Cause = Literal["", "memory", "processes", "files", "disk"]
+"""Which bound of the whole sandbox was passed: memory, number of processes or files, or their size.
+"""
+
 PRELOADS: dict[Program, Preload] = {
     "kernel": "student",
     "evaluator": "student",
@@ -93,5 +97,5 @@ class Ending(Message, frozen=True):
     """
 
     status: int
-    cause: Literal["", "memory", "processes", "files", "disk", "start"] = ""
+    cause: Cause | Literal["start"] = ""
     detail: str = ""

@@ -15,12 +15,12 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Sequence
-from typing import Literal, NoReturn
+from typing import NoReturn
 
 import msgspec
 
 from grader.launch import enter, linux, usage
-from grader.launch.protocol import Bounds, Ending, Request
+from grader.launch.protocol import Bounds, Cause, Ending, Request
 
 _NAMESPACES = (
     linux.CLONE_NEWNS
@@ -36,8 +36,6 @@ longer pause."""
 
 _KILL_PAUSE = 0.001
 
-Cause = Literal["", "memory", "processes", "files", "disk"]
-
 
 def guard(request: Request, descriptors: Sequence[int], run: Callable[[Request], None]) -> NoReturn:
     """Be the warden of one sandbox, from its start to its end, and end this process.
@@ -49,7 +47,7 @@ def guard(request: Request, descriptors: Sequence[int], run: Callable[[Request],
     enter.raise_open_files()
     channel, standard_error, *others = descriptors
     report = socket.socket(fileno=channel)
-    used: list[int] = [channel]
+    used = [channel]
     entrance = None
     try:
         if request.confinement.namespaces:
@@ -123,7 +121,6 @@ class _Watch:
         self._bounds: Bounds = request.bounds
         self._report = report
         self._entrance = entrance
-        self._contained = entrance is not None
         self._cause: Cause = ""
 
     def until_the_end(self) -> Ending:
@@ -151,7 +148,7 @@ class _Watch:
         living = self._processes()
         if usage.memory_of(living, bounds.memory) > bounds.memory:
             return "memory"
-        if self._contained:  # the sizes of its folders are bounded, the number of files is not
+        if self._entrance is not None:  # its folders have bounded sizes, and any number of files
             counts = (usage.files_on(folder) for folder in bounds.watched)
             return "files" if any(count > bounds.files for count in counts) else ""
         if usage.tasks_of(living) > bounds.processes:
@@ -161,7 +158,9 @@ class _Watch:
 
     def _processes(self) -> list[int]:
         """Return the sandbox's processes, as numbered in the /proc that this process sees."""
-        return usage.all_processes() if self._contained else usage.descendants(os.getpid())
+        if self._entrance is not None:
+            return usage.all_processes()
+        return usage.descendants(os.getpid())
 
     def _end_all(self) -> None:
         """End all that runs; everything in a process namespace ends with its first process."""

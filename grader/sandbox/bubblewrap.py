@@ -15,7 +15,6 @@ import os
 import select
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -27,7 +26,7 @@ from grader.launch.protocol import Confinement
 from grader.sandbox.filters import system_call_filter
 from grader.sandbox.hints import INSTALL_BUBBLEWRAP
 from grader.sandbox.interface import Command, Level
-from grader.sandbox.layout import SCRATCH, WRITABLE, Descriptor, mount_options
+from grader.sandbox.layout import ENVIRONMENT, SCRATCH, WRITABLE, Descriptor, mount_options
 from grader.sandbox.spawner import spawn
 from grader.sandbox.users import drop_to, student_id
 
@@ -40,14 +39,7 @@ _NAMESPACES = (
     "--unshare-uts",
     "--unshare-cgroup-try",
 )
-_ENVIRONMENT = {
-    "HOME": str(SCRATCH),
-    "PATH": f"{sys.prefix}/bin:/usr/local/bin:/usr/bin:/bin",
-    "LANG": "C.UTF-8",
-    "TVM_BIND_THREADS": "0",  # TVM would pin its threads, and PyTorch's, to the first cores
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-}
+_ENVIRONMENT = {**ENVIRONMENT, "HOME": str(SCRATCH)}
 _ECHO = b"."
 
 

@@ -9,15 +9,20 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from grader.errors import SandboxError
 from grader.launch.protocol import Confinement
 from grader.sandbox.filters import system_call_filter
 from grader.sandbox.interface import Command, Level
-from grader.sandbox.layout import SYSTEM_FILES, SYSTEM_FOLDERS, interpreter_folders
+from grader.sandbox.layout import (
+    ENVIRONMENT,
+    SYSTEM_FILES,
+    SYSTEM_FOLDERS,
+    inner_path,
+    interpreter_folders,
+)
 from grader.sandbox.users import student_id
 
 _DETAILS: dict[Level, str] = {
@@ -25,7 +30,6 @@ _DETAILS: dict[Level, str] = {
     "minimal": "A system call filter: no network, but the files that the user may read.",
     "none": "Limits on resources only: nothing keeps the notebook from the network and from files.",
 }
-
 
 _WRITABLE = ("scratch", "tmp")
 
@@ -79,13 +83,9 @@ class FolderBox:
         self.watched = _writable(outer)
         self.confinement = confinement
         self.environment = {
+            **ENVIRONMENT,
             "HOME": self.folder,
             "TMPDIR": str(outer / "tmp"),
-            "PATH": f"{sys.prefix}/bin:/usr/local/bin:/usr/bin:/bin",
-            "LANG": "C.UTF-8",
-            "TVM_BIND_THREADS": "0",
-            "OMP_NUM_THREADS": "1",
-            "OPENBLAS_NUM_THREADS": "1",
             # no user has the id, and none of the libraries needs the folders that it would have
             "USER": "student",
         }
@@ -125,11 +125,9 @@ def _readable() -> tuple[str, ...]:
 
 def _fill(scratch: Path, files: dict[str, bytes]) -> None:
     for name, content in files.items():
-        path = PurePosixPath(name)
-        if ".." in path.parts or path.is_absolute() or not path.name:
-            raise SandboxError(f"The file name {name!r} leads out of the sandbox's folder.")
-        (scratch / path).parent.mkdir(parents=True, exist_ok=True)
-        (scratch / path).write_bytes(content)
+        path = scratch / inner_path(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
 
 
 def _give(outer: Path, user: int) -> None:

@@ -11,16 +11,12 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from grader.launch.protocol import FIRST_DESCRIPTOR, Program
+from grader.launch.protocol import FIRST_DESCRIPTOR, Cause, Program
 
 Level = Literal["strong", "basic", "minimal", "none"]
 
 LEVELS: tuple[Level, ...] = ("strong", "basic", "minimal", "none")
 """Levels of isolation, strongest first."""
-
-Cause = Literal["", "memory", "processes", "files", "disk"]
-"""Which bound of the whole sandbox was passed: memory, number of processes or files, or their size.
-"""
 
 
 class ResourceLimits(msgspec.Struct, frozen=True):
@@ -102,14 +98,10 @@ class Sandbox(Protocol):
         """One sentence on the mechanism, for the report."""
         ...
 
-    def prepare(self, *programs: Program) -> None:
-        """Begin to import what these programs need, so that they start at once later."""
-        ...
-
     def start(self, command: Command) -> Process:
         """Start a command. Raises SandboxError when the machine refuses."""
         ...
 
     def close(self) -> None:
-        """End what was prepared. Programs that still run go on to their end."""
+        """End what starts programs. Those that still run go on to their end."""
         ...

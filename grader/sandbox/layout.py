@@ -33,6 +33,15 @@ SYSTEM_FILES = (
     "/etc/localtime",
 )
 
+ENVIRONMENT = {
+    "PATH": f"{sys.prefix}/bin:/usr/local/bin:/usr/bin:/bin",
+    "LANG": "C.UTF-8",
+    "TVM_BIND_THREADS": "0",  # TVM would pin its threads, and PyTorch's, to the first cores
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+}
+"""What every sandboxed program finds in its environment, beside its home."""
+
 Descriptor = Callable[[bytes], int]
 """Puts bytes where bubblewrap can read them and returns the descriptor's number."""
 
@@ -122,10 +131,7 @@ def _file_options(files: Mapping[str, bytes], descriptor: Descriptor) -> list[st
     options: list[str] = []
     made: set[PurePosixPath] = set()
     for name, content in files.items():
-        path = PurePosixPath(name)
-        if ".." in path.parts or path.is_absolute() or not path.name:
-            raise SandboxError(f"The file name {name!r} leads out of the sandbox's folder.")
-        target = SCRATCH / path
+        target = SCRATCH / inner_path(name)
         for parent in reversed(target.parents[:-2]):
             if parent not in made:
                 options += _folder(str(parent), "0777")
@@ -133,6 +139,14 @@ def _file_options(files: Mapping[str, bytes], descriptor: Descriptor) -> list[st
         # They may be overwritten and deleted, whoever owns them.
         options += ["--perms", "0666", "--file", str(descriptor(content)), str(target)]
     return options
+
+
+def inner_path(name: str) -> PurePosixPath:
+    """Return a file's path relative to the working folder. Raises SandboxError if it leads out."""
+    path = PurePosixPath(name)
+    if ".." in path.parts or path.is_absolute() or not path.name:
+        raise SandboxError(f"The file name {name!r} leads out of the sandbox's folder.")
+    return path
 
 
 def _folder(path: str, permissions: str = "0755") -> list[str]:

@@ -11,9 +11,8 @@ from collections.abc import Callable
 import msgspec
 
 from grader.errors import SandboxError
-from grader.launch.protocol import MESSAGE_LIMIT, Ending
+from grader.launch.protocol import MESSAGE_LIMIT, Cause, Ending
 from grader.sandbox.box import Box
-from grader.sandbox.interface import Cause
 from grader.sandbox.tail import Tail
 
 _KILL_SECONDS = 30.0

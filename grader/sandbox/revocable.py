@@ -7,7 +7,6 @@ import weakref
 from contextlib import ExitStack
 
 from grader.errors import SandboxError
-from grader.launch.protocol import Program
 from grader.sandbox.interface import Command, Level, Process, Sandbox
 
 
@@ -33,10 +32,6 @@ class RevocableSandbox:
     def detail(self) -> str:
         """As the sandbox says."""
         return self._sandbox.detail
-
-    def prepare(self, *programs: Program) -> None:
-        """Do as the sandbox does."""
-        self._sandbox.prepare(*programs)
 
     def start(self, command: Command) -> Process:
         """Start a command. Raises SandboxError when the machine refuses or `revoke` was called."""

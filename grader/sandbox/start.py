@@ -47,11 +47,6 @@ class SteppingSandbox:
         """One sentence on the mechanism, for the report."""
         return self._boxes.detail
 
-    def prepare(self, *programs: Program) -> None:
-        """Begin to import what these programs need, so that they start at once later."""
-        for program in programs:
-            self._launcher(program)
-
     def start(self, command: Command) -> SandboxedProcess:
         """Start a command; may be called from any thread. Raises SandboxError."""
         launcher = self._launcher(command.program)
