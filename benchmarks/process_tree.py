@@ -5,7 +5,6 @@ Linux only. The command's orphans become children of this process, so that none 
 
 from __future__ import annotations
 
-import ctypes
 import os
 import resource
 import subprocess
@@ -14,12 +13,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from grader.launch.linux import adopt_orphans
+
 PROCESSOR_INTERVAL = 0.05
 MEMORY_INTERVAL = 0.2
 MEMORY_SHARE = 0.15
 """Share of one core that looking at memory may take: it is done less often where it takes long."""
 
-_SET_CHILD_SUBREAPER = 36
 _TICKS = os.sysconf("SC_CLK_TCK")
 _ROUNDING = 2.5 / _TICKS
 """Seconds that a sum may be off because its parts, user and system time, are whole ticks."""
@@ -96,7 +96,7 @@ class Tree:
 
 def measure(arguments: list[str], output: Path) -> Usage:
     """Run a command to its end, its output in a file, and return what it used."""
-    ctypes.CDLL(None, use_errno=True).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    adopt_orphans()
     usage, tree = Usage(), Tree()
     tree.look()
     before = _waited_seconds()

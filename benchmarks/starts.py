@@ -25,6 +25,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from grader.assignment import Limits
 from grader.execute.notebook import execute_notebook
 from grader.launch.linux import adopt_orphans
+from grader.launch.usage import descendants
 from grader.progress import Silent
 from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import LEVELS, Sandbox
@@ -96,7 +97,7 @@ def _start(sandbox: Sandbox) -> float:
 def _inventory() -> dict[str, set[str]]:
     """Return what there is of each kind, under names that stay the same."""
     return {
-        "processes": set(_processes()),
+        "processes": set(map(str, descendants(os.getpid()))),  # orphans were adopted
         "mounts": set(Path("/proc/self/mountinfo").read_text().splitlines()),
         "sockets": set(_sockets()),
         "shared memory": set(_rows("/proc/sysvipc/shm")),
@@ -116,24 +117,6 @@ def _what_is_left(before: dict[str, set[str]]) -> dict[str, set[str]]:
         if not any(left.values()) or time.monotonic() > deadline:
             return left
         time.sleep(0.2)
-
-
-def _processes() -> Iterator[str]:
-    """Yield the descendants of this process, which adopts those whose parents have ended."""
-    parents = dict(filter(None, map(_parent, Path("/proc").glob("[0-9]*"))))
-    for number in parents:
-        ancestor = number
-        while ancestor in parents:
-            ancestor = parents[ancestor]
-            if ancestor == os.getpid():
-                yield str(number)
-
-
-def _parent(path: Path) -> tuple[int, int] | None:
-    try:
-        return int(path.name), int((path / "stat").read_text().rpartition(") ")[2].split()[1])
-    except (FileNotFoundError, ProcessLookupError):
-        return None
 
 
 def _sockets() -> Iterator[str]:

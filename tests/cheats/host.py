@@ -24,9 +24,6 @@ import grader
 from tests.cheats.fixtures import SMALL_COURSE
 from tests.sandbox.inside import command_lines
 
-LEVEL_VARIABLE = "GRADER_TEST_LEVEL"
-"""Environment variable that names the level of isolation to grade at; else it is the default."""
-
 _IPC_CREAT, _IPC_RMID = 0o1000, 0
 _SHARED_BYTES = 4096
 _WORLD_READABLE = 0o644
@@ -224,11 +221,6 @@ def _bound(
     end = stack.enter_context(socket.socket(family, kind))
     end.bind(address)
     return end
-
-
-def demanded_level() -> str | None:
-    """Return the level that was asked for, None for the grader's default."""
-    return os.environ.get(LEVEL_VARIABLE) or None
 
 
 def as_root() -> bool:

@@ -17,7 +17,8 @@ from tests.cheats.fixtures import (
     split_cells,
 )
 from tests.cheats.gradings import Gradings
-from tests.cheats.host import Host, as_root, demanded_level
+from tests.cheats.host import Host, as_root
+from tests.endtoend.batches import LEVEL
 
 LEAST_CHEATS = 200
 """So many there are at least: a folder that is not found must not look like success."""
@@ -36,7 +37,7 @@ def test_a_cheat_gets_what_it_is_due(cheat: Cheat, grade_all: Gradings) -> None:
     report = graded.report
     assert 0 == graded.code, graded.messages
     assert report is not None
-    assert report.sandbox.level == (demanded_level() or report.sandbox.level)
+    assert report.sandbox.level == (LEVEL or report.sandbox.level)
     reached = [each.message for each in report.problems if each.error == "Escaped"]
     if cheat.is_stopped(report.sandbox.level, as_root=as_root()):
         assert [] == reached

@@ -10,7 +10,6 @@ ended too: exit code 124.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import signal
 import subprocess
@@ -18,7 +17,8 @@ import sys
 import time
 from pathlib import Path
 
-PR_SET_CHILD_SUBREAPER = 36
+from grader.launch.linux import adopt_orphans
+
 GRACE_SECONDS = 2.0
 """How long the end of a killed process may take: freeing memory takes its time."""
 
@@ -27,8 +27,7 @@ TIMED_OUT = 124
 
 def main(seconds: float, listing: Path, command: list[str]) -> int:
     """Run the command and return its exit code."""
-    if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "no subreaper")
+    adopt_orphans()
     process = subprocess.Popen(command)
     try:
         code = process.wait(seconds)
