@@ -20,7 +20,7 @@ from grader.ir.read import read_module
 from grader.messages import Capture, CaptureFailure
 from grader.progress import Progress
 from grader.referee import checks as registered
-from grader.referee.checks.schedule import SpeedOptions
+from grader.referee.checks.speed import SpeedOptions
 from grader.referee.evidence import Candidate, Case, Evidence, Problem, TimedSchedule
 from grader.referee.gather import gather_outputs, gather_stubs
 from grader.referee.judge import explain_absence, judge_case, judge_problem

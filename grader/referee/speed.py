@@ -11,7 +11,7 @@ import numpy as np
 
 from grader.ir.facts import FunctionFacts
 from grader.messages import Array, TimeSchedule, TimingResult, TimingRound, pack_array, unpack_array
-from grader.referee.checks.schedule import SpeedOptions
+from grader.referee.checks.speed import SpeedOptions
 from grader.referee.convolution import NO_CONVOLUTION, find_convolution
 from grader.referee.estimate import (
     MINIMUM_UNDISTURBED,

@@ -11,7 +11,8 @@ import pytest
 from grader.ir.facts import Argument
 from grader.referee.checks.equivalence import equivalence
 from grader.referee.checks.externs import ExternOptions, extern_call, writes_output
-from grader.referee.checks.schedule import SpeedOptions, StepOptions, schedule_steps, speed
+from grader.referee.checks.schedule import StepOptions, schedule_steps
+from grader.referee.checks.speed import SpeedOptions, speed
 from grader.referee.checks.structure import GraphOptions, call_tir_graph, pure_tir
 from grader.referee.evidence import Problem, StubOutputs, TimedSchedule
 from grader.referee.registry import NoOptions

@@ -11,7 +11,7 @@ import pytest
 from grader.ir.facts import Finding
 from grader.messages import TimingResult, TimingRound, pack_array, unpack_array
 from grader.referee import speed
-from grader.referee.checks.schedule import SpeedOptions
+from grader.referee.checks.speed import SpeedOptions
 from grader.referee.evidence import Candidate, Problem, TimedSchedule
 from grader.referee.speed import RING, gather_timing, measuring_cpus
 from tests.referee.factory import WEIGHT, argument, call, case, convolution, module, update

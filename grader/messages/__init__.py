@@ -1,0 +1,107 @@
+"""Messages that cross a process boundary: the one package that both sides of a sandbox share.
+
+Which process writes what:
+
+    referee ──KernelConfig──────────▶ student kernel ──Capture | CaptureFailure──▶ referee
+    referee ──RunModule | TimeSchedule──▶ runner ──RunResult | TimingResult | TaskFailure──▶ referee
+    runner ──LoadExtern | Evaluate──▶ evaluator
+    evaluator ──ExternLoaded | Evaluated | EvaluationFailed──▶ runner
+
+It is loaded in every sandbox: it imports nothing else of the grader.
+"""
+
+from grader.messages.arrays import (
+    Array,
+    Count,
+    Counts,
+    Names,
+    Pickles,
+    Seconds,
+    Shape,
+    pack_array,
+    unpack_array,
+)
+from grader.messages.evaluator import (
+    Argument,
+    DType,
+    Evaluate,
+    Evaluated,
+    EvaluationFailed,
+    Extents,
+    ExternLoaded,
+    FromEvaluator,
+    Kept,
+    LoadExtern,
+    Output,
+    Tensor,
+    ToEvaluator,
+)
+from grader.messages.frames import (
+    KERNEL_FRAME_LIMIT,
+    READY,
+    RUNNER_FRAME_LIMIT,
+    FrameError,
+    Message,
+    Stream,
+    decode_payload,
+    encode_frame,
+    read_frame,
+)
+from grader.messages.kernel import Capture, CaptureFailure, EntrySpec, FromKernel, KernelConfig
+from grader.messages.runner import (
+    EXTERN_DIED,
+    FromRunner,
+    RunModule,
+    RunResult,
+    TaskFailure,
+    ToRunner,
+)
+from grader.messages.timing import TimeSchedule, TimingResult, TimingRound
+
+__all__ = [
+    "EXTERN_DIED",
+    "KERNEL_FRAME_LIMIT",
+    "READY",
+    "RUNNER_FRAME_LIMIT",
+    "Argument",
+    "Array",
+    "Capture",
+    "CaptureFailure",
+    "Count",
+    "Counts",
+    "DType",
+    "EntrySpec",
+    "Evaluate",
+    "Evaluated",
+    "EvaluationFailed",
+    "Extents",
+    "ExternLoaded",
+    "FrameError",
+    "FromEvaluator",
+    "FromKernel",
+    "FromRunner",
+    "Kept",
+    "KernelConfig",
+    "LoadExtern",
+    "Message",
+    "Names",
+    "Output",
+    "Pickles",
+    "RunModule",
+    "RunResult",
+    "Seconds",
+    "Shape",
+    "Stream",
+    "TaskFailure",
+    "Tensor",
+    "TimeSchedule",
+    "TimingResult",
+    "TimingRound",
+    "ToEvaluator",
+    "ToRunner",
+    "decode_payload",
+    "encode_frame",
+    "pack_array",
+    "read_frame",
+    "unpack_array",
+]

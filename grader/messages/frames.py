@@ -1,0 +1,86 @@
+"""Frames: eight bytes of little-endian length, then MessagePack of a tagged struct.
+
+Decoding is strict: unknown fields, wrong types and lengths over the cap raise; nothing is executed.
+"""
+
+from __future__ import annotations
+
+import struct
+import threading
+from typing import Protocol, TypeVar
+
+import msgspec
+
+KERNEL_FRAME_LIMIT = 64 * 2**20
+"""Largest frame accepted from a student kernel, in bytes: a 3 MB model and its externs fit well."""
+
+RUNNER_FRAME_LIMIT = 512 * 2**20
+"""Largest frame accepted from or sent to a runner, in bytes: ten thousand images are 31 MB."""
+
+READY = bytes(8)
+"""An empty frame: the first thing that a runner or an evaluator writes, once it can be asked."""
+
+_HEADER = struct.Struct("<Q")
+_LEARNING = threading.Lock()
+
+T = TypeVar("T")
+
+
+class FrameError(Exception):
+    """Raised when a frame is cut off, too long, or not the message that was expected."""
+
+
+class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):
+    """Base of all messages."""
+
+
+class Stream(Protocol):
+    """What frames are read from: `recv(n)` as of a socket."""
+
+    def recv(self, size: int, /) -> bytes:
+        """Return up to `size` bytes; empty at the end of the stream."""
+        ...
+
+
+def encode_frame(message: Message) -> bytes:
+    """Return a message as one frame."""
+    payload = msgspec.msgpack.encode(message)
+    return _HEADER.pack(len(payload)) + payload
+
+
+def decode_payload(payload: bytes, expected: type[T]) -> T:
+    """Decode the bytes of one frame strictly. Raises FrameError."""
+    # msgspec learns a struct's types when it is first decoded, and crashes when two threads meet
+    # there: so one thread learns, and the others wait. Decoding itself needs no lock.
+    with _LEARNING:
+        decoder = msgspec.msgpack.Decoder(expected)
+    try:
+        return decoder.decode(payload)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise FrameError(f"not a message: {error}") from None
+
+
+def read_frame(stream: Stream, limit: int) -> bytes | None:
+    """Read one frame's payload, or None at the end of the stream. Raises FrameError."""
+    header = _read_exactly(stream, _HEADER.size)
+    if header is None:
+        return None
+    length: int = _HEADER.unpack(header)[0]
+    if length > limit:
+        raise FrameError(f"frame of {length} bytes, {limit} are allowed")
+    payload = _read_exactly(stream, length)
+    if payload is None:
+        raise FrameError("stream ended inside a frame")
+    return payload
+
+
+def _read_exactly(stream: Stream, size: int) -> bytes | None:
+    chunks = bytearray()
+    while len(chunks) < size:
+        chunk = stream.recv(min(size - len(chunks), 2**20))
+        if not chunk and not chunks:
+            return None
+        if not chunk:
+            raise FrameError("stream ended inside a frame")
+        chunks += chunk
+    return bytes(chunks)

@@ -1,0 +1,77 @@
+"""What the referee and the student's kernel say to each other."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from grader.messages.arrays import Pickles
+from grader.messages.frames import Message
+
+
+class EntrySpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the capture looks for on behalf of one part.
+
+    `kind` is "function" for an entry point that is called without arguments and returns an
+    IRModule, "schedule" for a `Schedule` or a module that was scheduled. `names` are fnmatch
+    patterns.
+    """
+
+    part: str
+    kind: Literal["function", "schedule"]
+    names: tuple[str, ...]
+
+
+class KernelConfig(Message, frozen=True):
+    """Sent once, before the first cell. Descriptors are numbers in the kernel's own table.
+
+    `sockets` are listening unix sockets for shell, iopub, stdin, control and heartbeat, in this
+    order; `key` signs the Jupyter messages; captures are written to `capture_descriptor`.
+    """
+
+    sockets: tuple[int, int, int, int, int]
+    key: str
+    capture_descriptor: int
+    entries: tuple[EntrySpec, ...]
+
+
+class Capture(Message, frozen=True):
+    """A candidate for one part, as it was at the end of a cell.
+
+    `cell` counts the code cells that were run, from 1. `module` and `base` are TVM's graph JSON,
+    `base` is the module as it was when its `Schedule` was made; `trace` is the schedule's trace as
+    JSON. `externs` maps a registered name to the Python function, pickled by value: only an
+    evaluator may load it. `by_name` is false when the object was found by a hook and not
+    by its name.
+    """
+
+    part: str
+    name: str
+    cell: int
+    by_name: bool
+    module: bytes
+    base: bytes | None = None
+    trace: bytes | None = None
+    externs: Pickles = msgspec.field(default_factory=dict)
+
+
+class CaptureFailure(Message, frozen=True):
+    """An entry point was there, but no module came out of it.
+
+    `line` is the line within the cell that defined the function where the error was raised, if
+    known.
+    """
+
+    part: str
+    name: str
+    cell: int
+    reason: Literal[
+        "raised", "not_a_module", "needs_arguments", "cannot_be_saved", "extern_not_portable"
+    ]
+    error_name: str = ""
+    message: str = ""
+    line: int | None = None
+
+
+FromKernel = Capture | CaptureFailure
