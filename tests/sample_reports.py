@@ -15,6 +15,8 @@ from grader.report import (
     Part,
     Report,
     SandboxFacts,
+    SelfTest,
+    ShapeTiming,
     Submission,
     Timing,
 )
@@ -24,20 +26,40 @@ HOSTILE = (
     "\u202eesrever\x00\x9b31m \ud800 [link=x]"
 )
 
-TIMING = Timing(
-    function="conv2d",
-    workload="conv2d_bias",
-    target="llvm -mcpu=skylake-avx512",
-    threads=4,
+SHAPE = ShapeTiming(
+    batch=4,
     baseline_us=1283.4,
     submission_us=412.25,
     reference_us=198.7,
     speedup=3.113,
+    reference_speedup=6.459,
+    ratios=(3.11, 3.12, 3.1),
+    flops=1557504,
+    bytes=359808,
+    floor_us=104.2,
+    library_us=640.0,
+)
+
+TIMING = Timing(
+    function="conv2d",
+    workload="conv2d_bias",
+    target="llvm -mcpu=skylake-avx512",
+    threads=2,
+    cpus=(2, 3),
+    clock="wall",
+    shapes=(SHAPE,),
+    speedup=3.113,
     ci_low=3.041,
     ci_high=3.187,
     reference_speedup=6.459,
+    share=0.6088,
+    share_low=0.5962,
+    share_high=0.6213,
     pairs=28,
     rejected=2,
+    self_test=SelfTest(1.0004, 0.9987, 1.0019, 20),
+    peak_gflops=14.9,
+    bandwidth_gbs=22.1,
 )
 
 

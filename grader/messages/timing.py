@@ -9,61 +9,130 @@ import msgspec
 from grader.messages.arrays import Array, Count, Seconds
 from grader.messages.frames import Message
 
+SHAPE_LIMIT = 8
+"""Most shapes that one schedule is timed at."""
 
-class TimeSchedule(Message, frozen=True):
-    """Time one PrimFunc of `module` against the assignment's own baseline and reference.
+ROUND_LIMIT = 100_000
 
-    `workload` is the text of the assignment's `workload.py`; `function` the name of the PrimFunc;
-    `data` has a leading axis over inputs, of which each round takes the next `ring` in turn;
-    `weight` and `bias` are the same in all, `bias` is one-dimensional and reshaped to what the
-    function takes. All three are compiled for `target` ("host" for the CPU at hand) and measured on
-    `cpus`, with as many threads. The reference is the one made for `threads` threads, which are at
-    least as many. A block lasts about `block_seconds` of the baseline, by a number of calls that is
-    drawn for each round; rounds go on until `maximum_rounds` or `budget_seconds`, but at least
-    `minimum_rounds`.
+
+class TimingRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How long is measured.
+
+    A block lasts about `block_seconds` of the baseline, by a number of calls that is drawn anew for
+    each round. First come `control_rounds` of the baseline against itself; then rounds go on until
+    the interval of the submission's share of the reference's log speed-up is narrower than
+    `resolution`, up to `maximum_rounds` or `budget_seconds`, but at least `minimum_rounds`. Beyond
+    `highest_share` nothing depends on it any more, nor below 0.
     """
 
-    workload: str
+    block_seconds: float
+    budget_seconds: float
+    resolution: float
+    highest_share: float
+    minimum_rounds: int
+    maximum_rounds: int
+    control_rounds: int
+
+
+class TimedFunction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The PrimFunc `function` of `module` is the submission's schedule at one shape.
+
+    `data` has a leading axis over inputs, of which each round takes the next `ring` in turn.
+    """
+
     module: bytes
     function: str
     data: Array
+
+
+class TimeSchedule(Message, frozen=True):
+    """Time a schedule, at one shape or several, against the course's baseline and reference.
+
+    `workload` is the text of the assignment's `workload.py`; `weight` and `bias` are the same for
+    all inputs, `bias` is one-dimensional and reshaped to what the function takes. All functions are
+    compiled for `target` ("host" for the CPU at hand) and measured on `cpus`, with as many threads.
+    """
+
+    workload: str
+    shapes: Annotated[tuple[TimedFunction, ...], msgspec.Meta(min_length=1, max_length=SHAPE_LIMIT)]
     weight: Array
     bias: Array
     ring: int
     target: str
     cpus: tuple[int, ...]
-    threads: int
     seed: int
-    minimum_rounds: int
-    maximum_rounds: int
-    block_seconds: float
-    budget_seconds: float
+    rules: TimingRules
 
 
-class TimingRound(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Seconds per call of one interleaved round, and whether it was disturbed.
+class Block(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One timed block: a number of calls without anything in between.
 
-    `switches` counts involuntary context switches of the process during the three blocks; `ring` is
-    the place in `data` of the last input of the submission's block, whose output is kept.
+    `seconds` of wall time per call; `share` of the wall time that the calling thread had a
+    processor; `switches` are the involuntary context switches of all threads meanwhile.
     """
 
-    ring: Count
-    baseline: Seconds
-    submission: Seconds
-    reference: Seconds
+    seconds: Seconds
+    share: Annotated[float, msgspec.Meta(ge=0, le=1000)]
     switches: Count
 
 
-class TimingResult(Message, frozen=True):
-    """What a runner measured. `outputs` are the submission's timed outputs, one a round.
+class BlockGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The blocks of one round at one shape, measured in random order on the same inputs."""
 
-    `fused` names the variant of the workload that the function computes ("conv2d", "conv2d_bias",
-    ...). `target` is the TVM target that all three were compiled for; `calls` is the mean
-    number of calls in a timed block, chosen from the baseline alone.
+    baseline: Block
+    submission: Block
+    reference: Block
+
+
+class TimingRound(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One round: a group of blocks for each shape. `steal` are clock ticks that the hypervisor took
+    from the processors measured on while it lasted."""
+
+    groups: Annotated[tuple[BlockGroup, ...], msgspec.Meta(min_length=1, max_length=SHAPE_LIMIT)]
+    steal: Count
+
+
+class ControlRound(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The baseline against itself, compiled twice: a pair whose true ratio is 1."""
+
+    one: Block
+    other: Block
+    steal: Count
+
+
+class ShapeResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is the same in all rounds of a shape, and outputs of the submission's timed blocks.
+
+    `calls` is the mean number of calls in a block. `outputs` has shape (kept, *output shape);
+    `inputs` says for each of them which of the task's inputs it was computed from.
     """
 
-    fused: str
-    target: str
-    calls: int
-    rounds: Annotated[tuple[TimingRound, ...], msgspec.Meta(max_length=100_000)]
+    calls: Count
     outputs: Array
+    inputs: Annotated[tuple[Count, ...], msgspec.Meta(max_length=ROUND_LIMIT)]
+
+
+class MachineLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the processors measured on can do at most, found by micro-benchmarks.
+
+    `flops`: floating-point operations per second, a multiply-add counts two; `bytes`: bytes per
+    second to and from memory of the size that the workload uses.
+    """
+
+    flops: Annotated[float, msgspec.Meta(gt=0)]
+    bytes: Annotated[float, msgspec.Meta(gt=0)]
+
+
+class TimingResult(Message, frozen=True):
+    """What a runner measured.
+
+    `variant` names the variant of the workload that the function computes ("conv2d", "conv2d_bias",
+    ...). `target` is the TVM target that all functions were compiled for.
+    """
+
+    variant: str
+    target: str
+    shapes: Annotated[tuple[ShapeResult, ...], msgspec.Meta(min_length=1, max_length=SHAPE_LIMIT)]
+    control: Annotated[tuple[ControlRound, ...], msgspec.Meta(max_length=ROUND_LIMIT)]
+    rounds: Annotated[tuple[TimingRound, ...], msgspec.Meta(max_length=ROUND_LIMIT)]
+    limits: MachineLimits

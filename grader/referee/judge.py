@@ -11,6 +11,9 @@ from grader.referee.outcome import Outcome, not_graded
 from grader.referee.registry import find_check
 from grader.report import Check, Origin, Part
 
+_COARSER = (1, 2, 5, 10, 20, 50)
+"""A check's grid is made coarser by these factors, until it is coarser than the interval."""
+
 
 def judge_case(part: PartTable, case: Case) -> Part:
     """Decide every check of a part for one candidate.
@@ -105,7 +108,7 @@ def _score(table: CheckTable, outcome: Outcome) -> Check:
     return Check(
         id=table.id,
         title=find_check(table).title,
-        score=_round(outcome.fraction * table.points, table),
+        score=_round(outcome, table),
         max_score=table.points,
         verdict=outcome.verdict,
         reason=outcome.reason,
@@ -113,10 +116,12 @@ def _score(table: CheckTable, outcome: Outcome) -> Check:
     )
 
 
-def _round(points: float, table: CheckTable) -> float:
-    """Round to the check's grid, half up, so that noise below the grid does not show."""
+def _round(outcome: Outcome, table: CheckTable) -> float:
+    """Round to the check's grid, half up, or to a coarser one where the measurement is coarser."""
     grid = float(table.options.get("grid", 0.01))
-    return round(math.floor(points / grid + 0.5) * grid, 6)
+    uncertain = outcome.interval * table.points
+    step = next((each * grid for each in _COARSER if each * grid >= uncertain), uncertain)
+    return round(math.floor(outcome.fraction * table.points / step + 0.5) * step, 6)
 
 
 def _part(part: PartTable, checks: tuple[Check, ...], origin: Origin | None) -> Part:

@@ -7,12 +7,17 @@ from grader.report import Frozen, Verdict
 
 
 class Outcome(Frozen, frozen=True):
-    """The result of one check. `fraction` is the share of the check's points, from 0 to 1."""
+    """The result of one check.
+
+    `fraction` is the share of the check's points, from 0 to 1, and above 1 for a bonus. Where it
+    was measured, `interval` is the width of its interval: points are rounded no finer than that.
+    """
 
     verdict: Verdict
     fraction: float
     reason: str
     hint: str = ""
+    interval: float = 0.0
 
 
 def passed(reason: str) -> Outcome:

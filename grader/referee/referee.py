@@ -27,7 +27,7 @@ from grader.referee.judge import explain_absence, judge_case, judge_problem
 from grader.referee.oracle import Oracle
 from grader.referee.registry import Need, find_check
 from grader.referee.runners import Kind, RunnerPool
-from grader.referee.speed import gather_timing, measuring_cpus
+from grader.referee.speed import Bench, gather_timing, last_cpus
 from grader.report import Origin, Part, Timing
 
 assert registered.__all__  # importing the package registers the checks
@@ -86,7 +86,7 @@ def part_needs(part: PartTable) -> frozenset[Need]:
 def timing_threads(assignment: Assignment) -> int:
     """Return how many threads a timed schedule may use here; 1 when nothing is timed."""
     timed = [part for part in assignment.part if "timing" in part_needs(part)]
-    return max((len(measuring_cpus(_speed_options(part).threads)) for part in timed), default=1)
+    return max((len(last_cpus(_speed_options(part)[0].threads)) for part in timed), default=1)
 
 
 class Referee:
@@ -170,21 +170,23 @@ class Referee:
 
     def _time(self, part: PartTable, graded: list[Graded]) -> list[Graded]:
         """Time the best candidates and judge them again, with the time."""
-        options = _speed_options(part)
+        options, points = _speed_options(part)
+        bench = Bench(
+            workload=self._course_assignment.workload(),
+            options=options,
+            points=points,
+            oracle=self._oracle,
+            runners=self._runners,
+            choose_cpus=last_cpus,
+        )
         timed: list[Graded] = []
         for each in _best_of(graded):
             assert each.case is not None
             if _is_blocked(part, each.part):
                 timed.append(each)
                 continue
-            evidence = gather_timing(
-                each.case.candidate,
-                self._course_assignment.workload(),
-                options,
-                self._oracle,
-                self._runners,
-                np.random.default_rng(self._seeds[part.id]),
-            )
+            generator = np.random.default_rng(self._seeds[part.id])
+            evidence = gather_timing(each.case.candidate, bench, generator)
             case = replace(each.case, evidence=replace(each.case.evidence, timed=evidence))
             timed.append(Graded(judge_case(part, case), each.capture, case))
         return timed
@@ -207,11 +209,12 @@ def _inspect(part: PartTable, capture: Capture) -> Candidate | Problem:
     return Candidate(capture, facts, base if base is None or not base.findings else None)
 
 
-def _speed_options(part: PartTable) -> SpeedOptions:
+def _speed_options(part: PartTable) -> tuple[SpeedOptions, float]:
+    """Return the options of a part's check of speed, and its points."""
     for table in part.check:
         options = find_check(table).parse(table)
         if isinstance(options, SpeedOptions):
-            return options
+            return options, table.points
     raise AssertionError(f"part {part.id} is timed without a speed check")
 
 

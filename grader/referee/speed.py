@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import cast
 
 import msgspec
 import numpy as np
 
 from grader.ir.facts import FunctionFacts
-from grader.messages import Array, TimeSchedule, TimingResult, TimingRound, pack_array, unpack_array
+from grader.messages import (
+    Array,
+    ShapeResult,
+    TimedFunction,
+    TimeSchedule,
+    TimingResult,
+    TimingRules,
+    pack_array,
+    unpack_array,
+)
 from grader.referee.checks.speed import SpeedOptions
 from grader.referee.convolution import NO_CONVOLUTION, find_convolution
-from grader.referee.estimate import (
-    MINIMUM_UNDISTURBED,
-    Estimate,
-    estimate_ratio,
-    undisturbed,
-)
 from grader.referee.evidence import Candidate, FloatArray, Problem, TimedSchedule
 from grader.referee.failures import explain_failure
+from grader.referee.measurement import Setting, Unsteady, convolution_work, read_measurement
 from grader.referee.oracle import Oracle
 from grader.referee.runners import RunnerPool
 from grader.report import Timing
@@ -29,7 +35,11 @@ RING = 4
 """Inputs that the calls of one block take in turn."""
 
 MOST_INPUT_BYTES = 64 * 2**20
-"""Most bytes of inputs: with larger ones, rounds must share theirs."""
+"""Most bytes of inputs of one shape: with larger ones, rounds must share theirs."""
+
+ATTEMPTS = 3
+"""How often a measurement is made before the machine is called too busy: each on processors that
+are chosen anew."""
 
 DECIDES_HINT = (
     "A schedule must do the same work at every call: let conditions, loop bounds and indices depend"
@@ -40,97 +50,151 @@ TIMED_RTOL = 1e-3
 TIMED_ATOL = 1e-4
 """Tolerance of timed outputs: sums of nine products of numbers near 1, in another order."""
 
-
-STEADY_RATIO = 1.1
-STEADY_WIDTH = 0.25
-"""The reference must be faster than the unscheduled function by this factor, and its interval no
-wider than this in the logarithm: otherwise the machine was too busy to say anything of anybody."""
-
-TOO_NOISY = Problem(
-    "The machine was too busy to measure: even the reference schedule's time would not hold still.",
-    "This is not your fault. Have it graded again on a machine that does nothing else.",
-)
+Cpus = Callable[[int], tuple[int, ...]]
+"""Chooses so many processors to measure on, or fewer where there are not so many."""
 
 
-def measuring_cpus(threads: int) -> tuple[int, ...]:
-    """Return the CPUs to measure on: the last of those this process may use, at most `threads`."""
-    available = sorted(os.sched_getaffinity(0))
-    return tuple(available[-threads:])
+@dataclass(frozen=True)
+class Bench:
+    """What a measurement needs beside the candidate: where it is made, with what, and how."""
+
+    workload: str
+    options: SpeedOptions
+    points: float
+    oracle: Oracle
+    runners: RunnerPool
+    choose_cpus: Cpus
+
+
+@dataclass(frozen=True)
+class Version:
+    """The candidate's function at one batch size: a module that the referee has read."""
+
+    module: bytes
+    facts: FunctionFacts
+
+
+def last_cpus(count: int) -> tuple[int, ...]:
+    """Return the last `count` processors that this process may use."""
+    return tuple(sorted(os.sched_getaffinity(0))[-count:])
 
 
 def gather_timing(
     candidate: Candidate,
-    workload: str,
-    options: SpeedOptions,
-    oracle: Oracle,
-    runners: RunnerPool,
+    bench: Bench,
     generator: np.random.Generator,
+    larger: Sequence[Version] = (),
 ) -> TimedSchedule | Problem:
-    """Measure one candidate. Nothing else of this grading may run meanwhile."""
-    function = find_convolution(candidate.facts, options.weight)
+    """Measure one candidate, and its schedule at `larger` batches along with it.
+
+    Nothing else of this grading may run meanwhile.
+    """
+    function = find_convolution(candidate.facts, bench.options.weight)
     if function is None:
         return NO_CONVOLUTION
-    if function.decisions:
-        reason = f"{function.decisions[0].message} Its time would say nothing about a schedule."
-        return Problem(reason, DECIDES_HINT)
-    task = _task(candidate, function, workload, options, generator)
-    if isinstance(task, Problem):
-        return task
-    for cpus in _attempts(options.threads):
-        attempt = msgspec.structs.replace(task, cpus=cpus)
-        answer = runners.request("timing", attempt)
-        if not isinstance(answer, TimingResult):
-            return explain_failure(answer)
-        timing = _timing(function.name, attempt, answer, generator)
-        if timing is not None:
-            return TimedSchedule(timing, _outputs_right(attempt, answer, oracle))
-    return TOO_NOISY
-
-
-def _attempts(threads: int) -> tuple[tuple[int, ...], ...]:
-    """Return the CPUs of each attempt: all that are allowed, once more, and then a single one.
-
-    Several threads hold still only where nobody else works; one is hardly ever disturbed. The
-    reference stays the one for several threads, as the submission does. Baseline
-    and reference are measured on the same CPUs, so the points mean the same.
-    """
-    several = measuring_cpus(threads)
-    return (several, several, several[-1:])
-
-
-def _task(
-    candidate: Candidate,
-    function: FunctionFacts,
-    workload: str,
-    options: SpeedOptions,
-    generator: np.random.Generator,
-) -> TimeSchedule | Problem:
-    shape = _data_shape(function, options.weight)
-    if shape is None:
+    versions = (Version(candidate.capture.module, function), *larger)
+    problem = next(filter(None, (_refuse(each.facts) for each in versions)), None)
+    if problem is not None:
+        return problem
+    shapes = [_data_shape(each.facts, bench.options.weight) for each in versions]
+    known = [shape for shape in shapes if shape is not None]
+    if len(known) != len(shapes):
         return Problem(
             f"`{function.name}` has no argument that could be the images.",
             "Keep the convolution a function of the input, the weight and the output.",
         )
+    task = _task(versions, known, bench, generator)
+    return _measure(function.name, task, known, bench, generator)
+
+
+def _refuse(facts: FunctionFacts) -> Problem | None:
+    """Return why a function must not be timed."""
+    if not facts.decisions:
+        return None
+    reason = f"{facts.decisions[0].message} Its time would say nothing about a schedule."
+    return Problem(reason, DECIDES_HINT)
+
+
+def _measure(
+    name: str,
+    task: TimeSchedule,
+    shapes: list[tuple[int, ...]],
+    bench: Bench,
+    generator: np.random.Generator,
+) -> TimedSchedule | Problem:
+    reasons = []
+    for _ in range(ATTEMPTS):
+        cpus = bench.choose_cpus(bench.options.threads)
+        attempt = msgspec.structs.replace(task, cpus=cpus, seed=int(generator.integers(2**31)))
+        answer = bench.runners.request("timing", attempt)
+        if not isinstance(answer, TimingResult):
+            return explain_failure(answer)
+        work = tuple(
+            convolution_work(shape, task.weight.shape, result.outputs.shape[1:])
+            for shape, result in zip(shapes, answer.shapes, strict=True)
+        )
+        setting = Setting(name, cpus, work, bench.options.widest)
+        try:
+            timing = read_measurement(answer, setting, generator)
+        except Unsteady as unsteady:
+            reasons.append(str(unsteady))
+        else:
+            return TimedSchedule(
+                _noted(timing, bench), _outputs_right(attempt, answer, bench.oracle)
+            )
+    return too_noisy(reasons)
+
+
+def too_noisy(reasons: Sequence[str]) -> Problem:
+    """Return the verdict of a machine on which nothing can be measured."""
+    causes = "; ".join(dict.fromkeys(reasons))
+    return Problem(
+        f"The machine was too busy to measure, {len(reasons)} times: {causes}.",
+        "This is not your fault. Have it graded again on a machine that does nothing else.",
+    )
+
+
+def _noted(timing: Timing, bench: Bench) -> Timing:
+    """Add what whoever reads the numbers must know."""
+    wanted = bench.options.threads
+    if timing.threads == wanted:
+        return timing
+    note = f"Measured with {timing.threads} of {wanted} threads: this machine has no more."
+    return msgspec.structs.replace(timing, notes=(*timing.notes, note))
+
+
+def _task(
+    versions: Sequence[Version],
+    shapes: list[tuple[int, ...]],
+    bench: Bench,
+    generator: np.random.Generator,
+) -> TimeSchedule:
+    options = bench.options
 
     def draw(*extents: int) -> Array:
         return pack_array(generator.standard_normal(extents, dtype=np.float32))
 
     return TimeSchedule(
-        workload=workload,
-        module=candidate.capture.module,
-        function=function.name,
-        data=draw(_inputs(shape, options), *shape),
+        workload=bench.workload,
+        shapes=tuple(
+            TimedFunction(version.module, version.facts.name, draw(_inputs(shape, options), *shape))
+            for version, shape in zip(versions, shapes, strict=True)
+        ),
         weight=draw(*options.weight),
         bias=draw(options.weight[0]),
         ring=RING,
         target="host",
-        cpus=measuring_cpus(options.threads),
-        threads=len(measuring_cpus(options.threads)),
-        seed=int(generator.integers(2**31)),
-        minimum_rounds=options.minimum_rounds,
-        maximum_rounds=options.maximum_rounds,
-        block_seconds=options.block_seconds,
-        budget_seconds=options.budget_seconds,
+        cpus=(),
+        seed=0,
+        rules=TimingRules(
+            block_seconds=options.block_seconds,
+            budget_seconds=options.budget_seconds,
+            resolution=options.resolution(bench.points),
+            highest_share=options.highest_share,
+            minimum_rounds=options.minimum_rounds,
+            maximum_rounds=options.maximum_rounds,
+            control_rounds=options.control_rounds,
+        ),
     )
 
 
@@ -154,61 +218,25 @@ def _data_shape(function: FunctionFacts, weight: tuple[int, ...]) -> tuple[int, 
     return None
 
 
-def _timing(
-    function: str, task: TimeSchedule, answer: TimingResult, generator: np.random.Generator
-) -> Timing | None:
-    """Return the timing for the report, or None when the machine was too busy."""
-    kept = undisturbed(answer.rounds)
-    if len(kept) < MINIMUM_UNDISTURBED:
-        return None
-    submission = _compare(kept, "submission", generator)
-    reference = _compare(kept, "reference", generator)
-    if not _is_steady(reference):
-        return None
-    return Timing(
-        function=function,
-        workload=answer.fused,
-        target=answer.target,
-        threads=len(task.cpus),
-        baseline_us=_median_us(kept, "baseline"),
-        submission_us=_median_us(kept, "submission"),
-        reference_us=_median_us(kept, "reference"),
-        speedup=round(submission.ratio, 4),
-        ci_low=round(submission.low, 4),
-        ci_high=round(submission.high, 4),
-        reference_speedup=round(reference.ratio, 4),
-        pairs=len(kept),
-        rejected=len(answer.rounds) - len(kept),
-    )
-
-
-def _is_steady(reference: Estimate) -> bool:
-    width = float(np.log(reference.high / reference.low))
-    return reference.low >= STEADY_RATIO and width <= STEADY_WIDTH
-
-
-def _compare(
-    rounds: tuple[TimingRound, ...], which: str, generator: np.random.Generator
-) -> Estimate:
-    return estimate_ratio(_seconds(rounds, "baseline"), _seconds(rounds, which), generator)
-
-
-def _seconds(rounds: tuple[TimingRound, ...], which: str) -> np.ndarray:
-    return np.array([getattr(each, which) for each in rounds], dtype=np.float64)
-
-
-def _median_us(rounds: tuple[TimingRound, ...], which: str) -> float:
-    return round(float(np.median(_seconds(rounds, which))) * 1e6, 2)
-
-
 def _outputs_right(task: TimeSchedule, answer: TimingResult, oracle: Oracle) -> bool:
-    """Compare every timed output with PyTorch's for the input that the round used."""
-    data, weight, bias = (
-        cast(FloatArray, unpack_array(array)) for array in (task.data, task.weight, task.bias)
+    """Compare the kept outputs with PyTorch's for the inputs that they were computed from."""
+    return all(
+        _is_right(task, shape.data, result, answer.variant, oracle)
+        for shape, result in zip(task.shapes, answer.shapes, strict=True)
     )
-    actual = unpack_array(answer.outputs)
-    used = [each.ring % len(data) for each in answer.rounds][: len(actual)]
-    desired = oracle.workload(answer.fused, data[used], weight, bias)
+
+
+def _is_right(
+    task: TimeSchedule, inputs: Array, result: ShapeResult, variant: str, oracle: Oracle
+) -> bool:
+    data, weight, bias = (
+        cast(FloatArray, unpack_array(array)) for array in (inputs, task.weight, task.bias)
+    )
+    actual = unpack_array(result.outputs)
+    used = [each % len(data) for each in result.inputs]
+    if not used or len(used) != len(actual):
+        return False
+    desired = oracle.workload(variant, data[used], weight, bias)
     if actual.shape != desired.shape:
         return False
     return bool(np.allclose(actual, desired, rtol=TIMED_RTOL, atol=TIMED_ATOL))

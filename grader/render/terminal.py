@@ -19,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from grader.render import wording
+from grader.render.speed import speed_section
 from grader.report import CellProblem, Check, Part, Report, Timing, Verdict
 
 WIDEST = 100
@@ -233,51 +234,8 @@ def _problems(problems: tuple[CellProblem, ...]) -> Iterator[RenderableType]:
 
 
 def _speed(timing: Timing | None) -> Iterator[RenderableType]:
-    if timing is None:
-        return
-    interval = f"{wording.factor(timing.ci_low)} to {wording.factor(timing.ci_high)}"
-    sentence = (
-        f"Your schedule of {wording.one_line(timing.function)} is "
-        f"{wording.factor(timing.speedup)} times as fast as the unscheduled one "
-        f"(95 % confidence interval {interval})."
-    )
-    yield Group(
-        _Heading("Speed of your schedule"),
-        Text(f"{sentence}{_judgement(timing)}"),
-        Padding(_times(timing), (1, 0)),
-        Text(_measured(timing), style="dim"),
-    )
-
-
-def _judgement(timing: Timing) -> str:
-    if timing.ci_high < 1:
-        return " It is slower than no schedule at all."
-    if timing.ci_low <= 1:
-        return " This is no measurable difference, because the interval contains 1."
-    return ""
-
-
-def _times(timing: Timing) -> RenderableType:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="dim")
-    table.add_column("Schedule")
-    table.add_column("Time of one call", justify="right", no_wrap=True)
-    table.add_column("Speed-up", justify="right", no_wrap=True)
-    for name, time, speedup in (
-        ("none", timing.baseline_us, 1.0),
-        ("yours", timing.submission_us, timing.speedup),
-        ("reference", timing.reference_us, timing.reference_speedup),
-    ):
-        table.add_row(name, wording.microseconds(time), wording.factor(speedup))
-    return table
-
-
-def _measured(timing: Timing) -> str:
-    kept = wording.count(timing.pairs, "pair")
-    rejected = f"{timing.rejected:,} rejected because the machine was busy with something else"
-    return (
-        f"Measured with {wording.count(timing.threads, 'thread')} for the target "
-        f"{wording.one_line(timing.target)}: {kept} of runs kept, {rejected}."
-    )
+    if timing is not None:
+        yield Group(_Heading("Speed of your schedule"), *speed_section(timing))
 
 
 # --- circumstances --------------------------------------------------------------------------------

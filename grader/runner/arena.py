@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import tvm
 
-from grader.messages import FrameError, TimeSchedule, unpack_array
+from grader.messages import Array, FrameError, unpack_array
 from grader.runner.failure import TaskError
 
 Shape = tuple[int, ...]
@@ -36,14 +36,14 @@ class Arrays(NamedTuple):
     bias: npt.NDArray[np.float32]
 
 
-def unpack_arrays(task: TimeSchedule) -> Arrays:
-    """Unpack a task's arrays. Raises FrameError."""
-    arrays = [unpack_array(each) for each in (task.data, task.weight, task.bias)]
+def unpack_arrays(data: Array, weight: Array, bias: Array, ring: int) -> Arrays:
+    """Unpack a task's arrays; `ring` inputs are to be there at a time. Raises FrameError."""
+    arrays = [unpack_array(each) for each in (data, weight, bias)]
     if any(each.dtype != np.float32 or each.size == 0 for each in arrays):
         raise FrameError("timed inputs that are not float32, or empty")
     if arrays[0].ndim < 2 or arrays[2].ndim != 1:
         raise FrameError("timed inputs of the wrong number of axes")
-    if not 2 <= task.ring <= len(arrays[0]):
+    if not 2 <= ring <= len(arrays[0]):
         raise FrameError("a ring of fewer than two inputs, or of more than there are")
     return Arrays(*arrays)  # type: ignore[arg-type]
 

@@ -2,33 +2,49 @@
 
 from __future__ import annotations
 
-from grader.assignment import Positive, PositiveInt, Table
-from grader.referee.estimate import speed_fraction
+from grader.assignment import Positive, PositiveInt
 from grader.referee.evidence import Case, Problem
-from grader.referee.outcome import Outcome, failed, not_graded, partial, passed
+from grader.referee.outcome import Outcome, failed, not_graded
+from grader.referee.points import Anchors, speed_fraction
 from grader.referee.registry import check
 from grader.report import Timing
 
+ALLOWANCE = 1.1
+"""A result may be so many times faster than the machine's measured limit: micro-benchmarks and the
+processor's clock rate are not exact."""
 
-class SpeedOptions(Table, frozen=True):
+
+class SpeedOptions(Anchors, frozen=True, kw_only=True):
     """How speed becomes points.
 
-    The share of the points is linear in the logarithm of the speed-up, 0 at the unscheduled time
-    and 1 at `full_at` of the reference schedule's log speed-up, and rounded to `grid` points.
-    `threads` is how many a schedule may use; rounds go on until `maximum_rounds` or
-    `budget_seconds`. A schedule more than `held_above` times as fast as the reference gets no
-    points by itself: it is for the instructor to look at.
+    `weight` is the convolution's shape; beside the submission's own batch its schedule is timed at
+    `batches`. Points are rounded to `grid` points or coarser. `threads` is how many a schedule may
+    use. Rounds go on until the points are certain to the grid, up to `maximum_rounds` or
+    `budget_seconds`; an interval wider than `widest` of the way from unscheduled to reference says
+    nothing. What is more than `held_above` times as fast as the reference gets no points by itself:
+    it is for the instructor to look at.
     """
 
     weight: tuple[int, ...]
-    full_at: Positive = 0.85
+    batches: tuple[PositiveInt, ...] = ()
     held_above: Positive = 4.0
-    grid: Positive = 0.5
-    threads: PositiveInt = 4
-    minimum_rounds: PositiveInt = 15
-    maximum_rounds: PositiveInt = 60
+    grid: Positive = 0.1
+    widest: Positive = 0.1
+    threads: PositiveInt = 2
+    minimum_rounds: PositiveInt = 20
+    maximum_rounds: PositiveInt = 200
+    control_rounds: PositiveInt = 20
     block_seconds: Positive = 0.005
     budget_seconds: Positive = 10.0
+
+    def resolution(self, points: float) -> float:
+        """Return how narrow the interval of the submission's share is to be for `points`."""
+        return self.full_at * self.grid / max(points, self.grid)
+
+    @property
+    def highest_share(self) -> float:
+        """Return the share beyond which nothing is earned, as far as the assignment says."""
+        return self.full_at if self.bonus == 0 else 2.0
 
 
 @check("speed", options=SpeedOptions, needs=("timing",))
@@ -42,19 +58,27 @@ def speed(case: Case, options: SpeedOptions) -> Outcome:
             "The convolution gave wrong values while it was timed.",
             "A schedule must not change the result: look for loops that overlap in parallel.",
         )
-    timing = timed.timing
-    if timing.ci_low > options.held_above * timing.reference_speedup:
-        return _hold(timing, options.held_above)
-    fraction = speed_fraction(timing.speedup, timing.reference_speedup, options.full_at)
-    return _judge_speed(fraction, timing)
+    return _hold(timed.timing, options) or _judge(timed.timing, options)
 
 
-def _hold(timing: Timing, held_above: float) -> Outcome:
+def _hold(timing: Timing, options: SpeedOptions) -> Outcome | None:
     """Give no points for what cannot be believed, as a schedule only reorders the same work."""
+    beyond = None
+    if any(ALLOWANCE * shape.submission_us < shape.floor_us for shape in timing.shapes):
+        beyond = (
+            f"That is faster than this machine can multiply and add ({timing.peak_gflops:,.0f}"
+            f" GFLOP/s) or move the arrays ({timing.bandwidth_gbs:,.0f} GB/s)"
+        )
+    elif timing.ci_low > options.held_above * timing.reference_speedup:
+        beyond = (
+            f"More than {options.held_above:g} times the reference's speed is beyond what a"
+            " schedule should reach"
+        )
+    if beyond is None:
+        return None
     return not_graded(
         Problem(
-            f"{_measured(timing)} More than {held_above:g} times the reference's speed is beyond"
-            " what a schedule should reach, so this result is held for your instructor's look.",
+            f"{_measured(timing)} {beyond}, so this result is held for your instructor's look.",
             "You need not do anything if the function computes the whole convolution at each call.",
         )
     )
@@ -68,7 +92,7 @@ def _measured(timing: Timing) -> str:
     )
 
 
-def _judge_speed(fraction: float, timing: Timing) -> Outcome:
+def _judge(timing: Timing, options: SpeedOptions) -> Outcome:
     measured = _measured(timing)
     if timing.ci_high < 1.0:
         return failed(
@@ -76,11 +100,16 @@ def _judge_speed(fraction: float, timing: Timing) -> Outcome:
             "Many tiny parallel tasks and vectors that are stored to scattered places cost more"
             " than they bring: run few large pieces in parallel, vectorize along the last axis.",
         )
+    fraction, low, high = (
+        speed_fraction(share, timing.reference_speedup, options)
+        for share in (timing.share, timing.share_low, timing.share_high)
+    )
     if fraction >= 1.0:
-        return passed(measured)
-    return partial(
-        fraction,
-        measured,
+        return Outcome("passed", fraction, measured, interval=high - low)
+    hint = (
         "Keep a small tile of outputs in registers, vectorize along the last axis, unroll the"
-        " 3 by 3 kernel, and run the outer loops in parallel.",
+        " 3 by 3 kernel, and run the outer loops in parallel."
+    )
+    return Outcome(
+        "partial" if fraction > 0 else "failed", fraction, measured, hint, interval=high - low
     )

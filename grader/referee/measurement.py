@@ -1,0 +1,162 @@
+"""From a runner's rounds to what the report says of a schedule's speed, or to why it says nothing.
+
+Nothing a runner says is taken as a verdict: it reports blocks, and here they are dropped, estimated
+and held against what the machine can do.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from grader.messages import TimingResult, TimingRound
+from grader.report import SelfTest, ShapeTiming, Timing
+from grader.timing.control import Control
+from grader.timing.disturbance import split_rounds
+from grader.timing.estimate import (
+    Clock,
+    Logs,
+    centre,
+    estimate_log,
+    estimate_share,
+    resample,
+    take_logs,
+)
+
+MINIMUM_ROUNDS = 12
+"""With fewer undisturbed rounds nothing is said: a wrong grade is worse than none."""
+
+STEADY_SPEEDUP = 1.1
+"""The reference must be so many times faster than the unscheduled function, or the scale between
+the two is too short to place anybody on it."""
+
+MICRO = 1e6
+GIGA = 1e-9
+
+
+@dataclass(frozen=True)
+class Work:
+    """What one call of the function has to do at one batch size: operations, and bytes to move."""
+
+    batch: int
+    flops: int
+    bytes: int
+
+
+def convolution_work(
+    data: tuple[int, ...], weight: tuple[int, ...], output: tuple[int, ...]
+) -> Work:
+    """Return the work of a convolution.
+
+    The arrays' shapes are (batch, input channels, height, width), (output channels, input channels,
+    height, width) and (batch, output channels, height, width). Each item of the output takes a
+    multiply-add for each weight of its channel; each array is moved once.
+    """
+    moved = sum(math.prod(shape) for shape in (data, weight, output))
+    return Work(data[0], 2 * math.prod(output) * math.prod(weight[1:]), 4 * moved)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a measurement was asked for: the function, where, and how narrow is narrow enough."""
+
+    function: str
+    cpus: tuple[int, ...]
+    work: tuple[Work, ...]
+    widest: float
+
+
+class Unsteady(Exception):  # noqa: N818  it is no error of the grader
+    """Raised when a measurement says nothing; the text says what was wrong with it."""
+
+
+def read_measurement(
+    answer: TimingResult, setting: Setting, generator: np.random.Generator
+) -> Timing:
+    """Estimate. Raises Unsteady."""
+    kept, clock = _choose_rounds(answer, len(setting.cpus))
+    control = Control(answer.control, generator, clock)
+    if not control.passed or control.estimate is None:
+        raise Unsteady("the unscheduled function did not take as long as itself")
+    logs = take_logs(kept, clock)
+    if float(centre(logs.reference)) < math.log(STEADY_SPEEDUP):
+        raise Unsteady("the reference schedule was hardly faster than the unscheduled function")
+    picks = resample(len(kept), generator)
+    speedup = estimate_log(logs.submission, picks).map(math.exp)
+    share = estimate_share(logs, picks)
+    if _counts(share.high) - _counts(share.low) > setting.widest:
+        raise Unsteady("the interval of the speed-up would not become narrow")
+    ratio = control.estimate.map(math.exp)
+    return Timing(
+        function=setting.function,
+        workload=answer.variant,
+        target=answer.target,
+        threads=len(setting.cpus),
+        cpus=setting.cpus,
+        clock=clock,
+        shapes=_shapes(kept, logs, answer, setting),
+        speedup=round(speedup.value, 4),
+        ci_low=round(speedup.low, 4),
+        ci_high=round(speedup.high, 4),
+        reference_speedup=round(math.exp(float(centre(logs.reference))), 4),
+        share=round(share.value, 4),
+        share_low=round(share.low, 4),
+        share_high=round(share.high, 4),
+        pairs=len(kept),
+        rejected=len(answer.rounds) - len(kept),
+        self_test=SelfTest(
+            round(ratio.value, 5), round(ratio.low, 5), round(ratio.high, 5), control.rounds
+        ),
+        peak_gflops=round(answer.limits.flops * GIGA, 1),
+        bandwidth_gbs=round(answer.limits.bytes * GIGA, 1),
+    )
+
+
+def _choose_rounds(answer: TimingResult, threads: int) -> tuple[tuple[TimingRound, ...], Clock]:
+    """Return the rounds that count and the clock that is right for them. Raises Unsteady.
+
+    One thread's processor time is nearly right even where others interrupt it.
+    """
+    kept, _ = split_rounds(answer.rounds)
+    if len(kept) >= MINIMUM_ROUNDS:
+        return kept, "wall"
+    if threads == 1 and len(answer.rounds) >= MINIMUM_ROUNDS:
+        return answer.rounds, "processor"
+    raise Unsteady(f"only {len(kept)} of {len(answer.rounds)} rounds were undisturbed")
+
+
+def _counts(share: float) -> float:
+    """Return the part of a share that points can depend on."""
+    return min(max(share, 0.0), 1.0)
+
+
+def _shapes(
+    kept: tuple[TimingRound, ...], logs: Logs, answer: TimingResult, setting: Setting
+) -> tuple[ShapeTiming, ...]:
+    return tuple(_shape(kept, logs, place, answer, work) for place, work in enumerate(setting.work))
+
+
+def _shape(
+    kept: tuple[TimingRound, ...], logs: Logs, place: int, answer: TimingResult, work: Work
+) -> ShapeTiming:
+    floor = max(work.flops / answer.limits.flops, work.bytes / answer.limits.bytes)
+    submission, reference = logs.submission[:, place], logs.reference[:, place]
+
+    def median_us(which: str) -> float:
+        seconds = [getattr(each.groups[place], which).seconds for each in kept]
+        return round(float(np.median(seconds)) * MICRO, 3)
+
+    return ShapeTiming(
+        batch=work.batch,
+        baseline_us=median_us("baseline"),
+        submission_us=median_us("submission"),
+        reference_us=median_us("reference"),
+        speedup=round(math.exp(float(np.median(submission))), 4),
+        reference_speedup=round(math.exp(float(np.median(reference))), 4),
+        ratios=tuple(round(float(ratio), 5) for ratio in np.exp(submission)),
+        flops=work.flops,
+        bytes=work.bytes,
+        floor_us=round(floor * MICRO, 3),
+    )

@@ -1,0 +1,48 @@
+"""The baseline against itself: whether this machine can be believed at the moment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from grader.messages import ControlRound
+from grader.timing.disturbance import split_rounds
+from grader.timing.estimate import Clock, Estimate, control_logs, estimate_log, resample
+
+MOST_ERROR = 0.01
+"""Largest logarithm of the ratio of a function to itself."""
+
+CONTROL_CONFIDENCE = 0.99
+"""Confidence of the interval that must cover a ratio of one: one control in a hundred fails on a
+machine where all is well, and then another is made."""
+
+FEWEST_ROUNDS = 6
+
+
+class Control:
+    """What the rounds of a control say. `estimate` is of the logarithm, None with too few rounds.
+
+    The interval has `CONTROL_CONFIDENCE`.
+    """
+
+    def __init__(
+        self,
+        rounds: Sequence[ControlRound],
+        generator: np.random.Generator,
+        clock: Clock = "wall",
+    ) -> None:
+        kept = tuple(rounds) if clock == "processor" else split_rounds(rounds)[0]
+        self.rounds = len(kept)
+        self.estimate: Estimate | None = None
+        if len(kept) >= FEWEST_ROUNDS:
+            picks = resample(len(kept), generator)
+            self.estimate = estimate_log(control_logs(kept, clock), picks, CONTROL_CONFIDENCE)
+
+    @property
+    def passed(self) -> bool:
+        """Say whether the ratio is one, as far as can be told."""
+        if self.estimate is None:
+            return False
+        covers = self.estimate.low <= 0.0 <= self.estimate.high
+        return covers and abs(self.estimate.value) < MOST_ERROR

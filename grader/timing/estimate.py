@@ -1,0 +1,114 @@
+"""From rounds to a speed-up with an interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from grader.messages import Block, ControlRound, TimingRound
+
+FloatArray = npt.NDArray[np.float64]
+
+RESAMPLES = 1000
+CONFIDENCE = 0.95
+
+Clock = Literal["wall", "processor"]
+"""What seconds are taken from: the wall clock, or the calling thread's processor time, which is
+right for one thread only."""
+
+
+class Estimate(msgspec.Struct, frozen=True):
+    """A value and the interval that holds it with `CONFIDENCE`."""
+
+    value: float
+    low: float
+    high: float
+
+    def map(self, function: Callable[[float], float]) -> Estimate:
+        """Return the estimate of an increasing function of the value."""
+        return Estimate(function(self.value), function(self.low), function(self.high))
+
+    @property
+    def width(self) -> float:
+        """Return the width of the interval."""
+        return self.high - self.low
+
+
+class Logs(msgspec.Struct, frozen=True):
+    """Logarithms of the speed-up over the baseline, by round and shape: shape (rounds, shapes)."""
+
+    submission: FloatArray
+    reference: FloatArray
+
+
+def take_logs(rounds: Sequence[TimingRound], clock: Clock = "wall") -> Logs:
+    """Return the logarithms of all rounds, which are at least one."""
+
+    def logs(which: str) -> FloatArray:
+        return np.array(
+            [
+                [
+                    math.log(_seconds(group.baseline, clock))
+                    - math.log(_seconds(getattr(group, which), clock))
+                    for group in each.groups
+                ]
+                for each in rounds
+            ]
+        )
+
+    return Logs(logs("submission"), logs("reference"))
+
+
+def control_logs(rounds: Sequence[ControlRound], clock: Clock = "wall") -> FloatArray:
+    """Return the logarithms of the ratios of a control, shape (rounds, 1)."""
+    return np.array(
+        [[math.log(_seconds(each.one, clock) / _seconds(each.other, clock))] for each in rounds]
+    )
+
+
+def _seconds(block: Block, clock: Clock) -> float:
+    return block.seconds if clock == "wall" else max(1e-12, block.seconds * block.share)
+
+
+def centre(logs: FloatArray) -> FloatArray:
+    """Return the logarithm of the speed-up: the median over rounds, the mean over shapes.
+
+    `logs` has shape (..., rounds, shapes). The mean of logarithms is the geometric mean of ratios.
+    """
+    result: FloatArray = np.median(logs, axis=-2).mean(axis=-1)
+    return result
+
+
+def resample(rounds: int, generator: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Draw rounds with replacement: shape (RESAMPLES, rounds)."""
+    return generator.integers(0, rounds, size=(RESAMPLES, rounds))
+
+
+def estimate_log(
+    logs: FloatArray, picks: npt.NDArray[np.int64], confidence: float = CONFIDENCE
+) -> Estimate:
+    """Estimate the logarithm of a speed-up from logarithms of shape (rounds, shapes)."""
+    return _estimate(float(centre(logs)), centre(logs[picks]), confidence)
+
+
+def estimate_share(logs: Logs, picks: npt.NDArray[np.int64]) -> Estimate:
+    """Estimate which share of the reference's log speed-up the submission has.
+
+    0 is the baseline's time, 1 the reference's. Both vary together, so they are drawn together. The
+    reference must be faster than the baseline; a draw in which it is not counts as 1e-9.
+    """
+    floor = 1e-9
+    value = float(centre(logs.submission) / max(floor, float(centre(logs.reference))))
+    drawn = centre(logs.submission[picks]) / np.maximum(floor, centre(logs.reference[picks]))
+    return _estimate(value, drawn, CONFIDENCE)
+
+
+def _estimate(value: float, drawn: FloatArray, confidence: float) -> Estimate:
+    tail = 100 * (1 - confidence) / 2
+    low, high = np.percentile(drawn, [tail, 100 - tail])
+    return Estimate(value, float(low), float(high))
