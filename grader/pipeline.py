@@ -18,6 +18,7 @@ from grader.referee.judge import judge_problem
 from grader.referee.referee import Referee, expected_runners, has_timing, timing_threads
 from grader.referee.runner_client import Runner, start_runner
 from grader.referee.runners import Kind, RunnerPool
+from grader.referee.speed import Machine, last_cpus
 from grader.report import (
     AssignmentId,
     Data,
@@ -113,7 +114,12 @@ def _run(
                 )
             with stages.measure("parts"):
                 referee = Referee(
-                    course_assignment, answers.result(), runners, prepared.part_seeds(), progress
+                    course_assignment,
+                    answers.result(),
+                    runners,
+                    prepared.part_seeds(),
+                    Machine(last_cpus, settings.pace),
+                    progress,
                 )
                 compared = referee.compare(execution.captures)
         alone = settings.quiet.exclusive() if has_timing(compared) else nullcontext()

@@ -16,6 +16,7 @@ from grader.progress import Progress
 from grader.quiet import Quiet
 from grader.referee.oracle import Oracle, load_oracle
 from grader.sandbox.interface import Sandbox
+from grader.timing.pace import KnownPace
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -23,7 +24,8 @@ class Settings(msgspec.Struct, frozen=True):
 
     `seed` decides all hidden inputs; `data` is a folder, "builtin" or None for the usual search;
     `environment` is the process's, `clock` gives monotonic seconds. Gradings that run at the same
-    time share one `quiet`, so that they do not disturb each other's measurements.
+    time share one `quiet`, so that they do not disturb each other's measurements, and one `pace`,
+    so that they know how fast this machine can be.
     """
 
     sandbox: Sandbox
@@ -32,6 +34,7 @@ class Settings(msgspec.Struct, frozen=True):
     environment: Mapping[str, str] = {}
     clock: Callable[[], float] = time.monotonic
     quiet: Quiet = msgspec.field(default_factory=Quiet)
+    pace: KnownPace = msgspec.field(default_factory=KnownPace)
 
 
 class Preparation:

@@ -22,13 +22,15 @@ class TimingRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     each round. First come `control_rounds` of the baseline against itself; then rounds go on until
     the interval of the submission's share of the reference's log speed-up is narrower than
     `resolution`, up to `maximum_rounds` or `budget_seconds`, but at least `minimum_rounds`. Beyond
-    `highest_share` nothing depends on it any more, nor below 0.
+    `highest_share` nothing depends on it any more, nor below 0. `pace` is what a probe took on this
+    machine when nothing held it back, 0 where that is not known.
     """
 
     block_seconds: float
     budget_seconds: float
     resolution: float
     highest_share: float
+    pace: float
     minimum_rounds: int
     maximum_rounds: int
     control_rounds: int
@@ -84,12 +86,24 @@ class BlockGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reference: Block
 
 
+class Moment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What else is known of a round.
+
+    `steal` are clock ticks that the hypervisor took from the processors measured on while it
+    lasted; `probe` the seconds that a fixed piece of work took before it; `place` says where the
+    stack was, from 0 to 3.
+    """
+
+    steal: Count
+    probe: Seconds
+    place: Annotated[int, msgspec.Meta(ge=0, le=3)]
+
+
 class TimingRound(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One round: a group of blocks for each shape. `steal` are clock ticks that the hypervisor took
-    from the processors measured on while it lasted."""
+    """One round: a group of blocks for each shape."""
 
     groups: Annotated[tuple[BlockGroup, ...], msgspec.Meta(min_length=1, max_length=SHAPE_LIMIT)]
-    steal: Count
+    moment: Moment
 
 
 class ControlRound(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -97,7 +111,7 @@ class ControlRound(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     one: Block
     other: Block
-    steal: Count
+    moment: Moment
 
 
 class ShapeResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

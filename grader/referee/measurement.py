@@ -28,6 +28,9 @@ from grader.timing.estimate import (
 MINIMUM_ROUNDS = 12
 """With fewer undisturbed rounds nothing is said: a wrong grade is worse than none."""
 
+FEWEST_OF_A_PLACE = 3
+"""Undisturbed rounds that there must be for each place of the stack."""
+
 STEADY_SPEEDUP = 1.1
 """The reference must be so many times faster than the unscheduled function, or the scale between
 the two is too short to place anybody on it."""
@@ -60,12 +63,16 @@ def convolution_work(
 
 @dataclass(frozen=True)
 class Setting:
-    """What a measurement was asked for: the function, where, and how narrow is narrow enough."""
+    """What a measurement was asked for: the function, where, and how narrow is narrow enough.
+
+    `pace` is what a probe takes on this machine when nothing holds it back.
+    """
 
     function: str
     cpus: tuple[int, ...]
     work: tuple[Work, ...]
     widest: float
+    pace: float
 
 
 class Unsteady(Exception):  # noqa: N818  it is no error of the grader
@@ -76,15 +83,18 @@ def read_measurement(
     answer: TimingResult, setting: Setting, generator: np.random.Generator
 ) -> Timing:
     """Estimate. Raises Unsteady."""
-    kept, clock = _choose_rounds(answer, len(setting.cpus))
-    control = Control(answer.control, generator, clock)
+    kept, clock = _choose_rounds(answer, len(setting.cpus), setting.pace)
+    control = Control(answer.control, setting.pace, generator, clock)
     if not control.passed or control.estimate is None:
         raise Unsteady("the unscheduled function did not take as long as itself")
     logs = take_logs(kept, clock)
-    if float(centre(logs.reference)) < math.log(STEADY_SPEEDUP):
+    if min(len(stratum) for stratum in logs.strata) < FEWEST_OF_A_PLACE:
+        raise Unsteady("too few rounds were undisturbed at one place of the stack")
+    reference = float(centre(logs.reference, logs.strata))
+    if reference < math.log(STEADY_SPEEDUP):
         raise Unsteady("the reference schedule was hardly faster than the unscheduled function")
-    picks = resample(len(kept), generator)
-    speedup = estimate_log(logs.submission, picks).map(math.exp)
+    picks = resample(logs.strata, generator)
+    speedup = estimate_log(logs.submission, logs.strata, picks).map(math.exp)
     share = estimate_share(logs, picks)
     if _counts(share.high) - _counts(share.low) > setting.widest:
         raise Unsteady("the interval of the speed-up would not become narrow")
@@ -100,7 +110,7 @@ def read_measurement(
         speedup=round(speedup.value, 4),
         ci_low=round(speedup.low, 4),
         ci_high=round(speedup.high, 4),
-        reference_speedup=round(math.exp(float(centre(logs.reference))), 4),
+        reference_speedup=round(math.exp(reference), 4),
         share=round(share.value, 4),
         share_low=round(share.low, 4),
         share_high=round(share.high, 4),
@@ -114,12 +124,14 @@ def read_measurement(
     )
 
 
-def _choose_rounds(answer: TimingResult, threads: int) -> tuple[tuple[TimingRound, ...], Clock]:
+def _choose_rounds(
+    answer: TimingResult, threads: int, pace: float
+) -> tuple[tuple[TimingRound, ...], Clock]:
     """Return the rounds that count and the clock that is right for them. Raises Unsteady.
 
     One thread's processor time is nearly right even where others interrupt it.
     """
-    kept, _ = split_rounds(answer.rounds)
+    kept, _ = split_rounds(answer.rounds, pace)
     if len(kept) >= MINIMUM_ROUNDS:
         return kept, "wall"
     if threads == 1 and len(answer.rounds) >= MINIMUM_ROUNDS:
@@ -142,7 +154,7 @@ def _shape(
     kept: tuple[TimingRound, ...], logs: Logs, place: int, answer: TimingResult, work: Work
 ) -> ShapeTiming:
     floor = max(work.flops / answer.limits.flops, work.bytes / answer.limits.bytes)
-    submission, reference = logs.submission[:, place], logs.reference[:, place]
+    submission, reference = logs.submission[:, [place]], logs.reference[:, [place]]
 
     def median_us(which: str) -> float:
         seconds = [getattr(each.groups[place], which).seconds for each in kept]
@@ -153,9 +165,9 @@ def _shape(
         baseline_us=median_us("baseline"),
         submission_us=median_us("submission"),
         reference_us=median_us("reference"),
-        speedup=round(math.exp(float(np.median(submission))), 4),
-        reference_speedup=round(math.exp(float(np.median(reference))), 4),
-        ratios=tuple(round(float(ratio), 5) for ratio in np.exp(submission)),
+        speedup=round(math.exp(float(centre(submission, logs.strata))), 4),
+        reference_speedup=round(math.exp(float(centre(reference, logs.strata))), 4),
+        ratios=tuple(round(float(ratio), 5) for ratio in np.exp(submission[:, 0])),
         flops=work.flops,
         bytes=work.bytes,
         floor_us=round(floor * MICRO, 3),

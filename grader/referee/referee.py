@@ -27,7 +27,7 @@ from grader.referee.judge import explain_absence, judge_case, judge_problem
 from grader.referee.oracle import Oracle
 from grader.referee.registry import Need, find_check
 from grader.referee.runners import Kind, RunnerPool
-from grader.referee.speed import Bench, gather_timing, last_cpus
+from grader.referee.speed import Bench, Machine, gather_timing, last_cpus
 from grader.report import Origin, Part, Timing
 
 assert registered.__all__  # importing the package registers the checks
@@ -98,11 +98,13 @@ class Referee:
         oracle: Oracle,
         runners: RunnerPool,
         seeds: np.random.SeedSequence,
+        machine: Machine,
         progress: Progress,
     ) -> None:
         self._course_assignment = course_assignment
         self._oracle = oracle
         self._runners = runners
+        self._machine = machine
         self._progress = progress
         parts = course_assignment.assignment.part
         self._seeds = dict(zip((part.id for part in parts), seeds.spawn(len(parts)), strict=True))
@@ -177,7 +179,7 @@ class Referee:
             points=points,
             oracle=self._oracle,
             runners=self._runners,
-            choose_cpus=last_cpus,
+            machine=self._machine,
         )
         timed: list[Graded] = []
         for each in _best_of(graded):

@@ -30,6 +30,7 @@ from grader.referee.measurement import Setting, Unsteady, convolution_work, read
 from grader.referee.oracle import Oracle
 from grader.referee.runners import RunnerPool
 from grader.report import Timing
+from grader.timing.pace import KnownPace
 
 RING = 4
 """Inputs that the calls of one block take in turn."""
@@ -55,15 +56,23 @@ Cpus = Callable[[int], tuple[int, ...]]
 
 
 @dataclass(frozen=True)
+class Machine:
+    """Where measurements are made, and what is known of it from earlier ones."""
+
+    choose_cpus: Cpus
+    pace: KnownPace
+
+
+@dataclass(frozen=True)
 class Bench:
-    """What a measurement needs beside the candidate: where it is made, with what, and how."""
+    """What a measurement needs beside the candidate: with what it is made, how, and where."""
 
     workload: str
     options: SpeedOptions
     points: float
     oracle: Oracle
     runners: RunnerPool
-    choose_cpus: Cpus
+    machine: Machine
 
 
 @dataclass(frozen=True)
@@ -124,8 +133,13 @@ def _measure(
 ) -> TimedSchedule | Problem:
     reasons = []
     for _ in range(ATTEMPTS):
-        cpus = bench.choose_cpus(bench.options.threads)
-        attempt = msgspec.structs.replace(task, cpus=cpus, seed=int(generator.integers(2**31)))
+        cpus = bench.machine.choose_cpus(bench.options.threads)
+        attempt = msgspec.structs.replace(
+            task,
+            cpus=cpus,
+            seed=int(generator.integers(2**31)),
+            rules=msgspec.structs.replace(task.rules, pace=bench.machine.pace.best),
+        )
         answer = bench.runners.request("timing", attempt)
         if not isinstance(answer, TimingResult):
             return explain_failure(answer)
@@ -133,7 +147,8 @@ def _measure(
             convolution_work(shape, task.weight.shape, result.outputs.shape[1:])
             for shape, result in zip(shapes, answer.shapes, strict=True)
         )
-        setting = Setting(name, cpus, work, bench.options.widest)
+        pace = bench.machine.pace.learn(each.moment.probe for each in answer.rounds)
+        setting = Setting(name, cpus, work, bench.options.widest, pace)
         try:
             timing = read_measurement(answer, setting, generator)
         except Unsteady as unsteady:
@@ -191,6 +206,7 @@ def _task(
             budget_seconds=options.budget_seconds,
             resolution=options.resolution(bench.points),
             highest_share=options.highest_share,
+            pace=0.0,
             minimum_rounds=options.minimum_rounds,
             maximum_rounds=options.maximum_rounds,
             control_rounds=options.control_rounds,

@@ -32,11 +32,12 @@ class Kernel:
         compiled = _compile(function, target)
         tvm.register_global_func(_PREFIX + name, compiled, override=True)
         self._block = _compile(_block(_PREFIX + name, signature, arena), target)
-        self._tensors = [arena.tensors[role] for role in ("data", "weight", "bias", "output")]
+        self._arena = arena
 
     def __call__(self, first: int, calls: int) -> None:
         """Call the function `calls` times, on the ring's inputs from `first` on."""
-        self._block(*self._tensors, first, calls)
+        tensors = (self._arena.tensors[role] for role in ("data", "weight", "bias", "output"))
+        self._block(*tensors, first, calls)
 
 
 def _compile(function: Any, target: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -63,13 +64,18 @@ def use_threads(count: int) -> int:
 
 
 def pin(cpus: tuple[int, ...]) -> None:
-    """Confine every thread of this process to `cpus`. Raises OSError when one is not to be had.
+    """Bind the calling thread to the first of `cpus`, and each other thread to one of the rest.
 
-    A thread that is started later inherits it. The threads share the set and are not bound one by
-    one: bound threads wait for whoever else uses their processor.
+    Call it when TVM's pool of threads is there. Threads that may choose sometimes meet on one
+    processor, where they are as slow as one, and nothing shows it; a bound one that somebody
+    disturbs is seen by its context switches. Raises OSError when a processor is not to be had.
     """
-    for task in Path("/proc/self/task").iterdir():
-        os.sched_setaffinity(int(task.name), cpus)
+    own, others = cpus[0], cpus[1:] or cpus
+    tasks = sorted(int(task.name) for task in Path("/proc/self/task").iterdir())
+    tasks.remove(threading.get_native_id())
+    for place, task in enumerate(tasks):
+        os.sched_setaffinity(task, {others[place % len(others)]})
+    os.sched_setaffinity(0, {own})
 
 
 def find_target(name: str) -> tuple[Any, str]:

@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from grader.messages import Block
+from grader.timing.pace import Probe
 
 MOST_CALLS = 10**6
 
@@ -22,6 +23,10 @@ FACTORS = (0.75, 1.25)
 """A block has between so many times the calls that were chosen, by a factor drawn for each round:
 nobody can tell from the blocks before which call will be the last. Longer blocks would be disturbed
 more often on a busy machine, so the mean is 1."""
+
+TRIALS = 3
+MOST_TRIALS = 30
+"""How many blocks are tried for their length: so many undisturbed ones, or so many at all."""
 
 ATTEMPTS = 4
 """How often a block is measured before a disturbed measurement is taken as it is."""
@@ -67,16 +72,33 @@ class Meter(Protocol):
         """Return the clock ticks that the hypervisor took from the processors measured on."""
         ...
 
+    def probe(self) -> float:
+        """Do a fixed piece of work and return the seconds that it took."""
+        ...
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        ...
+
 
 class SystemMeter:
     """This process, on processors `cpus`. A file that cannot be read counts as no steal."""
 
     wall: Callable[[], float] = staticmethod(time.perf_counter)
     processor: Callable[[], float] = staticmethod(time.thread_time)
+    sleep: Callable[[float], None] = staticmethod(time.sleep)
 
     def __init__(self, cpus: tuple[int, ...], statistics: Path = Path("/proc/stat")) -> None:
         self._names = {f"cpu{cpu}" for cpu in cpus}
         self._statistics = statistics
+        self._probe = Probe()
+
+    def probe(self) -> float:
+        """Store to memory for a fifth of a millisecond or so, once more than is timed."""
+        self._probe.run()
+        start = self.wall()
+        self._probe.run()
+        return max(1e-9, self.wall() - start)
 
     def switches(self) -> int:
         """Return the involuntary context switches of all threads."""
@@ -152,7 +174,7 @@ def draw_factor(generator: np.random.Generator) -> float:
 def choose_calls(baseline: Subject, block_seconds: float, meter: Meter) -> int:
     """Return how many calls of the baseline last `block_seconds`."""
     calls = 1
-    while (seconds := _shortest(baseline, calls, meter)) < block_seconds:
+    while (seconds := calls * _least_seconds(baseline, calls, meter)) < block_seconds:
         if calls >= MOST_CALLS:
             break
         wanted = math.ceil(1.1 * calls * block_seconds / max(seconds, 1e-9))
@@ -165,9 +187,17 @@ def affordable_calls(subject: Subject, calls: int, block_seconds: float, meter: 
 
     That saves time and changes nothing in its mean.
     """
-    each = take_block(subject, 0, 1, meter).seconds
+    each = _least_seconds(subject, 1, meter)
     return max(1, min(calls, math.floor(SLOW_BLOCKS * block_seconds / each)))
 
 
-def _shortest(subject: Subject, calls: int, meter: Meter) -> float:
-    return calls * min(take_block(subject, 0, calls, meter).seconds for _ in range(3))
+def _least_seconds(subject: Subject, calls: int, meter: Meter) -> float:
+    """Return the seconds of one call in the shortest of three blocks that nothing disturbed.
+
+    On a machine where nothing is undisturbed it is the shortest of all: a block of too few calls
+    would measure what it costs to begin one.
+    """
+    blocks: list[Block] = []
+    while len(blocks) < MOST_TRIALS and sum(not block.switches for block in blocks) < TRIALS:
+        blocks.append(take_block(subject, 0, calls, meter))
+    return min(block.seconds for block in blocks)

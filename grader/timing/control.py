@@ -29,15 +29,21 @@ class Control:
     def __init__(
         self,
         rounds: Sequence[ControlRound],
+        pace: float,
         generator: np.random.Generator,
         clock: Clock = "wall",
     ) -> None:
-        kept = tuple(rounds) if clock == "processor" else split_rounds(rounds)[0]
+        kept = tuple(rounds) if clock == "processor" else split_rounds(rounds, pace)[0]
         self.rounds = len(kept)
         self.estimate: Estimate | None = None
         if len(kept) >= FEWEST_ROUNDS:
-            picks = resample(len(kept), generator)
-            self.estimate = estimate_log(control_logs(kept, clock), picks, CONTROL_CONFIDENCE)
+            everything = (np.arange(len(kept)),)
+            self.estimate = estimate_log(
+                control_logs(kept, clock),
+                everything,
+                resample(everything, generator),
+                CONTROL_CONFIDENCE,
+            )
 
     @property
     def passed(self) -> bool:

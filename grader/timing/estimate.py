@@ -13,6 +13,7 @@ import numpy.typing as npt
 from grader.messages import Block, ControlRound, TimingRound
 
 FloatArray = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.intp]
 
 RESAMPLES = 1000
 CONFIDENCE = 0.95
@@ -40,10 +41,14 @@ class Estimate(msgspec.Struct, frozen=True):
 
 
 class Logs(msgspec.Struct, frozen=True):
-    """Logarithms of the speed-up over the baseline, by round and shape: shape (rounds, shapes)."""
+    """Logarithms of the speed-up over the baseline, by round and shape: shape (rounds, shapes).
+
+    `strata` are the rounds by the place of the stack: each has the numbers of its rounds.
+    """
 
     submission: FloatArray
     reference: FloatArray
+    strata: tuple[Indices, ...]
 
 
 def take_logs(rounds: Sequence[TimingRound], clock: Clock = "wall") -> Logs:
@@ -61,7 +66,9 @@ def take_logs(rounds: Sequence[TimingRound], clock: Clock = "wall") -> Logs:
             ]
         )
 
-    return Logs(logs("submission"), logs("reference"))
+    places = np.array([each.moment.place for each in rounds])
+    strata = tuple(np.flatnonzero(places == place) for place in np.unique(places))
+    return Logs(logs("submission"), logs("reference"), strata)
 
 
 def control_logs(rounds: Sequence[ControlRound], clock: Clock = "wall") -> FloatArray:
@@ -75,37 +82,48 @@ def _seconds(block: Block, clock: Clock) -> float:
     return block.seconds if clock == "wall" else max(1e-12, block.seconds * block.share)
 
 
-def centre(logs: FloatArray) -> FloatArray:
-    """Return the logarithm of the speed-up: the median over rounds, the mean over shapes.
+def resample(strata: Sequence[Indices], generator: np.random.Generator) -> tuple[Indices, ...]:
+    """Draw rounds with replacement within each stratum: shapes (RESAMPLES, rounds of it)."""
+    return tuple(
+        stratum[generator.integers(0, len(stratum), size=(RESAMPLES, len(stratum)))]
+        for stratum in strata
+    )
 
-    `logs` has shape (..., rounds, shapes). The mean of logarithms is the geometric mean of ratios.
+
+def centre(logs: FloatArray, picks: Sequence[Indices]) -> FloatArray:
+    """Return the logarithm of the speed-up: median over rounds, mean over strata and shapes.
+
+    `logs` has shape (rounds, shapes); each of `picks` shape (..., rounds of a stratum), the result
+    the shape (...). The mean of logarithms is the geometric mean of ratios.
     """
-    result: FloatArray = np.median(logs, axis=-2).mean(axis=-1)
+    medians = [np.median(logs[pick], axis=-2).mean(axis=-1) for pick in picks]
+    result: FloatArray = np.mean(medians, axis=0)
     return result
 
 
-def resample(rounds: int, generator: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Draw rounds with replacement: shape (RESAMPLES, rounds)."""
-    return generator.integers(0, rounds, size=(RESAMPLES, rounds))
-
-
 def estimate_log(
-    logs: FloatArray, picks: npt.NDArray[np.int64], confidence: float = CONFIDENCE
+    logs: FloatArray,
+    strata: Sequence[Indices],
+    picks: Sequence[Indices],
+    confidence: float = CONFIDENCE,
 ) -> Estimate:
     """Estimate the logarithm of a speed-up from logarithms of shape (rounds, shapes)."""
-    return _estimate(float(centre(logs)), centre(logs[picks]), confidence)
+    return _estimate(float(centre(logs, strata)), centre(logs, picks), confidence)
 
 
-def estimate_share(logs: Logs, picks: npt.NDArray[np.int64]) -> Estimate:
+def estimate_share(logs: Logs, picks: Sequence[Indices]) -> Estimate:
     """Estimate which share of the reference's log speed-up the submission has.
 
     0 is the baseline's time, 1 the reference's. Both vary together, so they are drawn together. The
     reference must be faster than the baseline; a draw in which it is not counts as 1e-9.
     """
-    floor = 1e-9
-    value = float(centre(logs.submission) / max(floor, float(centre(logs.reference))))
-    drawn = centre(logs.submission[picks]) / np.maximum(floor, centre(logs.reference[picks]))
-    return _estimate(value, drawn, CONFIDENCE)
+    value = centre(logs.submission, logs.strata) / _positive(centre(logs.reference, logs.strata))
+    drawn = centre(logs.submission, picks) / _positive(centre(logs.reference, picks))
+    return _estimate(float(value), drawn, CONFIDENCE)
+
+
+def _positive(values: FloatArray) -> FloatArray:
+    return np.maximum(1e-9, values)
 
 
 def _estimate(value: float, drawn: FloatArray, confidence: float) -> Estimate:

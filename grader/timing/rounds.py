@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from grader.messages import Block, BlockGroup, ControlRound, TimingRound
+from grader.messages import Block, BlockGroup, ControlRound, Moment, TimingRound
 from grader.timing.blocks import Length, Meter, Subject, draw_factor, take_quiet_block
+from grader.timing.pace import find_pace, is_held_back
+from grader.timing.stack import PLACES, call_at
+
+PAUSE = 0.01
+"""Seconds between two looks at a machine that is held back: such times last for seconds."""
+
+Result = TypeVar("Result")
 
 
 class Trio(NamedTuple):
@@ -24,55 +31,85 @@ class Trio(NamedTuple):
     submission_calls: int
 
 
-def take_round(
-    trios: Sequence[Trio], generator: np.random.Generator, meter: Meter, end: float
-) -> TimingRound:
-    """Measure one round, the shapes in random order. Disturbed blocks are not repeated after `end`,
-    a moment of the meter's wall clock."""
-    steal = meter.steal()
-    groups = {
-        place: _take_group(trios[place], generator, meter, end)
-        for place in generator.permutation(len(trios)).tolist()
-    }
-    ordered = tuple(groups[place] for place in range(len(trios)))
-    return TimingRound(ordered, meter.steal() - steal)
+class Course:
+    """What all rounds of a measurement share: chance, clocks, the end, and the probes so far.
+
+    `end` is a moment of the meter's wall clock, after which nothing is waited for or repeated;
+    `pace` is what a probe is known to take here, 0 for unknown.
+    """
+
+    def __init__(
+        self, generator: np.random.Generator, meter: Meter, end: float, pace: float = 0.0
+    ) -> None:
+        self.generator = generator
+        self.meter = meter
+        self.end = end
+        self._known = pace
+        self._probes: list[float] = []
+        self._places: list[int] = []
+
+    @property
+    def pace(self) -> float:
+        """Return what a probe takes here when nothing holds it back, 0 while that is unknown."""
+        return find_pace(self._probes, self._known)
+
+    def take(self, measure: Callable[[], Result]) -> tuple[Result, Moment]:
+        """Take one round by `measure`, once the machine is quick enough, at the next place of the
+        stack: each of four rounds in turn has another one, in random order."""
+        probe = self._await_pace()
+        if not self._places:
+            self._places = self.generator.permutation(PLACES).tolist()
+        place = self._places.pop()
+        steal = self.meter.steal()
+        result = call_at(place, measure)
+        return result, Moment(self.meter.steal() - steal, probe, place)
+
+    def _await_pace(self) -> float:
+        """Probe until the machine is not held back, or the end has come; return the last probe."""
+        while True:
+            probe = self.meter.probe()
+            self._probes.append(probe)
+            if not is_held_back(probe, self.pace) or self.meter.wall() >= self.end:
+                return probe
+            self.meter.sleep(PAUSE)
 
 
-def take_control_round(
-    one: Subject,
-    other: Subject,
-    calls: int,
-    generator: np.random.Generator,
-    meter: Meter,
-    end: float,
-) -> ControlRound:
+def take_round(trios: Sequence[Trio], course: Course) -> TimingRound:
+    """Measure one round, the shapes in random order."""
+
+    def measure() -> tuple[BlockGroup, ...]:
+        order = course.generator.permutation(len(trios)).tolist()
+        groups = {place: _take_group(trios[place], course) for place in order}
+        return tuple(groups[place] for place in range(len(trios)))
+
+    return TimingRound(*course.take(measure))
+
+
+def take_control_round(one: Subject, other: Subject, calls: int, course: Course) -> ControlRound:
     """Measure a pair of functions that are the same, in random order."""
-    steal = meter.steal()
-    first, second = _take_blocks([(one, calls), (other, calls)], generator, meter, end)
-    return ControlRound(first, second, meter.steal() - steal)
+    pair = ((one, calls), (other, calls))
+    (first, second), moment = course.take(lambda: _take_blocks(pair, course))
+    return ControlRound(first, second, moment)
 
 
-def _take_group(trio: Trio, generator: np.random.Generator, meter: Meter, end: float) -> BlockGroup:
+def _take_group(trio: Trio, course: Course) -> BlockGroup:
     lengths = (
         (trio.baseline, trio.calls),
         (trio.submission, trio.submission_calls),
         (trio.reference, trio.calls),
     )
-    return BlockGroup(*_take_blocks(lengths, generator, meter, end))
+    return BlockGroup(*_take_blocks(lengths, course))
 
 
-def _take_blocks(
-    subjects: Sequence[tuple[Subject, int]],
-    generator: np.random.Generator,
-    meter: Meter,
-    end: float,
-) -> list[Block]:
+def _take_blocks(subjects: Sequence[tuple[Subject, int]], course: Course) -> list[Block]:
     """Take a block of each subject in random order; return them in the order of the subjects."""
-    first = int(generator.integers(subjects[0][0].ring))
-    factor = draw_factor(generator)
+    first = int(course.generator.integers(subjects[0][0].ring))
+    factor = draw_factor(course.generator)
     blocks = {}
-    for place in generator.permutation(len(subjects)).tolist():
+    for place in course.generator.permutation(len(subjects)).tolist():
         subject, mean = subjects[place]
         length = Length(mean, factor)
-        blocks[place] = take_quiet_block(subject, first, length, generator, meter, end)
+        blocks[place] = take_quiet_block(
+            subject, first, length, course.generator, course.meter, course.end
+        )
     return [blocks[place] for place in range(len(subjects))]

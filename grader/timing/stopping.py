@@ -22,20 +22,25 @@ class Stopping:
         self._generator = generator
         self._end = end
 
-    def is_enough(self, rounds: Sequence[TimingRound], now: float) -> bool:
-        """Say whether the rounds so far are enough; `now` is a moment of the clock of `end`."""
+    def is_enough(self, rounds: Sequence[TimingRound], now: float, pace: float) -> bool:
+        """Say whether the rounds so far are enough.
+
+        `now` is a moment of the clock of `end`, `pace` as for `split_rounds`.
+        """
         if len(rounds) >= self._rules.maximum_rounds:
             return True
         if len(rounds) < self._rules.minimum_rounds:
             return False
-        return now >= self._end or (len(rounds) % LOOK_EVERY == 0 and self._is_precise(rounds))
+        return now >= self._end or (
+            len(rounds) % LOOK_EVERY == 0 and self._is_precise(rounds, pace)
+        )
 
-    def _is_precise(self, rounds: Sequence[TimingRound]) -> bool:
-        kept, _ = split_rounds(rounds)
+    def _is_precise(self, rounds: Sequence[TimingRound], pace: float) -> bool:
+        kept, _ = split_rounds(rounds, pace)
         if len(kept) < self._rules.minimum_rounds:
             return False
-        picks = resample(len(kept), self._generator)
-        share = estimate_share(take_logs(kept), picks).map(self._clip)
+        logs = take_logs(kept)
+        share = estimate_share(logs, resample(logs.strata, self._generator)).map(self._clip)
         return share.width <= self._rules.resolution
 
     def _clip(self, share: float) -> float:

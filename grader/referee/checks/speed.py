@@ -30,8 +30,8 @@ class SpeedOptions(Anchors, frozen=True, kw_only=True):
     held_above: Positive = 4.0
     grid: Positive = 0.1
     widest: Positive = 0.1
-    threads: PositiveInt = 2
-    minimum_rounds: PositiveInt = 20
+    threads: PositiveInt = 1
+    minimum_rounds: PositiveInt = 32
     maximum_rounds: PositiveInt = 200
     control_rounds: PositiveInt = 20
     block_seconds: Positive = 0.005

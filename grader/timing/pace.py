@@ -1,0 +1,73 @@
+"""How fast memory is at the moment: whether somebody on the same host holds a processor back.
+
+On a virtual machine a processor may share its core with another machine. No counter of ours shows
+it, and it does not change all functions alike: one that stores a lot becomes a sixth slower where
+one that computes becomes a thirtieth slower, for some seconds. A probe that only stores becomes a
+quarter slower, so it tells the two states apart without looking at what is compared.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+TOLERANCE = 1.1
+"""A probe that takes so many times longer than the machine's pace was held back. Probes of a quiet
+core differ by 2 per cent, those of a shared one by 25."""
+
+FEWEST_PROBES = 10
+QUICK = 10
+"""The pace is this percentile of at least so many probes: the least of many would be a stroke of
+luck."""
+
+_ITEMS = 64 * 1024
+_FILLS = 40
+
+
+class Probe:
+    """A buffer of 256 kB that is filled again and again."""
+
+    def __init__(self) -> None:
+        self._buffer = np.zeros(_ITEMS, np.float32)
+
+    def run(self) -> None:
+        """Fill it, for a fifth of a millisecond or so."""
+        for _ in range(_FILLS):
+            self._buffer.fill(1.0)
+
+
+def find_pace(probes: Sequence[float], known: float = 0.0) -> float:
+    """Return the seconds that a probe takes here; `known` are those of earlier, 0 for none.
+
+    It is 0 while too little is known.
+    """
+    paces = [known] if known > 0 else []
+    if len(probes) >= FEWEST_PROBES:
+        paces.append(float(np.percentile(probes, QUICK)))
+    return min(paces, default=0.0)
+
+
+def is_held_back(probe: float, pace: float) -> bool:
+    """Say whether a probe took longer than this machine needs; never while its pace is unknown."""
+    return pace > 0 and probe > TOLERANCE * pace
+
+
+class KnownPace:
+    """The best pace that was seen in any measurement of this process. For use by many threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._best = 0.0
+
+    @property
+    def best(self) -> float:
+        """Return it, 0 before the first measurement."""
+        return self._best
+
+    def learn(self, probes: Iterable[float]) -> float:
+        """Take a measurement's probes into account and return the best pace."""
+        with self._lock:
+            self._best = find_pace(list(probes), self._best)
+            return self._best
