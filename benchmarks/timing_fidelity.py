@@ -41,13 +41,14 @@ from schedules import Schedule, candidate, tiled, unscheduled
 from grader.course import load_course
 from grader.data.resolve import resolve_data
 from grader.progress import Silent
+from grader.referee.bench import Bench, Machine, last_cpus
 from grader.referee.checks.speed import SpeedOptions
 from grader.referee.evidence import Candidate, TimedSchedule
-from grader.referee.oracle import load_oracle
+from grader.referee.oracle import Oracle, load_oracle
 from grader.referee.points import speed_fraction
 from grader.referee.runner_client import start_runner
 from grader.referee.runners import RunnerPool
-from grader.referee.speed import Bench, Machine, gather_timing, last_cpus
+from grader.referee.speed import gather_timing
 from grader.report import Timing, decode_report
 from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import ResourceLimits
@@ -76,8 +77,9 @@ GRADED = tiled(4, 2, 13)
 class Grading:
     """Times candidates as a grading does: each in a runner of its own, in a sandbox."""
 
-    def __init__(self, bench: Bench, seeds: np.random.SeedSequence) -> None:
+    def __init__(self, bench: Bench, oracle: Oracle, seeds: np.random.SeedSequence) -> None:
         self._bench = bench
+        self._oracle = oracle
         self._seeds = seeds
 
     @property
@@ -88,7 +90,7 @@ class Grading:
     def time(self, timed: Candidate) -> Timing | None:
         """Return the timing, or None when the verdict is that the machine is too noisy."""
         generator = np.random.default_rng(self._seeds.spawn(1)[0])
-        evidence = gather_timing(timed, self._bench, generator)
+        evidence = gather_timing(timed, self._bench, self._oracle, generator)
         if isinstance(evidence, TimedSchedule):
             return evidence.timing
         print("refused:", evidence.reason, file=sys.stderr)
@@ -118,11 +120,11 @@ def open_grading(seed: int) -> Iterator[Grading]:
                 workload=course_assignment.workload(),
                 options=options,
                 points=POINTS,
-                oracle=load_oracle(course_assignment, data, sequences[0]),
                 runners=runners,
                 machine=Machine(last_cpus, KnownPace()),
             )
-            yield Grading(bench, sequences[1])
+            oracle = load_oracle(course_assignment, data, sequences[0])
+            yield Grading(bench, oracle, sequences[1])
 
 
 def choose_schedules(grading: Grading) -> list[tuple[str, Schedule, float]]:

@@ -13,12 +13,12 @@ from grader.execute.result import Execution
 from grader.messages import EntrySpec
 from grader.preparation import Preparation
 from grader.progress import Progress
+from grader.referee.bench import Machine, last_cpus
 from grader.referee.evidence import Problem
 from grader.referee.judge import judge_problem
 from grader.referee.referee import Referee, expected_runners, has_timing, timing_threads
 from grader.referee.runner_client import Runner, start_runner
 from grader.referee.runners import Kind, RunnerPool
-from grader.referee.speed import Machine, last_cpus
 from grader.report import (
     AssignmentId,
     Data,

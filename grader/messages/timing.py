@@ -39,6 +39,7 @@ class TimingRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class TimedFunction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The PrimFunc `function` of `module` is the submission's schedule at one shape.
 
+    An empty module stands for the baseline itself, whose ratio to the baseline is known.
     `data` has a leading axis over inputs, of which each round takes the next `ring` in turn.
     """
 

@@ -20,6 +20,7 @@ from grader.ir.read import read_module
 from grader.messages import Capture, CaptureFailure
 from grader.progress import Progress
 from grader.referee import checks as registered
+from grader.referee.bench import Bench, Machine, last_cpus
 from grader.referee.checks.speed import SpeedOptions
 from grader.referee.evidence import Candidate, Case, Evidence, Problem, TimedSchedule
 from grader.referee.gather import gather_outputs, gather_stubs
@@ -27,7 +28,7 @@ from grader.referee.judge import explain_absence, judge_case, judge_problem
 from grader.referee.oracle import Oracle
 from grader.referee.registry import Need, find_check
 from grader.referee.runners import Kind, RunnerPool
-from grader.referee.speed import Bench, Machine, gather_timing, last_cpus
+from grader.referee.speed import gather_timing
 from grader.report import Origin, Part, Timing
 
 assert registered.__all__  # importing the package registers the checks
@@ -177,7 +178,6 @@ class Referee:
             workload=self._course_assignment.workload(),
             options=options,
             points=points,
-            oracle=self._oracle,
             runners=self._runners,
             machine=self._machine,
         )
@@ -188,7 +188,7 @@ class Referee:
                 timed.append(each)
                 continue
             generator = np.random.default_rng(self._seeds[part.id])
-            evidence = gather_timing(each.case.candidate, bench, generator)
+            evidence = gather_timing(each.case.candidate, bench, self._oracle, generator)
             case = replace(each.case, evidence=replace(each.case.evidence, timed=evidence))
             timed.append(Graded(judge_case(part, case), each.capture, case))
         return timed

@@ -130,10 +130,8 @@ def prepare_shape(
     """
     with stage("decode"):
         arrays = unpack_arrays(shape.data, task.weight, task.bias, task.ring)
-    with stage("load"):
-        module = load_module(shape.module)
-    function = take_function(module, shape.function)
     builder = _Builder(number, arrays, workload, target)
+    function = _load_function(shape) if shape.module else builder.plain()
     with stage("time"):
         output_shape = builder.output_shape()
     signature = read_signature(function, arrays, output_shape)
@@ -158,6 +156,12 @@ def prepare_shape(
     )
 
 
+def _load_function(shape: TimedFunction) -> Any:
+    with stage("load"):
+        module = load_module(shape.module)
+    return take_function(module, shape.function)
+
+
 def take_function(module: tvm.IRModule, name: str) -> Any:
     """Return a PrimFunc of a module by its name. Raises TaskError."""
     functions = {var.name_hint: function for var, function in module.functions.items()}
@@ -177,9 +181,11 @@ class _Builder:
         self._workload = workload
         self._target = target
 
+    def plain(self) -> Any:
+        return self._workload.baseline(self._workload.VARIANTS[0], self._batch, ())["main"]
+
     def output_shape(self) -> tuple[int, ...]:
-        plain = self._workload.baseline(self._workload.VARIANTS[0], self._batch, ())["main"]
-        return parameter_shapes(plain)[-1]
+        return parameter_shapes(self.plain())[-1]
 
     def find_variant(
         self, computed: npt.NDArray[np.float32], bias_shape: tuple[int, ...], arena: Arena

@@ -31,9 +31,9 @@ class Stopping:
             return True
         if len(rounds) < self._rules.minimum_rounds:
             return False
-        return now >= self._end or (
-            len(rounds) % LOOK_EVERY == 0 and self._is_precise(rounds, pace)
-        )
+        if now >= self._end:
+            return True
+        return len(rounds) % LOOK_EVERY == 0 and self._is_precise(rounds, pace)
 
     def _is_precise(self, rounds: Sequence[TimingRound], pace: float) -> bool:
         kept, _ = split_rounds(rounds, pace)

@@ -1,0 +1,185 @@
+"""Measuring: one task for a runner, made again while the machine is too busy to answer it."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+
+from grader.messages import (
+    Array,
+    TimedFunction,
+    TimeSchedule,
+    TimingResult,
+    TimingRules,
+    pack_array,
+)
+from grader.referee.checks.speed import SpeedOptions
+from grader.referee.evidence import Problem
+from grader.referee.failures import explain_failure
+from grader.referee.measurement import Setting, Unsteady, convolution_work, read_measurement
+from grader.referee.runners import RunnerPool
+from grader.report import Timing
+from grader.timing.pace import KnownPace
+
+RING = 4
+"""Inputs that the calls of one block take in turn."""
+
+MOST_INPUT_BYTES = 64 * 2**20
+"""Most bytes of inputs of one shape: with larger ones, rounds must share theirs."""
+
+ATTEMPTS = 3
+"""How often a measurement is made before the machine is called too busy: each on processors that
+are chosen anew."""
+
+Cpus = Callable[[int], tuple[int, ...]]
+"""Chooses so many processors to measure on, or fewer where there are not so many."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where measurements are made, and what is known of it from earlier ones."""
+
+    choose_cpus: Cpus
+    pace: KnownPace
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What a measurement needs beside the candidate: with what it is made, how, and where."""
+
+    workload: str
+    options: SpeedOptions
+    points: float
+    runners: RunnerPool
+    machine: Machine
+
+
+@dataclass(frozen=True)
+class Version:
+    """A function at one batch size: its module, its name in it, and the shape of its images.
+
+    An empty module stands for the unscheduled function itself.
+    """
+
+    module: bytes
+    function: str
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A measurement that says something: what was asked, what was answered, what that means."""
+
+    task: TimeSchedule
+    answer: TimingResult
+    timing: Timing
+
+
+def last_cpus(count: int) -> tuple[int, ...]:
+    """Return the last `count` processors that this process may use."""
+    return tuple(sorted(os.sched_getaffinity(0))[-count:])
+
+
+def measure(
+    versions: Sequence[Version], bench: Bench, generator: np.random.Generator
+) -> Measured | Problem:
+    """Measure a function, at all batch sizes together. Nothing else may run meanwhile."""
+    task = _task(versions, bench.options, bench, generator)
+    reasons: list[str] = []
+    for _ in range(ATTEMPTS):
+        attempt = msgspec.structs.replace(
+            task,
+            cpus=bench.machine.choose_cpus(bench.options.threads),
+            seed=int(generator.integers(2**31)),
+            rules=msgspec.structs.replace(task.rules, pace=bench.machine.pace.best),
+        )
+        answer = bench.runners.request("timing", attempt)
+        if not isinstance(answer, TimingResult):
+            return explain_failure(answer)
+        try:
+            timing = _read(versions, attempt, answer, bench, generator)
+        except Unsteady as unsteady:
+            reasons.append(str(unsteady))
+        else:
+            return Measured(attempt, answer, timing)
+    return too_noisy(reasons)
+
+
+def _read(
+    versions: Sequence[Version],
+    task: TimeSchedule,
+    answer: TimingResult,
+    bench: Bench,
+    generator: np.random.Generator,
+) -> Timing:
+    """Estimate. Raises Unsteady."""
+    work = tuple(
+        convolution_work(version.shape, task.weight.shape, result.outputs.shape[1:])
+        for version, result in zip(versions, answer.shapes, strict=True)
+    )
+    pace = bench.machine.pace.learn(each.moment.probe for each in answer.rounds)
+    setting = Setting(versions[0].function, task.cpus, work, bench.options.widest, pace)
+    timing = read_measurement(answer, setting, generator)
+    wanted = bench.options.threads
+    if timing.threads == wanted:
+        return timing
+    note = f"Measured with {timing.threads} of {wanted} threads: this machine has no more."
+    return msgspec.structs.replace(timing, notes=(*timing.notes, note))
+
+
+def too_noisy(reasons: Sequence[str]) -> Problem:
+    """Return the verdict of a machine on which nothing can be measured."""
+    causes = "; ".join(dict.fromkeys(reasons))
+    return Problem(
+        f"The machine was too busy to measure, {len(reasons)} times: {causes}.",
+        "This is not your fault. Have it graded again on a machine that does nothing else.",
+    )
+
+
+def _task(
+    versions: Sequence[Version],
+    options: SpeedOptions,
+    bench: Bench,
+    generator: np.random.Generator,
+) -> TimeSchedule:
+    def draw(*extents: int) -> Array:
+        return pack_array(generator.standard_normal(extents, dtype=np.float32))
+
+    return TimeSchedule(
+        workload=bench.workload,
+        shapes=tuple(
+            TimedFunction(
+                version.module,
+                version.function,
+                draw(_inputs(version.shape, options), *version.shape),
+            )
+            for version in versions
+        ),
+        weight=draw(*options.weight),
+        bias=draw(options.weight[0]),
+        ring=RING,
+        target="host",
+        cpus=(),
+        seed=0,
+        rules=TimingRules(
+            block_seconds=options.block_seconds,
+            budget_seconds=options.budget_seconds,
+            resolution=options.resolution(bench.points),
+            highest_share=options.highest_share,
+            pace=0.0,
+            minimum_rounds=options.minimum_rounds,
+            maximum_rounds=options.maximum_rounds,
+            control_rounds=options.control_rounds,
+        ),
+    )
+
+
+def _inputs(shape: tuple[int, ...], options: SpeedOptions) -> int:
+    """Return how many inputs to draw: a fresh ring for each round, and one before the first."""
+    affordable = MOST_INPUT_BYTES // (4 * RING * math.prod(shape))
+    return RING * max(1, min(options.maximum_rounds + 1, affordable))
