@@ -30,6 +30,11 @@ class CourseAssignment(msgspec.Struct, frozen=True):
         path = self.folder / "workload.py"
         return path.read_text(encoding="utf-8") if path.exists() else ""
 
+    def library(self) -> str | None:
+        """Text of `library.py`, which a process with PyTorch executes; None when there is none."""
+        path = self.folder / "library.py"
+        return path.read_text(encoding="utf-8") if path.exists() else None
+
 
 class Course(msgspec.Struct, frozen=True):
     """All assignments below one folder, by slug."""

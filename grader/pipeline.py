@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 
+import msgspec
+
 from grader.assignment import Assignment
 from grader.data import DataSet
 from grader.environment import describe_environment
 from grader.execute.notebook import execute_notebook
 from grader.execute.result import Execution
+from grader.machine.lock import Turn
 from grader.messages import EntrySpec
-from grader.preparation import Preparation
+from grader.preparation import Preparation, Settings
 from grader.progress import Progress
 from grader.referee.bench import Machine, last_cpus
 from grader.referee.evidence import Problem
@@ -33,6 +36,14 @@ from grader.sandbox.interface import Sandbox
 from grader.submission import SubmissionFile
 
 Results = tuple[tuple[Part, ...], "Timing | None"]
+
+TIMING_WATCH_SECONDS = 1.0
+"""How often the use of a runner that measures is looked at. A look takes 0.4 ms of some processor,
+and where all of them measure, of one that does; ten looks a second could meet every twentieth block
+of 5 ms. Never to look would leave the sum of a sandbox's memory, and below the level "strong" its
+files, to the limits of single processes."""
+
+_UNTIMED = Turn(is_alone=False)
 
 
 class Stages:
@@ -79,7 +90,8 @@ def grade(
         results: Results = (parts, None)
         execution = None
     else:
-        execution, results = _run(submission, prepared, data, progress, stages)
+        execution, results, turn = _run(submission, prepared, data, progress, stages)
+        notes += (turn.note,) if turn.note else ()
     return _report(submission, prepared, data, results, execution, notes, stages.duration())
 
 
@@ -89,7 +101,7 @@ def _run(
     data: DataSet,
     progress: Progress,
     stages: Stages,
-) -> tuple[Execution, Results]:
+) -> tuple[Execution, Results, Turn]:
     """Run the notebook while answers and runners are made ready; then grade its parts.
 
     Only timing has the machine alone. Nothing of this grading runs while it waits for that.
@@ -122,9 +134,20 @@ def _run(
                     progress,
                 )
                 compared = referee.compare(execution.captures)
-        alone = settings.quiet.exclusive() if has_timing(compared) else nullcontext()
-        with alone, stages.measure("parts"):
-            return execution, referee.time(compared)
+        alone = _alone(settings, progress) if has_timing(compared) else nullcontext(_UNTIMED)
+        with alone as turn, stages.measure("parts"):
+            return execution, referee.time(compared), turn
+
+
+@contextmanager
+def _alone(settings: Settings, progress: Progress) -> Iterator[Turn]:
+    """Have the turn to time: among the gradings of this process first, then on the machine."""
+
+    def tell() -> None:
+        progress.stage("waiting for another grading's timing")
+
+    with settings.quiet.exclusive(), settings.timing_lock.turn(tell) as turn:
+        yield turn
 
 
 def _entries(assignment: Assignment) -> tuple[EntrySpec, ...]:
@@ -133,13 +156,14 @@ def _entries(assignment: Assignment) -> tuple[EntrySpec, ...]:
 
 def _runner_starter(sandbox: Sandbox, assignment: Assignment) -> Callable[[Kind], Runner]:
     limits = assignment.limits.resources()
+    undisturbed = msgspec.structs.replace(limits, watch=TIMING_WATCH_SECONDS)
 
     def start(kind: Kind) -> Runner:
         threads = timing_threads(assignment) if kind == "timing" else 1
         return start_runner(
             sandbox,
             "extern" if kind == "extern" else "pure",
-            limits=limits,
+            limits=undisturbed if kind == "timing" else limits,
             environment={"TVM_NUM_THREADS": str(threads)},
         )
 

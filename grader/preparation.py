@@ -12,6 +12,7 @@ import numpy as np
 
 from grader.course import CourseAssignment
 from grader.data import DataSet, resolve_data
+from grader.machine.lock import TimingLock
 from grader.progress import Progress
 from grader.quiet import Quiet
 from grader.referee.oracle import Oracle, load_oracle
@@ -24,8 +25,9 @@ class Settings(msgspec.Struct, frozen=True):
 
     `seed` decides all hidden inputs; `data` is a folder, "builtin" or None for the usual search;
     `environment` is the process's, `clock` gives monotonic seconds. Gradings that run at the same
-    time share one `quiet`, so that they do not disturb each other's measurements, and one `pace`,
-    so that they know how fast this machine can be.
+    time share one `quiet`, so that they do not disturb each other's measurements, one
+    `timing_lock`, which gradings of other processes share too, and one `pace`, so that they know
+    how fast this machine can be.
     """
 
     sandbox: Sandbox
@@ -34,6 +36,7 @@ class Settings(msgspec.Struct, frozen=True):
     environment: Mapping[str, str] = {}
     clock: Callable[[], float] = time.monotonic
     quiet: Quiet = msgspec.field(default_factory=Quiet)
+    timing_lock: TimingLock = msgspec.field(default_factory=TimingLock)
     pace: KnownPace = msgspec.field(default_factory=KnownPace)
 
 

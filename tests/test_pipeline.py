@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from grader.course import load_course
-from grader.pipeline import grade
+from grader.errors import SandboxError
+from grader.machine.lock import TimingLock, Turn
+from grader.pipeline import _runner_starter, grade
 from grader.preparation import Preparation, Settings
-from grader.progress import Silent
+from grader.progress import Progress, Silent
 from grader.quiet import Quiet
+from grader.referee.runners import Kind
 from grader.report import Report
 from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import Command, Process, Sandbox
@@ -58,14 +62,51 @@ class WatchedSandbox:
         return self._sandbox.start(command)
 
 
-def run(course: Path, slug: str, notebook: Path) -> tuple[Report, list[str]]:
+class SpyLock(TimingLock):
+    """A turn to time, on a file that nobody else uses, which writes down what is done with it."""
+
+    def __init__(self, path: Path, events: list[str]) -> None:
+        super().__init__(path, patience=0.3)
+        self._events = events
+
+    @contextmanager
+    def turn(self, on_wait: Callable[[], None] = lambda: None) -> Iterator[Turn]:
+        with super().turn(on_wait) as turn:
+            self._events.append("turn")
+            yield turn
+
+
+class Told(Silent):
+    """A progress that keeps the names of stages."""
+
+    def __init__(self) -> None:
+        self.stages: list[str] = []
+
+    def stage(self, name: str) -> None:
+        self.stages.append(name)
+
+
+def run(
+    course: Path,
+    slug: str,
+    notebook: Path,
+    lock: Path | None = None,
+    progress: Progress | None = None,
+) -> tuple[Report, list[str]]:
     """Grade a notebook. Returns the report, and what was done, each thing once in a row."""
     spy = Spy()
+    timing_lock = SpyLock(lock or notebook.parent / "no lock is needed" / "lock", spy.events)
     with choose_sandbox() as sandbox:
         watched = WatchedSandbox(sandbox, spy.events)
-        settings = Settings(watched, seed=7, data="builtin", quiet=spy)  # type: ignore[arg-type]
+        settings = Settings(
+            watched,  # type: ignore[arg-type]
+            seed=7,
+            data="builtin",
+            quiet=spy,
+            timing_lock=timing_lock,
+        )
         prepared = Preparation(load_course(course).get(slug), settings)
-        report = grade(read_submission(notebook), prepared, Silent())
+        report = grade(read_submission(notebook), prepared, progress or Silent())
     return report, [event for event, _ in groupby(spy.events)]
 
 
@@ -76,11 +117,26 @@ def test_an_assignment_without_timing_never_wants_to_be_alone(tmp_path: Path) ->
     assert ["shared", "start", "end"] == events
 
 
-def test_a_schedule_is_timed_alone_after_everything_else() -> None:
-    report, events = run(ROOT, "e2e-conv", EXAMPLES / "extern_never_called.ipynb")
+def test_a_schedule_is_timed_alone_after_everything_else(tmp_path: Path) -> None:
+    report, events = run(
+        ROOT, "e2e-conv", EXAMPLES / "extern_never_called.ipynb", tmp_path / "lock"
+    )
     assert 40 == report.score
-    assert ["shared", "start", "end", "exclusive"] == events[:4]
+    assert ["shared", "start", "end", "exclusive", "turn"] == events[:5]
     assert "end" == events[-1]
+    assert () == report.notes
+
+
+def test_it_is_not_timed_while_another_grading_of_the_machine_is(tmp_path: Path) -> None:
+    """When that one's turn does not end, grading goes on, and the report says so."""
+    told = Told()
+    with TimingLock(tmp_path / "lock").turn():
+        report, _ = run(
+            ROOT, "e2e-conv", EXAMPLES / "extern_never_called.ipynb", tmp_path / "lock", told
+        )
+    assert any("did not wait any longer" in note for note in report.notes)
+    waiting = told.stages.index("waiting for another grading's timing")
+    assert any(stage.startswith("timing: ") for stage in told.stages[waiting + 1 :])
 
 
 def test_what_cannot_be_timed_does_not_hold_up_the_others() -> None:
@@ -93,3 +149,31 @@ def test_a_damaged_notebook_runs_nothing(tmp_path: Path, content: str) -> None:
     (tmp_path / "hw.ipynb").write_text(content)
     report, events = run(ROOT / "tests/courses/small", "small", tmp_path / "hw.ipynb")
     assert (0, []) == (report.score, events)
+
+
+class Refusing:
+    """A sandbox that keeps what it was asked to start, and starts nothing."""
+
+    level, detail = "none", "Nothing starts."
+
+    def __init__(self) -> None:
+        self.commands: list[Command] = []
+
+    def start(self, command: Command) -> Process:
+        self.commands.append(command)
+        raise SandboxError("Nothing starts here.")
+
+    def close(self) -> None:
+        """Nothing is to be closed."""
+
+
+def test_a_runner_that_measures_is_looked_at_less_often_and_bounded_alike() -> None:
+    sandbox = Refusing()
+    start = _runner_starter(sandbox, load_course(ROOT).get("e2e-conv").assignment)  # type: ignore[arg-type]
+    kinds: tuple[Kind, ...] = ("pure", "timing")
+    for kind in kinds:
+        with pytest.raises(SandboxError):
+            start(kind)
+    pure, timing = (command.limits for command in sandbox.commands)
+    assert 0 < pure.watch < timing.watch
+    assert pure == msgspec.structs.replace(timing, watch=pure.watch)

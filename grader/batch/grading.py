@@ -79,6 +79,7 @@ class Batch:
             raise Interrupted(_summary(entries, rows)) from None
         finally:
             executor.shutdown(wait=False, cancel_futures=True)
+            self._settings.timing_lock.hurry()
             try:
                 self._sandbox.revoke()
             finally:

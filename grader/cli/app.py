@@ -17,6 +17,7 @@ from rich.console import Console
 from grader import __version__
 from grader.cli.batch import BatchOptions, run_batch
 from grader.cli.doctor import examine
+from grader.cli.doctor_timing import examine_timing
 from grader.cli.run import RunOptions, run_submission
 from grader.cli.setting import GradingOptions
 from grader.errors import GraderError
@@ -128,9 +129,16 @@ def batch(
 
 
 @app.command()
-def doctor() -> None:
+def doctor(
+    timing: Annotated[
+        bool, typer.Option("--timing", help="Say whether times of schedules can be trusted here.")
+    ] = False,
+    course: CourseOption = None,
+) -> None:
     """Say what this machine offers for grading, and what is missing."""
-    if not examine(Console()):
+    console = Console()
+    can_grade = examine(console)
+    if not (can_grade and (not timing or examine_timing(console, course))):
         raise typer.Exit(UNGRADED)
 
 

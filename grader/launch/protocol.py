@@ -19,9 +19,9 @@ DESCRIPTOR_LIMIT = 32
 FIRST_DESCRIPTOR = 3
 """Number of a program's first inherited descriptor; the others follow it."""
 
-Program = Literal["kernel", "runner", "evaluator", "python"]
-"""What a child runs: the student's kernel, a runner of pure modules, an evaluator of externs, or a
-new Python interpreter."""
+Program = Literal["kernel", "runner", "evaluator", "library", "python"]
+"""What a child runs: the student's kernel, a runner of pure modules, an evaluator of externs, the
+course's measurement of PyTorch, or a new Python interpreter."""
 
 Preload = Literal["student", "pure", "bare"]
 """What a launcher has imported: TVM with PyTorch and IPython, TVM alone, or nothing."""
@@ -33,6 +33,7 @@ Cause = Literal["", "memory", "processes", "files", "disk"]
 PRELOADS: dict[Program, Preload] = {
     "kernel": "student",
     "evaluator": "student",
+    "library": "student",
     "runner": "pure",
     "python": "bare",
 }

@@ -27,6 +27,7 @@ _ENTRIES = {
     "kernel": "grader.kernel.entry",
     "runner": "grader.runner.entry",
     "evaluator": "grader.runner.evaluator",
+    "library": "grader.runner.library",
 }
 
 

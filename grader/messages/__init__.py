@@ -6,6 +6,7 @@ Which process writes what:
     referee ──RunModule | TimeSchedule──▶ runner ──RunResult | TimingResult | TaskFailure──▶ referee
     runner ──LoadExtern | Evaluate──▶ evaluator
     evaluator ──ExternLoaded | Evaluated | EvaluationFailed──▶ runner
+    referee ──TimeLibrary──▶ library process ──LibraryTiming | TaskFailure──▶ referee
 
 It is loaded in every sandbox: it imports nothing else of the grader.
 """
@@ -37,17 +38,18 @@ from grader.messages.evaluator import (
     ToEvaluator,
 )
 from grader.messages.frames import (
+    FrameError,
     KERNEL_FRAME_LIMIT,
+    Message,
     READY,
     RUNNER_FRAME_LIMIT,
-    FrameError,
-    Message,
     Stream,
     decode_payload,
     encode_frame,
     read_frame,
 )
 from grader.messages.kernel import Capture, CaptureFailure, EntrySpec, FromKernel, KernelConfig
+from grader.messages.library import FromLibrary, LibraryTiming, TimeLibrary
 from grader.messages.runner import (
     EXTERN_DIED,
     FromRunner,
@@ -57,28 +59,22 @@ from grader.messages.runner import (
     ToRunner,
 )
 from grader.messages.timing import (
-    ROUND_LIMIT,
-    SHAPE_LIMIT,
     Block,
     BlockGroup,
     ControlRound,
     MachineLimits,
     Moment,
+    ROUND_LIMIT,
+    SHAPE_LIMIT,
     ShapeResult,
-    TimedFunction,
     TimeSchedule,
+    TimedFunction,
     TimingResult,
     TimingRound,
     TimingRules,
 )
 
 __all__ = [
-    "EXTERN_DIED",
-    "KERNEL_FRAME_LIMIT",
-    "READY",
-    "ROUND_LIMIT",
-    "RUNNER_FRAME_LIMIT",
-    "SHAPE_LIMIT",
     "Argument",
     "Array",
     "Block",
@@ -89,6 +85,7 @@ __all__ = [
     "Count",
     "Counts",
     "DType",
+    "EXTERN_DIED",
     "EntrySpec",
     "Evaluate",
     "Evaluated",
@@ -98,9 +95,12 @@ __all__ = [
     "FrameError",
     "FromEvaluator",
     "FromKernel",
+    "FromLibrary",
     "FromRunner",
+    "KERNEL_FRAME_LIMIT",
     "Kept",
     "KernelConfig",
+    "LibraryTiming",
     "LoadExtern",
     "MachineLimits",
     "Message",
@@ -108,14 +108,19 @@ __all__ = [
     "Names",
     "Output",
     "Pickles",
+    "READY",
+    "ROUND_LIMIT",
+    "RUNNER_FRAME_LIMIT",
     "RunModule",
     "RunResult",
+    "SHAPE_LIMIT",
     "Seconds",
     "Shape",
     "ShapeResult",
     "Stream",
     "TaskFailure",
     "Tensor",
+    "TimeLibrary",
     "TimeSchedule",
     "TimedFunction",
     "TimingResult",

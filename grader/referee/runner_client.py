@@ -15,7 +15,7 @@ import socket
 import time
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Literal, TypeGuard
+from typing import Literal, TypeGuard, overload
 
 from grader.errors import ProtocolError, SandboxError
 from grader.launch.protocol import Program
@@ -23,10 +23,13 @@ from grader.messages import (
     EXTERN_DIED,
     RUNNER_FRAME_LIMIT,
     FrameError,
+    FromLibrary,
     FromRunner,
+    LibraryTiming,
     RunModule,
     RunResult,
     TaskFailure,
+    TimeLibrary,
     TimeSchedule,
     TimingResult,
     decode_payload,
@@ -34,6 +37,16 @@ from grader.messages import (
     read_frame,
 )
 from grader.sandbox.interface import Command, Process, ResourceLimits, Sandbox, inside_numbers
+
+Task = RunModule | TimeSchedule | TimeLibrary
+Answer = FromRunner | FromLibrary
+
+_RESULTS: dict[type[Task], type[Answer]] = {
+    RunModule: RunResult,
+    TimeSchedule: TimingResult,
+    TimeLibrary: LibraryTiming,
+}
+"""What each task is answered with, unless it fails."""
 
 START_SECONDS = 120.0
 """How long a runner may take to import TVM, on a machine that is busy with others."""
@@ -108,7 +121,13 @@ class Runner:
         self._is_ready = False
         self._failure: TaskFailure | None = None
 
-    def request(self, task: RunModule | TimeSchedule, timeout: float) -> FromRunner:
+    @overload
+    def request(self, task: RunModule | TimeSchedule, timeout: float) -> FromRunner: ...
+
+    @overload
+    def request(self, task: TimeLibrary, timeout: float) -> FromLibrary: ...
+
+    def request(self, task: Task, timeout: float) -> Answer:
         """Do one task within `timeout` seconds, the start not counted.
 
         The answer is a TaskFailure called "TimeLimit" when there was none in time, one called
@@ -173,20 +192,19 @@ class Runner:
             raise SandboxError("A runner could not be started.", hint)
         self._is_ready = True
 
-    def _ask(self, task: RunModule | TimeSchedule, deadline: _Deadline) -> FromRunner | None:
+    def _ask(self, task: Task, deadline: _Deadline) -> Answer | None:
         """Send the task and return the answer, or None at the end of the stream."""
         deadline.send(encode_frame(task))
         payload = read_frame(deadline, RUNNER_FRAME_LIMIT)
         if payload is None:
             return None
-        result = RunResult if isinstance(task, RunModule) else TimingResult
-        expected: type[FromRunner] = result | TaskFailure  # type: ignore[assignment]
+        expected: type[Answer] = _RESULTS[type(task)] | TaskFailure  # type: ignore[assignment]
         return decode_payload(payload, expected)
 
     def _is_gone(self) -> bool:
         return self._process.wait(_END_SECONDS) is not None
 
-    def _died(self, task: RunModule | TimeSchedule) -> TaskFailure:
+    def _died(self, task: Task) -> TaskFailure:
         status = self._process.wait(_END_SECONDS)
         sentence = _describe_end(self._process) or "Its process ended before it answered."
         name = "TimeLimit" if status == 128 + signal.SIGXCPU else "Died"
@@ -205,7 +223,7 @@ class Runner:
         return failure
 
 
-def _tells_of_the_end_of_an_extern(answer: FromRunner) -> TypeGuard[TaskFailure]:
+def _tells_of_the_end_of_an_extern(answer: Answer) -> TypeGuard[TaskFailure]:
     return isinstance(answer, TaskFailure) and answer.error_name == EXTERN_DIED
 
 
@@ -216,13 +234,14 @@ def _describe_end(process: Process) -> str:
 
 def start_runner(
     sandbox: Sandbox,
-    kind: Literal["pure", "extern"],
+    kind: Literal["pure", "extern", "library"],
     limits: ResourceLimits,
     environment: dict[str, str],
 ) -> Runner:
     """Start a runner and return at once: it imports TVM while others work. Raises SandboxError.
 
-    One of the kind "extern" gets an evaluator. No runner has student Python in its own process.
+    One of the kind "extern" gets an evaluator; one of the kind "library" has PyTorch and does
+    `TimeLibrary` alone. No runner has student Python in its own process.
 
     Several may be started one after the other, or from several threads.
     """
@@ -232,8 +251,8 @@ def start_runner(
 
     with contextlib.ExitStack() as theirs, contextlib.ExitStack() as after_failure:
         ours, tasks = _pair(after_failure, theirs)
-        if kind == "pure":
-            runner = Runner(start("runner", tasks), ours)
+        if kind != "extern":
+            runner = Runner(start("runner" if kind == "pure" else "library", tasks), ours)
         else:
             asking, answering = _pair(theirs, theirs)
             evaluator = start("evaluator", answering)
@@ -268,7 +287,7 @@ def _pair(
     return one.enter_context(first), other.enter_context(second)
 
 
-def _stage(task: RunModule | TimeSchedule) -> Literal["run", "time"]:
+def _stage(task: Task) -> Literal["run", "time"]:
     return "run" if isinstance(task, RunModule) else "time"
 
 

@@ -17,5 +17,6 @@ externs are loaded and called in another sandbox, by an evaluator, which the run
     functions   those functions, and the tensors that they are called on
     timing      TimeSchedule: interleaved rounds of baseline, submission and reference
     kernels     one compiled function, callable many times in a row without Python
+    library     the process that times PyTorch's own function
     arena       the arrays that timed functions work on
 """

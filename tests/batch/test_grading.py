@@ -16,6 +16,7 @@ from grader.batch.store import Store
 from grader.batch.summary import Row, Summary
 from grader.course import load_course
 from grader.errors import DataError, SandboxError
+from grader.machine.lock import TimingLock
 from grader.preparation import Settings
 from grader.progress import Silent
 
@@ -216,3 +217,13 @@ class TestInterruption:
         assert 1 == len(summary.rows)
         assert 5 == summary.pending
         assert 6 == len(world.grade().rows)
+
+    def test_nobody_waits_for_the_turn_to_time_afterwards(
+        self, world: World, tmp_path: Path
+    ) -> None:
+        looks = iter([0.0, 1.0])  # a third look at the clock would be that of somebody who waits
+        lock = TimingLock(tmp_path / "lock", patience=600, clock=lambda: next(looks))
+        write_damaged(world.submissions, "a")
+        world.grade(timing_lock=lock)
+        with TimingLock(tmp_path / "lock").turn(), lock.turn() as turn:
+            assert not turn.is_alone

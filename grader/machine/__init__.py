@@ -1,0 +1,12 @@
+"""The machine that a schedule is timed on: what it is and does, and whose turn it is.
+
+    files    where the kernel shows what it knows; the paths are passed in
+    cpus     how busy each CPU is, which ones share a core, and which ones to measure on
+    quota    how many CPUs the control groups leave to this process
+    facts    everything that decides whether a time means something, as one value
+    trust    what these facts say about timing here, and the remedies
+    lock     one timed section at a time on a machine, across processes and users
+
+It stands on the ground: it imports nothing of `grader` but its errors, and runs in the referee's
+process alone. Nothing here needs root, and a file that is not there means "unknown".
+"""

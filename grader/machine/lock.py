@@ -1,0 +1,206 @@
+"""One timed section at a time on a machine, across processes and users.
+
+An advisory lock (flock) on one file that all users share. The kernel gives it back when its holder
+ends, in whatever way, so nothing stays behind. But anybody may hold it, for as long as they like,
+or put something else in the file's place: so nobody waits for ever, and whoever goes on without it
+says so. Containers that do not share a folder for temporary files do not see each other's.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import math
+import os
+import stat
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from grader.errors import GraderError
+
+SHARED_PLACE = Path("/tmp/grader-timing.lock")  # noqa: S108 - one place for all users
+"""Where the file is. Not in the folder that TMPDIR names, which may differ from user to user."""
+
+PATIENCE_SECONDS = 600.0
+"""How long to wait for others. A timed section takes some ten seconds, so dozens of them may come
+first; who waits longer meets one that hangs."""
+
+SHORT_PATIENCE_SECONDS = 10.0
+"""How long to wait once waiting has been in vain: a holder that hangs delays one submission, not
+all of a class."""
+
+_POLL_SECONDS = 0.1
+"""A waiting process looks ten times a second: that costs some microseconds each."""
+
+_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_PERMISSIONS = 0o444
+"""Whoever can read a file can lock it, see flock(2): nobody needs to write into this one."""
+
+HELD_TOO_LONG = (
+    "Other gradings were timing on this machine, and their turn did not end within {seconds:.0f}"
+    " seconds: this one did not wait any longer. More of its measurements may have been disturbed."
+)
+NO_LOCK = (
+    "Other gradings on this machine could not be kept from timing at the same moment: {reason}."
+    " More of the measurements may have been disturbed."
+)
+
+
+class Turn(msgspec.Struct, frozen=True):
+    """Whether this process is the only one on the machine that times now, and if not, why."""
+
+    is_alone: bool
+    note: str = ""
+
+
+class LockError(GraderError):
+    """Raised when the shared file cannot be used; the message says what is wrong with it."""
+
+
+class TimingLock:
+    """The turn to time on this machine. Gradings of one process share one, and take it in turns.
+
+    `path` is the file, `patience` how long to wait in seconds, `clock` gives monotonic seconds.
+    """
+
+    def __init__(
+        self,
+        path: Path = SHARED_PLACE,
+        patience: float = PATIENCE_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._path = path
+        self._patience = patience
+        self._clock = clock
+        self._hurried = threading.Event()
+        self._was_in_vain = False
+
+    @contextmanager
+    def turn(self, on_wait: Callable[[], None] = lambda: None) -> Iterator[Turn]:
+        """Wait for the turn, up to the patience, and have it in the body of a with statement.
+
+        `on_wait` is called once if somebody else has it. The body runs in any case; the value says
+        whether nobody else times meanwhile.
+        """
+        try:
+            descriptor = self._acquire(on_wait)
+        except LockError as error:
+            yield Turn(is_alone=False, note=NO_LOCK.format(reason=error.message))
+            return
+        if descriptor is None:
+            note = HELD_TOO_LONG.format(seconds=self._seconds())
+            self._was_in_vain = True
+            yield Turn(is_alone=False, note=note)
+            return
+        self._was_in_vain = False
+        try:
+            yield Turn(is_alone=True)
+        finally:
+            os.close(descriptor)
+
+    def hurry(self) -> None:
+        """Let nobody wait any more, now or later: the work was interrupted."""
+        self._hurried.set()
+
+    def is_taken(self) -> bool:
+        """Say whether somebody times now. Raises LockError."""
+        try:
+            descriptor = _open_existing(self._path)
+        except FileNotFoundError:
+            return False
+        is_free = _try_lock(descriptor, fcntl.LOCK_SH)
+        os.close(descriptor)
+        return not is_free
+
+    def _acquire(self, on_wait: Callable[[], None]) -> int | None:
+        """Return a descriptor that holds the lock, None when patience is over. Raises LockError.
+
+        Whoever waits for the lock holds the queue meanwhile. So one command whose gradings follow
+        each other closely has to let another one in between.
+        """
+        end = self._clock() + self._seconds()
+        tell = _once(on_wait)
+        queue = self._take(self._path.with_name(self._path.name + ".queue"), end, tell)
+        if queue is None:
+            return None
+        try:
+            return self._take(self._path, end, tell)
+        finally:
+            os.close(queue)
+
+    def _take(self, path: Path, end: float, on_wait: Callable[[], None]) -> int | None:
+        """Return a descriptor that holds the lock of a file, None at the `end` of patience."""
+        while True:
+            descriptor = _open(path)
+            if _try_lock(descriptor):
+                return descriptor
+            os.close(descriptor)
+            on_wait()
+            if self._clock() >= end or self._hurried.wait(_POLL_SECONDS):
+                return None
+
+    def _seconds(self) -> float:
+        return min(self._patience, SHORT_PATIENCE_SECONDS if self._was_in_vain else math.inf)
+
+
+def _once(call: Callable[[], None]) -> Callable[[], None]:
+    """Return what calls `call` when it is called first."""
+    calls = iter([call])
+    return lambda: next(calls, lambda: None)()
+
+
+def _open(path: Path) -> int:
+    """Open the shared file, making it if need be. Raises LockError.
+
+    It is made in a second step: some systems refuse O_CREAT for a file of somebody else that exists
+    in a folder like /tmp (fs.protected_regular), even to root.
+    """
+    for _ in range(3):  # somebody may make or remove it between the two steps
+        try:
+            return _open_existing(path)
+        except FileNotFoundError:
+            pass
+        try:
+            descriptor = os.open(path, _FLAGS | os.O_CREAT | os.O_EXCL, _PERMISSIONS)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise LockError(f"{path} cannot be made ({error.strerror})") from None
+        os.fchmod(descriptor, _PERMISSIONS)  # whatever the umask: others have to open it
+        return descriptor
+    raise LockError(f"{path} comes and goes")
+
+
+def _open_existing(path: Path) -> int:
+    """Open the shared file if it is a plain file. Raises FileNotFoundError, LockError."""
+    try:
+        descriptor = os.open(path, _FLAGS)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        reason = "it is a link" if error.errno == errno.ELOOP else error.strerror
+        raise LockError(f"{path} cannot be opened ({reason})") from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise LockError(f"{path} is no plain file")
+    return descriptor
+
+
+def _try_lock(descriptor: int, kind: int = fcntl.LOCK_EX) -> bool:
+    """Take the lock at once or not at all.
+
+    Raises LockError where the file system has no locks; the descriptor is closed then.
+    """
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        os.close(descriptor)
+        raise LockError(f"the file system has no locks ({error.strerror})") from None
+    return True

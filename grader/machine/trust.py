@@ -1,0 +1,150 @@
+"""What the facts about a machine say about timing on it, and the remedies.
+
+A `Doubt` that is an obstacle means that times of several threads, or all times, would be disturbed
+more often than they are not. The others are worth knowing: baseline, submission and reference are
+measured in turn within milliseconds, so what changes slowly changes all of them alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from grader.machine.facts import MachineFacts
+
+QUIET_SHARE = 0.1
+"""A CPU that others use for less than this share of the time counts as quiet."""
+
+STEAL_OBSTACLE = 0.05
+STEAL_CAUTION = 0.01
+"""Shares of stolen time. A hypervisor takes a CPU away for milliseconds at a time, as long as a
+timed block lasts: at 5 % most groups of several blocks meet it."""
+
+STEADY_GOVERNORS = frozenset({"performance", "userspace"})
+
+
+class Doubt(msgspec.Struct, frozen=True):
+    """One thing that stands against timing here: what it is, what mends it, how bad it is."""
+
+    what: str
+    remedy: str
+    is_obstacle: bool = True
+
+
+def doubts(facts: MachineFacts, threads: int, *, is_taken: bool) -> tuple[Doubt, ...]:
+    """Return what stands against timing with `threads` threads, obstacles first.
+
+    `is_taken` says that another grading times at this moment.
+    """
+    found = [*_others(facts, threads, is_taken=is_taken), *_room(facts, threads), *_clock(facts)]
+    return tuple(sorted(found, key=lambda doubt: not doubt.is_obstacle))
+
+
+def _others(facts: MachineFacts, threads: int, *, is_taken: bool) -> Iterator[Doubt]:
+    """Yield what other programs, and other machines on the same host, do to a measurement."""
+    if is_taken:
+        yield Doubt(
+            "Another grading is timing on this machine right now.",
+            "Wait until it has finished. Gradings wait for one another by themselves.",
+        )
+    busy = [cpu for cpu, share in facts.busy.items() if share >= QUIET_SHARE]
+    quiet = [cpu for cpu in facts.cpus if cpu not in busy]
+    if len(quiet) < min(threads, len(facts.cpus)):
+        yield Doubt(
+            f"Other programs are using {_listed(busy)}: {len(quiet)} of the"
+            f" {count_of(len(facts.cpus), 'CPU')} that the grader may use {_is(len(quiet))} quiet.",
+            "Stop the other programs, or grade when they have finished.",
+        )
+    elif busy:
+        yield Doubt(
+            f"Other programs are using {_listed(busy)}. Enough other CPUs are quiet.",
+            "Times are best when nothing else runs: memory and the clock rate are shared by all.",
+            is_obstacle=False,
+        )
+    yield from _stolen(facts)
+
+
+def _stolen(facts: MachineFacts) -> Iterator[Doubt]:
+    for share, when in (
+        (facts.steal, "now"),
+        (facts.steal_since_boot, "since this machine started"),
+    ):
+        if share is not None and share >= STEAL_CAUTION:
+            yield Doubt(
+                f"The host of this virtual machine gives {share:.0%} of its CPU time to others,"
+                f" counted {when}.",
+                "Use a virtual machine with CPUs of its own, or a real one.",
+                is_obstacle=when == "now" and share >= STEAL_OBSTACLE,
+            )
+            return
+
+
+def _room(facts: MachineFacts, threads: int) -> Iterator[Doubt]:
+    """Yield what leaves the threads of a schedule too few CPUs."""
+    if len(facts.cpus) < threads:
+        yield Doubt(
+            f"The grader may use {count_of(len(facts.cpus), 'CPU')}, and the assignment times"
+            f" schedules with {count_of(threads, 'thread')}.",
+            "Use a machine with more CPUs, or set fewer `threads` in assignment.toml.",
+        )
+    if facts.quota is not None and facts.quota < threads:
+        yield Doubt(
+            f"The quota is {facts.quota:g} CPUs, and the assignment times schedules with"
+            f" {count_of(threads, 'thread')}: all of them are stopped whenever it is used up.",
+            f"Give the container a quota of {threads + 1} CPUs (docker: --cpus), or no quota and"
+            " CPUs of its own (docker: --cpuset-cpus).",
+        )
+    cores = _cores(facts)
+    if cores < min(threads, len(facts.cpus)):
+        yield Doubt(
+            f"The {len(facts.cpus)} CPUs that the grader may use belong to"
+            f" {count_of(cores, 'core')} (hyper-threading), and the assignment times schedules with"
+            f" {count_of(threads, 'thread')}: some of them would have to share a core.",
+            "Use a machine with as many cores as threads, or set fewer `threads` in"
+            " assignment.toml.",
+        )
+    elif facts.shared_cores:
+        yield Doubt(
+            "Two CPUs share a core here (hyper-threading). The grader uses one of each core, but a"
+            " program on the other one slows it down.",
+            "Let nothing else run, or switch it off: echo off | sudo tee"
+            " /sys/devices/system/cpu/smt/control",
+            is_obstacle=False,
+        )
+
+
+def _clock(facts: MachineFacts) -> Iterator[Doubt]:
+    """Yield what makes the clock rate change while functions are measured."""
+    if facts.on_battery:
+        yield Doubt(
+            "This machine runs on its battery, so its clock rate is lowered and changes.",
+            "Connect it to its power supply.",
+        )
+    unsteady = [name for name in facts.governors if name not in STEADY_GOVERNORS]
+    if unsteady:
+        yield Doubt(
+            f"The clock rate of the CPUs follows their load (governor {', '.join(unsteady)}).",
+            "Set it fixed while you grade: sudo cpupower frequency-set --governor performance",
+            is_obstacle=False,
+        )
+
+
+def _cores(facts: MachineFacts) -> int:
+    """Return the number of cores that the usable CPUs are on."""
+    shared = {cpu for core in facts.shared_cores for cpu in core}
+    alone = [cpu for cpu in facts.cpus if cpu not in shared]
+    return len(alone) + len(facts.shared_cores)
+
+
+def count_of(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural where it must be."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _listed(cpus: list[int]) -> str:
+    return f"CPU{'' if len(cpus) == 1 else 's'} {', '.join(map(str, cpus))}"
+
+
+def _is(number: int) -> str:
+    return "is" if number == 1 else "are"

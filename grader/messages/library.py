@@ -1,0 +1,45 @@
+"""What is asked of the process that times PyTorch's own function, and what it measured."""
+
+from __future__ import annotations
+
+from grader.messages.arrays import Array, Count, Seconds
+from grader.messages.frames import Message
+from grader.messages.runner import TaskFailure
+
+
+class TimeLibrary(Message, frozen=True):
+    """Time the function that PyTorch has for what an assignment times.
+
+    `library` is the text of the assignment's `library.py`; its `library(variant)` returns what is
+    called with tensors of `data`, `weight` and `bias`. It runs on `cpus` with `threads` threads.
+    Blocks last about `block_seconds`; they are measured until `blocks` of them were undisturbed or
+    `budget_seconds` are spent.
+    """
+
+    library: str
+    variant: str
+    data: Array
+    weight: Array
+    bias: Array
+    cpus: tuple[int, ...]
+    threads: int
+    block_seconds: float
+    blocks: int
+    budget_seconds: float
+
+
+class LibraryTiming(Message, frozen=True):
+    """Median seconds of a call over the undisturbed blocks, of which there were `blocks`.
+
+    `rejected` counts those that were disturbed. With no block undisturbed the median is that of all
+    of them. `calls` is how many calls a block had, `output` what the last one returned.
+    """
+
+    seconds: Seconds
+    blocks: Count
+    rejected: Count
+    calls: Count
+    output: Array
+
+
+FromLibrary = LibraryTiming | TaskFailure

@@ -1,0 +1,180 @@
+"""The process that times PyTorch's own function, to set a schedule's time in proportion.
+
+It runs the course's code only, and nothing of a submission is ever near it. PyTorch was imported by
+the launcher that it was forked from. The time is that of a call as a student would make it, with
+what Python and PyTorch add to it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import math
+import os
+import resource
+import socket
+import time
+from collections.abc import Callable
+from statistics import median
+from types import ModuleType
+from typing import Any
+
+from grader.messages import (
+    READY,
+    RUNNER_FRAME_LIMIT,
+    FromLibrary,
+    LibraryTiming,
+    TimeLibrary,
+    decode_payload,
+    encode_frame,
+    pack_array,
+    read_frame,
+    unpack_array,
+)
+from grader.runner.failure import TaskError, stage
+from grader.runner.machine import pin, prepare_environment, silence
+
+MOST_CALLS = 10**6
+
+_WARM_SECONDS = 0.02
+"""How long the function is called before anything is measured: PyTorch compiles a kernel at the
+first call, and its threads are started."""
+
+_M_TRIM_THRESHOLD = -1
+_M_MMAP_MAX = -4
+_NEVER = 2**31 - 1
+"""Names of mallopt(3), from malloc.h of the GNU C library, and the largest value that it takes."""
+
+Call = Callable[[], Any]
+
+
+def main(arguments: list[str]) -> None:
+    """Serve one connection. `arguments`: the number of its descriptor."""
+    prepare_environment()
+    with socket.socket(fileno=int(arguments[0])) as connection:
+        silence(2)  # until here it says why it cannot start
+        connection.sendall(READY)
+        serve(connection)
+
+
+def serve(connection: socket.socket) -> None:
+    """Answer every task until the other side closes the connection.
+
+    Raises FrameError for what is no task: the referee sends none such.
+    """
+    while (payload := read_frame(connection, RUNNER_FRAME_LIMIT)) is not None:
+        connection.sendall(encode_frame(perform(decode_payload(payload, TimeLibrary))))
+
+
+def perform(task: TimeLibrary) -> FromLibrary:
+    """Do one task; whatever goes wrong becomes a TaskFailure."""
+    try:
+        return time_library(task)
+    except TaskError as error:
+        return error.as_failure()
+
+
+def time_library(task: TimeLibrary) -> LibraryTiming:
+    """Measure. Raises TaskError."""
+    import torch
+
+    with stage("time"):
+        keep_memory()
+        _settle(task)
+    with stage("load"):
+        function = load_library(task.library).library(task.variant)
+    with stage("decode"):
+        arrays = [unpack_array(each) for each in (task.data, task.weight, task.bias)]
+        tensors = [torch.from_numpy(each) for each in arrays]
+    with stage("run"), torch.inference_mode():
+        function(*tensors)  # now PyTorch's threads are there
+        pin(task.cpus)
+        output = function(*tensors)
+        return _measure(lambda: function(*tensors), output.numpy(), task)
+
+
+def keep_memory() -> None:
+    """Have the C library keep what is freed, and not give it back to the system.
+
+    PyTorch makes its output anew in every call. The memory of a large one would be fetched from the
+    system each time, page by page: the convolution of 64 images takes 5.3 ms then, and 0.34 ms
+    otherwise. What is to be compared is the convolution. Other C libraries may do as they do.
+    """
+    options = getattr(ctypes.CDLL(None), "mallopt", None)
+    if options is not None:
+        options(_M_MMAP_MAX, 0)
+        options(_M_TRIM_THRESHOLD, _NEVER)
+
+
+def load_library(text: str) -> ModuleType:
+    """Execute the course's own `library.py`."""
+    module = ModuleType("library")
+    exec(compile(text, "library.py", "exec"), module.__dict__)  # noqa: S102 - course code
+    return module
+
+
+def _settle(task: TimeLibrary) -> None:
+    """Confine this process to its CPUs before PyTorch starts its threads.
+
+    Threads inherit the confinement of whoever starts them. With more threads than CPUs they would
+    wait for one another in turn, which takes a hundred times as long.
+    """
+    import torch
+
+    if not 1 <= task.threads <= len(task.cpus):
+        message = f"There are {len(task.cpus)} CPUs for {task.threads} threads."
+        raise TaskError("time", "TooFewCpus", message)
+    os.sched_setaffinity(0, task.cpus)
+    torch.set_num_threads(task.threads)
+
+
+def _measure(call: Call, output: Any, task: TimeLibrary) -> LibraryTiming:
+    gc.collect()
+    gc.disable()
+    try:
+        calls = choose_calls(call, task.block_seconds)
+        kept, disturbed = measure_blocks(call, calls, task, involuntary_switches)
+    finally:
+        gc.enable()
+    return LibraryTiming(
+        median(kept or disturbed), len(kept), len(disturbed), calls, pack_array(output)
+    )
+
+
+def choose_calls(call: Call, block_seconds: float) -> int:
+    """Return how many calls last about `block_seconds`, once the function is warm."""
+    _block_seconds(call, 1)
+    end = time.perf_counter() + _WARM_SECONDS
+    each = _block_seconds(call, 1)
+    while time.perf_counter() < end:
+        each = min(each, _block_seconds(call, 1))
+    return max(1, min(math.ceil(block_seconds / each), MOST_CALLS))
+
+
+def measure_blocks(
+    call: Call, calls: int, task: TimeLibrary, count_switches: Callable[[], int]
+) -> tuple[list[float], list[float]]:
+    """Return seconds of a call in each undisturbed block, and in each disturbed one.
+
+    A block is disturbed when `count_switches` gives more after it than before.
+    """
+    end = time.perf_counter() + task.budget_seconds
+    kept: list[float] = []
+    disturbed: list[float] = []
+    while len(kept) < task.blocks and (time.perf_counter() < end or not kept + disturbed):
+        before = count_switches()
+        seconds = _block_seconds(call, calls) / calls
+        (disturbed if count_switches() > before else kept).append(seconds)
+    return kept, disturbed
+
+
+def _block_seconds(call: Call, calls: int) -> float:
+    start = time.perf_counter()
+    for _ in range(calls):
+        call()
+    return time.perf_counter() - start
+
+
+def involuntary_switches() -> int:
+    """Count how often a thread of this process had to leave its processor to somebody else."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
