@@ -41,7 +41,7 @@ from schedules import Schedule, candidate, tiled, unscheduled
 from grader.course import load_course
 from grader.data.resolve import resolve_data
 from grader.progress import Silent
-from grader.referee.bench import Bench, Machine, last_cpus
+from grader.referee.bench import Bench, Machine, measuring_cpus, measuring_threads
 from grader.referee.checks.speed import SpeedOptions
 from grader.referee.evidence import Candidate, TimedSchedule
 from grader.referee.oracle import Oracle, load_oracle
@@ -110,7 +110,7 @@ def open_grading(seed: int) -> Iterator[Grading]:
     options = msgspec.convert(table.options, SpeedOptions)
     sequences = np.random.SeedSequence(seed).spawn(2)
     data = resolve_data(assignment.data, directory="builtin", environment={}, progress=Silent())
-    environment = {"TVM_NUM_THREADS": str(len(last_cpus(options.threads)))}
+    environment = {"TVM_NUM_THREADS": str(measuring_threads(options.threads))}
     with choose_sandbox(None, "none") as sandbox:
         limits = ResourceLimits()
         with RunnerPool(
@@ -121,7 +121,7 @@ def open_grading(seed: int) -> Iterator[Grading]:
                 options=options,
                 points=POINTS,
                 runners=runners,
-                machine=Machine(last_cpus, KnownPace()),
+                machine=Machine(measuring_cpus, KnownPace()),
             )
             oracle = load_oracle(course_assignment, data, sequences[0])
             yield Grading(bench, oracle, sequences[1])
@@ -248,7 +248,7 @@ def main() -> int:
     parser.add_argument("--gradings", type=int, default=25)
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    contest = Contest(GRADED, len(last_cpus(2)))
+    contest = Contest(GRADED, threads=1)
     with open_grading(seed=1) as grading:
         chosen = choose_schedules(grading)
         for name, _, speedup in chosen:

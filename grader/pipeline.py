@@ -8,6 +8,7 @@ from contextlib import contextmanager, nullcontext
 import msgspec
 
 from grader.assignment import Assignment
+from grader.course import CourseAssignment
 from grader.data import DataSet
 from grader.environment import describe_environment
 from grader.execute.notebook import execute_notebook
@@ -16,9 +17,10 @@ from grader.machine.lock import Turn
 from grader.messages import EntrySpec
 from grader.preparation import Preparation, Settings
 from grader.progress import Progress
-from grader.referee.bench import Machine, last_cpus
+from grader.referee.bench import Arrays, Machine, measuring_cpus
 from grader.referee.evidence import Problem
 from grader.referee.judge import judge_problem
+from grader.referee.library import LibraryTime, measure_library
 from grader.referee.referee import Referee, expected_runners, has_timing, timing_threads
 from grader.referee.runner_client import Runner, start_runner
 from grader.referee.runners import Kind, RunnerPool
@@ -130,7 +132,7 @@ def _run(
                     answers.result(),
                     runners,
                     prepared.part_seeds(),
-                    Machine(last_cpus, settings.pace),
+                    _machine(settings, course_assignment),
                     progress,
                 )
                 compared = referee.compare(execution.captures)
@@ -148,6 +150,17 @@ def _alone(settings: Settings, progress: Progress) -> Iterator[Turn]:
 
     with settings.quiet.exclusive(), settings.timing_lock.turn(tell) as turn:
         yield turn
+
+
+def _machine(settings: Settings, course_assignment: CourseAssignment) -> Machine:
+    text = course_assignment.library()
+
+    def time_library(variant: str, arrays: Arrays, cpus: tuple[int, ...]) -> LibraryTime | Problem:
+        return measure_library(
+            settings.sandbox, text or "", variant, arrays, cpus=cpus, threads=len(cpus)
+        )
+
+    return Machine(measuring_cpus, settings.pace, None if text is None else time_library)
 
 
 def _entries(assignment: Assignment) -> tuple[EntrySpec, ...]:

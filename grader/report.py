@@ -63,7 +63,8 @@ class CellProblem(Frozen, frozen=True):
 
 
 class ShapeTiming(Frozen, frozen=True):
-    """The schedule at one batch size. Times are medians in microseconds per call.
+    """The schedule at one batch size. Times are in microseconds per call: medians, and over the
+    places of the stack their geometric mean.
 
     `ratios` are the unscheduled function's times over the submission's, one for each round that
     counts, in the order of measuring. `floor_us` is the least time that the machine could take:

@@ -19,6 +19,7 @@ from grader.cli.batch import BatchOptions, run_batch
 from grader.cli.doctor import examine
 from grader.cli.doctor_timing import examine_timing
 from grader.cli.run import RunOptions, run_submission
+from grader.cli.self_test import self_test_of
 from grader.cli.setting import GradingOptions
 from grader.errors import GraderError
 from grader.sandbox.interface import Level
@@ -138,7 +139,10 @@ def doctor(
     """Say what this machine offers for grading, and what is missing."""
     console = Console()
     can_grade = examine(console)
-    if not (can_grade and (not timing or examine_timing(console, course))):
+    if not (
+        can_grade
+        and (not timing or examine_timing(console, course, self_test=self_test_of(course)))
+    ):
         raise typer.Exit(UNGRADED)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
+from grader.machine.cpus import quiet_cpus
 from grader.messages import (
     Array,
     TimedFunction,
@@ -19,8 +20,9 @@ from grader.messages import (
     pack_array,
 )
 from grader.referee.checks.speed import SpeedOptions
-from grader.referee.evidence import Problem
+from grader.referee.evidence import FloatArray, Problem
 from grader.referee.failures import explain_failure
+from grader.referee.library import LibraryTime
 from grader.referee.measurement import Setting, Unsteady, convolution_work, read_measurement
 from grader.referee.runners import RunnerPool
 from grader.report import Timing
@@ -40,12 +42,23 @@ Cpus = Callable[[int], tuple[int, ...]]
 """Chooses so many processors to measure on, or fewer where there are not so many."""
 
 
+Arrays = tuple[FloatArray, FloatArray, FloatArray]
+"""Images of one call, weight and bias, float32."""
+
+TimeLibrary = Callable[[str, Arrays, tuple[int, ...]], LibraryTime | Problem]
+"""Times PyTorch's own function for a variant of the workload, on the processors given."""
+
+
 @dataclass(frozen=True)
 class Machine:
-    """Where measurements are made, and what is known of it from earlier ones."""
+    """Where measurements are made, and what is known of it from earlier ones.
+
+    `time_library` is None where the assignment has nothing to compare with.
+    """
 
     choose_cpus: Cpus
     pace: KnownPace
+    time_library: TimeLibrary | None = None
 
 
 @dataclass(frozen=True)
@@ -80,9 +93,14 @@ class Measured:
     timing: Timing
 
 
-def last_cpus(count: int) -> tuple[int, ...]:
-    """Return the last `count` processors that this process may use."""
-    return tuple(sorted(os.sched_getaffinity(0))[-count:])
+def measuring_cpus(count: int) -> tuple[int, ...]:
+    """Return the `count` processors of this process that do least at the moment, or all it has."""
+    return quiet_cpus(count, os.sched_getaffinity(0))
+
+
+def measuring_threads(wanted: int) -> int:
+    """Return how many of the threads that an assignment asks for this process can have."""
+    return min(wanted, len(os.sched_getaffinity(0)))
 
 
 def measure(

@@ -157,8 +157,8 @@ def _shape(
     submission, reference = logs.submission[:, [place]], logs.reference[:, [place]]
 
     def median_us(which: str) -> float:
-        seconds = [getattr(each.groups[place], which).seconds for each in kept]
-        return round(float(np.median(seconds)) * MICRO, 3)
+        seconds = [[getattr(each.groups[place], which).seconds] for each in kept]
+        return round(math.exp(float(centre(np.log(seconds), logs.strata))) * MICRO, 3)
 
     return ShapeTiming(
         batch=work.batch,

@@ -20,7 +20,7 @@ from grader.ir.read import read_module
 from grader.messages import Capture, CaptureFailure
 from grader.progress import Progress
 from grader.referee import checks as registered
-from grader.referee.bench import Bench, Machine, last_cpus
+from grader.referee.bench import Bench, Machine, measuring_threads
 from grader.referee.checks.speed import SpeedOptions
 from grader.referee.evidence import Candidate, Case, Evidence, Problem, TimedSchedule
 from grader.referee.gather import gather_outputs, gather_stubs
@@ -87,7 +87,7 @@ def part_needs(part: PartTable) -> frozenset[Need]:
 def timing_threads(assignment: Assignment) -> int:
     """Return how many threads a timed schedule may use here; 1 when nothing is timed."""
     timed = [part for part in assignment.part if "timing" in part_needs(part)]
-    return max((len(last_cpus(_speed_options(part)[0].threads)) for part in timed), default=1)
+    return max((measuring_threads(speed_options(part)[0].threads) for part in timed), default=1)
 
 
 class Referee:
@@ -173,7 +173,7 @@ class Referee:
 
     def _time(self, part: PartTable, graded: list[Graded]) -> list[Graded]:
         """Time the best candidates and judge them again, with the time."""
-        options, points = _speed_options(part)
+        options, points = speed_options(part)
         bench = Bench(
             workload=self._course_assignment.workload(),
             options=options,
@@ -211,7 +211,7 @@ def _inspect(part: PartTable, capture: Capture) -> Candidate | Problem:
     return Candidate(capture, facts, base if base is None or not base.findings else None)
 
 
-def _speed_options(part: PartTable) -> tuple[SpeedOptions, float]:
+def speed_options(part: PartTable) -> tuple[SpeedOptions, float]:
     """Return the options of a part's check of speed, and its points."""
     for table in part.check:
         options = find_check(table).parse(table)

@@ -6,14 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
+import msgspec
 import numpy as np
 
 from grader.ir.facts import FunctionFacts
 from grader.messages import Array, ShapeResult, TimeSchedule, unpack_array
-from grader.referee.bench import Bench, Measured, Version, measure
+from grader.referee.bench import Bench, Measured, TimeLibrary, Version, measure
 from grader.referee.convolution import NO_CONVOLUTION, find_convolution
 from grader.referee.evidence import Candidate, FloatArray, Problem, TimedSchedule
+from grader.referee.measurement import MICRO
 from grader.referee.oracle import Oracle
+from grader.report import Timing
 
 DECIDES_HINT = (
     "A schedule must do the same work at every call: let conditions, loop bounds and indices depend"
@@ -56,7 +59,31 @@ def gather_timing(
     measured = measure(versions, bench, generator)
     if isinstance(measured, Problem):
         return measured
-    return TimedSchedule(measured.timing, _outputs_right(measured, oracle))
+    timing = with_library(measured, bench.machine.time_library)
+    return TimedSchedule(timing, _outputs_right(measured, oracle))
+
+
+def with_library(measured: Measured, time_library: TimeLibrary | None) -> Timing:
+    """Add how long PyTorch takes for the same; where that cannot be said, a note says so."""
+    timing = measured.timing
+    if time_library is None:
+        return timing
+    weight, bias = (unpack(array) for array in (measured.task.weight, measured.task.bias))
+    shapes, notes = [], list(timing.notes)
+    for function, shape in zip(measured.task.shapes, timing.shapes, strict=True):
+        arrays = (unpack(function.data)[0], weight, bias)
+        found = time_library(timing.workload, arrays, timing.cpus)
+        if isinstance(found, Problem):
+            notes.append(found.reason)
+        else:
+            shape = msgspec.structs.replace(shape, library_us=round(found.seconds * MICRO, 3))
+        shapes.append(shape)
+    return msgspec.structs.replace(timing, shapes=tuple(shapes), notes=tuple(dict.fromkeys(notes)))
+
+
+def unpack(array: Array) -> FloatArray:
+    """Return the array of a message of our own, which holds floats."""
+    return cast(FloatArray, unpack_array(array))
 
 
 def _version(timed: Larger, weight: tuple[int, ...]) -> Version | Problem:
@@ -98,9 +125,7 @@ def _outputs_right(measured: Measured, oracle: Oracle) -> bool:
 def _is_right(
     task: TimeSchedule, inputs: Array, result: ShapeResult, variant: str, oracle: Oracle
 ) -> bool:
-    data, weight, bias = (
-        cast(FloatArray, unpack_array(array)) for array in (inputs, task.weight, task.bias)
-    )
+    data, weight, bias = (unpack(array) for array in (inputs, task.weight, task.bias))
     actual = unpack_array(result.outputs)
     used = [each % len(data) for each in result.inputs]
     if not used or len(used) != len(actual):

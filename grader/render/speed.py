@@ -19,10 +19,11 @@ _BAR_WIDTH = 24
 
 
 class _Line(NamedTuple):
-    """One function of the roofline: its name and its time in microseconds."""
+    """One function of the roofline: its name, its time in microseconds, its speed-up."""
 
     name: str
     microseconds: float
+    speedup: float
 
 
 def speed_section(timing: Timing) -> Iterator[RenderableType]:
@@ -68,7 +69,7 @@ def _roofline(shape: ShapeTiming) -> RenderableType:
         table.add_row(
             line.name,
             wording.microseconds(line.microseconds),
-            wording.factor(shape.baseline_us / line.microseconds),
+            wording.factor(line.speedup),
             f"{shape.flops / line.microseconds / 1000:,.1f}",
             ProgressBar(total=1.0, completed=min(1.0, reached), width=_BAR_WIDTH),
             f"{100 * reached:.0f} %",
@@ -78,12 +79,12 @@ def _roofline(shape: ShapeTiming) -> RenderableType:
 
 def _lines(shape: ShapeTiming) -> list[_Line]:
     lines = [
-        _Line("unscheduled", shape.baseline_us),
-        _Line("yours", shape.submission_us),
-        _Line("reference", shape.reference_us),
+        _Line("unscheduled", shape.baseline_us, 1.0),
+        _Line("yours", shape.submission_us, shape.speedup),
+        _Line("reference", shape.reference_us, shape.reference_speedup),
     ]
     if shape.library_us is not None:
-        lines.append(_Line("PyTorch", shape.library_us))
+        lines.append(_Line("PyTorch", shape.library_us, shape.baseline_us / shape.library_us))
     return lines
 
 
