@@ -139,10 +139,10 @@ def doctor(
     """Say what this machine offers for grading, and what is missing."""
     console = Console()
     can_grade = examine(console)
-    if not (
-        can_grade
-        and (not timing or examine_timing(console, course, self_test=self_test_of(course)))
-    ):
+    can_time = not timing or (
+        can_grade and examine_timing(console, course, self_test=self_test_of(course))
+    )
+    if not (can_grade and can_time):
         raise typer.Exit(UNGRADED)
 
 

@@ -39,8 +39,8 @@ class SelfTest(msgspec.Struct, frozen=True):
     remedy: str = ""
 
 
-RunSelfTest = Callable[[tuple[int, ...]], SelfTest]
-"""Measures on these CPUs, with as many threads."""
+RunSelfTest = Callable[[tuple[int, ...]], SelfTest | str]
+"""Measures on these CPUs, with as many threads; returns a sentence where nothing can be said."""
 
 
 def asked_threads(course: Course) -> int:
@@ -133,7 +133,10 @@ def _print_doubt(doubt: Doubt, console: Console) -> None:
         _print_line("", doubt.remedy, console)
 
 
-def _print_self_test(result: SelfTest, console: Console) -> bool:
+def _print_self_test(result: SelfTest | str, console: Console) -> bool:
+    if isinstance(result, str):
+        _print_line("Self-test", result, console)
+        return False
     text = (
         f"one function measured against itself: {result.ratio:.4f} times as fast,"
         f" interval {result.low:.4f} to {result.high:.4f}"

@@ -37,7 +37,12 @@ def doubts(facts: MachineFacts, threads: int, *, is_taken: bool) -> tuple[Doubt,
 
     `is_taken` says that another grading times at this moment.
     """
-    found = [*_others(facts, threads, is_taken=is_taken), *_room(facts, threads), *_clock(facts)]
+    found = [
+        *_others(facts, threads, is_taken=is_taken),
+        *_room(facts, threads),
+        *_host(facts, threads),
+        *_clock(facts),
+    ]
     return tuple(sorted(found, key=lambda doubt: not doubt.is_obstacle))
 
 
@@ -110,6 +115,17 @@ def _room(facts: MachineFacts, threads: int) -> Iterator[Doubt]:
             " program on the other one slows it down.",
             "Let nothing else run, or switch it off: echo off | sudo tee"
             " /sys/devices/system/cpu/smt/control",
+            is_obstacle=False,
+        )
+
+
+def _host(facts: MachineFacts, threads: int) -> Iterator[Doubt]:
+    """Yield what the host of a virtual machine may do that nothing in here shows."""
+    if facts.is_virtual and threads > 1:
+        yield Doubt(
+            f"This is a virtual machine, and the assignment times schedules with {threads} threads:"
+            " whether their CPUs share a core of the host may change from one grading to the next.",
+            "Set `threads = 1` in assignment.toml, or use a real machine.",
             is_obstacle=False,
         )
 
