@@ -9,9 +9,9 @@ import msgspec
 from grader.ir.facts import Block, FunctionFacts, Loop
 from grader.referee.updates import (
     Update,
+    find_inits,
     find_padding,
     find_updates,
-    initialises,
     output_shape,
 )
 
@@ -69,7 +69,7 @@ def _inits(function: FunctionFacts, update: Update) -> list[Block]:
     nest = _nest(function, update.block)
     if any(block.has_init for block in nest) or not any("R" in block.iterators for block in nest):
         return []
-    return [block for block in function.blocks if initialises(block, update, function)]
+    return list(find_inits(function, update))
 
 
 def _nest(function: FunctionFacts, block: Block) -> list[Block]:

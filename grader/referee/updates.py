@@ -38,7 +38,12 @@ def find_updates(function: FunctionFacts, weight: tuple[int, ...]) -> tuple[Upda
 
 
 def find_padding(function: FunctionFacts, weight: tuple[int, ...]) -> tuple[Block, ...]:
-    """Return the blocks that copy, with padding or without, what the convolution then loads."""
+    """Return the blocks that copy, with padding or without, what the convolution then loads.
+
+    A copy with another number of axes packs the input for the loops that read it: that is no
+    padding, but what it reads may have been padded.
+    """
+    shapes = _shapes(function)
     weights = _weights(function, weight)
     updates = find_updates(function, weight)
     others = weights | {update.buffer for update in updates}
@@ -46,20 +51,27 @@ def find_padding(function: FunctionFacts, weight: tuple[int, ...]) -> tuple[Bloc
     found: list[Block] = []
     for block in reversed(function.blocks):
         if block.is_copy and names & set(block.stores):
-            found.append(block)
             names |= set(block.loads) - others
+            if not _packs(block, shapes):
+                found.append(block)
     return tuple(found)
 
 
-def initialises(block: Block, update: Update, function: FunctionFacts) -> bool:
-    """Say whether a block of its own sets all sums of an update to a constant."""
-    if not block.is_constant_store:
-        return False
-    shape = _shapes(function).get(update.buffer)
-    return any(
-        store.buffer == update.buffer and _reaches(_product(store.loops), _elements(shape))
-        for store in block.statements
-    )
+def find_inits(function: FunctionFacts, update: Update) -> tuple[Block, ...]:
+    """Return the blocks of their own that set the sums of an update to a constant.
+
+    There may be several, each for a part of a loop. None where together they leave sums out.
+    """
+    sums = _elements(_shapes(function).get(update.buffer))
+    found: list[Block] = []
+    left = sums
+    for block in function.blocks:
+        stores = [store for store in block.statements if store.buffer == update.buffer]
+        if block.is_constant_store and stores:
+            found.append(block)
+            counts = [_product(store.loops) for store in stores]
+            left -= max(sums if count is None else count for count in counts)
+    return tuple(found) if left <= 0 else ()
 
 
 def output_shape(function: FunctionFacts, update: Update) -> Shape:
@@ -114,5 +126,6 @@ def _product(loops: tuple[Loop, ...], factor: int = 1) -> int | None:
     return factor
 
 
-def _reaches(count: int | None, wanted: int) -> bool:
-    return count is None or count >= wanted
+def _packs(block: Block, shapes: dict[str, Shape | None]) -> bool:
+    known = [shapes.get(name) for name in (*block.loads, *block.stores)]
+    return len({len(shape) for shape in known if shape is not None}) > 1

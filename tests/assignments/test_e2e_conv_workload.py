@@ -7,6 +7,7 @@ import os
 os.environ.update(TVM_BIND_THREADS="0", TVM_NUM_THREADS="1")  # before the first import of TVM
 
 import importlib.util
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -14,6 +15,8 @@ import numpy as np
 import pytest
 import torch
 import tvm
+
+from grader.runner.machine import find_target
 
 FILE = Path(__file__).parents[2] / "assignments" / "e2e-conv" / "workload.py"
 BIAS_SHAPES = [(32,), (32, 1, 1), (1, 32, 1, 1)]
@@ -37,11 +40,11 @@ def draw(*shape: int) -> np.ndarray:
     return np.random.default_rng(len(shape)).standard_normal(shape).astype("float32")
 
 
-def compute(module: tvm.IRModule, *inputs: np.ndarray) -> np.ndarray:
+def compute(module: tvm.IRModule, *inputs: np.ndarray, target: object = "llvm") -> np.ndarray:
     """Run `main` on the inputs, with an output that is NaN before."""
     function = module["main"].with_attr("global_symbol", "main")
     output = tvm.runtime.tensor(np.full((len(inputs[0]), 32, 26, 26), np.nan, "float32"))
-    tvm.compile(function, "llvm").mod["main"](*map(tvm.runtime.tensor, inputs), output)
+    tvm.compile(function, target).mod["main"](*map(tvm.runtime.tensor, inputs), output)
     return output.numpy()
 
 
@@ -73,7 +76,9 @@ class TestBaseline:
 
 class TestReference:
     @pytest.mark.parametrize(("variant", "shape"), CASES)
-    @pytest.mark.parametrize(("batch", "threads"), [(1, 1), (4, 1), (1, 4), (4, 4), (3, 2)])
+    @pytest.mark.parametrize(
+        ("batch", "threads"), [(1, 1), (4, 1), (1, 4), (4, 4), (3, 2), (64, 4)]
+    )
     def test_it_computes_what_the_baseline_computes(
         self, workload: ModuleType, variant: str, shape: tuple[int, ...], batch: int, threads: int
     ) -> None:
@@ -82,15 +87,35 @@ class TestReference:
         actual = compute(workload.reference(variant, batch, shape, threads), *inputs)
         np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6)
 
+    @pytest.mark.parametrize(("variant", "shape"), CASES)
+    def test_it_is_right_with_the_vectors_of_this_processor(
+        self, workload: ModuleType, variant: str, shape: tuple[int, ...]
+    ) -> None:
+        inputs = arrays(16, shape)
+        expected = compute(workload.baseline(variant, 16, shape), *inputs)
+        target, _ = find_target("host")
+        actual = compute(workload.reference(variant, 16, shape, 2), *inputs, target=target)
+        np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-5)
+
     @pytest.mark.parametrize("variant", ["conv2d", "conv2d_bias_relu"])
     def test_it_shows_every_step(self, workload: ModuleType, variant: str) -> None:
         module = workload.reference(variant, 4, (32,), 4)
         text = str(module.script())
         assert "pad_temp" not in text
         assert "bias_add" not in text
-        assert "conv2d_nchw_init" in text
-        assert "conv2d_nchw_update" in text
+        assert 2 == len(re.findall(r"sblock\(\"conv2d_nchw\w*_init\"\)", text))
+        assert 2 == len(re.findall(r"sblock\(\"conv2d_nchw\w*_update\"\)", text))
         assert loop_kinds(module) == {"parallel", "vectorized", "unroll"}
+
+    @pytest.mark.parametrize("variant", ["conv2d", "conv2d_bias_relu"])
+    def test_a_tile_is_summed_up_in_registers(self, workload: ModuleType, variant: str) -> None:
+        """Two filters times three vectors times nine places in the window, and no detour."""
+        function = workload.reference(variant, 4, (32,), 1)["main"].with_attr("global_symbol", "f")
+        config = {"kind": "llvm", "mcpu": "znver5", "mtriple": "x86_64-linux-gnu"}
+        source = tvm.compile(function, tvm.target.Target(config)).mod.inspect_source("asm")
+        sums = [line for line in source.splitlines() if "vfmadd" in line and "zmm" in line]
+        assert 2 * 3 * 9 == len(sums)
+        assert not [line for line in sums if "rsp" in line or "rbp" in line]
 
     @pytest.mark.parametrize(("batch", "threads"), [(1, 4), (4, 1)])
     def test_it_starts_no_threads_for_nothing(

@@ -112,12 +112,19 @@ def scheduled():
 class TestReferenceSchedule:
     """The master's schedule is the one that `workload.py` measures submissions against."""
 
-    @pytest.mark.parametrize("block", ["conv2d_nchw_init", "conv2d_nchw_update"])
-    def test_has_the_loops_of_the_workload(self, scheduled, block):
-        workload = {}
+    @pytest.mark.parametrize("part", ["ax20", "ax21"])
+    @pytest.mark.parametrize("step", ["init", "update"])
+    def test_has_the_loops_of_the_workload(self, scheduled, part, step):
+        workload, block = {}, f"conv2d_nchw_{part}_{step}"
         exec(COURSE_ASSIGNMENT.workload(), workload)
         reference = workload["reference"]("conv2d", 4, (32,), 4)
         assert loops(scheduled, block, "conv2d") == loops(reference, block, "main")
+
+    def test_packs_the_input_as_the_workload_does(self, scheduled):
+        workload = {}
+        exec(COURSE_ASSIGNMENT.workload(), workload)
+        reference = workload["reference"]("conv2d", 4, (32,), 4)
+        assert loops(scheduled, "x_global", "conv2d") == loops(reference, "data_global", "main")
 
     def test_leaves_no_padding_block(self, scheduled):
         with pytest.raises(tvm.s_tir.ScheduleError):

@@ -147,6 +147,10 @@ class TestDecoys:
     def test_a_small_block_initialises_nothing(self):
         assert not steps(init(loops(2, 2)), update(has_init=False)).decompose
 
+    def test_blocks_that_leave_sums_out_initialise_nothing(self):
+        parts = [init(loops(4, 32, extent)) for extent in (672, 3)]
+        assert not steps(*parts, update(has_init=False)).decompose
+
     def test_the_initialisation_of_a_block_that_has_its_own_does_not_count(self):
         parallel = init(loops(4, 32, 26, 26, kind="parallel"))
         assert NO_STEPS == steps(parallel, update(), base=convolution(update()))
@@ -173,6 +177,30 @@ class TestHonestVariety:
         written = block("write", "SSSS", PLAIN[:4], ("sums",), "out", is_copy=True)
         found = steps(cached, written, allocations=self.allocations("sums"))
         assert Steps(True, True, False, False) == found
+
+    def test_an_input_that_is_packed_for_its_loops_is_no_padding(self):
+        packed = BufferFacts("packed", tensor(4, 1, 3, 3, 676))
+        pack = block("pack", "SSSSSS", loops(4, 9, 26, 26), ("x",), "packed", is_copy=True)
+        reads_packed = update(loops(128, 676, 9), loads=("packed", "w"))
+        found = steps(pack, reads_packed, allocations=(packed,))
+        assert Steps(True, True, False, False) == found
+
+    def test_a_padding_that_is_packed_is_still_there(self):
+        buffers = (*self.allocations("pad"), BufferFacts("packed", tensor(4, 1, 3, 3, 676)))
+        pack = block("pack", "SSSSSS", loops(4, 9, 26, 26), ("pad",), "packed", is_copy=True)
+        reads_packed = update(loops(128, 676, 9), loads=("packed", "w"))
+        assert not steps(padding(), pack, reads_packed, allocations=buffers).inline
+
+    def test_the_parts_of_a_loop_are_decomposed_one_by_one(self):
+        parts = [
+            each
+            for extent in (672, 4)
+            for each in (
+                init(loops(4, 32, extent)),
+                update(loops(4, 32, extent, 9), has_init=False),
+            )
+        ]
+        assert Steps(True, True, True, False) == steps(*parts)
 
     def test_sums_that_begin_with_the_bias_are_no_padding(self):
         bias = block("bias", "SSSS", PLAIN[:4], ("b",), "out", is_copy=True)

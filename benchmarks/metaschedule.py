@@ -1,0 +1,111 @@
+"""Let TVM's own tuner look for a schedule of the convolution, and keep the best that it finds.
+
+    python -m pip install xgboost                  # not a dependency of the project
+    python benchmarks/metaschedule.py --threads 4
+
+`--cost-model random` needs nothing installed and finds less. The best of 256 trials is written to
+`benchmarks/data/metaschedule_<threads>.json`, with a note of how it was made;
+`benchmarks/reference_schedule.py` compares the course's schedule with it. Takes some minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+WORKLOAD = ROOT / "assignments" / "e2e-conv" / "workload.py"
+BATCH = 4
+
+
+def load_workload() -> Any:
+    """Return the assignment's `workload.py` as a module."""
+    specification = importlib.util.spec_from_file_location("workload", WORKLOAD)
+    if specification is None or specification.loader is None:
+        raise FileNotFoundError(WORKLOAD)
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+def tuning_target(threads: int) -> Any:
+    """Return the target of this processor, for so many threads."""
+    import tvm
+
+    from grader.runner.machine import find_target
+
+    target, _ = find_target("host")
+    config = {"kind": "llvm", "mcpu": str(target.attrs["mcpu"]), "num-cores": threads}
+    if "mattr" in target.attrs:
+        config["mattr"] = [str(each) for each in target.attrs["mattr"]]
+    return tvm.target.Target(config)
+
+
+def tune(module: Any, target: Any, trials: int, cost_model: str) -> list[tuple[float, Any]]:
+    """Return measured seconds and trace of all trials, the fastest first."""
+    from tvm.s_tir import meta_schedule
+
+    runner = meta_schedule.runner.LocalRunner(
+        timeout_sec=20,
+        evaluator_config=meta_schedule.runner.EvaluatorConfig(
+            number=20, repeat=3, min_repeat_ms=20
+        ),
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        database = meta_schedule.tune_tir(
+            module,
+            target,
+            folder,
+            max_trials_global=trials,
+            num_trials_per_iter=64,
+            cost_model=cost_model,
+            runner=runner,
+            seed=7,
+        )
+        records = [each for each in database.get_all_tuning_records() if each.run_secs]
+    found = [(statistics.fmean(map(float, each.run_secs)), each.trace) for each in records]
+    return sorted(found, key=lambda each: each[0])
+
+
+def main() -> None:
+    """Tune, and write the best trace."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--threads", type=int, required=True)
+    parser.add_argument("--trials", type=int, default=256)
+    parser.add_argument("--cost-model", choices=["xgb", "random"], default="xgb")
+    arguments = parser.parse_args()
+    # what is measured runs in processes that inherit this
+    os.environ |= {"TVM_NUM_THREADS": str(arguments.threads), "TVM_BIND_THREADS": "0"}
+    import tvm
+
+    target = tuning_target(arguments.threads)
+    module = load_workload().baseline("conv2d", BATCH, ())
+    start = time.perf_counter()
+    found = tune(module, target, arguments.trials, arguments.cost_model)
+    note = {
+        "function": f"conv2d of assignments/e2e-conv/workload.py, batch of {BATCH}, unscheduled",
+        "made_by": "benchmarks/metaschedule.py: tvm.s_tir.meta_schedule.tune_tir, seed 7",
+        "tvm": tvm.__version__,
+        "target": str(target),
+        "threads": arguments.threads,
+        "trials": len(found),
+        "cost_model": arguments.cost_model,
+        "tuning_seconds": round(time.perf_counter() - start),
+        "its_own_microseconds": round(1e6 * found[0][0], 2),
+    }
+    trace = json.loads(json.dumps(found[0][1].as_json(), default=lambda value: value.value))
+    path = ROOT / "benchmarks" / "data" / f"metaschedule_{arguments.threads}.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps({"note": note, "trace": trace}, indent=None) + "\n")
+    print(json.dumps(note, indent=2))
+
+
+if __name__ == "__main__":
+    main()
