@@ -38,6 +38,8 @@ from grader.messages import (
     LoadExtern,
     Message,
     Output,
+    ReplayResult,
+    ReplayTrace,
     RunModule,
     RunResult,
     TaskFailure,
@@ -66,6 +68,8 @@ ONE_OF_EACH: list[tuple[Message, object]] = [
     (Capture("p", "f", 3, True, b"{}", b"{}", b"[]", {"env.conv2d": b"\x80"}), FromKernel),
     (Capture("p", "f", 3, False, b"{}"), FromKernel),
     (CaptureFailure("p", "f", 3, "raised", "NameError", "이름", 4), FromKernel),
+    (ReplayTrace(b"[]", b"{}", b"{}", (b"{}", b"")), ToRunner),
+    (ReplayResult("differs", ("f",), "message", (b"{}", b"")), FromRunner),
     (RunModule(b"{}", ARRAY, "llvm", 4, {"env.a": b"x"}, {"env.b": 1}), ToRunner),
     (
         TimeSchedule(

@@ -76,12 +76,17 @@ class Store(Facts, frozen=True):
 
     `loads` names every buffer that is loaded for it, once for each load. `loops` are those of the
     loops around it, from the outside and within the block too, that its index or its value depends
-    on, directly or by way of block iterators: in the others it does the same again.
+    on, directly or by way of block iterators: in the others it does the same again. `axes` has,
+    for each of these loops, the places of the index that depend on it, none for a loop of a sum.
+    `lane_stride` says by how many elements two neighbouring lanes of the innermost vectorized loop
+    are apart; None where there is none, or where that varies.
     """
 
     buffer: str
     loads: tuple[str, ...]
     loops: tuple[Loop, ...]
+    axes: tuple[tuple[int, ...], ...] = ()
+    lane_stride: int | None = None
 
 
 class Block(Facts, frozen=True):

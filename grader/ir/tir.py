@@ -11,6 +11,7 @@ from grader.ir.consistency import LOOP_KINDS
 from grader.ir.expressions import Budget, constant, tensor_facts
 from grader.ir.facts import Block, BufferFacts, FunctionFacts, Loop, Store, TensorFacts
 from grader.ir.graph import Graph
+from grader.ir.strides import find_stride
 from grader.ir.uses import Names, find_uses
 
 _ITERATOR_LETTERS = {0: "S", 2: "R"}
@@ -187,16 +188,43 @@ class _Reader:
     def store(self, index: int, place: _Place) -> Store:
         """Return the facts of one store."""
         graph = self.graph
-        buffer = graph.field(index, "buffer")
+        buffer, indices = graph.field(index, "buffer"), graph.list(index, "indices")
         places = self.names.places.get(buffer, ())
-        values = [*graph.list(index, "indices"), *places, graph.field(index, "value")]
+        values = [*indices, *places, graph.field(index, "value")]
         uses = find_uses(graph, values, self.names, self.budget)
-        around = zip(place.loops, place.variables, strict=True)
+        around = [
+            (loop, variable)
+            for loop, variable in zip(place.loops, place.variables, strict=True)
+            if variable in uses.variables
+        ]
+        axes = [find_uses(graph, [each], self.names, self.budget).variables for each in indices]
+        self.budget.spend(len(around) * len(axes))
         return Store(
             buffer=self.label(self.names.whole(buffer)),
             loads=tuple(self.label(each) for each in uses.loads),
-            loops=tuple(loop for loop, variable in around if variable in uses.variables),
+            loops=tuple(loop for loop, _ in around),
+            axes=tuple(
+                tuple(axis for axis, used in enumerate(axes) if variable in used)
+                for _, variable in around
+            ),
+            lane_stride=self.lane_stride((buffer, indices), around, place),
         )
+
+    def lane_stride(
+        self, access: tuple[int, list[int]], around: list[tuple[Loop, int]], place: _Place
+    ) -> int | None:
+        """Return how far apart the lanes of the innermost vectorized loop store."""
+        lanes = [
+            variable for loop, variable in around if loop.kind == "vectorized" and loop.extent != 1
+        ]
+        if not lanes or access[0] in self.names.places:
+            return None
+        self.budget.spend(len(place.loops))
+        extents = {
+            variable: loop.extent
+            for loop, variable in zip(place.loops, place.variables, strict=True)
+        }
+        return find_stride(self.graph, access, lanes[-1], extents, self.names.values, self.budget)
 
     def scan(self, expression: int) -> _Scan:
         """Return what an expression loads and whether it depends on variables."""

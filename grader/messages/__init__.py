@@ -3,7 +3,8 @@
 Which process writes what:
 
     referee ──KernelConfig──────────▶ student kernel ──Capture | CaptureFailure──▶ referee
-    referee ──RunModule | TimeSchedule──▶ runner ──RunResult | TimingResult | TaskFailure──▶ referee
+    referee ──RunModule | TimeSchedule | ReplayTrace──▶ runner
+    runner ──RunResult | TimingResult | ReplayResult | TaskFailure──▶ referee
     runner ──LoadExtern | Evaluate──▶ evaluator
     evaluator ──ExternLoaded | Evaluated | EvaluationFailed──▶ runner
     referee ──TimeLibrary──▶ library process ──LibraryTiming | TaskFailure──▶ referee
@@ -50,6 +51,7 @@ from grader.messages.frames import (
 )
 from grader.messages.kernel import Capture, CaptureFailure, EntrySpec, FromKernel, KernelConfig
 from grader.messages.library import FromLibrary, LibraryTiming, TimeLibrary
+from grader.messages.replay import Documents, ReplayResult, ReplayTrace
 from grader.messages.runner import (
     EXTERN_DIED,
     FromRunner,
@@ -91,6 +93,7 @@ __all__ = [
     "Count",
     "Counts",
     "DType",
+    "Documents",
     "EntrySpec",
     "Evaluate",
     "Evaluated",
@@ -112,6 +115,8 @@ __all__ = [
     "Names",
     "Output",
     "Pickles",
+    "ReplayResult",
+    "ReplayTrace",
     "RunModule",
     "RunResult",
     "Seconds",

@@ -1,4 +1,4 @@
-"""What the referee and a runner say to each other; timing has a module of its own."""
+"""What the referee and a runner say to each other; timing and replay have their own modules."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import msgspec
 
 from grader.messages.arrays import Array, Counts, Names, Pickles
 from grader.messages.frames import Message
+from grader.messages.replay import ReplayResult, ReplayTrace
 from grader.messages.timing import TimeSchedule, TimingResult
 
 EXTERN_DIED = "ExternDied"
@@ -52,5 +53,5 @@ class TaskFailure(Message, frozen=True):
     message: str
 
 
-ToRunner = RunModule | TimeSchedule
-FromRunner = RunResult | TimingResult | TaskFailure
+ToRunner = RunModule | TimeSchedule | ReplayTrace
+FromRunner = RunResult | TimingResult | ReplayResult | TaskFailure

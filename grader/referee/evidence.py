@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from grader.assignment import OracleOptions
-from grader.ir.facts import ModuleFacts
+from grader.ir.facts import FunctionFacts, ModuleFacts
 from grader.messages import Capture
 from grader.report import Timing
 
@@ -59,6 +60,34 @@ class TimedSchedule:
     outputs_right: bool
 
 
+class LargerBatch(NamedTuple):
+    """The scheduled function for a larger batch: the same steps on the same program.
+
+    `module` is graph JSON that was read like a capture's, `facts` are those of `function` in it.
+    """
+
+    batch: int
+    module: bytes
+    function: str
+    facts: FunctionFacts
+
+
+@dataclass(frozen=True)
+class Replay:
+    """Whether a schedule's trace, on the unscheduled module, gives the module that was handed in.
+
+    `steps` counts the trace's primitives, as far as it could be read. `reason` says why the
+    schedule is not proven, in a clause without a full stop. `larger` are functions for larger
+    batches, in rising order; `larger_reason` says why there are none, where some were asked for.
+    """
+
+    proven: bool
+    steps: int = 0
+    reason: str = ""
+    larger: tuple[LargerBatch, ...] = ()
+    larger_reason: str = ""
+
+
 @dataclass(frozen=True)
 class Evidence:
     """All evidence for one candidate. A field is None when no check of the part asks for it."""
@@ -66,6 +95,7 @@ class Evidence:
     outputs: Outputs | Problem | None = None
     stubs: StubOutputs | Problem | None = None
     timed: TimedSchedule | Problem | None = None
+    replay: Replay | None = None
 
 
 @dataclass(frozen=True)

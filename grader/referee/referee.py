@@ -21,12 +21,14 @@ from grader.messages import Capture, CaptureFailure
 from grader.progress import Progress
 from grader.referee import checks as registered
 from grader.referee.bench import Bench, Machine, measuring_threads
+from grader.referee.checks.schedule import StepOptions
 from grader.referee.checks.speed import SpeedOptions
 from grader.referee.evidence import Candidate, Case, Evidence, Problem, TimedSchedule
 from grader.referee.gather import gather_outputs, gather_stubs
 from grader.referee.judge import explain_absence, judge_case, judge_problem
 from grader.referee.oracle import Oracle
 from grader.referee.registry import Need, find_check
+from grader.referee.replay import LARGER_BATCHES, gather_replay
 from grader.referee.runners import Kind, RunnerPool
 from grader.referee.speed import gather_timing
 from grader.report import Origin, Part, Timing
@@ -70,6 +72,7 @@ def expected_runners(course_assignment: CourseAssignment) -> list[Kind]:
         if "outputs" in needs:
             kinds.append("extern" if part.externs else "pure")
         kinds += ["pure", "pure"] if "stubs" in needs else []
+        kinds += ["pure"] if "replay" in needs else []
         kinds += ["timing"] if "timing" in needs else []
     return kinds
 
@@ -164,12 +167,15 @@ class Referee:
     def _gather(self, part: PartTable, candidate: Candidate) -> Evidence:
         needs = part_needs(part)
         generator = np.random.default_rng(self._seeds[part.id])
-        outputs = stubs = None
+        outputs = stubs = replay = None
         if "stubs" in needs and candidate.facts.externs:
             stubs = gather_stubs(candidate, self._oracle, self._runners, generator)
         if "outputs" in needs:
             outputs = gather_outputs(candidate, part, self._oracle, self._runners)
-        return Evidence(outputs=outputs, stubs=stubs)
+        if "replay" in needs and not isinstance(outputs, Problem):
+            weight = _step_options(part).weight
+            replay = gather_replay(candidate, weight, LARGER_BATCHES, self._runners)
+        return Evidence(outputs=outputs, stubs=stubs, replay=replay)
 
     def _time(self, part: PartTable, graded: list[Graded]) -> list[Graded]:
         """Time the best candidates and judge them again, with the time."""
@@ -209,6 +215,14 @@ def _inspect(part: PartTable, capture: Capture) -> Candidate | Problem:
             "Modules may use TensorIR, Relax and arithmetic, and no other way out of the module.",
         )
     return Candidate(capture, facts, base if base is None or not base.findings else None)
+
+
+def _step_options(part: PartTable) -> StepOptions:
+    for table in part.check:
+        options = find_check(table).parse(table)
+        if isinstance(options, StepOptions):
+            return options
+    raise AssertionError(f"part {part.id} is replayed without a check of its steps")
 
 
 def speed_options(part: PartTable) -> tuple[SpeedOptions, float]:

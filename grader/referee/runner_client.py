@@ -26,24 +26,28 @@ from grader.messages import (
     FromLibrary,
     FromRunner,
     LibraryTiming,
+    ReplayResult,
+    ReplayTrace,
     RunModule,
     RunResult,
     TaskFailure,
     TimeLibrary,
     TimeSchedule,
     TimingResult,
+    ToRunner,
     decode_payload,
     encode_frame,
     read_frame,
 )
 from grader.sandbox.interface import Command, Process, ResourceLimits, Sandbox, inside_numbers
 
-Task = RunModule | TimeSchedule | TimeLibrary
+Task = ToRunner | TimeLibrary
 Answer = FromRunner | FromLibrary
 
 _RESULTS: dict[type[Task], type[Answer]] = {
     RunModule: RunResult,
     TimeSchedule: TimingResult,
+    ReplayTrace: ReplayResult,
     TimeLibrary: LibraryTiming,
 }
 """What each task is answered with, unless it fails."""
@@ -122,7 +126,7 @@ class Runner:
         self._failure: TaskFailure | None = None
 
     @overload
-    def request(self, task: RunModule | TimeSchedule, timeout: float) -> FromRunner: ...
+    def request(self, task: ToRunner, timeout: float) -> FromRunner: ...
 
     @overload
     def request(self, task: TimeLibrary, timeout: float) -> FromLibrary: ...
@@ -288,7 +292,7 @@ def _pair(
 
 
 def _stage(task: Task) -> Literal["run", "time"]:
-    return "run" if isinstance(task, RunModule) else "time"
+    return "run" if isinstance(task, RunModule | ReplayTrace) else "time"
 
 
 def _start_hint(*processes: Process) -> str:

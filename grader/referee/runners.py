@@ -13,7 +13,7 @@ from threading import Lock
 from types import TracebackType
 from typing import Literal
 
-from grader.messages import FromRunner, RunModule, TimeSchedule
+from grader.messages import FromRunner, ToRunner
 from grader.referee.runner_client import Runner
 
 Kind = Literal["pure", "extern", "timing"]
@@ -50,7 +50,7 @@ class RunnerPool:
         for future in self._ready[needed]:
             future.result().await_start()
 
-    def request(self, kind: Kind, task: RunModule | TimeSchedule) -> FromRunner:
+    def request(self, kind: Kind, task: ToRunner) -> FromRunner:
         """Do one task in a runner of its own and end that runner.
 
         A runner that dies or takes too long answers with a TaskFailure. Raises SandboxError when no

@@ -8,20 +8,29 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from grader.ir.facts import Block, BufferFacts, FunctionFacts, Loop, Shape
+from grader.ir.facts import Block, BufferFacts, FunctionFacts, Loop, Shape, Store
 
 
 class Update(NamedTuple):
     """A block that loads the weight and something else.
 
-    `loops` are those that its largest store depends on, `buffer` is where that store goes. `work`
-    says how often the weight is used, None where the extent of a loop is not known.
+    `store` is the largest of its stores that do. `work` says how often the weight is used, None
+    where the extent of a loop is not known.
     """
 
     block: Block
-    buffer: str
-    loops: tuple[Loop, ...]
+    store: Store
     work: int | None
+
+    @property
+    def buffer(self) -> str:
+        """Where the store goes."""
+        return self.store.buffer
+
+    @property
+    def loops(self) -> tuple[Loop, ...]:
+        """The loops that the store depends on."""
+        return self.store.loops
 
 
 def find_updates(function: FunctionFacts, weight: tuple[int, ...]) -> tuple[Update, ...]:
@@ -57,6 +66,12 @@ def find_padding(function: FunctionFacts, weight: tuple[int, ...]) -> tuple[Bloc
     return tuple(found)
 
 
+def holds_weight(shape: tuple[int | str, ...] | None, weight: tuple[int, ...]) -> bool:
+    """Say whether a tensor has as many elements as the weight, in whatever layout."""
+    extents = [extent for extent in shape or () if isinstance(extent, int)]
+    return len(extents) == len(shape or ()) and math.prod(extents) == math.prod(weight)
+
+
 def find_inits(function: FunctionFacts, update: Update) -> tuple[Block, ...]:
     """Return the blocks of their own that set the sums of an update to a constant.
 
@@ -88,12 +103,17 @@ def _update(block: Block, weights: set[str]) -> Update | None:
     works = [_product(store.loops, count) for store, count in uses]
     largest = max(zip(uses, works, strict=True), key=lambda each: each[1] or math.inf)[0][0]
     work = None if None in works else sum(each or 0 for each in works)
-    return Update(block, largest.buffer, largest.loops, work)
+    return Update(block, largest, work)
 
 
 def _weights(function: FunctionFacts, weight: tuple[int, ...]) -> set[str]:
-    """Return the names of the buffers that hold the weight: the parameter, and what it becomes."""
-    names = {buffer.name for buffer in function.parameters if buffer.tensor.shape == weight}
+    """Return the names of the buffers that hold the weight: the parameter, and what it becomes.
+
+    Where no parameter has its shape, it is one of as many elements.
+    """
+    inputs = function.parameters[:-1]
+    names = {each.name for each in inputs if each.tensor.shape == weight}
+    names = names or {each.name for each in inputs if holds_weight(each.tensor.shape, weight)}
     for block in function.blocks:
         loads = set(block.loads) - set(block.stores)
         if loads and names >= loads:

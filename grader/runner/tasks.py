@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from grader.messages import (
     FromRunner,
+    ReplayTrace,
     RunModule,
     TaskFailure,
     ToRunner,
@@ -11,20 +12,22 @@ from grader.messages import (
 from grader.runner.evaluation import Evaluator
 from grader.runner.failure import TaskError
 from grader.runner.model import run_module
+from grader.runner.replay import replay_trace
 from grader.runner.timing import time_schedule
 
 
 def perform(task: ToRunner, evaluator: Evaluator | None = None) -> FromRunner:
     """Do one task; whatever goes wrong becomes a TaskFailure.
 
-    A runner with an evaluator measures no time: student Python is at work beside it.
+    A runner with an evaluator measures no time and replays nothing: student Python is at work
+    beside it.
     """
     try:
         if isinstance(task, RunModule):
             return run_module(task, evaluator)
         if evaluator is not None:
-            return TaskFailure("time", "NotHere", "This kind of runner measures no time.")
-        return time_schedule(task)
+            return TaskFailure("time", "NotHere", "This kind of runner only runs modules.")
+        return replay_trace(task) if isinstance(task, ReplayTrace) else time_schedule(task)
     except TaskError as error:
         return error.as_failure()
     except Exception as error:  # noqa: BLE001 - an answer says more than a runner that has died

@@ -23,11 +23,13 @@ import numpy as np
 from hypothesis import strategies as st
 
 from grader.assignment import Limits, OracleOptions, PartTable
-from grader.errors import GraderError
+from grader.errors import GraderError, IRError
 from grader.execute.captures import CaptureReader
 from grader.execute.problems import cell_problem
 from grader.ir.facts import BufferFacts, ModuleFacts, TensorFacts
 from grader.ir.read import read_module
+from grader.ir.rebatch import rebatch
+from grader.ir.trace import read_trace
 from grader.messages import (
     Array,
     Capture,
@@ -36,6 +38,8 @@ from grader.messages import (
     FromKernel,
     FromRunner,
     KernelConfig,
+    ReplayResult,
+    ReplayTrace,
     RunModule,
     RunResult,
     TaskFailure,
@@ -114,6 +118,8 @@ _MESSAGES = (
     RunModule(b"{}", _ARRAY, "llvm", 4, {"env.a": b"x"}, {"env.b": 1}),
     RunResult(_ARRAY, ("f",), {"env.a": 3}),
     TimingResult("conv2d", "llvm", 3, (_ROUND, _ROUND), _ARRAY),
+    ReplayTrace(b"[]", b"{}", b"{}", (b"{}",)),
+    ReplayResult("differs", ("f",), "message", (b"{}", b"")),
     TaskFailure("load", "ValueError", "message"),
     KernelConfig((3, 4, 5, 6, 7), "key", 8, ()),
 )
@@ -193,6 +199,56 @@ def check_module(document: bytes) -> None:
     """Bytes are a module's facts, or an IRError, which belongs to the grader's errors."""
     with suppress(GraderError):
         msgspec.json.encode(read_module(document, ("env.*",)))
+
+
+@cache
+def _traces() -> tuple[bytes, ...]:
+    from tvm import s_tir
+
+    from tests.ir import modules
+    from tests.referee.schedules import saved_trace
+
+    made = []
+    for name in ("tile", "cache", "sample", "unroll_pragma", "layout"):
+        schedule = s_tir.Schedule(modules.product_module())
+        blocks = [schedule.get_sblock(block, func_name="mm_relu") for block in ("Y", "C")]
+        modules.SCHEDULES[name](schedule, *blocks)
+        made.append(saved_trace(schedule))
+    return tuple(made)
+
+
+def check_trace(document: bytes) -> None:
+    """Bytes are a trace that reads the same when it is written again, or an IRError."""
+    with suppress(IRError):
+        trace = read_trace(document)
+        assert trace == read_trace(trace.document)
+
+
+@cache
+def _convolutions() -> tuple[bytes, ...]:
+    from tests.ir import modules
+    from tests.referee import schedules
+
+    made = (schedules.model("topi", 4), schedules.model("fused", 1))
+    return tuple(modules.save(module) for module in made)
+
+
+def check_rebatch(document: bytes) -> None:
+    """A module that can be read has a larger one that can, or a reason why not."""
+    with suppress(IRError):
+        names = tuple(read_module(document).functions)
+        for name in names:
+            made = rebatch(document, name, 0, (16,), names)
+            assert bool(made.documents) != bool(made.reason)
+            for each in made.documents:
+                _read_surely(each)
+
+
+def _read_surely(document: bytes) -> None:
+    try:
+        read_module(document)
+    except IRError as error:
+        raise AssertionError("a module that we wrote cannot be read") from error
 
 
 # --- evidence -------------------------------------------------------------------------------------
@@ -302,6 +358,8 @@ SUBJECTS = (
     Subject("frames", streams, check_frames),
     Subject("captures", streams, check_captures),
     Subject("module", lambda: strategies.documents(_modules()), check_module),
+    Subject("trace", lambda: strategies.documents(_traces()), check_trace),
+    Subject("rebatch", lambda: strategies.documents(_convolutions()), check_rebatch),
     Subject("evidence", answers, check_evidence),
     Subject("batch", lambda: st.sampled_from(("n", *range(-2, 40), 2**31, 2**62)), check_batch),
     Subject("reply", replies, check_reply),

@@ -8,14 +8,16 @@ import msgspec
 import numpy as np
 import pytest
 
+from grader.assignment import CheckTable
+from grader.errors import CourseError
 from grader.ir.facts import Argument
 from grader.referee.checks.equivalence import equivalence
 from grader.referee.checks.externs import ExternOptions, extern_call, writes_output
 from grader.referee.checks.schedule import StepOptions, schedule_steps
 from grader.referee.checks.speed import SpeedOptions, speed
 from grader.referee.checks.structure import GraphOptions, call_tir_graph, pure_tir
-from grader.referee.evidence import Problem, StubOutputs, TimedSchedule
-from grader.referee.registry import NoOptions
+from grader.referee.evidence import Problem, Replay, StubOutputs, TimedSchedule
+from grader.referee.registry import NoOptions, find_check
 from grader.report import Timing
 from tests.referee.factory import (
     WEIGHT,
@@ -212,10 +214,9 @@ class TestEquivalence:
 class TestScheduleSteps:
     OPTIONS = StepOptions(weight=WEIGHT, inline=3, reorganize=4, decompose=4, annotate=4)
 
-    def judge(self, *blocks):
-        return schedule_steps(
-            case(module(CONV, functions={"conv2d": convolution(*blocks)})), self.OPTIONS
-        )
+    def judge(self, *blocks, options=OPTIONS, **evidence):
+        functions = {"conv2d": convolution(*blocks)}
+        return schedule_steps(case(module(CONV, functions=functions), **evidence), options)
 
     def test_all_steps_earn_everything(self):
         nest = loops(128, 26, 26, 9, kind="vectorized")
@@ -231,11 +232,75 @@ class TestScheduleSteps:
         outcome = schedule_steps(case(module(CONV, other, functions=functions)), self.OPTIONS)
         assert ("failed", 0) == (outcome.verdict, outcome.fraction)
 
-    def test_each_missing_step_is_named_and_the_first_is_the_hint(self):
+    def test_each_missing_step_is_named_and_the_most_worthwhile_is_the_hint(self):
         outcome = self.judge(update(loops(128, 26, 26, 9)))
         assert 7 / 15 == outcome.fraction
         assert "decomposed" in outcome.reason
-        assert "decompose_reduction" in outcome.hint
+        assert outcome.hint.startswith("Vectorize")
+
+    def test_the_hint_names_what_earns_most(self):
+        options = StepOptions(weight=WEIGHT, inline=3, reorganize=4, decompose=5, annotate=4)
+        assert "decompose_reduction" in self.judge(update(), options=options).hint
+
+    def test_steps_may_be_paid_one_by_one(self):
+        nest = (*loops(4, kind="parallel"), *loops(32, 26, 2, 13, 3, 3))
+        axes = ((0,), (1,), (2,), (3,), (3,), (), ())
+        block = update(nest)
+        store = msgspec.structs.replace(block.statements[0], axes=axes)
+        options = StepOptions(weight=WEIGHT, split=1, reorder=2, parallel=4, unroll=8)
+        outcome = self.judge(msgspec.structs.replace(block, statements=(store,)), options=options)
+        assert 5 / 15 == outcome.fraction
+        assert "Done: a loop is split, a loop is parallel." in outcome.reason
+        assert "Not seen: the loops are reordered, a loop is unrolled." in outcome.reason
+        assert outcome.hint.startswith("Unroll")
+
+    def test_scattered_stores_are_no_vector_stores_and_are_called_so(self):
+        options = StepOptions(weight=WEIGHT, vectorize=1, annotate=1)
+        block = update(loops(4, 32, 26, 26, 3, 3, kind="vectorized"))
+        for stride, fraction in ((1, 1.0), (26, 0.5), (None, 0.5)):
+            store = msgspec.structs.replace(block.statements[0], lane_stride=stride)
+            changed = msgspec.structs.replace(block, statements=(store,))
+            outcome = self.judge(changed, options=options)
+            assert (fraction, fraction < 1) == (outcome.fraction, "scattered" in outcome.reason)
+            assert ("last axis" in outcome.hint) == (fraction < 1)
+
+    def test_a_step_that_earns_nothing_is_not_spoken_of(self):
+        outcome = self.judge(update(), options=StepOptions(weight=WEIGHT, split=1))
+        assert ("failed", "Not seen: a loop is split.") == (outcome.verdict, outcome.reason)
+
+    def test_a_proven_schedule_is_called_so(self):
+        scheduled = update(loops(128, 26, 26, 9))
+        many = self.judge(scheduled, replay=Replay(proven=True, steps=5))
+        assert (
+            "The schedule is proven: its 5 steps, applied to the unscheduled module, give your"
+            " module." in many.reason
+        )
+        one = self.judge(scheduled, replay=Replay(proven=True, steps=1))
+        assert "its one step, applied to the unscheduled module, gives" in one.reason
+
+    def test_one_that_is_not_proven_was_graded_on_its_result_and_says_why(self):
+        replay = Replay(proven=False, reason="its trace could not be replayed")
+        outcome = self.judge(update(loops(128, 26, 26, 9)), replay=replay)
+        assert (
+            "The schedule was graded on its result alone: its trace could not be replayed."
+            in outcome.reason
+        )
+        assert 7 / 15 == outcome.fraction
+
+    def test_where_nothing_was_done_there_is_nothing_to_prove(self):
+        outcome = self.judge(padding(), padded_update(), replay=Replay(proven=False, reason="x"))
+        assert "result alone" not in outcome.reason
+
+    def test_options_without_any_points_are_refused(self):
+        table = CheckTable(id="steps", kind="schedule_steps", options={"weight": [32, 1, 3, 3]})
+        with pytest.raises(CourseError, match="no step has points"):
+            find_check(table).parse(table)
+
+    def test_a_step_that_does_not_exist_is_refused(self):
+        options = {"weight": [32, 1, 3, 3], "vectorise": 1}
+        table = CheckTable(id="steps", kind="schedule_steps", options=options)
+        with pytest.raises(CourseError, match="vectorise"):
+            find_check(table).parse(table)
 
 
 class TestSpeed:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from grader.referee.estimate import estimate_ratio, speed_fraction, undisturbed
 
 from grader.messages import TimingRound
-from grader.referee.estimate import estimate_ratio, speed_fraction, undisturbed
 
 
 def rounds(*switches: int) -> tuple[TimingRound, ...]:

@@ -17,6 +17,8 @@ from grader.messages import (
     EXTERN_DIED,
     READY,
     FromRunner,
+    ReplayResult,
+    ReplayTrace,
     RunModule,
     RunResult,
     TaskFailure,
@@ -27,6 +29,8 @@ from grader.messages import (
 )
 from grader.referee.runner_client import Runner, start_runner
 from grader.sandbox.interface import Process, ResourceLimits, Sandbox
+from tests.ir.modules import save
+from tests.referee import schedules
 from tests.runner import modules
 from tests.runner.test_timing import RING, timing_task
 
@@ -103,6 +107,18 @@ class TestTiming:
         answer = pure.request(timing_task(modules.timed_convolution(), cpus=(1023,)), SECONDS)
         assert isinstance(answer, TaskFailure)
         assert answer.stage == "time"
+
+
+class TestReplay:
+    def test_a_schedule_is_proven_in_a_sandbox(self, pure: Runner) -> None:
+        made = schedules.candidate(schedules.model(), schedules.schedule_topi).capture
+        assert made.base is not None
+        assert made.trace is not None
+        larger = save(schedules.model(batch=8))
+        task = ReplayTrace(made.trace, made.base, made.module, (larger,))
+        answer = pure.request(task, SECONDS)
+        assert isinstance(answer, ReplayResult)
+        assert ("equal", 1) == (answer.outcome, len(answer.modules))
 
 
 class TestEnd:
@@ -188,6 +204,14 @@ class TestProtocol:
         ours, theirs = socket.socketpair()
         with ours, theirs, pytest.raises(SandboxError):
             Runner(Stand(None), ours, start_seconds=0.05).request(TASK, 1.0)
+
+    def test_a_replay_is_answered_by_a_replay_and_by_nothing_else(self, stand: StandIn) -> None:
+        task, right = ReplayTrace(b"[]", b"{}", b"{}"), ReplayResult("equal")
+        assert right == stand(READY + encode_frame(right))[0].request(task, 1.0)
+        with pytest.raises(ProtocolError):
+            stand(READY + encode_frame(RunResult(EMPTY)))[0].request(task, 1.0)
+        with pytest.raises(ProtocolError):
+            stand(READY + encode_frame(right))[0].request(TASK, 1.0)
 
     @pytest.mark.parametrize(
         "answer",

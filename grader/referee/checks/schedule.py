@@ -4,49 +4,122 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import and_
+from typing import Literal
 
 from grader.assignment import Points, Table
 from grader.ir.facts import FunctionFacts
 from grader.referee.convolution import NO_CONVOLUTION, find_convolution, find_convolutions
-from grader.referee.evidence import Case
+from grader.referee.evidence import Case, Replay
 from grader.referee.outcome import Outcome, not_graded, partial
 from grader.referee.registry import check
-from grader.referee.steps import Steps, find_steps
+from grader.referee.steps import Step, Steps, find_steps
 
 
 class StepOptions(Table, frozen=True):
-    """`weight` is the convolution's shape; the others are each step's points."""
+    """`weight` is the convolution's shape; the others are each step's points.
+
+    `reorganize` is worth its points where a loop is split, fused or reordered, `annotate` where one
+    is vectorized, unrolled or parallel; `vectorize` only where the stores are contiguous.
+    """
 
     weight: tuple[int, ...]
-    inline: Points
-    reorganize: Points
-    decompose: Points
-    annotate: Points
+    inline: Points = 0.0
+    reorganize: Points = 0.0
+    split: Points = 0.0
+    reorder: Points = 0.0
+    decompose: Points = 0.0
+    annotate: Points = 0.0
+    vectorize: Points = 0.0
+    unroll: Points = 0.0
+    parallel: Points = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse a table in which no step is worth anything."""
+        if not self.points():
+            raise ValueError("no step has points")
+
+    def points(self) -> dict[Paid, float]:
+        """Return the steps that are worth something, in the order in which they are reported."""
+        worth = {name: float(getattr(self, name)) for name in _WORDING}
+        return {name: points for name, points in worth.items() if points > 0}
 
 
-_NAMES = {
+Paid = Literal[
+    "inline",
+    "reorganize",
+    "split",
+    "reorder",
+    "decompose",
+    "annotate",
+    "vectorize",
+    "unroll",
+    "parallel",
+]
+"""What an assignment may give points for."""
+
+_WORDING: dict[Paid, tuple[str, str]] = {
     "inline": ("the padding is inlined", "compute_inline the block that only copies the input"),
     "reorganize": ("the loops are reorganised", "split, reorder or fuse the loops"),
-    "decompose": ("the reduction is decomposed", "call decompose_reduction"),
+    "split": (
+        "a loop is split",
+        "split the loops over the output, so that a small tile of it is computed at a time",
+    ),
+    "reorder": (
+        "the loops are reordered",
+        "reorder the loops: those of a tile inside, those over the tiles outside",
+    ),
+    "decompose": ("the reduction is decomposed", "call decompose_reduction, as the last step"),
     "annotate": (
         "a loop is vectorized, parallel or unrolled",
-        "vectorize an inner loop and run an outer one in parallel",
+        "vectorize an inner loop and run an outer one in parallel, before you decompose",
     ),
+    "vectorize": (
+        "a loop is vectorized along the output's last axis",
+        "vectorize an inner loop over the last axis of the output, before you decompose",
+    ),
+    "unroll": ("a loop is unrolled", "unroll the short loops inside of a tile"),
+    "parallel": ("a loop is parallel", "run the outermost loop in parallel"),
+}
+"""What a step is called when it was done, and what to do where it was not."""
+
+_WORTH: tuple[Paid, ...] = (
+    "vectorize",
+    "annotate",
+    "parallel",
+    "reorganize",
+    "split",
+    "reorder",
+    "decompose",
+    "unroll",
+    "inline",
+)
+"""Among steps of the same points, the hint names the one that makes a convolution faster."""
+
+_SCATTERED = (
+    "Vectorized, but its stores are scattered: the loop is not the last axis of the output."
+)
+_PARTS: dict[Paid, dict[Step, str]] = {
+    "reorganize": {"split": "split", "fuse": "fused", "reorder": "reordered"},
+    "annotate": {"vectorize": "vectorized", "parallel": "parallel", "unroll": "unrolled"},
 }
 
 
-@check("schedule_steps", options=StepOptions)
+@check("schedule_steps", needs=("replay",), options=StepOptions)
 def schedule_steps(case: Case, options: StepOptions) -> Outcome:
     """The steps of the schedule are done on the convolution."""
     functions = find_convolutions(case.candidate.facts, options.weight)
     if not functions:
         return not_graded(NO_CONVOLUTION)
     base = _base(case, options)
-    found = (find_steps(function, base, options.weight) for function in functions)
-    steps = reduce(and_, found)
-    points = {name: getattr(options, name) for name in _NAMES}
-    earned = sum(value for name, value in points.items() if getattr(steps, name))
-    return partial(earned / sum(points.values()), _spell(steps), _next_step(steps))
+    steps = reduce(and_, (find_steps(function, base, options.weight) for function in functions))
+    points = options.points()
+    done = [name for name in points if _is_done(name, steps)]
+    missing = [name for name in points if name not in done]
+    sentences = _spell(steps, done, missing)
+    if steps and case.evidence.replay is not None:
+        sentences.append(_provenance(case.evidence.replay))
+    earned = sum(points[name] for name in done)
+    return partial(earned / sum(points.values()), " ".join(sentences), _next_step(points, missing))
 
 
 def _base(case: Case, options: StepOptions) -> FunctionFacts | None:
@@ -54,17 +127,43 @@ def _base(case: Case, options: StepOptions) -> FunctionFacts | None:
     return find_convolution(base, options.weight) if base is not None else None
 
 
-def _spell(steps: Steps) -> str:
-    done = [text for name, (text, _) in _NAMES.items() if getattr(steps, name)]
-    missing = [text for name, (text, _) in _NAMES.items() if not getattr(steps, name)]
+def _is_done(name: Paid, steps: Steps) -> bool:
+    return name in steps and (name != "vectorize" or "contiguous" in steps)
+
+
+def _spell(steps: Steps, done: list[Paid], missing: list[Paid]) -> list[str]:
     sentences = []
     if done:
-        sentences.append(f"Done: {', '.join(done)}.")
+        sentences.append(f"Done: {', '.join(_name(name, steps) for name in done)}.")
     if missing:
-        sentences.append(f"Not seen: {', '.join(missing)}.")
-    return " ".join(sentences)
+        sentences.append(f"Not seen: {', '.join(_WORDING[name][0] for name in missing)}.")
+    if "vectorize" in steps and "contiguous" not in steps:
+        sentences.append(_SCATTERED)
+    return sentences
 
 
-def _next_step(steps: Steps) -> str:
-    hints = [hint for name, (_, hint) in _NAMES.items() if not getattr(steps, name)]
-    return f"{hints[0][0].upper()}{hints[0][1:]}." if hints else ""
+def _name(name: Paid, steps: Steps) -> str:
+    """Name a step that was done; one that may be done in several ways says how it was."""
+    ways = [text for step, text in _PARTS.get(name, {}).items() if step in steps]
+    return f"{_WORDING[name][0]} ({', '.join(ways)})" if ways else _WORDING[name][0]
+
+
+def _provenance(replay: Replay) -> str:
+    """Say whether the schedule is proven, or why it was graded on its result."""
+    if not replay.proven:
+        return f"The schedule was graded on its result alone: {replay.reason}."
+    steps = "one step" if replay.steps == 1 else f"{replay.steps} steps"
+    give = "gives" if replay.steps == 1 else "give"
+    return (
+        f"The schedule is proven: its {steps}, applied to the unscheduled module, {give} your"
+        " module."
+    )
+
+
+def _next_step(points: dict[Paid, float], missing: list[Paid]) -> str:
+    """Say what to do next: the step that earns most, and of these the one that helps most."""
+    if not missing:
+        return ""
+    best = min(missing, key=lambda name: (-points[name], _WORTH.index(name)))
+    hint = _WORDING[best][1]
+    return f"{hint[0].upper()}{hint[1:]}."

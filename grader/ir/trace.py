@@ -1,0 +1,231 @@
+"""The trace of a schedule, read strictly and without TVM.
+
+`Trace.as_json()` gives two lists: instructions, each as kind, inputs, attributes and outputs, and
+decisions, each as the place of an instruction and what was drawn there. TVM parses a string that it
+does not know as the graph of an object, so every string is checked here: inputs are names that an
+earlier instruction gave, attributes are names, and what is passed on is written anew from what was
+understood.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from grader.errors import IRError
+from grader.ir.allowed import STORAGE_SCOPES
+from grader.ir.names import is_function_name, is_name, shown
+
+SIZE_LIMIT = 2**18
+"""Longest trace, in bytes; a schedule of a convolution has one or two thousand."""
+
+INSTRUCTION_LIMIT = 2000
+"""Most instructions; one tuned by MetaSchedule has about a hundred."""
+
+LIST_LIMIT = 64
+"""Most inputs, outputs or numbers of one instruction."""
+
+ANNOTATIONS = frozenset(
+    {
+        "meta_schedule.parallel",
+        "meta_schedule.unroll_explicit",
+        "meta_schedule.unroll_implicit",
+        "meta_schedule.vectorize",
+        "pragma_auto_unroll_max_step",
+        "pragma_loop_partition_hint",
+        "pragma_unroll_explicit",
+    }
+)
+"""Keys that may be annotated, with a number. Others import code or belong to other hardware."""
+
+_LOOK_UP = "GetSBlock"
+_NAME = re.compile(r"[blv](?:0|[1-9][0-9]{0,4})", re.ASCII)
+_NUMBERS = range(-(2**31), 2**31)
+_HINT = "Schedule with the primitives of the lecture notes: split, fuse, reorder, vectorize, ..."
+
+
+class Trace(NamedTuple):
+    """A trace that was read.
+
+    `document` is it as JSON, `steps` counts what changes the program, `functions` are those in
+    which it looks for blocks, each once.
+    """
+
+    document: bytes
+    steps: int
+    functions: tuple[str, ...]
+
+
+class _Form(NamedTuple):
+    """What an instruction looks like: a letter for each input, attribute and output.
+
+    Inputs: `b` block, `l` loop, `x` either, `f` a factor (a number, a drawn one, or None), `n` a
+    number or a truth value, `N` a list of numbers, `B` a list of blocks. Attributes: `n`, `N`, `s`
+    a block's name, `g` a function's, `m` a memory scope, `k` an annotation's key. Outputs: `b`,
+    `l`, `v`. With a plus sign at the end, there may be any number of the last letter.
+    """
+
+    inputs: str = ""
+    attributes: str = ""
+    outputs: str = ""
+    is_step: bool = True
+
+
+_FORMS = {
+    "AddUnitLoop": _Form("x", "", "l"),
+    "Annotate": _Form("xn", "k"),
+    "Blockize": _Form("x", "n", "b"),
+    "CacheRead": _Form("bB", "nm", "b"),
+    "CacheWrite": _Form("bB", "nm", "b"),
+    "ComputeAt": _Form("bl", "nn"),
+    "ComputeInline": _Form("b"),
+    "DecomposePadding": _Form("bl", "", "b"),
+    "DecomposeReduction": _Form("bl", "", "b"),
+    "EnterPostproc": _Form(is_step=False),
+    "Fuse": _Form("l+", "n", "l"),
+    "GetChildBlocks": _Form("x", "", "b+", is_step=False),
+    "GetConsumers": _Form("b", "", "b+", is_step=False),
+    "GetLoops": _Form("b", "", "l+", is_step=False),
+    "GetOutputBlocks": _Form("b", "", "b+", is_step=False),
+    "GetProducers": _Form("b", "", "b+", is_step=False),
+    _LOOK_UP: _Form("", "sg", "b", is_step=False),
+    "LoopPartition": _Form("lf+", "n", "l+"),
+    "Merge": _Form("l+", "", "l"),
+    "PadEinsum": _Form("b", "N"),
+    "Parallel": _Form("l"),
+    "RFactor": _Form("l", "n", "b"),
+    "ReIndex": _Form("b", "nn", "b"),
+    "Reorder": _Form("l+"),
+    "ReorderBlockIterVar": _Form("bN"),
+    "ReverseComputeAt": _Form("bl", "nn"),
+    "ReverseComputeInline": _Form("b"),
+    "RollingBuffer": _Form("b", "n"),
+    "SampleCategorical": _Form("", "NN", "v", is_step=False),
+    "SampleComputeLocation": _Form("b", "", "l", is_step=False),
+    "SamplePartitionedTile": _Form("l", "nnn", "v+", is_step=False),
+    "SamplePerfectTile": _Form("l", "nn", "v+", is_step=False),
+    "Split": _Form("lf+", "nn", "l+"),
+    "StorageAlign": _Form("b", "nnnn"),
+    "Unannotate": _Form("x", "k"),
+    "Unroll": _Form("l"),
+    "Vectorize": _Form("l"),
+}
+"""Instructions that are replayed. Left out is what takes functions or names of intrinsics
+(Tensorize, TransformLayout), what TVM does not check (Unsafe...), and other hardware (Bind)."""
+
+_Instruction = tuple[str, list[Any], list[Any], list[str]]
+# Made now: msgspec crashes when two threads are the first to decode a type.
+_DECODER = msgspec.json.Decoder(tuple[list[_Instruction], list[tuple[int, Any]]])
+
+
+def read_trace(document: bytes) -> Trace:
+    """Return a schedule's trace. Raises IRError, and nothing else, where it is not replayed."""
+    instructions, decisions = _parse(document)
+    known: set[str] = set()
+    for instruction in instructions:
+        _check(instruction, known)
+    for place, decision in decisions:
+        _check_decision(place, decision, instructions)
+    return Trace(
+        document=msgspec.json.encode([instructions, decisions]),
+        steps=sum(_FORMS[kind].is_step for kind, *_ in instructions),
+        functions=tuple(dict.fromkeys(each[2][1] for each in instructions if each[0] == _LOOK_UP)),
+    )
+
+
+def _parse(document: bytes) -> tuple[list[_Instruction], list[tuple[int, Any]]]:
+    if len(document) > SIZE_LIMIT:
+        raise _too_long()
+    try:
+        instructions, decisions = _DECODER.decode(document)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError, ValueError):
+        raise _damaged("it is not the JSON that TVM writes") from None
+    if max(len(instructions), len(decisions)) > INSTRUCTION_LIMIT:
+        raise _too_long()
+    return instructions, decisions
+
+
+def _check(instruction: _Instruction, known: set[str]) -> None:
+    """Check one instruction, and take down the names that it gives. Raises IRError."""
+    kind, inputs, attributes, outputs = instruction
+    form = _FORMS.get(kind)
+    if form is None:
+        raise IRError(f"The step {shown(kind)} of the schedule is not replayed here.", _HINT)
+    if not (
+        _fits(inputs, form.inputs, lambda value, letter: _is_input(value, letter, known))
+        and _fits(attributes, form.attributes, _is_attribute)
+        and _fits(outputs, form.outputs, lambda name, letter: _is_new(name, letter, known))
+    ):
+        if kind == "Annotate" and len(attributes) == 1 and type(attributes[0]) is str:
+            raise IRError(f"The annotation {shown(attributes[0])} is not replayed here.", _HINT)
+        raise _damaged(f"a step {shown(kind)} is not written as it should be")
+    known.update(outputs)
+
+
+def _fits(values: list[Any], form: str, is_good: Callable[[Any, str], bool]) -> bool:
+    """Say whether values are those that a form asks for."""
+    letters = form.removesuffix("+")
+    if letters != form:
+        letters = letters[:-1] + letters[-1] * (min(len(values), LIST_LIMIT) - len(letters) + 1)
+    return len(values) == len(letters) and all(map(is_good, values, letters))
+
+
+def _is_input(value: Any, letter: str, known: set[str]) -> bool:
+    if letter == "n":
+        return _is_number(value)
+    if letter == "f":
+        return value == "None" or _is_number(value) or _is_known(value, "v", known)
+    if letter == "N":
+        return _is_attribute(value, letter)
+    if letter == "B":
+        return type(value) is list and all(_is_known(each, "b", known) for each in value)
+    return _is_known(value, "bl" if letter == "x" else letter, known)
+
+
+def _is_attribute(value: Any, letter: str) -> bool:
+    if letter == "n":
+        return _is_number(value)
+    if letter == "N":
+        return type(value) is list and len(value) <= LIST_LIMIT and all(map(_is_listed, value))
+    if type(value) is not str:
+        return False
+    if letter == "m":
+        return value in STORAGE_SCOPES
+    if letter == "k":
+        return value in ANNOTATIONS
+    return is_function_name(value) if letter == "g" else is_name(value)
+
+
+def _is_known(value: Any, letters: str, known: set[str]) -> bool:
+    return type(value) is str and value in known and value[0] in letters
+
+
+def _is_new(name: str, letter: str, known: set[str]) -> bool:
+    return name[:1] == letter and name not in known and _NAME.fullmatch(name) is not None
+
+
+def _is_listed(value: Any) -> bool:
+    """Say whether a value may stand in a list: a number, or a probability of a drawn one."""
+    return _is_number(value) or (type(value) is float and 0 <= value <= 1)
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) is bool or (type(value) is int and value in _NUMBERS)
+
+
+def _check_decision(place: int, decision: Any, instructions: list[_Instruction]) -> None:
+    numbers = decision if type(decision) is list else [decision]
+    is_drawn = 0 <= place < len(instructions) and instructions[place][0].startswith("Sample")
+    if not is_drawn or len(numbers) > LIST_LIMIT or not all(map(_is_number, numbers)):
+        raise _damaged("something was decided where nothing is drawn")
+
+
+def _damaged(reason: str) -> IRError:
+    return IRError(f"The trace of the schedule is damaged: {reason}.", _HINT)
+
+
+def _too_long() -> IRError:
+    return IRError("The trace of the schedule is too long to be replayed.", _HINT)

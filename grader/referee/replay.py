@@ -1,0 +1,178 @@
+"""Proving a schedule: its trace is replayed on the module that it started from.
+
+The capture's base and trace are the student's word. The base is read like any module, and must show
+no step itself; the trace is read strictly; both are then given to a runner, which says whether the
+result is the module that was handed in. The same trace is applied to the base with a larger batch,
+so that the schedule can be timed on more than one shape.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from grader.errors import IRError, ProtocolError
+from grader.ir.facts import FunctionFacts
+from grader.ir.names import shown
+from grader.ir.read import read_module
+from grader.ir.rebatch import Rebatched, rebatch
+from grader.ir.trace import Trace, read_trace
+from grader.messages import ReplayResult, ReplayTrace, TaskFailure
+from grader.referee.convolution import find_convolution, find_weight_call, input_places
+from grader.referee.evidence import Candidate, LargerBatch, Replay
+from grader.referee.runners import RunnerPool
+from grader.referee.steps import is_unscheduled
+
+LARGER_BATCHES = (16, 64)
+"""Batches that a schedule of a few images is timed on beside its own: 4 and 16 times as much work
+as the 30 microseconds of four images, and still a few milliseconds without a schedule."""
+
+NO_TRACE = "the module comes from no Schedule, or its Schedule kept no trace that can be saved"
+NO_BASE = "the module that its Schedule started from is not known"
+BAD_BASE = "the module that its Schedule started from is not one that is accepted here"
+NO_STEPS = "its Schedule has done no step"
+CHANGED_BASE = "the convolution was already changed in the module that its Schedule started from"
+NOT_REPLAYED = "its trace could not be replayed"
+
+
+class _UnprovenError(Exception):
+    """Raised where a schedule cannot be proven; the message says why."""
+
+
+def gather_replay(
+    candidate: Candidate, weight: tuple[int, ...], batches: tuple[int, ...], runners: RunnerPool
+) -> Replay:
+    """Say whether a candidate's schedule is proven, and make its function for larger batches."""
+    steps = 0
+    try:
+        trace = _trace(candidate)
+        steps = trace.steps
+        convolution = _convolution(candidate, weight)
+        size = convolution.batch
+        wanted = tuple(each for each in batches if size is not None and each > size)
+        others = _others(candidate, convolution, wanted, trace.functions)
+        answer = _ask(candidate, trace, others.documents, runners)
+    except _UnprovenError as unproven:
+        return Replay(proven=False, steps=steps, reason=str(unproven))
+    larger = _read_larger(answer, convolution.name, wanted[: len(others.documents)])
+    reason = others.reason
+    if not larger and not reason and wanted:
+        reason = "the same steps do not fit a larger batch"
+    return Replay(proven=True, steps=steps, reason="", larger=larger, larger_reason=reason)
+
+
+def _trace(candidate: Candidate) -> Trace:
+    document = candidate.capture.trace
+    if document is None:
+        raise _UnprovenError(NO_TRACE)
+    try:
+        trace = read_trace(document)
+    except IRError as error:
+        raise _UnprovenError(_clause(error.message)) from None
+    if trace.steps == 0:
+        raise _UnprovenError(NO_STEPS)
+    return trace
+
+
+class _Convolution(NamedTuple):
+    """The unscheduled convolution: its name, the place of its data, and the data's batch.
+
+    The place is None unless just one argument is no constant, the batch is None where it is not a
+    number.
+    """
+
+    name: str
+    data: int | None
+    batch: int | None
+
+
+def _convolution(candidate: Candidate, weight: tuple[int, ...]) -> _Convolution:
+    """Return the convolution of the base, which must be unscheduled.
+
+    It is judged by itself: what it says of itself as a base counts for nothing.
+    """
+    if candidate.capture.base is None:
+        raise _UnprovenError(NO_BASE)
+    base = candidate.base
+    call = None if base is None else find_weight_call(base, weight)
+    function = None if base is None else find_convolution(base, weight)
+    if base is None or call is None or function is None:
+        raise _UnprovenError(BAD_BASE)
+    if not is_unscheduled(function, weight):
+        raise _UnprovenError(CHANGED_BASE)
+    places = input_places(base, call)
+    if len(places) != 1 or places[0] >= len(function.parameters):
+        return _Convolution(function.name, None, None)
+    shape = function.parameters[places[0]].tensor.shape
+    batch = shape[0] if shape else None
+    return _Convolution(function.name, places[0], batch if isinstance(batch, int) else None)
+
+
+def _others(
+    candidate: Candidate,
+    convolution: _Convolution,
+    batches: tuple[int, ...],
+    functions: tuple[str, ...],
+) -> Rebatched:
+    """Return the convolution for other batches, or why there are none."""
+    base = candidate.capture.base
+    if convolution.data is None or convolution.batch is None or base is None:
+        return Rebatched((), "the convolution has not one input of a known batch")
+    if not batches:
+        return Rebatched((), "")
+    return rebatch(base, convolution.name, convolution.data, batches, functions)
+
+
+def _ask(
+    candidate: Candidate, trace: Trace, others: tuple[bytes, ...], runners: RunnerPool
+) -> ReplayResult:
+    """Have the trace replayed. Raises _UnprovenError unless it gives the module handed in."""
+    capture = candidate.capture
+    assert capture.base is not None
+    task = ReplayTrace(trace.document, capture.base, capture.module, others)
+    try:
+        answer = runners.request("pure", task)
+    except ProtocolError:
+        raise _UnprovenError(NOT_REPLAYED) from None
+    if isinstance(answer, TaskFailure) or not isinstance(answer, ReplayResult):
+        raise _UnprovenError(NOT_REPLAYED)
+    if answer.outcome == "fails":
+        raise _UnprovenError(f"{NOT_REPLAYED} ({answer.message.rstrip('.')})")
+    if answer.outcome == "differs":
+        names = ", ".join(map(shown, answer.functions[:3])) or "`main`"
+        raise _UnprovenError(
+            f"its trace gives another module than the one handed in: {names} differs"
+        )
+    return answer
+
+
+def _read_larger(
+    answer: ReplayResult, name: str, batches: tuple[int, ...]
+) -> tuple[LargerBatch, ...]:
+    """Return what the trace made of larger batches, as far as it may be timed."""
+    pairs = zip(batches, answer.modules, strict=False)
+    found = (_read_one(document, name, batch) for batch, document in pairs if document)
+    return tuple(each for each in found if each is not None)
+
+
+def _read_one(document: bytes, name: str, batch: int) -> LargerBatch | None:
+    """Read a module that a runner made of a student's; it is believed no more than theirs."""
+    try:
+        facts = read_module(document)
+    except IRError:
+        return None
+    function = facts.functions.get(name)
+    if facts.findings or function is None or function.decisions:
+        return None
+    return LargerBatch(batch, document, name, function) if _has_batch(function, batch) else None
+
+
+def _has_batch(function: FunctionFacts, batch: int) -> bool:
+    """Say whether the output is of a batch."""
+    shape = function.parameters[-1].tensor.shape if function.parameters else None
+    return shape is not None and shape[:1] == (batch,)
+
+
+def _clause(sentence: str) -> str:
+    """Return a sentence as the end of another one."""
+    text = sentence.rstrip(".")
+    return text[:1].lower() + text[1:]
