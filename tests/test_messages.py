@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import operator
 import socket
 import struct
 import subprocess
@@ -10,6 +11,7 @@ import sys
 import threading
 import tracemalloc
 from contextlib import suppress
+from functools import reduce
 from pathlib import Path
 
 import msgspec
@@ -20,9 +22,13 @@ from hypothesis import strategies as st
 
 from grader import messages
 from grader.messages import (
+    SHAPE_LIMIT,
     Array,
+    Block,
+    BlockGroup,
     Capture,
     CaptureFailure,
+    ControlRound,
     EntrySpec,
     Evaluate,
     Evaluated,
@@ -36,17 +42,22 @@ from grader.messages import (
     Kept,
     KernelConfig,
     LoadExtern,
+    MachineLimits,
     Message,
+    Moment,
     Output,
     ReplayResult,
     ReplayTrace,
     RunModule,
     RunResult,
+    ShapeResult,
     TaskFailure,
     Tensor,
+    TimedFunction,
     TimeSchedule,
     TimingResult,
     TimingRound,
+    TimingRules,
     ToEvaluator,
     ToRunner,
     decode_payload,
@@ -56,9 +67,13 @@ from grader.messages import (
     unpack_array,
 )
 
+NO_NUMBERS = (float("nan"), float("inf"), float("-inf"))
+NO_TIMES = (0.0, -1.0, *NO_NUMBERS)
+
 DTYPES = ["float32", "float64", "int64", "int32", "uint8"]
 
 ARRAY = pack_array(np.arange(6, dtype=np.float32).reshape(2, 3))
+BLOCK = Block(1e-3, 0.99, 4)
 
 ONE_OF_EACH: list[tuple[Message, object]] = [
     (
@@ -73,13 +88,28 @@ ONE_OF_EACH: list[tuple[Message, object]] = [
     (RunModule(b"{}", ARRAY, "llvm", 4, {"env.a": b"x"}, {"env.b": 1}), ToRunner),
     (
         TimeSchedule(
-            "text", b"{}", "f", ARRAY, ARRAY, ARRAY, 4, "host", (0, 1), 2, 7, 5, 9, 0.1, 20.0
+            "text",
+            (TimedFunction(b"{}", "f", ARRAY), TimedFunction(b"[]", "g", ARRAY)),
+            ARRAY,
+            ARRAY,
+            4,
+            "host",
+            (0, 1),
+            7,
+            TimingRules(0.005, 20.0, 0.01, 2.0, 0.0, 5, 9, 3),
         ),
         ToRunner,
     ),
     (RunResult(ARRAY, ("f",), {"env.a": 3}), FromRunner),
     (
-        TimingResult("conv2d", "llvm", 3, (TimingRound(0, 1e-3, 2e-3, 3e-4, 0),), ARRAY),
+        TimingResult(
+            "conv2d",
+            "llvm",
+            (ShapeResult(3, ARRAY, (0, 5)),),
+            (ControlRound(BLOCK, BLOCK, Moment(1, 2e-4, 3)),),
+            (TimingRound((BlockGroup(BLOCK, BLOCK, BLOCK),), Moment(2, 2e-4, 0)),),
+            MachineLimits(1e11, 2e10),
+        ),
         FromRunner,
     ),
     (TaskFailure("load", "ValueError", "message"), FromRunner),
@@ -175,11 +205,38 @@ class TestStrictness:
         with pytest.raises(FrameError):
             decode_payload(opening * 200_000, FromRunner)
 
-    @pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("inf")])
-    def test_a_round_whose_time_is_no_time_is_refused(self, seconds: float) -> None:
-        result = TimingResult("f", "llvm", 1, (TimingRound(0, seconds, 1.0, 1.0, 0),), ARRAY)
+    @pytest.mark.parametrize(
+        ("path", "value"),
+        [
+            *(("rounds.0.groups.0.submission.seconds", value) for value in NO_TIMES),
+            *(("control.0.other.seconds", value) for value in NO_TIMES),
+            *(("rounds.0.groups.0.baseline.share", value) for value in (-0.1, 1001.0, *NO_NUMBERS)),
+            *(("limits.flops", value) for value in (0.0, 1e7, 1e19, *NO_NUMBERS)),
+            *(("limits.bytes", value) for value in (0.0, 1e7, 1e19, *NO_NUMBERS)),
+            ("rounds.0.groups.0.reference.switches", -1),
+            ("rounds.0.moment.steal", -1),
+            ("control.0.moment.steal", -1),
+            ("rounds.0.moment.place", 4),
+            ("rounds.0.moment.place", -1),
+            *(("rounds.0.moment.probe", value) for value in NO_TIMES),
+            ("shapes.0.calls", -1),
+            ("shapes.0.inputs.0", -1),
+            ("rounds.0.groups", []),
+            ("rounds.0.groups", [{}] * (SHAPE_LIMIT + 1)),
+            ("shapes", []),
+        ],
+        ids=str,
+    )
+    def test_a_measurement_that_cannot_be_is_refused(self, path: str, value: object) -> None:
+        (result,) = (each for each, _ in ONE_OF_EACH if isinstance(each, TimingResult))
+        fields = msgspec.msgpack.decode(msgspec.msgpack.encode(result))
+        assert result == decode_payload(msgspec.msgpack.encode(fields), FromRunner)
+        *inner, last = (int(each) if each.isdigit() else each for each in path.split("."))
+        place = reduce(operator.getitem, inner, fields)
+        assert place[last] is not None
+        place[last] = value
         with pytest.raises(FrameError):
-            decode_payload(payload_of(encode_frame(result)), FromRunner)
+            decode_payload(msgspec.msgpack.encode(fields), FromRunner)
 
     @settings(deadline=None)
     @given(
@@ -205,7 +262,13 @@ class TestStrictness:
 
     @pytest.mark.parametrize(
         ("field", "expected"),
-        [("shape", Array), ("unwritten", RunResult), ("rounds", TimingResult)],
+        [
+            ("shape", Array),
+            ("unwritten", RunResult),
+            ("rounds", TimingResult),
+            ("control", TimingResult),
+            ("shapes", TimingResult),
+        ],
     )
     def test_a_claimed_length_takes_no_memory(self, field: str, expected: type) -> None:
         """A header may claim as many items as bytes follow: eight bytes for each, if believed."""

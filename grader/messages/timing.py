@@ -134,8 +134,8 @@ class MachineLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     second to and from memory of the size that the workload uses.
     """
 
-    flops: Annotated[float, msgspec.Meta(gt=0)]
-    bytes: Annotated[float, msgspec.Meta(gt=0)]
+    flops: Annotated[float, msgspec.Meta(ge=1e8, le=1e18)]
+    bytes: Annotated[float, msgspec.Meta(ge=1e8, le=1e18)]
 
 
 class TimingResult(Message, frozen=True):

@@ -10,14 +10,17 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
+from grader.errors import ProtocolError
 from grader.machine.cpus import quiet_cpus
 from grader.messages import (
     Array,
+    FrameError,
     TimedFunction,
     TimeSchedule,
     TimingResult,
     TimingRules,
     pack_array,
+    unpack_array,
 )
 from grader.referee.checks.speed import SpeedOptions
 from grader.referee.evidence import FloatArray, Problem
@@ -37,6 +40,11 @@ MOST_INPUT_BYTES = 64 * 2**20
 ATTEMPTS = 3
 """How often a measurement is made before the machine is called too busy: each on processors that
 are chosen anew."""
+
+UNREADABLE = Problem(
+    "The answer of the process that timed the schedule cannot be read.",
+    "A schedule may compute, and must leave the process that it runs in alone.",
+)
 
 Cpus = Callable[[int], tuple[int, ...]]
 """Chooses so many processors to measure on, or fewer where there are not so many."""
@@ -116,9 +124,14 @@ def measure(
             seed=int(generator.integers(2**31)),
             rules=msgspec.structs.replace(task.rules, pace=bench.machine.pace.best),
         )
-        answer = bench.runners.request("timing", attempt)
+        try:
+            answer = bench.runners.request("timing", attempt)
+        except ProtocolError:
+            return UNREADABLE
         if not isinstance(answer, TimingResult):
             return explain_failure(answer)
+        if not _is_whole(answer, len(versions)):
+            return UNREADABLE
         try:
             timing = _read(versions, attempt, answer, bench, generator)
         except Unsteady as unsteady:
@@ -126,6 +139,20 @@ def measure(
         else:
             return Measured(attempt, answer, timing)
     return too_noisy(reasons)
+
+
+def _is_whole(answer: TimingResult, shapes: int) -> bool:
+    """Say whether an answer has a result, outputs and blocks for each shape."""
+    if {shapes} != {len(answer.shapes), *(len(each.groups) for each in answer.rounds)}:
+        return False
+    if any((len(each.inputs),) != each.outputs.shape[:1] for each in answer.shapes):
+        return False
+    try:
+        for result in answer.shapes:
+            unpack_array(result.outputs)
+    except FrameError:
+        return False
+    return True
 
 
 def _read(
@@ -154,7 +181,7 @@ def too_noisy(reasons: Sequence[str]) -> Problem:
     """Return the verdict of a machine on which nothing can be measured."""
     causes = "; ".join(dict.fromkeys(reasons))
     return Problem(
-        f"The machine was too busy to measure, {len(reasons)} times: {causes}.",
+        f"The machine was too busy to measure the speed, {len(reasons)} times: {causes}.",
         "This is not your fault. Have it graded again on a machine that does nothing else.",
     )
 

@@ -117,11 +117,20 @@ def _score(table: CheckTable, outcome: Outcome) -> Check:
 
 
 def _round(outcome: Outcome, table: CheckTable) -> float:
-    """Round to the check's grid, half up, or to a coarser one where the measurement is coarser."""
-    grid = float(table.options.get("grid", 0.01))
-    uncertain = outcome.interval * table.points
-    step = next((each * grid for each in _COARSER if each * grid >= uncertain), uncertain)
-    return round(math.floor(outcome.fraction * table.points / step + 0.5) * step, 6)
+    """Round to the check's grid, half up, or to a coarser one where the measurement is coarser.
+
+    All points are a place of every grid, and beyond them nothing is rounded up.
+    """
+    full, earned = table.points, outcome.fraction * table.points
+    step = _step(float(table.options.get("grid", 0.01)), outcome.interval * full)
+    nearest = math.floor(earned / step + 0.5) * step
+    if abs(earned - full) <= abs(earned - nearest):
+        nearest = full
+    return round(min(nearest, max(full, earned)), 6)
+
+
+def _step(grid: float, uncertain: float) -> float:
+    return next((each * grid for each in _COARSER if each * grid >= uncertain), uncertain)
 
 
 def _part(part: PartTable, checks: tuple[Check, ...], origin: Origin | None) -> Part:

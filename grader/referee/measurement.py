@@ -22,8 +22,10 @@ from grader.timing.estimate import (
     estimate_log,
     estimate_share,
     resample,
+    seconds_of,
     take_logs,
 )
+from grader.timing.stack import PLACES
 
 MINIMUM_ROUNDS = 12
 """With fewer undisturbed rounds nothing is said: a wrong grade is worse than none."""
@@ -34,6 +36,9 @@ FEWEST_OF_A_PLACE = 3
 STEADY_SPEEDUP = 1.1
 """The reference must be so many times faster than the unscheduled function, or the scale between
 the two is too short to place anybody on it."""
+
+LEAST_US = 0.001
+"""Times in the report are rounded to nanoseconds, and are never zero."""
 
 MICRO = 1e6
 GIGA = 1e-9
@@ -85,10 +90,14 @@ def read_measurement(
     """Estimate. Raises Unsteady."""
     kept, clock = _choose_rounds(answer, len(setting.cpus), setting.pace)
     control = Control(answer.control, setting.pace, generator, clock)
-    if not control.passed or control.estimate is None:
-        raise Unsteady("the unscheduled function did not take as long as itself")
+    if control.estimate is None:
+        of_all = f"{control.rounds} of {len(answer.control)}"
+        raise Unsteady(f"only {of_all} rounds of the self-test were undisturbed")
+    if not control.passed:
+        raise Unsteady("the unscheduled function, measured beside itself, seemed faster or slower")
     logs = take_logs(kept, clock)
-    if min(len(stratum) for stratum in logs.strata) < FEWEST_OF_A_PLACE:
+    rounds_of_places = [len(stratum) for stratum in logs.strata]
+    if len(rounds_of_places) < PLACES or min(rounds_of_places) < FEWEST_OF_A_PLACE:
         raise Unsteady("too few rounds were undisturbed at one place of the stack")
     reference = float(centre(logs.reference, logs.strata))
     if reference < math.log(STEADY_SPEEDUP):
@@ -106,7 +115,10 @@ def read_measurement(
         threads=len(setting.cpus),
         cpus=setting.cpus,
         clock=clock,
-        shapes=_shapes(kept, logs, answer, setting),
+        shapes=tuple(
+            _shape(kept, logs, place, answer, work, clock)
+            for place, work in enumerate(setting.work)
+        ),
         speedup=round(speedup.value, 4),
         ci_low=round(speedup.low, 4),
         ci_high=round(speedup.high, 4),
@@ -144,21 +156,21 @@ def _counts(share: float) -> float:
     return min(max(share, 0.0), 1.0)
 
 
-def _shapes(
-    kept: tuple[TimingRound, ...], logs: Logs, answer: TimingResult, setting: Setting
-) -> tuple[ShapeTiming, ...]:
-    return tuple(_shape(kept, logs, place, answer, work) for place, work in enumerate(setting.work))
-
-
 def _shape(
-    kept: tuple[TimingRound, ...], logs: Logs, place: int, answer: TimingResult, work: Work
+    kept: tuple[TimingRound, ...],
+    logs: Logs,
+    place: int,
+    answer: TimingResult,
+    work: Work,
+    clock: Clock,
 ) -> ShapeTiming:
     floor = max(work.flops / answer.limits.flops, work.bytes / answer.limits.bytes)
     submission, reference = logs.submission[:, [place]], logs.reference[:, [place]]
 
     def median_us(which: str) -> float:
-        seconds = [[getattr(each.groups[place], which).seconds] for each in kept]
-        return round(math.exp(float(centre(np.log(seconds), logs.strata))) * MICRO, 3)
+        seconds = [[seconds_of(getattr(each.groups[place], which), clock)] for each in kept]
+        middle = math.exp(float(centre(np.log(seconds), logs.strata)))
+        return max(LEAST_US, round(middle * MICRO, 3))
 
     return ShapeTiming(
         batch=work.batch,

@@ -6,16 +6,20 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from rich import box
-from rich.console import RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.padding import Padding
-from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
 from grader.render import wording
+from grader.render.bar import Bar
 from grader.report import ShapeTiming, Timing
 
 _BAR_WIDTH = 24
+
+_WITH_BARS = 76
+_WITH_RATES = 52
+"""Columns that a page must have for bars, and for rates beside times."""
 
 
 class _Line(NamedTuple):
@@ -30,7 +34,7 @@ def speed_section(timing: Timing) -> Iterator[RenderableType]:
     """Yield what a student reads of the measurement, in order."""
     yield Text(f"{_sentence(timing)}{_judgement(timing)}")
     for shape in timing.shapes:
-        yield Padding(_roofline(shape), (1, 0, 0, 0))
+        yield Padding(_Roofline(shape), (1, 0, 0, 0))
     yield Padding(Text(_measured(timing), style="dim"), (1, 0, 0, 0))
     for note in timing.notes:
         yield Text(wording.one_line(note), style="dim")
@@ -55,26 +59,45 @@ def _judgement(timing: Timing) -> str:
     return ""
 
 
-def _roofline(shape: ShapeTiming) -> RenderableType:
-    """Return a bar for each function: how much of what the machine can do it reaches."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="dim")
-    table.add_column(f"Batch of {shape.batch:,}")
-    table.add_column("One call", justify="right", no_wrap=True)
-    table.add_column("Speed-up", justify="right", no_wrap=True)
-    table.add_column("GFLOP/s", justify="right", no_wrap=True)
-    table.add_column("Of this machine's limit", no_wrap=True, min_width=_BAR_WIDTH)
-    table.add_column("", justify="right", no_wrap=True)
-    for line in _lines(shape):
-        reached = shape.floor_us / line.microseconds
-        table.add_row(
-            line.name,
-            wording.microseconds(line.microseconds),
-            wording.factor(line.speedup),
-            f"{shape.flops / line.microseconds / 1000:,.1f}",
-            ProgressBar(total=1.0, completed=min(1.0, reached), width=_BAR_WIDTH),
-            f"{100 * reached:.0f} %",
+class _Roofline:
+    """A row for each function: how much of what the machine can do it reaches.
+
+    On a narrow page the bars are left out, and then the rates.
+    """
+
+    def __init__(self, shape: ShapeTiming) -> None:
+        self._shape = shape
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        rates, bars = options.max_width >= _WITH_RATES, options.max_width >= _WITH_BARS
+        table = Table(
+            box=box.SIMPLE_HEAD,
+            show_edge=False,
+            pad_edge=False,
+            collapse_padding=True,
+            header_style="dim",
         )
-    return table
+        table.add_column(f"Batch of {self._shape.batch:,}", no_wrap=True)
+        for heading in ("One call", "Speed-up", *(["GFLOP/s"] if rates else [])):
+            table.add_column(heading, justify="right", overflow="fold")
+        if bars:
+            table.add_column("Of this machine's limit", no_wrap=True)
+        table.add_column("" if bars else "Limit", justify="right", no_wrap=True)
+        for line in _lines(self._shape):
+            table.add_row(*_cells(self._shape, line, rates, bars))
+        yield table
+
+
+def _cells(shape: ShapeTiming, line: _Line, rates: bool, bars: bool) -> Iterator[RenderableType]:
+    reached = shape.floor_us / line.microseconds
+    yield line.name
+    yield wording.microseconds(line.microseconds)
+    yield wording.factor(line.speedup)
+    if rates:
+        yield f"{shape.flops / line.microseconds / 1000:,.1f}"
+    if bars:
+        yield Bar(reached, _BAR_WIDTH)
+    yield f"{100 * reached:.0f} %"
 
 
 def _lines(shape: ShapeTiming) -> list[_Line]:

@@ -19,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from grader.render import wording
+from grader.render.bar import Bar
 from grader.render.speed import speed_section
 from grader.report import CellProblem, Check, Part, Report, Timing, Verdict
 
@@ -100,19 +101,6 @@ class _Heading:
         yield Text(line * min(self.title.cell_len, options.max_width), style="dim")
 
 
-class _Bar:
-    """A bar that is filled up to `share`, from 0 to 1; only a full share fills it."""
-
-    def __init__(self, share: float) -> None:
-        self.share = share
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        done, rest = ("#", "-") if options.ascii_only else ("━", "╌")
-        width = min(BAR_WIDTH, options.max_width)
-        filled = max(0, min(width, int(width * self.share)))
-        yield Text.assemble((done * filled, "green"), (rest * (width - filled), "dim"))
-
-
 # --- score and parts ------------------------------------------------------------------------------
 
 
@@ -126,7 +114,7 @@ def _score(report: Report) -> RenderableType:
         Text(_cells_run(submission.executed, submission.cells), style="dim"),
         Text(),
         Text(f"{wording.points_of(report.score, report.max_score)} {unit}", style="bold"),
-        _Bar(report.score / report.max_score if report.max_score else 0.0),
+        Bar(report.score / report.max_score if report.max_score else 0.0, BAR_WIDTH),
     ]
     return Panel(Group(*lines), box=box.ROUNDED, padding=(1, 2), border_style="dim")
 

@@ -13,7 +13,7 @@ disturbs two functions that run within milliseconds of each other. So:
    took is never looked at, so neither slow nor fast rounds are preferred.
 4. `estimate`: the median over rounds of the logarithm of the ratio; over several shapes the
    geometric mean. Its interval is the percentile bootstrap over rounds (B. Efron, 1979), jointly
-   for all shapes and functions.
+   for all shapes and functions, and a little wider where there are few rounds.
 5. `stopping`: measuring ends once the interval of what decides about points is narrow enough.
 6. `control`: before all that the baseline is compared with itself. Where that does not give one,
    nothing is said about a schedule.

@@ -28,6 +28,9 @@ TRIALS = 3
 MOST_TRIALS = 30
 """How many blocks are tried for their length: so many undisturbed ones, or so many at all."""
 
+TRIAL_SECONDS = 1.0
+"""After that no further block is tried: a function of some seconds is always disturbed."""
+
 ATTEMPTS = 4
 """How often a block is measured before a disturbed measurement is taken as it is."""
 
@@ -197,7 +200,12 @@ def _least_seconds(subject: Subject, calls: int, meter: Meter) -> float:
     On a machine where nothing is undisturbed it is the shortest of all: a block of too few calls
     would measure what it costs to begin one.
     """
-    blocks: list[Block] = []
-    while len(blocks) < MOST_TRIALS and sum(not block.switches for block in blocks) < TRIALS:
+    end = meter.wall() + TRIAL_SECONDS
+    blocks = [take_block(subject, 0, calls, meter)]
+    while (
+        len(blocks) < MOST_TRIALS
+        and sum(not block.switches for block in blocks) < TRIALS
+        and meter.wall() < end
+    ):
         blocks.append(take_block(subject, 0, calls, meter))
     return min(block.seconds for block in blocks)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from statistics import NormalDist
 from typing import Literal
 
 import msgspec
@@ -58,8 +59,8 @@ def take_logs(rounds: Sequence[TimingRound], clock: Clock = "wall") -> Logs:
         return np.array(
             [
                 [
-                    math.log(_seconds(group.baseline, clock))
-                    - math.log(_seconds(getattr(group, which), clock))
+                    math.log(seconds_of(group.baseline, clock))
+                    - math.log(seconds_of(getattr(group, which), clock))
                     for group in each.groups
                 ]
                 for each in rounds
@@ -74,11 +75,12 @@ def take_logs(rounds: Sequence[TimingRound], clock: Clock = "wall") -> Logs:
 def control_logs(rounds: Sequence[ControlRound], clock: Clock = "wall") -> FloatArray:
     """Return the logarithms of the ratios of a control, shape (rounds, 1)."""
     return np.array(
-        [[math.log(_seconds(each.one, clock) / _seconds(each.other, clock))] for each in rounds]
+        [[math.log(seconds_of(each.one, clock) / seconds_of(each.other, clock))] for each in rounds]
     )
 
 
-def _seconds(block: Block, clock: Clock) -> float:
+def seconds_of(block: Block, clock: Clock) -> float:
+    """Return the seconds of a call in a block by a clock."""
     return block.seconds if clock == "wall" else max(1e-12, block.seconds * block.share)
 
 
@@ -108,7 +110,8 @@ def estimate_log(
     confidence: float = CONFIDENCE,
 ) -> Estimate:
     """Estimate the logarithm of a speed-up from logarithms of shape (rounds, shapes)."""
-    return _estimate(float(centre(logs, strata)), centre(logs, picks), confidence)
+    value = float(centre(logs, strata))
+    return _estimate(value, centre(logs, picks), strata, confidence)
 
 
 def estimate_share(logs: Logs, picks: Sequence[Indices]) -> Estimate:
@@ -119,14 +122,35 @@ def estimate_share(logs: Logs, picks: Sequence[Indices]) -> Estimate:
     """
     value = centre(logs.submission, logs.strata) / _positive(centre(logs.reference, logs.strata))
     drawn = centre(logs.submission, picks) / _positive(centre(logs.reference, picks))
-    return _estimate(float(value), drawn, CONFIDENCE)
+    return _estimate(float(value), drawn, logs.strata, CONFIDENCE)
 
 
 def _positive(values: FloatArray) -> FloatArray:
     return np.maximum(1e-9, values)
 
 
-def _estimate(value: float, drawn: FloatArray, confidence: float) -> Estimate:
-    tail = 100 * (1 - confidence) / 2
+def _estimate(
+    value: float, drawn: FloatArray, strata: Sequence[Indices], confidence: float
+) -> Estimate:
+    tail = 50 * (1 - confidence)
+    if len(strata) == 1:
+        tail = 100 * expanded_tail(len(strata[0]), confidence)
     low, high = np.percentile(drawn, [tail, 100 - tail])
     return Estimate(value, float(low), float(high))
+
+
+def expanded_tail(rounds: int, confidence: float) -> float:
+    """Return which part of the draws lies on each side of the interval of a single stratum.
+
+    With few rounds their draws vary less than they should, and plain percentiles hold the true
+    value in 93 of 100 cases instead of 95. So the tails are those of Student's distribution with
+    the deviation that was lost (T. Hesterberg, "What teachers should know about the bootstrap",
+    2015), its quantile by the series of Cornish and Fisher. Medians of several strata have too
+    few rounds each to vary too little: there plain percentiles hold it in 96 of 100 cases or more.
+    """
+    if rounds < 2:
+        return 0.0
+    normal, freedom = NormalDist(), rounds - 1
+    z = normal.inv_cdf((1 + confidence) / 2)
+    student = z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
+    return normal.cdf(-student * math.sqrt(rounds / freedom))

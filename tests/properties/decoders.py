@@ -21,6 +21,7 @@ from typing import Any
 import msgspec
 import numpy as np
 from hypothesis import strategies as st
+from rich.console import Console
 
 from grader.assignment import Limits, OracleOptions, PartTable
 from grader.errors import GraderError, IRError
@@ -32,16 +33,22 @@ from grader.ir.rebatch import rebatch
 from grader.ir.trace import read_trace
 from grader.messages import (
     Array,
+    Block,
+    BlockGroup,
     Capture,
     CaptureFailure,
+    ControlRound,
     FrameError,
     FromKernel,
     FromRunner,
     KernelConfig,
+    MachineLimits,
+    Moment,
     ReplayResult,
     ReplayTrace,
     RunModule,
     RunResult,
+    ShapeResult,
     TaskFailure,
     TimingResult,
     TimingRound,
@@ -52,13 +59,18 @@ from grader.messages import (
     read_frame,
     unpack_array,
 )
+from grader.referee.bench import Bench, Machine, Measured, Version, measure
 from grader.referee.checks.equivalence import equivalence
 from grader.referee.checks.externs import writes_output
+from grader.referee.checks.speed import SpeedOptions
 from grader.referee.evidence import Candidate, Case, Evidence
 from grader.referee.gather import batch_size, gather_outputs
 from grader.referee.registry import NoOptions
+from grader.referee.speed import outputs_right
+from grader.render.terminal import render
 from grader.report import Report, decode_report, encode_report
 from grader.submission import defined_names, read_submission
+from grader.timing.pace import KnownPace
 from tests import sample_reports
 from tests.broken import files
 from tests.broken.cells import CELLS
@@ -66,6 +78,9 @@ from tests.properties import strategies
 
 SAMPLES = 6
 WIDTH = 16
+
+_WEIGHT = (2, 1, 3, 3)
+_OUTPUT = (2, 2, 2, 2)
 
 
 @dataclass(frozen=True)
@@ -111,13 +126,23 @@ def check_notebook(content: bytes) -> None:
 # --- messages -------------------------------------------------------------------------------------
 
 _ARRAY = pack_array(np.arange(6, dtype=np.float32).reshape(2, 3))
-_ROUND = TimingRound(0, 1e-3, 2e-3, 3e-4, 0)
+_BLOCK = Block(1e-3, 1.0, 0)
+_GROUP = BlockGroup(_BLOCK, _BLOCK, Block(3e-4, 1.0, 0))
+_ROUNDS = tuple(TimingRound((_GROUP,), Moment(0, 2e-4, place)) for place in range(4))
+_TIMING = TimingResult(
+    variant="conv2d",
+    target="llvm",
+    shapes=(ShapeResult(3, _ARRAY, (0, 1)),),
+    control=(ControlRound(_BLOCK, _BLOCK, Moment(0, 2e-4, 0)),) * 6,
+    rounds=_ROUNDS * 3,
+    limits=MachineLimits(1e11, 2e10),
+)
 _MESSAGES = (
     Capture("p", "f", 3, True, b"{}", b"{}", b"[]", {"env.conv2d": b"\x80"}),
     CaptureFailure("p", "f", 3, "raised", "NameError", "message", 4),
     RunModule(b"{}", _ARRAY, "llvm", 4, {"env.a": b"x"}, {"env.b": 1}),
     RunResult(_ARRAY, ("f",), {"env.a": 3}),
-    TimingResult("conv2d", "llvm", 3, (_ROUND, _ROUND), _ARRAY),
+    _TIMING,
     ReplayTrace(b"[]", b"{}", b"{}", (b"{}",)),
     ReplayResult("differs", ("f",), "message", (b"{}", b"")),
     TaskFailure("load", "ValueError", "message"),
@@ -132,9 +157,10 @@ def check_message(payload: bytes) -> None:
     for kind in _TYPES:
         with suppress(FrameError):
             message = decode_payload(payload, kind)
-            outputs = getattr(message, "outputs", None)
-            if isinstance(outputs, Array):
-                unpack_array(outputs)
+            for part in (message, *getattr(message, "shapes", ())):
+                outputs = getattr(part, "outputs", None)
+                if isinstance(outputs, Array):
+                    unpack_array(outputs)
 
 
 def check_array(array: Array) -> None:
@@ -308,6 +334,57 @@ def check_evidence(answer: RunResult) -> None:
         assert all(0 <= outcome.fraction <= 1 for outcome in outcomes)
 
 
+def measurements() -> st.SearchStrategy[TimingResult]:
+    """What a runner that a schedule took over may answer: what the referee can decode, and more."""
+    payloads = st.builds(_answered, strategies.messages((msgspec.msgpack.encode(_TIMING),)))
+    likely = ((2, *_OUTPUT), (1, 2, 3), (2, 3), (0, 2, 2), (2, 0, 3))
+    results = st.builds(
+        ShapeResult,
+        calls=st.just(3),
+        outputs=strategies.arrays(likely),
+        inputs=st.lists(st.integers(0, 2**62), max_size=3).map(tuple),
+    )
+    blocks = st.builds(
+        Block, st.sampled_from((1e-300, 1e-6, 3600.0)), st.floats(0, 1000), st.integers(0, 1)
+    )
+    groups = st.lists(st.builds(BlockGroup, blocks, blocks, blocks), min_size=1, max_size=2)
+    rounds = st.builds(TimingRound, groups.map(tuple), st.just(Moment(0, 2e-4, 1)))
+    made = st.builds(
+        msgspec.structs.replace,
+        st.just(_TIMING),
+        shapes=st.lists(results, min_size=1, max_size=2).map(tuple),
+        rounds=st.lists(rounds, max_size=2).map(lambda some: (*some, *_ROUNDS) * 3),
+    )
+    return st.one_of(payloads, made)
+
+
+def _answered(payload: bytes) -> TimingResult:
+    try:
+        return decode_payload(payload, TimingResult)
+    except FrameError:
+        return _TIMING
+
+
+def check_measurement(answer: TimingResult) -> None:
+    """Any answer of the right type is a measurement or a problem, and can be reported and shown."""
+    oracle: Any = SimpleNamespace(workload=lambda _, data, *__: np.zeros((len(data), *_OUTPUT)))
+    runners: Any = SimpleNamespace(request=lambda kind, task: answer)
+    bench = Bench(
+        workload="",
+        options=SpeedOptions(weight=_WEIGHT, threads=1),
+        points=15.0,
+        runners=runners,
+        machine=Machine(lambda count: tuple(range(count)), KnownPace()),
+    )
+    with np.errstate(all="ignore"):
+        version = Version(b"{}", "conv2d", (2, 1, 4, 4))
+        measured = measure([version], bench, np.random.default_rng(0))
+    if isinstance(measured, Measured):
+        outputs_right(measured, oracle)
+        report = msgspec.structs.replace(sample_reports.typical(), timing=measured.timing)
+        render(decode_report(encode_report(report)), Console(file=io.StringIO()))
+
+
 def check_batch(extent: int | str) -> None:
     """Whatever batch a module takes, there are inputs of it, or a reason why not."""
     batch = batch_size(_candidate(extent).facts, _oracle())
@@ -361,6 +438,7 @@ SUBJECTS = (
     Subject("trace", lambda: strategies.documents(_traces()), check_trace),
     Subject("rebatch", lambda: strategies.documents(_convolutions()), check_rebatch),
     Subject("evidence", answers, check_evidence),
+    Subject("measurement", measurements, check_measurement),
     Subject("batch", lambda: st.sampled_from(("n", *range(-2, 40), 2**31, 2**62)), check_batch),
     Subject("reply", replies, check_reply),
     Subject("report", lambda: strategies.documents(_reports()), check_report),

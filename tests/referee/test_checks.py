@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import msgspec
 import numpy as np
 import pytest
@@ -18,7 +16,7 @@ from grader.referee.checks.speed import SpeedOptions, speed
 from grader.referee.checks.structure import GraphOptions, call_tir_graph, pure_tir
 from grader.referee.evidence import Problem, Replay, StubOutputs, TimedSchedule
 from grader.referee.registry import NoOptions, find_check
-from grader.report import Timing
+from tests import sample_reports
 from tests.referee.factory import (
     WEIGHT,
     argument,
@@ -304,51 +302,122 @@ class TestScheduleSteps:
 
 
 class TestSpeed:
-    TIMING = Timing(
-        function="conv2d",
-        workload="conv2d",
-        target="llvm",
-        threads=4,
-        baseline_us=30.0,
-        submission_us=10.0,
-        reference_us=6.0,
-        speedup=3.0,
-        ci_low=2.9,
-        ci_high=3.1,
-        reference_speedup=5.0,
-        pairs=20,
-        rejected=1,
-    )
-    OPTIONS = SpeedOptions(weight=WEIGHT)
+    """The reference is about six times as fast as the unscheduled function."""
 
-    def judge(self, right=True, options=OPTIONS, **changes):
-        values = {name: getattr(self.TIMING, name) for name in self.TIMING.__struct_fields__}
-        timed = TimedSchedule(Timing(**{**values, **changes}), right)
-        return speed(
-            replace(case(module(CONV)), evidence=case(module(), timed=timed).evidence), options
+    OPTIONS = SpeedOptions(weight=WEIGHT, full_at=0.9, bonus=0.1, stretch=1.5)
+
+    def judge(self, share=0.6, width=0.01, right=True, options=OPTIONS, floor_us=1.0, us=10.0):
+        low, high = share - width / 2, share + width / 2
+        reference = sample_reports.TIMING.reference_speedup
+        timing = msgspec.structs.replace(
+            sample_reports.TIMING,
+            shapes=(
+                msgspec.structs.replace(sample_reports.SHAPE, floor_us=floor_us, submission_us=us),
+            ),
+            share=share,
+            share_low=low,
+            share_high=high,
+            speedup=reference**share,
+            ci_low=reference**low,
+            ci_high=reference**high,
         )
+        return speed(case(module(CONV), timed=TimedSchedule(timing, right)), options)
 
     def test_a_faster_schedule_earns_a_share(self):
-        assert 0.5 < self.judge().fraction < 1.0
+        outcome = self.judge(share=0.6)
+        assert ("partial", 0.6 / 0.9) == (outcome.verdict, pytest.approx(outcome.fraction))
+        assert "3.06 times as fast as the unscheduled one" in outcome.reason
+        assert outcome.hint
+
+    @pytest.mark.parametrize("share", [0.9, 1.0, 1.1])
+    def test_one_as_fast_as_the_reference_earns_everything(self, share):
+        outcome = self.judge(share=share)
+        assert ("passed", 1.0) == (outcome.verdict, pytest.approx(outcome.fraction))
+
+    def test_one_that_is_faster_still_earns_a_bonus(self):
+        assert 1.0 < self.judge(share=1.15).fraction < self.judge(share=1.5).fraction
+        assert 1.1 == pytest.approx(self.judge(share=1.5).fraction)
+        assert "passed" == self.judge(share=1.5).verdict
 
     def test_a_slower_schedule_earns_nothing_and_is_told_why(self):
-        outcome = self.judge(speedup=0.3, ci_low=0.29, ci_high=0.31)
-        assert (0.0, True) == (outcome.fraction, "slower than doing nothing" in outcome.reason)
+        outcome = self.judge(share=-0.5)
+        assert ("failed", 0.0) == (outcome.verdict, outcome.fraction)
+        assert "slower than doing nothing" in outcome.reason
+        assert "parallel" in outcome.hint
+        assert "scattered" in outcome.hint
+
+    def test_one_that_may_be_as_fast_as_the_unscheduled_is_not_called_slower(self):
+        outcome = self.judge(share=-0.001, width=0.01)
+        assert ("failed", 0.0) == (outcome.verdict, outcome.fraction)
+        assert "slower" not in outcome.reason
+
+    @pytest.mark.parametrize(
+        ("share", "width", "interval"),
+        [(0.45, 0.09, 0.1), (0.45, 0.0, 0.0), (1.0, 0.1, 0.0), (0.9, 0.09, 0.05), (-1, 0.1, 0.0)],
+    )
+    def test_it_says_how_far_points_are_uncertain(self, share, width, interval):
+        assert interval == pytest.approx(self.judge(share=share, width=width).interval)
 
     def test_a_schedule_that_is_too_good_is_held_for_the_instructor(self):
-        outcome = self.judge(speedup=21.0, ci_low=20.1, ci_high=22.0)
+        outcome = self.judge(share=1.9)
         assert ("not_graded", 0.0) == (outcome.verdict, outcome.fraction)
         assert "held for your instructor's look" in outcome.reason
-        assert "21.00" in outcome.reason
+        assert "More than 4 times the reference's speed" in outcome.reason
 
-    def test_a_schedule_that_may_be_within_what_is_believed_earns_everything(self):
-        assert "passed" == self.judge(speedup=21.0, ci_low=19.9, ci_high=22.0).verdict
+    def test_one_that_may_be_within_what_is_believed_is_not(self):
+        assert "passed" == self.judge(share=1.78, width=0.1).verdict
 
     def test_what_is_believed_is_an_option(self):
-        faster = {"speedup": 12.0, "ci_low": 11.9, "ci_high": 12.1}
-        assert "passed" == self.judge(**faster).verdict
-        strict = SpeedOptions(weight=WEIGHT, held_above=2.0)
-        assert "not_graded" == self.judge(options=strict, **faster).verdict
+        strict = SpeedOptions(weight=WEIGHT, held_above=1.2)
+        assert "not_graded" == self.judge(share=1.4, options=strict).verdict
+
+    def test_one_that_is_faster_than_the_machine_can_be_is_held_too(self):
+        outcome = self.judge(floor_us=12.0, us=10.0)
+        assert ("not_graded", 0.0) == (outcome.verdict, outcome.fraction)
+        assert "faster than this machine can multiply and add (15 GFLOP/s)" in outcome.reason
+        assert "move the arrays (22 GB/s)" in outcome.reason
+        assert "held for your instructor's look" in outcome.reason
+
+    def test_the_machines_limit_is_known_to_a_tenth(self):
+        assert "partial" == self.judge(floor_us=10.9, us=10.0).verdict
 
     def test_wrong_timed_outputs_earn_nothing(self):
-        assert "failed" == self.judge(right=False).verdict
+        outcome = self.judge(share=1.0, right=False)
+        assert ("failed", 0.0) == (outcome.verdict, outcome.fraction)
+
+    def test_what_could_not_be_timed_is_not_graded(self):
+        busy = speed(case(module(CONV), timed=Problem("Too busy.", "Again.")), self.OPTIONS)
+        assert ("not_graded", "Too busy.", "Again.") == (busy.verdict, busy.reason, busy.hint)
+        assert "not_graded" == speed(case(module(CONV)), self.OPTIONS).verdict
+
+
+class TestSpeedOptions:
+    def parse(self, **options):
+        table = CheckTable(
+            id="speed", kind="speed", points=15, options={"weight": [32, 1, 3, 3], **options}
+        )
+        return find_check(table).parse(table)
+
+    def test_points_are_certain_to_the_grid_when_rounds_end(self):
+        options = self.parse(full_at=0.9, grid=0.1)
+        assert 0.9 * 0.1 / 15 == pytest.approx(options.resolution(15.0))
+        assert 0.9 == pytest.approx(options.resolution(0.0))
+
+    def test_without_a_bonus_nothing_beyond_full_points_is_worth_rounds(self):
+        assert 0.9 == self.parse(full_at=0.9).highest_share
+        assert 2.0 == self.parse(full_at=0.9, bonus=0.1).highest_share
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {"minimum_rounds": 5},
+            {"maximum_rounds": 11},
+            {"control_rounds": 2},
+            {"batches": list(range(1, 9))},
+            {"grid": 0.0},
+            {"stretching": 2.0},
+        ],
+    )
+    def test_what_could_never_give_a_grade_is_the_courses_error(self, options):
+        with pytest.raises(CourseError, match="options"):
+            self.parse(**options)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from grader.assignment import CheckTable, PartTable
 from grader.errors import CourseError
 from grader.messages import CaptureFailure
 from grader.referee import checks
-from grader.referee.evidence import Problem
+from grader.referee.evidence import Problem, TimedSchedule
 from grader.referee.judge import explain_absence, judge_case, judge_problem
-from tests.referee.factory import argument, call, case, module, outputs, softmax
+from tests import sample_reports
+from tests.referee.factory import WEIGHT, argument, call, case, module, outputs, softmax
 
 assert checks.__all__
 EXTERN = call("extern", "env.c", argument("input", 4, 1, 28, 28))
@@ -56,6 +60,61 @@ class TestJudgeCase:
         table = CheckTable(id="x", kind="equivalence", points=10, options={"tolerance": 1})
         with pytest.raises(CourseError, match="options"):
             judge_case(part(table), right(module()))
+
+
+def timed(share: float, width: float, points: float = 15.0, **options: float) -> float:
+    """Return the points for a share of the reference's speed, known to so much of it."""
+    reference = sample_reports.TIMING.reference_speedup
+    timing = msgspec.structs.replace(
+        sample_reports.TIMING,
+        shapes=(msgspec.structs.replace(sample_reports.SHAPE, floor_us=1.0),),
+        share=share,
+        share_low=share - width / 2,
+        share_high=share + width / 2,
+        speedup=reference**share,
+        ci_low=reference ** (share - width / 2),
+        ci_high=reference ** (share + width / 2),
+    )
+    given = {"weight": list(WEIGHT), "full_at": 1.0, "grid": 0.1, **options}
+    table = CheckTable(id="speed", kind="speed", points=points, options=given)
+    evidence = case(module(), timed=TimedSchedule(timing, outputs_right=True))
+    return judge_case(part(table), evidence).score
+
+
+class TestRounding:
+    """Points of a measurement are never finer than the measurement."""
+
+    def test_a_certain_share_is_rounded_to_the_grid(self):
+        assert 7.6 == timed(0.5042, width=0.0)
+
+    @pytest.mark.parametrize(
+        ("width", "points"), [(0.006, 7.6), (0.01, 7.6), (0.03, 7.5), (0.06, 8.0), (0.09, 8.0)]
+    )
+    def test_an_uncertain_one_to_a_coarser_grid(self, width, points):
+        assert points == timed(0.5042, width=width)
+
+    @given(st.floats(0.0, 1.2), st.floats(0.0, 0.1), st.floats(0.5, 40.0))
+    def test_it_moves_points_by_no_more_than_the_grid_is_wide(self, share, width, points):
+        exact = min(share, 1.0) * points
+        uncertain = width * points
+        assert abs(timed(share, width, points) - exact) <= max(0.05, 1.25 * uncertain) + 1e-6
+
+    @given(st.floats(0.0, 1.5), st.floats(0.0, 0.5), st.floats(0.5, 40.0))
+    def test_it_never_gives_more_than_all_points(self, share, width, points):
+        assert 0.0 <= timed(share, width, points) <= points + 1e-6
+
+    @given(st.floats(0.0, 0.1), st.floats(0.5, 40.0))
+    def test_one_as_fast_as_the_reference_has_all_points_on_every_grid(self, width, points):
+        assert points == pytest.approx(timed(1.0, width, points), abs=1e-6)
+
+    @given(st.floats(0.0, 0.1), st.floats(1.0, 1.5))
+    def test_a_bonus_is_not_rounded_up(self, width, share):
+        assert 15.0 <= timed(share, width, bonus=0.1, stretch=1.25) <= 16.5
+
+    @given(st.floats(0.0, 1.4), st.floats(0.0, 1.4), st.floats(0.5, 40.0))
+    def test_more_is_never_rounded_to_less(self, one, other, points):
+        less, more = sorted((one, other))
+        assert timed(less, 0.0, points, bonus=0.2) <= timed(more, 0.0, points, bonus=0.2)
 
 
 def test_a_problem_of_the_part_is_the_reason_of_every_check():

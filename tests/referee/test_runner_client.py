@@ -17,10 +17,12 @@ from grader.messages import (
     EXTERN_DIED,
     READY,
     FromRunner,
+    MachineLimits,
     ReplayResult,
     ReplayTrace,
     RunModule,
     RunResult,
+    ShapeResult,
     TaskFailure,
     TimingResult,
     encode_frame,
@@ -32,7 +34,7 @@ from grader.sandbox.interface import Process, ResourceLimits, Sandbox
 from tests.ir.modules import save
 from tests.referee import schedules
 from tests.runner import modules
-from tests.runner.test_timing import RING, timing_task
+from tests.runner.timed import OUTPUT, RING, function, timing_rules, timing_task
 
 SECONDS = 60.0
 
@@ -82,29 +84,27 @@ class TestAnswers:
 class TestTiming:
     def test_rounds_come_with_their_outputs(self, sandbox: Sandbox) -> None:
         cpus = tuple(sorted(os.sched_getaffinity(0)))[:2]
-        task = timing_task(
-            modules.timed_convolution(), target="host", cpus=cpus, budget_seconds=30.0
-        )
+        rules = timing_rules(budget_seconds=30.0)
+        shape = function(modules.timed_convolution())
+        task = timing_task(shape, target="host", cpus=cpus, rules=rules)
         with start(sandbox, threads=len(cpus)) as runner:
             answer = runner.request(task, SECONDS)
         assert isinstance(answer, TimingResult)
-        assert answer.fused == "conv2d"
+        assert "conv2d" == answer.variant
         assert answer.target.startswith("llvm -mcpu=")
-        assert len(answer.rounds) == task.maximum_rounds
-        assert answer.outputs.shape == (task.maximum_rounds, 4, 32, 26, 26)
-        assert np.isfinite(unpack_array(answer.outputs)).all()
-        assert {each.ring for each in answer.rounds} <= set(range(RING))
-        assert all(
-            min(each.baseline, each.submission, each.reference) > 0 for each in answer.rounds
-        )
+        assert rules.maximum_rounds == len(answer.rounds)
+        (result,) = answer.shapes
+        assert (rules.maximum_rounds, *OUTPUT) == result.outputs.shape
+        assert np.isfinite(unpack_array(result.outputs)).all()
+        assert set(result.inputs) <= set(range(RING))
 
     def test_a_runner_with_too_few_threads_says_so(self, pure: Runner) -> None:
-        answer = pure.request(timing_task(modules.timed_convolution(), cpus=(0, 1)), SECONDS)
+        answer = pure.request(timing_task(cpus=(0, 1)), SECONDS)
         assert isinstance(answer, TaskFailure)
         assert (answer.stage, answer.error_name) == ("time", "TooFewThreads")
 
     def test_a_processor_that_is_not_there_is_a_failure(self, pure: Runner) -> None:
-        answer = pure.request(timing_task(modules.timed_convolution(), cpus=(1023,)), SECONDS)
+        answer = pure.request(timing_task(cpus=(1023,)), SECONDS)
         assert isinstance(answer, TaskFailure)
         assert answer.stage == "time"
 
@@ -189,7 +189,8 @@ def stand() -> Iterator[StandIn]:
 
 
 TASK = RunModule(b"", pack_array(np.zeros((1, 1), "float32")), "llvm", 1)
-EMPTY = pack_array(np.zeros(0, "float32"))
+SHAPE = ShapeResult(1, pack_array(np.zeros(0, "float32")), ())
+LIMITS = MachineLimits(flops=1e9, bytes=1e9)
 
 
 class TestProtocol:
@@ -219,7 +220,7 @@ class TestProtocol:
             b"\3" + bytes(7) + b"bad",
             b"\xff" * 8,
             bytes(3),
-            encode_frame(TimingResult("conv2d", "llvm", 1, (), EMPTY)),
+            encode_frame(TimingResult("conv2d", "llvm", (SHAPE,), (), (), LIMITS)),
         ],
         ids=["no message", "too long", "cut off", "answer to something else"],
     )

@@ -1,135 +1,366 @@
-"""From a runner's rounds to a timing, or to the verdict that the machine was too busy."""
+"""Measuring a candidate: what a runner is asked, and what its answers come to."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from types import SimpleNamespace
+from typing import Any
 
 import msgspec
 import numpy as np
 import pytest
 
-from grader.ir.facts import Finding
-from grader.messages import TimingResult, TimingRound, pack_array, unpack_array
-from grader.referee import speed
+from grader.errors import ProtocolError
+from grader.ir.facts import Finding, FunctionFacts
+from grader.messages import (
+    MachineLimits,
+    ShapeResult,
+    TaskFailure,
+    TimeSchedule,
+    TimingResult,
+    pack_array,
+    unpack_array,
+)
+from grader.referee import bench as benches
+from grader.referee.bench import ATTEMPTS, RING, Bench, measuring_cpus
 from grader.referee.checks.speed import SpeedOptions
 from grader.referee.evidence import Candidate, Problem, TimedSchedule
-from grader.referee.speed import RING, gather_timing, measuring_cpus
+from grader.referee.speed import Larger, gather_timing
+from grader.timing.pace import KnownPace
 from tests.referee.factory import WEIGHT, argument, call, case, convolution, module, update
+from tests.timing.machine import PACE, in_turn, pair, single_round
 
 CALL = call("tir", "conv2d", argument("input", 4, 1, 28, 28), argument("constant", *WEIGHT))
 FACTS = module(CALL, functions={"conv2d": convolution(update())})
 CANDIDATE: Candidate = case(FACTS).candidate
 OPTIONS = SpeedOptions(weight=WEIGHT, threads=2)
 ORACLE = SimpleNamespace(workload=lambda variant, data, weight, bias: data[:, :, :1] * 2.0)
+LIMITS = MachineLimits(flops=1e12, bytes=1e12)
+KEPT = 20
+
+
+def quiet(cpus: tuple[int, ...]) -> bool:
+    return False
 
 
 class Machine:
-    """Answers as a runner on a machine does; `disturbs(cpus)` says whether it is busy there."""
+    """Answers as a runner on a machine does, with outputs that are `factor` times the inputs.
 
-    def __init__(self, disturbs, factor=2.0, reference=0.2, places=lambda index: index % 4):
-        self.disturbs, self.factor, self.reference, self.asked = disturbs, factor, reference, []
-        self.places = self.told = places
-        self.rings = []
+    `disturbs(cpus)` says whether it is busy there; `places` are the inputs that outputs are
+    computed from, `told` those that it names. `spoil` changes its answers.
+    """
 
-    def request(self, kind, task):
-        self.asked.append(task.cpus)
-        self.rings.append((task.ring, task.data.shape[0]))
-        switches = 3 if self.disturbs(task.cpus) else 0
-        rounds = tuple(
-            TimingRound(self.told(index), 1.0, 0.5, self.reference, switches) for index in range(20)
+    def __init__(
+        self,
+        disturbs: Callable[[tuple[int, ...]], bool] = quiet,
+        factor: float = 2.0,
+        reference: float = 0.2,
+        places: Callable[[int], int] = lambda index: index % 4,
+        spoil: Callable[[TimingResult], Any] = lambda answer: answer,
+        probe: float = PACE,
+    ) -> None:
+        self._probe = probe
+        self._disturbs, self._factor, self._reference = disturbs, factor, reference
+        self._places = self.told = places
+        self._spoil = spoil
+        self.asked: list[TimeSchedule] = []
+
+    def request(self, kind: str, task: TimeSchedule) -> Any:
+        assert "timing" == kind
+        self.asked.append(task)
+        steal = 3 if self._disturbs(task.cpus) else 0
+        (group,) = single_round(1.0, 0.5, self._reference).groups
+        taken = msgspec.structs.replace(
+            single_round(steal=steal), groups=(group,) * len(task.shapes)
         )
-        data = unpack_array(task.data)
-        outputs = np.stack([data[self.places(each)][:, :1] * self.factor for each in range(20)])
-        return TimingResult("conv2d", "llvm", 7, rounds, pack_array(outputs.astype(np.float32)))
+        answer = TimingResult(
+            variant="conv2d",
+            target="llvm",
+            shapes=tuple(self._outputs(unpack_array(each.data)) for each in task.shapes),
+            control=(pair(probe=self._probe),) * 20,
+            rounds=in_turn([taken] * 20),
+            limits=LIMITS,
+        )
+        return self._spoil(answer)
+
+    def _outputs(self, data: np.ndarray) -> ShapeResult:
+        outputs = [data[self._places(each)][:, :1] * self._factor for each in range(KEPT)]
+        told = tuple(self.told(each) for each in range(KEPT))
+        return ShapeResult(7, pack_array(np.stack(outputs).astype(np.float32)), told)
 
 
-def gather(machine, candidate=CANDIDATE):
-    generator = np.random.default_rng(1)
-    return gather_timing(candidate, "", OPTIONS, ORACLE, machine, generator)
+def first_cpus(count: int) -> tuple[int, ...]:
+    return tuple(range(count))
 
 
-def test_a_quiet_machine_is_asked_once_and_gives_the_ratio():
-    machine = Machine(disturbs=lambda cpus: False)
-    evidence = gather(machine)
+def gather(
+    machine: Machine,
+    candidate: Candidate = CANDIDATE,
+    larger: tuple[Larger, ...] = (),
+    choose_cpus: Callable[[int], tuple[int, ...]] = first_cpus,
+    pace: KnownPace | None = None,
+    **changes: Any,
+) -> TimedSchedule | Problem:
+    fields: dict[str, Any] = {
+        "workload": "text",
+        "options": OPTIONS,
+        "points": 15.0,
+        "runners": machine,
+        "machine": benches.Machine(choose_cpus, pace or KnownPace()),
+    }
+    bench = Bench(**{**fields, **changes})
+    return gather_timing(candidate, bench, ORACLE, np.random.default_rng(1), larger)
+
+
+def timed(machine: Machine, **changes: Any) -> TimedSchedule:
+    evidence = gather(machine, **changes)
     assert isinstance(evidence, TimedSchedule)
-    assert (1, 2.0, 5.0, True) == (
-        len(machine.asked),
-        evidence.timing.speedup,
-        evidence.timing.reference_speedup,
-        evidence.outputs_right,
+    return evidence
+
+
+def problem(machine: Machine, **changes: Any) -> Problem:
+    evidence = gather(machine, **changes)
+    assert isinstance(evidence, Problem)
+    return evidence
+
+
+def larger(batch: int = 16, **facts: Any) -> Larger:
+    function = convolution(update())
+    parameters = tuple(
+        msgspec.structs.replace(
+            each,
+            tensor=msgspec.structs.replace(each.tensor, shape=(batch, *each.tensor.shape[1:])),
+        )
+        if each.name == "x"
+        else each
+        for each in function.parameters
     )
+    changed = msgspec.structs.replace(function, parameters=parameters, **facts)
+    return Larger(b"larger", changed)
 
 
-def test_a_function_that_decides_by_contents_is_not_timed():
-    text = "The function `conv2d` decides by the contents of the buffer `kept` how often it runs."
-    finding = Finding("content", "kept", "conv2d", text)
-    function = msgspec.structs.replace(convolution(update()), decisions=(finding,))
-    candidate = case(module(CALL, functions={"conv2d": function})).candidate
-    machine = Machine(disturbs=lambda cpus: False)
-    evidence = gather(machine, candidate)
-    assert isinstance(evidence, Problem)
-    assert evidence.reason.startswith(text)
-    assert "loop variables only" in evidence.hint
-    assert [] == machine.asked
+def deciding(name: str, text: str) -> FunctionFacts:
+    finding = Finding("content", "kept", name, text)
+    return msgspec.structs.replace(convolution(update()), name=name, decisions=(finding,))
 
 
-def test_another_function_may_decide_by_contents():
-    finding = Finding("content", "table", "look_up", "It decides.")
-    other = msgspec.structs.replace(convolution(update()), name="look_up", decisions=(finding,))
-    functions = {"conv2d": convolution(update()), "look_up": other}
-    candidate = case(module(CALL, functions=functions)).candidate
-    assert isinstance(gather(Machine(lambda cpus: False), candidate), TimedSchedule)
+class TestTask:
+    def test_a_quiet_machine_is_asked_once_and_gives_the_ratio(self) -> None:
+        machine = Machine()
+        evidence = timed(machine)
+        assert (1, 2.0, 5.0, True) == (
+            len(machine.asked),
+            evidence.timing.speedup,
+            evidence.timing.reference_speedup,
+            evidence.outputs_right,
+        )
+
+    def test_it_holds_the_rules_of_the_assignment(self) -> None:
+        machine = Machine()
+        timed(machine)
+        (task,) = machine.asked
+        assert ("text", "host", (0, 1)) == (task.workload, task.target, task.cpus)
+        assert (32, 200, 20) == (
+            task.rules.minimum_rounds,
+            task.rules.maximum_rounds,
+            task.rules.control_rounds,
+        )
+
+    def test_rounds_go_on_until_points_are_certain_to_the_grid(self) -> None:
+        machine = Machine()
+        timed(machine, options=SpeedOptions(weight=WEIGHT, full_at=0.9, grid=0.1), points=20.0)
+        timed(machine, options=SpeedOptions(weight=WEIGHT, full_at=0.9, bonus=0.1), points=0.0)
+        plain, bonus = (task.rules for task in machine.asked)
+        assert (0.9 * 0.1 / 20, 0.9) == pytest.approx((plain.resolution, plain.highest_share))
+        assert (0.9, 2.0) == pytest.approx((bonus.resolution, bonus.highest_share))
+
+    def test_each_round_has_inputs_of_its_own_and_so_has_the_time_before(self) -> None:
+        machine = Machine()
+        timed(machine)
+        (task,) = machine.asked
+        inputs = RING * (OPTIONS.maximum_rounds + 1)
+        assert (RING, (inputs, 4, 1, 28, 28)) == (task.ring, task.shapes[0].data.shape)
+
+    def test_inputs_that_are_too_large_are_shared_by_rounds(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(benches, "MOST_INPUT_BYTES", 3 * RING * 4 * 4 * 28 * 28)
+        machine = Machine()
+        timed(machine)
+        assert 3 * RING == machine.asked[0].shapes[0].data.shape[0]
+
+    def test_larger_batches_are_timed_along_with_it(self) -> None:
+        machine = Machine()
+        evidence = timed(machine, larger=(larger(16),))
+        (task,) = machine.asked
+        assert [b"{}", b"larger"] == [each.module for each in task.shapes]
+        assert [4, 16] == [each.data.shape[1] for each in task.shapes]
+        assert [4, 16] == [each.batch for each in evidence.timing.shapes]
+        assert evidence.outputs_right
+
+    def test_fewer_processors_than_threads_are_noted(self) -> None:
+        (note,) = timed(Machine(), choose_cpus=lambda count: (3,)).timing.notes
+        assert "Measured with 1 of 2 threads: this machine has no more." == note
+        assert () == timed(Machine()).timing.notes
+
+    def test_processors_are_those_of_this_process(self) -> None:
+        assert os.sched_getaffinity(0) == set(measuring_cpus(10**6))
+        assert 1 == len(measuring_cpus(1))
 
 
-def test_each_round_has_a_ring_of_inputs_of_its_own_and_so_has_the_time_before():
-    machine = Machine(disturbs=lambda cpus: False)
-    gather(machine)
-    assert [(RING, RING * (OPTIONS.maximum_rounds + 1))] == machine.rings
+class TestRefusals:
+    def test_a_function_that_decides_by_contents_is_not_timed(self) -> None:
+        text = "The function `conv2d` decides by the contents of `kept` how often it runs."
+        facts = module(CALL, functions={"conv2d": deciding("conv2d", text)})
+        machine = Machine()
+        refused = problem(machine, candidate=case(facts).candidate)
+        assert refused.reason.startswith(text)
+        assert "loop variables only" in refused.hint
+        assert [] == machine.asked
+
+    def test_nor_is_one_that_does_so_at_a_larger_batch(self) -> None:
+        decisions = deciding("conv2d", "It decides.").decisions
+        machine = Machine()
+        refused = problem(machine, larger=(larger(16, decisions=decisions),))
+        assert refused.reason.startswith("It decides.")
+        assert [] == machine.asked
+
+    def test_another_function_may_decide_by_contents(self) -> None:
+        functions = {
+            "conv2d": convolution(update()),
+            "look_up": deciding("look_up", "It decides."),
+        }
+        timed(Machine(), candidate=case(module(CALL, functions=functions)).candidate)
+
+    def test_a_module_without_a_function_for_the_weight(self) -> None:
+        machine = Machine()
+        problem(machine, candidate=case(module()).candidate)
+        assert [] == machine.asked
+
+    def test_a_function_without_images(self) -> None:
+        version = larger(16)
+        weight_only = tuple(each for each in version.facts.parameters if each.name != "x")
+        blind = msgspec.structs.replace(version.facts, parameters=weight_only)
+        machine = Machine()
+        refused = problem(machine, larger=(Larger(b"", blind),))
+        assert "no argument that could be the images" in refused.reason
+        assert [] == machine.asked
+
+    def test_what_a_runner_could_not_do_is_told(self) -> None:
+        machine = Machine(spoil=lambda _: TaskFailure("run", "InputChanged", "It wrote."))
+        assert "wrote into its inputs" in problem(machine).reason
+        assert 1 == len(machine.asked)
 
 
-def test_inputs_that_are_too_large_are_shared_by_rounds(monkeypatch):
-    monkeypatch.setattr(speed, "MOST_INPUT_BYTES", 3 * RING * 4 * 4 * 28 * 28)
-    machine = Machine(disturbs=lambda cpus: False)
-    gather(machine)
-    assert [(RING, 3 * RING)] == machine.rings
+class TestNoise:
+    def test_a_busy_machine_is_tried_again_on_processors_chosen_anew(self) -> None:
+        choices = iter([(0, 1), (2, 3), (4, 5)])
+        machine = Machine(disturbs=lambda cpus: cpus != (4, 5))
+        assert (4, 5) == timed(machine, choose_cpus=lambda count: next(choices)).timing.cpus
+        assert 3 == len(machine.asked)
+        assert 3 == len({task.seed for task in machine.asked})
+
+    def test_a_machine_that_is_never_quiet_gives_no_grade_and_says_why_once(self) -> None:
+        machine = Machine(disturbs=lambda cpus: True)
+        refused = problem(machine)
+        assert ATTEMPTS == len(machine.asked)
+        assert "too busy to measure the speed, 3 times: only 0 of 20 rounds" in refused.reason
+        assert 1 == refused.reason.count("undisturbed")
+        assert "not your fault" in refused.hint
+
+    def test_several_threads_are_never_measured_on_one_processor_instead(self) -> None:
+        machine = Machine(disturbs=lambda cpus: len(cpus) > 1)
+        problem(machine)
+        assert {2} == {len(task.cpus) for task in machine.asked}
+
+    def test_the_pace_is_handed_on_to_later_measurements(self) -> None:
+        pace, machine = KnownPace(), Machine()
+        timed(machine, pace=pace)
+        timed(machine, pace=pace)
+        assert [0.0, PACE] == [task.rules.pace for task in machine.asked]
+
+    def test_a_machine_slower_than_its_pace_is_held_back(self) -> None:
+        pace = KnownPace()
+        timed(Machine(), pace=pace)
+        problem(Machine(probe=1.5 * PACE), pace=pace)
+
+    def test_a_reference_that_is_not_faster_gives_no_grade(self) -> None:
+        assert "hardly faster" in problem(Machine(reference=1.0)).reason
 
 
-def test_an_output_is_compared_with_that_of_its_own_input():
-    machine = Machine(disturbs=lambda cpus: False, places=lambda index: 8 + index)
-    assert gather(machine).outputs_right
-    machine.told = lambda index: index
-    assert not gather(machine).outputs_right
+class TestOutputs:
+    def test_wrong_values_in_a_timed_output_are_noticed(self) -> None:
+        assert not timed(Machine(factor=2.1)).outputs_right
+
+    def test_wrong_values_at_a_larger_batch_are_noticed(self) -> None:
+        def spoil(answer: TimingResult) -> TimingResult:
+            first, second = answer.shapes
+            zeros = pack_array(np.zeros(second.outputs.shape, np.float32))
+            spoilt = msgspec.structs.replace(second, outputs=zeros)
+            return msgspec.structs.replace(answer, shapes=(first, spoilt))
+
+        assert not timed(Machine(spoil=spoil), larger=(larger(16),)).outputs_right
+
+    def test_an_output_is_compared_with_that_of_its_own_input(self) -> None:
+        machine = Machine(places=lambda index: 8 + index)
+        assert timed(machine).outputs_right
+        machine.told = lambda index: index
+        assert not timed(machine).outputs_right
+
+    @pytest.mark.parametrize("value", [np.nan, np.inf])
+    def test_what_is_no_number_is_wrong(self, value: float) -> None:
+        assert not timed(Machine(factor=value)).outputs_right
+
+    @pytest.mark.parametrize(
+        "result",
+        [
+            ShapeResult(7, pack_array(np.zeros((0, 4, 1, 28, 28), np.float32)), ()),
+            ShapeResult(7, pack_array(np.zeros((1, 4, 28), np.float32)), (0,)),
+        ],
+        ids=["none", "of another shape"],
+    )
+    def test_outputs_that_cannot_be_compared_are_wrong(self, result: ShapeResult) -> None:
+        def spoil(answer: TimingResult) -> TimingResult:
+            return msgspec.structs.replace(answer, shapes=(result,))
+
+        assert not timed(Machine(spoil=spoil)).outputs_right
 
 
-def test_a_machine_that_disturbs_several_threads_is_measured_with_one():
-    if len(measuring_cpus(2)) < 2:
-        pytest.skip("this process has a single CPU")
-    machine = Machine(disturbs=lambda cpus: len(cpus) > 1)
-    evidence = gather(machine)
-    assert isinstance(evidence, TimedSchedule)
-    assert ([2, 2, 1], 1) == ([len(cpus) for cpus in machine.asked], evidence.timing.threads)
+class TestUnreadable:
+    """A runner has run a submission's code: its answer may be anything of the right type."""
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            lambda answer: {"shapes": answer.shapes * 2},
+            lambda answer: {"rounds": (*answer.rounds, double(answer.rounds[0]))},
+            lambda answer: {"shapes": (cut(answer.shapes[0]),)},
+            lambda answer: {"shapes": (forget_inputs(answer.shapes[0]),)},
+            lambda answer: {"shapes": (ShapeResult(7, pack_array(np.float32(1)), (0,)),)},
+        ],
+        ids=["shapes", "groups", "outputs cut", "inputs not named", "a single number"],
+    )
+    def test_an_answer_that_does_not_fit_is_a_problem(self, changes: Any) -> None:
+        machine = Machine(spoil=lambda answer: msgspec.structs.replace(answer, **changes(answer)))
+        assert "cannot be read" in problem(machine).reason
+        assert 1 == len(machine.asked)
+
+    def test_an_answer_that_is_no_message_is_a_problem(self) -> None:
+        def fail(_: TimingResult) -> None:
+            raise ProtocolError("no", "no")
+
+        assert "cannot be read" in problem(Machine(spoil=fail)).reason
 
 
-def test_a_machine_that_disturbs_everything_gives_no_grade():
-    evidence = gather(Machine(disturbs=lambda cpus: True))
-    assert isinstance(evidence, Problem)
-    assert "too busy" in evidence.reason
+def double(taken: Any) -> Any:
+    return msgspec.structs.replace(taken, groups=taken.groups * 2)
 
 
-def test_a_reference_that_is_not_faster_gives_no_grade():
-    assert isinstance(gather(Machine(disturbs=lambda cpus: False, reference=1.0)), Problem)
+def forget_inputs(result: ShapeResult) -> ShapeResult:
+    return msgspec.structs.replace(result, inputs=result.inputs[1:])
 
 
-def test_wrong_values_in_a_timed_output_are_noticed():
-    evidence = gather(Machine(disturbs=lambda cpus: False, factor=2.1))
-    assert isinstance(evidence, TimedSchedule)
-    assert not evidence.outputs_right
-
-
-def test_a_module_without_a_function_for_the_weight_is_a_problem():
-    generator = np.random.default_rng(1)
-    candidate = case(module()).candidate
-    machine = Machine(disturbs=lambda cpus: False)
-    evidence = gather_timing(candidate, "", OPTIONS, ORACLE, machine, generator)
-    assert isinstance(evidence, Problem)
-    assert [] == machine.asked
+def cut(result: ShapeResult) -> ShapeResult:
+    outputs = msgspec.structs.replace(result.outputs, data=result.outputs.data[:-1])
+    return msgspec.structs.replace(result, outputs=outputs)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grader.runner.arena import Arena, Arrays
-from tests.runner.test_timing import RING, draw
+from grader.runner.arena import ALIGNMENT, PLACES, Arena, Arrays
+from tests.runner.timed import RING, draw
 
 
 class TestArena:
@@ -41,9 +41,44 @@ class TestArena:
     def test_each_turn_has_the_next_inputs(self) -> None:
         inputs = draw(5, 1, 1, 4, 4)
         arena = Arena(Arrays(inputs, draw(2, 3), draw(2)), 2, (1, 2), (3,))
+        generator = np.random.default_rng(0)
         for turn, start in ((0, 0), (1, 2), (2, 0), (3, 2)):
-            arena.take_turn(turn)
+            arena.take_turn(turn, generator)
             arena.restore()
             held = arena.tensors["data"].numpy()
             assert start == arena.start
             assert np.array_equal(inputs[start : start + 2].reshape(2, 16), held)
+
+    def test_each_turn_has_places_of_its_own_that_are_aligned(self, arena: Arena) -> None:
+        generator = np.random.default_rng(0)
+        places: dict[str, set[int]] = {role: set() for role in arena.tensors}
+        for turn in range(50):
+            arena.take_turn(turn, generator)
+            for role, tensor in arena.tensors.items():
+                places[role].add(np.from_dlpack(tensor).ctypes.data)
+        assert all(len(each) > 45 for each in places.values())
+        addresses = [address for each in places.values() for address in each]
+        assert all(address % ALIGNMENT == 0 for address in addresses)
+        for each in places.values():
+            assert max(each) - min(each) < PLACES * ALIGNMENT
+
+    def test_a_move_changes_nothing_but_the_place(self, arena: Arena) -> None:
+        before = {role: tensor.numpy() for role, tensor in arena.tensors.items()}
+        arena.take_turn(0, np.random.default_rng(0))
+        arena.restore()
+        assert arena.is_untouched()
+        for role, tensor in arena.tensors.items():
+            np.testing.assert_array_equal(before[role], tensor.numpy())
+
+    def test_places_depend_on_the_generator_and_on_nothing_else(self) -> None:
+        def offsets(seed: int) -> list[int]:
+            arena = Arena(Arrays(draw(4, 1, 4), draw(2, 3), draw(2)), 2, (), (3,))
+            first = {role: each.ctypes.data for role, each in views(arena).items()}
+            arena.take_turn(0, np.random.default_rng(seed))
+            return [each.ctypes.data - first[role] for role, each in views(arena).items()]
+
+        assert offsets(1) == offsets(1) != offsets(2)
+
+
+def views(arena: Arena) -> dict[str, np.ndarray]:
+    return {role: np.from_dlpack(tensor) for role, tensor in arena.tensors.items()}

@@ -10,7 +10,7 @@ from grader.runner import tasks
 from grader.runner.evaluation import Evaluator
 from grader.runner.tasks import perform
 from tests.runner import modules
-from tests.runner.test_timing import timing_task
+from tests.runner.timed import timing_task
 
 
 class TestPerform:
@@ -44,6 +44,6 @@ class TestPerform:
         assert (answer.stage, answer.error_name) == ("externs", "NotHere")
 
     def test_a_runner_with_an_evaluator_measures_no_time(self, evaluator: Evaluator) -> None:
-        answer = perform(timing_task(modules.timed_convolution()), evaluator)
+        answer = perform(timing_task(), evaluator)
         assert isinstance(answer, TaskFailure)
         assert (answer.stage, answer.error_name) == ("time", "NotHere")

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import msgspec
+
 from grader.assignment import Positive, PositiveInt
+from grader.messages import ROUND_LIMIT, SHAPE_LIMIT
 from grader.referee.evidence import Case, Problem
+from grader.referee.measurement import MINIMUM_ROUNDS
 from grader.referee.outcome import Outcome, failed, not_graded
 from grader.referee.points import Anchors, speed_fraction
 from grader.referee.registry import check
@@ -12,6 +18,8 @@ from grader.report import Timing
 ALLOWANCE = 1.1
 """A result may be so many times faster than the machine's measured limit: micro-benchmarks and the
 processor's clock rate are not exact."""
+
+Rounds = Annotated[int, msgspec.Meta(ge=MINIMUM_ROUNDS, le=ROUND_LIMIT)]
 
 
 class SpeedOptions(Anchors, frozen=True, kw_only=True):
@@ -26,14 +34,14 @@ class SpeedOptions(Anchors, frozen=True, kw_only=True):
     """
 
     weight: tuple[int, ...]
-    batches: tuple[PositiveInt, ...] = ()
+    batches: Annotated[tuple[PositiveInt, ...], msgspec.Meta(max_length=SHAPE_LIMIT - 1)] = ()
     held_above: Positive = 4.0
     grid: Positive = 0.1
     widest: Positive = 0.1
     threads: PositiveInt = 1
-    minimum_rounds: PositiveInt = 32
-    maximum_rounds: PositiveInt = 200
-    control_rounds: PositiveInt = 20
+    minimum_rounds: Rounds = 32
+    maximum_rounds: Rounds = 200
+    control_rounds: Rounds = 20
     block_seconds: Positive = 0.005
     budget_seconds: Positive = 10.0
 

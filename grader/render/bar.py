@@ -1,0 +1,24 @@
+"""A bar that shows a share, on any console."""
+
+from __future__ import annotations
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.measure import Measurement
+from rich.text import Text
+
+
+class Bar:
+    """A bar of at most `width` columns, filled up to `share` from 0 to 1; only 1 fills it."""
+
+    def __init__(self, share: float, width: int) -> None:
+        self.share = share
+        self.width = width
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        done, rest = ("#", "-") if options.ascii_only else ("━", "╌")
+        width = min(self.width, options.max_width)
+        filled = max(0, min(width, int(width * self.share)))
+        yield Text.assemble((done * filled, "green"), (rest * (width - filled), "dim"))
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        return Measurement(1, min(self.width, options.max_width))

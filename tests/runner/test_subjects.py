@@ -1,0 +1,263 @@
+"""What is timed: functions told apart, compiled, and given fresh arrays for each block."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+import tvm
+from tvm import te, topi
+
+from grader.messages import TimedFunction, pack_array, unpack_array
+from grader.runner import subjects
+from grader.runner.failure import TaskError
+from grader.runner.subjects import CourseSubject, Outputs, ShapeSubjects
+from tests.runner import modules
+from tests.runner.timed import (
+    OUTPUT,
+    RING,
+    convolved,
+    draw,
+    function,
+    fused,
+    prepared,
+    timing_task,
+)
+
+
+def prepare(module: object, **changes: Any) -> ShapeSubjects:
+    return prepared(timing_task(function(module, **changes)))
+
+
+def refusal(module: object, **changes: Any) -> TaskError:
+    with pytest.raises(TaskError) as caught:
+        prepare(module, **changes)
+    return caught.value
+
+
+@pytest.fixture(scope="module")
+def plain() -> ShapeSubjects:
+    """The unscheduled convolution, for tests that keep none of its outputs."""
+    return prepare(modules.timed_convolution())
+
+
+class TestVariant:
+    @pytest.mark.parametrize(
+        ("names", "variant"),
+        [
+            ((), "conv2d"),
+            (("bias",), "conv2d_bias"),
+            (("relu",), "conv2d_relu"),
+            (("bias", "relu"), "conv2d_bias_relu"),
+        ],
+    )
+    def test_what_is_fused_is_found_out(self, names: tuple[str, ...], variant: str) -> None:
+        assert variant == prepare(fused(*names)).variant
+
+    @pytest.mark.parametrize("shape", [(32,), (32, 1, 1), (1, 32, 1, 1)])
+    def test_the_bias_may_have_any_shape(self, shape: tuple[int, ...]) -> None:
+        assert "conv2d_bias" == prepare(fused("bias", bias_shape=shape)).variant
+
+    @pytest.mark.parametrize("batch", [1, 7])
+    def test_any_batch_is_a_shape_of_its_own(self, batch: int) -> None:
+        shape = prepare(fused(batch=batch), batch=batch)
+        assert ("conv2d", (batch, 32, 26, 26)) == (shape.variant, shape.arena.shapes["output"])
+
+    def test_something_else_is_refused(self) -> None:
+        error = refusal(fused("tanh"))
+        assert ("signature", "UnknownWorkload") == (error.stage, error.error_name)
+
+
+class TestSignature:
+    def test_a_function_that_is_not_there_is_refused(self) -> None:
+        assert "NoFunction" == refusal(modules.timed_convolution(), name="conv").error_name
+
+    def test_other_shapes_are_refused(self) -> None:
+        error = refusal(fused(batch=2))
+        assert ("signature", "WrongParameters") == (error.stage, error.error_name)
+
+    def test_other_dtypes_are_refused(self) -> None:
+        values = te.placeholder((4, 1, 28, 28), "float64", name="data")
+        changed = te.create_prim_func([values, topi.add(values, values)])
+        assert "WrongParameters" == refusal(tvm.IRModule({"conv2d": changed})).error_name
+
+    def test_open_shapes_are_refused(self) -> None:
+        values = te.placeholder((tvm.tirx.Var("n", "int64"), 1, 28, 28), "float32", name="data")
+        changed = te.create_prim_func([values, topi.add(values, values)])
+        assert "WrongParameters" == refusal(tvm.IRModule({"conv2d": changed})).error_name
+
+    def test_a_module_that_cannot_be_loaded_is_refused(self) -> None:
+        shape = TimedFunction(b"{}", "conv2d", pack_array(draw(RING, 4, 1, 28, 28)))
+        with pytest.raises(TaskError) as caught:
+            prepared(timing_task(shape))
+        assert "load" == caught.value.stage
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"data": np.zeros((2, 3), "float64")},
+            {"data": np.zeros((0, 3), "float32")},
+            {"data": np.zeros(3, "float32")},
+            {"data": np.zeros((1, 4, 1, 28, 28), "float32")},
+            {"bias": np.zeros((1, 32), "float32")},
+            {"ring": 1},
+            {"ring": RING + 1},
+        ],
+    )
+    def test_arrays_of_another_form_are_refused(self, changes: dict[str, Any]) -> None:
+        changes = {
+            name: value if name == "ring" else pack_array(value) for name, value in changes.items()
+        }
+        data = changes.pop("data", pack_array(draw(RING, 4, 1, 28, 28)))
+        shape = TimedFunction(modules.document(modules.timed_convolution()), "conv2d", data)
+        with pytest.raises(TaskError) as caught:
+            prepared(timing_task(shape, **changes))
+        assert "decode" == caught.value.stage
+
+
+class TestSubjects:
+    def test_all_four_compute_the_same(self, plain: ShapeSubjects) -> None:
+        expected = convolved(draw(RING, 4, 1, 28, 28))[1]
+        for subject in (plain.baseline, plain.control, plain.submission, plain.reference):
+            subject.prepare(1)
+            subject.run(1, 1)
+            np.testing.assert_allclose(expected, plain.arena.output(), rtol=1e-4, atol=1e-4)
+
+    def test_the_control_is_a_function_of_its_own(self, plain: ShapeSubjects) -> None:
+        assert plain.control._kernel is not plain.baseline._kernel
+
+    def test_the_last_call_leaves_the_output_of_its_own_input(self, plain: ShapeSubjects) -> None:
+        expected = convolved(draw(RING, 4, 1, 28, 28))
+        plain.submission.prepare(2)
+        plain.submission.run(2, 5)
+        last = (2 + 5 - 1) % RING
+        np.testing.assert_allclose(expected[last], plain.arena.output(), rtol=1e-4, atol=1e-4)
+
+    @pytest.mark.parametrize("which", ["baseline", "submission", "reference"])
+    def test_before_a_block_inputs_are_fresh_and_the_output_is_poisoned(
+        self, plain: ShapeSubjects, which: str
+    ) -> None:
+        for tensor in plain.arena.tensors.values():
+            np.from_dlpack(tensor)[...] = 7
+        getattr(plain, which).prepare(1)
+        assert plain.arena.is_untouched()
+        assert np.isnan(plain.arena.output()).all()
+
+    @pytest.mark.parametrize("first", range(RING))
+    def test_it_is_woken_up_by_a_call_on_another_input(
+        self, plain: ShapeSubjects, first: int
+    ) -> None:
+        called: list[tuple[int, int]] = []
+        subject = CourseSubject(lambda *call: called.append(call), plain.arena)  # type: ignore[arg-type]
+        subject.prepare(first)
+        ((place, calls),) = called
+        assert (1, True) == (calls, place in range(RING) and place != first)
+
+    def test_all_work_where_the_arrays_lie_now(self) -> None:
+        shape = prepare(modules.timed_convolution(), rings=2)
+        expected = convolved(draw(2 * RING, 4, 1, 28, 28))[RING + 1]
+        shape.arena.take_turn(1, np.random.default_rng(0))
+        for subject in (shape.baseline, shape.control, shape.submission, shape.reference):
+            subject.prepare(1)
+            subject.run(1, 1)
+            np.testing.assert_allclose(expected, shape.arena.output(), rtol=1e-4, atol=1e-4)
+
+    def test_an_output_is_kept_with_the_number_of_its_input(self) -> None:
+        plain = prepare(modules.timed_convolution())
+        plain.submission.prepare(0)
+        plain.submission.run(0, 2)
+        plain.submission.finish(1)
+        result = plain.outputs.result(250)
+        assert (250, (1,), (1, *OUTPUT)) == (result.calls, result.inputs, result.outputs.shape)
+        np.testing.assert_array_equal(plain.arena.output(), unpack_array(result.outputs)[0])
+
+    def test_in_a_later_turn_it_is_the_number_among_all_inputs(self) -> None:
+        shape = prepare(modules.timed_convolution(), rings=3)
+        shape.arena.take_turn(2, np.random.default_rng(0))
+        shape.submission.prepare(0)
+        shape.submission.finish(1)
+        assert (2 * RING + 1,) == shape.outputs.result(1).inputs
+
+    def test_outputs_of_the_courses_functions_are_not_kept(self, plain: ShapeSubjects) -> None:
+        for subject in (plain.baseline, plain.control, plain.reference):
+            subject.finish(0)
+        assert () == plain.outputs.result(1).inputs
+
+    @pytest.mark.parametrize("place", ["data", "weight"])
+    def test_writing_into_an_input_is_a_failure(self, place: str) -> None:
+        marking = prepare(modules.MarkingConvolution, name=f"marks_{place}")
+        marking.submission.prepare(0)
+        marking.submission.run(0, 2)
+        with pytest.raises(TaskError) as caught:
+            marking.submission.finish(1)
+        assert ("run", "InputChanged") == (caught.value.stage, caught.value.error_name)
+
+    def test_skipping_work_that_was_done_shows_in_the_output(self) -> None:
+        """A function that computes only into poisoned memory gives the answer to an old input."""
+        lazy = prepare(modules.LazyConvolution)
+        lazy.submission.prepare(0)
+        lazy.submission.run(0, 8)
+        expected = convolved(draw(RING, 4, 1, 28, 28))
+        assert "conv2d" == lazy.variant
+        np.testing.assert_allclose(expected[0], lazy.arena.output(), rtol=1e-4, atol=1e-4)
+        assert not np.allclose(expected[(8 - 1) % RING], lazy.arena.output(), rtol=1e-3, atol=1e-3)
+
+
+class Reader:
+    """An output that counts how often it is read; it holds the number of its input."""
+
+    def __init__(self) -> None:
+        self.read = 0
+
+    def offer(self, outputs: Outputs, which: int) -> None:
+        def read() -> np.ndarray:
+            self.read += 1
+            return np.full((2, 3), which, np.float32)
+
+        outputs.offer(which, read)
+
+
+def offered(count: int, seed: int = 0) -> tuple[Outputs, Reader]:
+    outputs, reader = Outputs((2, 3), np.random.default_rng(seed)), Reader()
+    for which in range(count):
+        reader.offer(outputs, which)
+    return outputs, reader
+
+
+class TestOutputs:
+    @pytest.fixture
+    def room_for_four(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(subjects, "MOST_OUTPUT_BYTES", 4 * 2 * 3 * 4 + 23)
+
+    def test_all_are_kept_while_there_is_room(self) -> None:
+        result = offered(50)[0].result(7)
+        assert tuple(range(50)) == result.inputs
+        assert list(range(50)) == unpack_array(result.outputs)[:, 0, 0].tolist()
+
+    def test_none_is_an_array_of_none(self) -> None:
+        result = offered(0)[0].result(7)
+        assert ((), (0, 2, 3)) == (result.inputs, result.outputs.shape)
+
+    @pytest.mark.usefixtures("room_for_four")
+    def test_no_more_are_kept_than_there_is_room_for_and_each_with_its_input(self) -> None:
+        result = offered(100)[0].result(7)
+        assert 4 == len(set(result.inputs))
+        assert list(result.inputs) == unpack_array(result.outputs)[:, 0, 0].tolist()
+
+    @pytest.mark.usefixtures("room_for_four")
+    def test_each_has_the_same_chance(self) -> None:
+        counts = Counter(
+            which for seed in range(1500) for which in offered(12, seed)[0].result(7).inputs
+        )
+        assert 12 == len(counts)
+        assert all(430 < count < 570 for count in counts.values())  # 500 each, to 4 deviations
+
+    @pytest.mark.usefixtures("room_for_four")
+    def test_an_output_that_is_not_kept_is_not_copied(self) -> None:
+        assert offered(400)[1].read < 60
+
+    def test_there_is_room_for_one_however_large(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(subjects, "MOST_OUTPUT_BYTES", 1)
+        assert 1 == len(offered(9)[0].result(7).inputs)
