@@ -160,18 +160,6 @@ def test_a_long_chain_of_copies_is_followed_to_its_end():
     assert (9, *schedules.IMAGE) == output.tensor.shape
 
 
-def test_loads_within_loads_are_gone_through():
-    def deep(x: Any, table: Any) -> Any:
-        def look_up(i: Any) -> Any:
-            return reduce(lambda value, _: table[value.astype("int32")], range(150), table[i])
-
-        return te.compute(x.shape, lambda *i: x[i] * look_up(i[3]), name="deep")
-
-    (document,) = rebatch(emit(deep, (10,)), "layer", 0, (9,)).documents
-    output = read_module(document).functions["layer"].parameters[-1]
-    assert (9, *schedules.IMAGE) == output.tensor.shape
-
-
 def test_one_function_under_two_names_is_written_once():
     function = one_loop.with_attr("global_symbol", "layer")
     document = modules.save(tvm.IRModule({"layer": function, "other": function}))

@@ -210,7 +210,7 @@ class TestProtocol:
         task, right = ReplayTrace(b"[]", b"{}", b"{}"), ReplayResult("equal")
         assert right == stand(READY + encode_frame(right))[0].request(task, 1.0)
         with pytest.raises(ProtocolError):
-            stand(READY + encode_frame(RunResult(EMPTY)))[0].request(task, 1.0)
+            stand(READY + encode_frame(RunResult(SHAPE.outputs)))[0].request(task, 1.0)
         with pytest.raises(ProtocolError):
             stand(READY + encode_frame(right))[0].request(TASK, 1.0)
 
