@@ -17,6 +17,7 @@ import msgspec
 
 from grader.errors import IRError
 from grader.ir.allowed import STORAGE_SCOPES
+from grader.ir.index_map import rewrite_index_map
 from grader.ir.names import is_function_name, is_name, shown
 
 SIZE_LIMIT = 2**18
@@ -63,9 +64,10 @@ class _Form(NamedTuple):
     """What an instruction looks like: a letter for each input, attribute and output.
 
     Inputs: `b` block, `l` loop, `x` either, `f` a factor (a number, a drawn one, or None), `n` a
-    number or a truth value, `N` a list of numbers, `B` a list of blocks. Attributes: `n`, `N`, `s`
-    a block's name, `g` a function's, `m` a memory scope, `k` an annotation's key. Outputs: `b`,
-    `l`, `v`. With a plus sign at the end, there may be any number of the last letter.
+    number or a truth value, `N` a list of numbers, `B` a list of blocks, `i` an index map.
+    Attributes: `n`, `N`, `i`, `s` a block's name, `g` a function's, `m` a memory scope, `k` an
+    annotation's key. Outputs: `b`, `l`, `v`. With a plus sign at the end, there may be any number
+    of the last letter.
     """
 
     inputs: str = ""
@@ -98,6 +100,8 @@ _FORMS = {
     "Parallel": _Form("l"),
     "RFactor": _Form("l", "n", "b"),
     "ReIndex": _Form("b", "nn", "b"),
+    "ReindexCacheRead": _Form("bi", "nm", "b"),
+    "ReindexCacheWrite": _Form("bi", "nm", "b"),
     "Reorder": _Form("l+"),
     "ReorderBlockIterVar": _Form("bN"),
     "ReverseComputeAt": _Form("bl", "nn"),
@@ -109,6 +113,7 @@ _FORMS = {
     "SamplePerfectTile": _Form("l", "nn", "v+", is_step=False),
     "Split": _Form("lf+", "nn", "l+"),
     "StorageAlign": _Form("b", "nnnn"),
+    "TransformBlockLayout": _Form("b", "i"),
     "Unannotate": _Form("x", "k"),
     "Unroll": _Form("l"),
     "Vectorize": _Form("l"),
@@ -130,7 +135,7 @@ def read_trace(document: bytes) -> Trace:
     for place, decision in decisions:
         _check_decision(place, decision, instructions)
     return Trace(
-        document=msgspec.json.encode([instructions, decisions]),
+        document=msgspec.json.encode([list(map(_written_anew, instructions)), decisions]),
         steps=sum(_FORMS[kind].is_step for kind, *_ in instructions),
         functions=tuple(dict.fromkeys(each[2][1] for each in instructions if each[0] == _LOOK_UP)),
     )
@@ -146,6 +151,17 @@ def _parse(document: bytes) -> tuple[list[_Instruction], list[tuple[int, Any]]]:
     if max(len(instructions), len(decisions)) > INSTRUCTION_LIMIT:
         raise _too_long()
     return instructions, decisions
+
+
+def _written_anew(instruction: _Instruction) -> _Instruction:
+    """Return an instruction that was checked, its index maps written anew."""
+    kind, inputs, attributes, outputs = instruction
+
+    def anew(value: Any) -> Any:
+        is_map = type(value) is str and value.startswith("{")
+        return rewrite_index_map(value) if is_map else value
+
+    return kind, list(map(anew, inputs)), list(map(anew, attributes)), outputs
 
 
 def _check(instruction: _Instruction, known: set[str]) -> None:
@@ -174,8 +190,8 @@ def _fits(values: list[Any], form: str, is_good: Callable[[Any, str], bool]) -> 
 
 
 def _is_input(value: Any, letter: str, known: set[str]) -> bool:
-    if letter == "n":
-        return _is_number(value)
+    if letter in "ni":
+        return _is_attribute(value, letter)
     if letter == "f":
         return value == "None" or _is_number(value) or _is_known(value, "v", known)
     if letter == "N":
@@ -192,6 +208,8 @@ def _is_attribute(value: Any, letter: str) -> bool:
         return type(value) is list and len(value) <= LIST_LIMIT and all(map(_is_listed, value))
     if type(value) is not str:
         return False
+    if letter == "i":
+        return rewrite_index_map(value) is not None
     if letter == "m":
         return value in STORAGE_SCOPES
     if letter == "k":

@@ -114,7 +114,10 @@ def measuring_threads(wanted: int) -> int:
 def measure(
     versions: Sequence[Version], bench: Bench, generator: np.random.Generator
 ) -> Measured | Problem:
-    """Measure a function, at all batch sizes together. Nothing else may run meanwhile."""
+    """Measure a function, at all batch sizes together, or at the first where that fails.
+
+    Nothing else may run meanwhile.
+    """
     task = _task(versions, bench.options, bench, generator)
     reasons: list[str] = []
     for _ in range(ATTEMPTS):
@@ -128,6 +131,8 @@ def measure(
             answer = bench.runners.request("timing", attempt)
         except ProtocolError:
             return UNREADABLE
+        if not isinstance(answer, TimingResult) and len(versions) > 1:
+            return measure(versions[:1], bench, generator)
         if not isinstance(answer, TimingResult):
             return explain_failure(answer)
         if not _is_whole(answer, len(versions)):

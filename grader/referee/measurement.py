@@ -25,6 +25,7 @@ from grader.timing.estimate import (
     seconds_of,
     take_logs,
 )
+from grader.timing.pace import is_held_back
 from grader.timing.stack import PLACES
 
 MINIMUM_ROUNDS = 12
@@ -87,8 +88,22 @@ class Unsteady(Exception):  # noqa: N818  it is no error of the grader
 def read_measurement(
     answer: TimingResult, setting: Setting, generator: np.random.Generator
 ) -> Timing:
-    """Estimate. Raises Unsteady."""
-    kept, clock = _choose_rounds(answer, len(setting.cpus), setting.pace)
+    """Estimate, by the wall clock if that is possible. Raises Unsteady.
+
+    One thread's processor time is nearly right even where others interrupt it.
+    """
+    try:
+        return _read(answer, setting, generator, "wall")
+    except Unsteady:
+        if len(setting.cpus) > 1:
+            raise
+    return _read(answer, setting, generator, "processor")
+
+
+def _read(
+    answer: TimingResult, setting: Setting, generator: np.random.Generator, clock: Clock
+) -> Timing:
+    kept = _choose_rounds(answer, clock, setting.pace)
     control = Control(answer.control, setting.pace, generator, clock)
     if control.estimate is None:
         of_all = f"{control.rounds} of {len(answer.control)}"
@@ -136,19 +151,18 @@ def read_measurement(
     )
 
 
-def _choose_rounds(
-    answer: TimingResult, threads: int, pace: float
-) -> tuple[tuple[TimingRound, ...], Clock]:
-    """Return the rounds that count and the clock that is right for them. Raises Unsteady.
+def _choose_rounds(answer: TimingResult, clock: Clock, pace: float) -> tuple[TimingRound, ...]:
+    """Return the rounds that count. Raises Unsteady where they are too few.
 
-    One thread's processor time is nearly right even where others interrupt it.
+    For processor time all count but those in which something that shares the core held it back.
     """
-    kept, _ = split_rounds(answer.rounds, pace)
-    if len(kept) >= MINIMUM_ROUNDS:
-        return kept, "wall"
-    if threads == 1 and len(answer.rounds) >= MINIMUM_ROUNDS:
-        return answer.rounds, "processor"
-    raise Unsteady(f"only {len(kept)} of {len(answer.rounds)} rounds were undisturbed")
+    if clock == "wall":
+        kept, _ = split_rounds(answer.rounds, pace)
+    else:
+        kept = tuple(each for each in answer.rounds if not is_held_back(each.moment.probe, pace))
+    if len(kept) < MINIMUM_ROUNDS:
+        raise Unsteady(f"only {len(kept)} of {len(answer.rounds)} rounds were undisturbed")
+    return kept
 
 
 def _counts(share: float) -> float:

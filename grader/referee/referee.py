@@ -28,7 +28,7 @@ from grader.referee.gather import gather_outputs, gather_stubs
 from grader.referee.judge import explain_absence, judge_case, judge_problem
 from grader.referee.oracle import Oracle
 from grader.referee.registry import Need, find_check
-from grader.referee.replay import LARGER_BATCHES, gather_replay
+from grader.referee.replay import gather_replay
 from grader.referee.runners import Kind, RunnerPool
 from grader.referee.speed import gather_timing
 from grader.report import Origin, Part, Timing
@@ -173,8 +173,7 @@ class Referee:
         if "outputs" in needs:
             outputs = gather_outputs(candidate, part, self._oracle, self._runners)
         if "replay" in needs and not isinstance(outputs, Problem):
-            weight = _step_options(part).weight
-            replay = gather_replay(candidate, weight, LARGER_BATCHES, self._runners)
+            replay = gather_replay(candidate, *_replayed(part), self._runners)
         return Evidence(outputs=outputs, stubs=stubs, replay=replay)
 
     def _time(self, part: PartTable, graded: list[Graded]) -> list[Graded]:
@@ -194,7 +193,9 @@ class Referee:
                 timed.append(each)
                 continue
             generator = np.random.default_rng(self._seeds[part.id])
-            evidence = gather_timing(each.case.candidate, bench, self._oracle, generator)
+            evidence = gather_timing(
+                each.case.candidate, bench, self._oracle, generator, each.case.evidence.replay
+            )
             case = replace(each.case, evidence=replace(each.case.evidence, timed=evidence))
             timed.append(Graded(judge_case(part, case), each.capture, case))
         return timed
@@ -217,12 +218,12 @@ def _inspect(part: PartTable, capture: Capture) -> Candidate | Problem:
     return Candidate(capture, facts, base if base is None or not base.findings else None)
 
 
-def _step_options(part: PartTable) -> StepOptions:
-    for table in part.check:
-        options = find_check(table).parse(table)
-        if isinstance(options, StepOptions):
-            return options
-    raise AssertionError(f"part {part.id} is replayed without a check of its steps")
+def _replayed(part: PartTable) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the weight's shape and the larger batches that the checks of a part ask for."""
+    parsed = [find_check(table).parse(table) for table in part.check]
+    weights = [each.weight for each in parsed if isinstance(each, SpeedOptions | StepOptions)]
+    batches = [each.batches for each in parsed if isinstance(each, SpeedOptions)]
+    return weights[0], batches[0] if batches else ()
 
 
 def speed_options(part: PartTable) -> tuple[SpeedOptions, float]:

@@ -22,10 +22,6 @@ from grader.referee.evidence import Candidate, LargerBatch, Replay
 from grader.referee.runners import RunnerPool
 from grader.referee.steps import is_unscheduled
 
-LARGER_BATCHES = (16, 64)
-"""Batches that a schedule of a few images is timed on beside its own: 4 and 16 times as much work
-as the 30 microseconds of four images, and still a few milliseconds without a schedule."""
-
 NO_TRACE = "the module comes from no Schedule, or its Schedule kept no trace that can be saved"
 NO_BASE = "the module that its Schedule started from is not known"
 BAD_BASE = "the module that its Schedule started from is not one that is accepted here"

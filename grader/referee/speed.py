@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import cast
 
 import msgspec
@@ -12,8 +10,9 @@ import numpy as np
 from grader.ir.facts import FunctionFacts
 from grader.messages import Array, ShapeResult, TimeSchedule, unpack_array
 from grader.referee.bench import Bench, Measured, TimeLibrary, Version, measure
+from grader.referee.checks.speed import SpeedOptions
 from grader.referee.convolution import NO_CONVOLUTION, find_convolution
-from grader.referee.evidence import Candidate, FloatArray, Problem, TimedSchedule
+from grader.referee.evidence import Candidate, FloatArray, Problem, Replay, TimedSchedule
 from grader.referee.measurement import MICRO
 from grader.referee.oracle import Oracle
 from grader.report import Timing
@@ -33,22 +32,15 @@ TIMED_ATOL = 1e-4
 """Tolerance of timed outputs: sums of nine products of numbers near 1, in another order."""
 
 
-@dataclass(frozen=True)
-class Larger:
-    """The candidate's schedule at a larger batch: a module that the referee has read."""
-
-    module: bytes
-    facts: FunctionFacts
-
-
 def gather_timing(
     candidate: Candidate,
     bench: Bench,
     oracle: Oracle,
     generator: np.random.Generator,
-    larger: Sequence[Larger] = (),
+    replay: Replay | None = None,
 ) -> TimedSchedule | Problem:
-    """Measure one candidate, and its schedule at `larger` batches along with it.
+    """Measure one candidate, and its schedule at larger batches along with it, where `replay` has
+    made it for some.
 
     Nothing else of this grading may run meanwhile.
     """
@@ -56,8 +48,9 @@ def gather_timing(
     if function is None:
         return NO_CONVOLUTION
     versions = []
-    for each in (Larger(candidate.capture.module, function), *larger):
-        version = _version(each, bench.options.weight)
+    larger = [(each.module, each.facts) for each in replay.larger] if replay is not None else []
+    for module, facts in [(candidate.capture.module, function), *larger]:
+        version = _version(module, facts, bench.options.weight)
         if isinstance(version, Problem):
             return version
         versions.append(version)
@@ -65,7 +58,18 @@ def gather_timing(
     if isinstance(measured, Problem):
         return measured
     timing = with_library(measured, bench.machine.time_library)
+    notes = (*timing.notes, *_alone(timing, bench.options, replay))
+    timing = msgspec.structs.replace(timing, notes=notes)
     return TimedSchedule(timing, outputs_right(measured, oracle))
+
+
+def _alone(timing: Timing, options: SpeedOptions, replay: Replay | None) -> list[str]:
+    """Say why a schedule was timed at its own batch alone, where larger ones were asked for."""
+    if replay is None or len(timing.shapes) > 1 or not options.batches:
+        return []
+    reason = "a larger one takes a schedule that is proven" if not replay.proven else ""
+    reason = reason or replay.larger_reason or "at a larger one it could not be run"
+    return [f"Timed at its own batch alone: {reason}."]
 
 
 def with_library(measured: Measured, time_library: TimeLibrary | None) -> Timing:
@@ -91,18 +95,18 @@ def unpack(array: Array) -> FloatArray:
     return cast(FloatArray, unpack_array(array))
 
 
-def _version(timed: Larger, weight: tuple[int, ...]) -> Version | Problem:
+def _version(module: bytes, facts: FunctionFacts, weight: tuple[int, ...]) -> Version | Problem:
     """Return what is to be timed, or why it must not be."""
-    if timed.facts.decisions:
-        reason = timed.facts.decisions[0].message
+    if facts.decisions:
+        reason = facts.decisions[0].message
         return Problem(f"{reason} Its time would say nothing about a schedule.", DECIDES_HINT)
-    shape = _data_shape(timed.facts, weight)
+    shape = _data_shape(facts, weight)
     if shape is None:
         return Problem(
-            f"`{timed.facts.name}` has no argument that could be the images.",
+            f"`{facts.name}` has no argument that could be the images.",
             "Keep the convolution a function of the input, the weight and the output.",
         )
-    return Version(timed.module, timed.facts.name, shape)
+    return Version(module, facts.name, shape)
 
 
 def _data_shape(function: FunctionFacts, weight: tuple[int, ...]) -> tuple[int, ...] | None:

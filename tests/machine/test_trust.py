@@ -55,6 +55,7 @@ def test_nothing_that_is_unknown_stands_against_a_machine() -> None:
         ({"shared_cores": ((0, 2), (1, 3)), "threads": 2}, "Two CPUs share a core", False),
         ({"shared_cores": ((0, 4), (1, 5), (2, 6), (3, 7))}, "Two CPUs share a core", False),
         ({"on_battery": True}, "on its battery", True),
+        ({"is_virtual": True, "threads": 2}, "share a core of the host", False),
         ({"governors": ("performance", "powersave")}, "(governor powersave)", False),
     ],
 )
@@ -66,7 +67,13 @@ def test_each_doubt_says_what_it_is(changes: dict[str, Any], words: str, is_obst
 
 @pytest.mark.parametrize(
     "changes",
-    [{"quota": 4.0}, {"boost": True}, {"is_virtual": True}, {"is_container": True}, {"load": 9.0}],
+    [
+        {"quota": 4.0},
+        {"boost": True},
+        {"is_virtual": True, "threads": 1},
+        {"is_container": True},
+        {"load": 9.0},
+    ],
 )
 def test_what_does_not_disturb_is_no_doubt(changes: dict[str, Any]) -> None:
     assert [] == found(**changes)

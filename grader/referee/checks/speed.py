@@ -55,7 +55,7 @@ class SpeedOptions(Anchors, frozen=True, kw_only=True):
         return self.full_at if self.bonus == 0 else 2.0
 
 
-@check("speed", options=SpeedOptions, needs=("timing",))
+@check("speed", options=SpeedOptions, needs=("timing", "replay"))
 def speed(case: Case, options: SpeedOptions) -> Outcome:
     """The convolution is faster than the unscheduled one."""
     timed = case.evidence.timed
