@@ -86,17 +86,42 @@ def _prepared(facts: ModuleFacts) -> set[int]:
 
 
 def _weight_calls(facts: ModuleFacts, weight: tuple[int, ...]) -> list[Call]:
-    """Return the calls that are given the weight, or what is made of it and other constants."""
-    exact = any(takes_weight(call, weight) for call in facts.calls)
+    """Return the calls that are given the weight, or what is made of it and other constants.
+
+    Those that the output depends on, where there are any: another may be there for show.
+    """
+    used = _used(facts)
+    return _weight_calls_among(facts, weight, used) or _weight_calls_among(
+        facts, weight, set(range(len(facts.calls)))
+    )
+
+
+def _weight_calls_among(
+    facts: ModuleFacts, weight: tuple[int, ...], places: set[int]
+) -> list[Call]:
+    among = [(place, call) for place, call in enumerate(facts.calls) if place in places]
+    exact = any(takes_weight(call, weight) for _, call in among)
     prepared, held = _prepared(facts), set[int]()
     calls = []
-    for place, call in enumerate(facts.calls):
+    for place, call in among:
         if any(
             each.source in held or _is_weight(each, weight, exact=exact) for each in call.arguments
         ):
             calls.append(call)
             held |= {place} & prepared
     return calls
+
+
+def _used(facts: ModuleFacts) -> set[int]:
+    """Return the places of the calls that the output of `main` depends on, as far as is known."""
+    pending = [] if facts.result is None else [facts.result.source]
+    used: set[int] = set()
+    while pending:
+        place = pending.pop()
+        if place is not None and place not in used:
+            used.add(place)
+            pending.extend(argument.source for argument in facts.calls[place].arguments)
+    return used
 
 
 def _is_weight(argument: Argument, weight: tuple[int, ...], *, exact: bool) -> bool:

@@ -111,9 +111,18 @@ def _score(table: CheckTable, outcome: Outcome) -> Check:
         score=_round(outcome, table),
         max_score=table.points,
         verdict=outcome.verdict,
-        reason=outcome.reason,
+        reason=f"{outcome.reason}{_certainty(outcome, table)}",
         hint=outcome.hint,
     )
+
+
+def _certainty(outcome: Outcome, table: CheckTable) -> str:
+    """Say how certain measured points are, and that noise is rounded away."""
+    if outcome.interval <= 0:
+        return ""
+    half = outcome.interval * table.points / 2
+    step = _step(float(table.options.get("grid", 0.01)), 2 * half)
+    return f" The points are certain to ±{half:.2g} and rounded to {step:.2g}."
 
 
 def _round(outcome: Outcome, table: CheckTable) -> float:

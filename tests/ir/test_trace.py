@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tvm import s_tir
+from tvm.ir import assert_structural_equal
 
 from grader.errors import IRError
 from grader.ir import trace as reader
@@ -14,7 +15,8 @@ from grader.ir.trace import read_trace
 from tests.ir import modules
 from tests.referee.schedules import saved_trace
 
-REFUSED = {"layout", "block_layout", "reindex_cache", "scope"}
+REFUSED = {"layout", "scope"}
+WITH_MAPS = {"block_layout", "reindex_cache"}
 
 BLOCK = ["GetSBlock", [], ["Y", "mm"], ["b0"]]
 LOOPS = ["GetLoops", ["b0"], [], ["l1", "l2"]]
@@ -41,10 +43,29 @@ def refuse(document: bytes) -> IRError:
 
 
 class TestRealTraces:
-    @pytest.mark.parametrize("name", sorted(modules.SCHEDULES.keys() - REFUSED - {"uneven"}))
+    @pytest.mark.parametrize(
+        "name", sorted(modules.SCHEDULES.keys() - REFUSED - WITH_MAPS - {"uneven"})
+    )
     def test_what_tvm_writes_is_read_and_written_again(self, name):
         document = made(name)
         assert json.loads(document) == json.loads(read_trace(document).document)
+
+    @pytest.mark.parametrize("name", sorted(WITH_MAPS))
+    def test_index_maps_are_written_anew_and_do_the_same(self, name):
+        document = made(name)
+        results = []
+        for each in (document, read_trace(document).document):
+            schedule = s_tir.Schedule(modules.product_module())
+            s_tir.Trace.apply_json_to_schedule(json.loads(each), schedule)
+            results.append(schedule.mod)
+        assert_structural_equal(*results)
+
+    @pytest.mark.parametrize("map_", ["{", "{}", '{"root_index": 0, "nodes": []}', "b0"])
+    def test_what_stands_in_the_place_of_an_index_map_must_be_one(self, map_):
+        assert (
+            "TransformBlockLayout"
+            in refuse(written(["TransformBlockLayout", ["b0"], [map_], []])).message
+        )
 
     @pytest.mark.parametrize("name", sorted(REFUSED))
     def test_what_takes_a_function_or_a_foreign_scope_is_refused(self, name):

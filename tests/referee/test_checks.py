@@ -343,8 +343,27 @@ class TestSpeed:
         outcome = self.judge(share=-0.5)
         assert ("failed", 0.0) == (outcome.verdict, outcome.fraction)
         assert "slower than doing nothing" in outcome.reason
-        assert "parallel" in outcome.hint
-        assert "scattered" in outcome.hint
+        assert "makes vectors of the plain loops by itself" in outcome.reason
+        assert "last axis" in outcome.hint
+
+    @pytest.mark.parametrize(
+        ("kind", "threads", "cause"),
+        [
+            ("parallel", 1, "although there is one thread"),
+            ("parallel", 2, "takes longer than doing them"),
+            ("vectorized", 2, "stored to scattered places"),
+        ],
+    )
+    def test_what_slows_it_down_is_seen_in_its_loops(self, kind, threads, cause):
+        function = convolution(update(loops(4, 32, 26, 26, 9, kind=kind)))
+        timing = msgspec.structs.replace(sample_reports.TIMING, ci_high=0.9, threads=threads)
+        facts = module(CONV, functions={"conv2d": function})
+        outcome = speed(case(facts, timed=TimedSchedule(timing, True)), self.OPTIONS)
+        assert cause in outcome.reason
+
+    def test_what_is_missing_to_all_points_is_said(self):
+        assert "All points are earned from 5.36 times on." in self.judge(share=0.6).reason
+        assert "All points" not in self.judge(share=1.0).reason
 
     def test_one_that_may_be_as_fast_as_the_unscheduled_is_not_called_slower(self):
         outcome = self.judge(share=-0.001, width=0.01)

@@ -70,6 +70,22 @@ def test_a_function_that_is_called_twice_is_one():
     assert ["conv2d"] == names(module)
 
 
+def faster(x: Any, w: Any) -> Any:
+    return topi.nn.relu(schedules.topi_layer(x, w))
+
+
+def test_a_function_that_the_output_does_not_depend_on_is_there_for_show():
+    def layer(bb: Any, x: Any) -> Any:
+        bb.emit_te(faster, x, constant(*WEIGHT), primfunc_name_hint="shown")
+        return emit_conv(bb, x, constant(*WEIGHT), "used")
+
+    module = build(layer)
+    assert {"shown", "used"} <= set(facts_of(module).functions)
+    found = find_convolution(facts_of(module), WEIGHT)
+    assert found is not None
+    assert "used" == found.name
+
+
 def emit_conv(bb: Any, x: Any, weight: Any, name: str = "conv2d") -> Any:
     return bb.emit_te(schedules.topi_layer, x, weight, primfunc_name_hint=name)
 

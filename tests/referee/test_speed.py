@@ -25,8 +25,8 @@ from grader.messages import (
 from grader.referee import bench as benches
 from grader.referee.bench import ATTEMPTS, RING, Bench, measuring_cpus
 from grader.referee.checks.speed import SpeedOptions
-from grader.referee.evidence import Candidate, Problem, TimedSchedule
-from grader.referee.speed import Larger, gather_timing
+from grader.referee.evidence import Candidate, LargerBatch, Problem, Replay, TimedSchedule
+from grader.referee.speed import gather_timing
 from grader.timing.pace import KnownPace
 from tests.referee.factory import WEIGHT, argument, call, case, convolution, module, update
 from tests.timing.machine import PACE, in_turn, pair, single_round
@@ -97,7 +97,7 @@ def first_cpus(count: int) -> tuple[int, ...]:
 def gather(
     machine: Machine,
     candidate: Candidate = CANDIDATE,
-    larger: tuple[Larger, ...] = (),
+    larger: tuple[LargerBatch, ...] = (),
     choose_cpus: Callable[[int], tuple[int, ...]] = first_cpus,
     pace: KnownPace | None = None,
     **changes: Any,
@@ -110,7 +110,7 @@ def gather(
         "machine": benches.Machine(choose_cpus, pace or KnownPace()),
     }
     bench = Bench(**{**fields, **changes})
-    return gather_timing(candidate, bench, ORACLE, np.random.default_rng(1), larger)
+    return gather_timing(candidate, bench, ORACLE, np.random.default_rng(1), replay(larger))
 
 
 def timed(machine: Machine, **changes: Any) -> TimedSchedule:
@@ -125,7 +125,11 @@ def problem(machine: Machine, **changes: Any) -> Problem:
     return evidence
 
 
-def larger(batch: int = 16, **facts: Any) -> Larger:
+def replay(larger: tuple[LargerBatch, ...]) -> Replay:
+    return Replay(proven=True, steps=3, larger=larger)
+
+
+def larger(batch: int = 16, **facts: Any) -> LargerBatch:
     function = convolution(update())
     parameters = tuple(
         msgspec.structs.replace(
@@ -137,7 +141,7 @@ def larger(batch: int = 16, **facts: Any) -> Larger:
         for each in function.parameters
     )
     changed = msgspec.structs.replace(function, parameters=parameters, **facts)
-    return Larger(b"larger", changed)
+    return LargerBatch(batch, b"larger", "conv2d", changed)
 
 
 def deciding(name: str, text: str) -> FunctionFacts:
@@ -243,7 +247,7 @@ class TestRefusals:
         weight_only = tuple(each for each in version.facts.parameters if each.name != "x")
         blind = msgspec.structs.replace(version.facts, parameters=weight_only)
         machine = Machine()
-        refused = problem(machine, larger=(Larger(b"", blind),))
+        refused = problem(machine, larger=(LargerBatch(16, b"", "conv2d", blind),))
         assert "no argument that could be the images" in refused.reason
         assert [] == machine.asked
 

@@ -21,10 +21,15 @@ class TestFindPace:
     def test_slow_times_do_not_change_it(self) -> None:
         assert PACE == find_pace([*[PACE] * 10, *[2 * PACE] * 30])
 
-    @pytest.mark.parametrize(("known", "pace"), [(PACE / 2, PACE / 2), (2 * PACE, PACE)])
+    @pytest.mark.parametrize(
+        ("known", "pace"), [(PACE / 1.2, PACE / 1.2), (1.2 * PACE, PACE), (2 * PACE, PACE)]
+    )
     def test_the_best_of_now_and_earlier_counts(self, known: float, pace: float) -> None:
         assert pace == find_pace([PACE] * 20, known)
         assert known == find_pace([], known)
+
+    def test_what_is_too_good_is_not_believed(self) -> None:
+        assert PACE == find_pace([PACE] * 20, PACE / 10)
 
 
 class TestIsHeldBack:
@@ -42,13 +47,17 @@ class TestKnownPace:
     def test_it_keeps_the_best_of_all_measurements(self) -> None:
         known = KnownPace()
         assert 0.0 == known.best
-        assert [2.0, 2.0, 1.0, 1.0] == [known.learn([each] * 20) for each in (2.0, 3.0, 1.0, 9.0)]
-        assert 1.0 == known.best
+        assert [2.0, 2.0, 1.9, 1.9] == [known.learn([each] * 20) for each in (2.0, 2.4, 1.9, 2.2)]
+        assert 1.9 == known.best
+
+    def test_one_measurement_that_is_made_up_does_not_hold_up_the_next(self) -> None:
+        known = KnownPace()
+        assert [2.0, 0.01, 2.0] == [known.learn([each] * 20) for each in (2.0, 0.01, 2.0)]
 
     def test_threads_may_learn_together(self) -> None:
         known = KnownPace()
         threads = [
-            threading.Thread(target=known.learn, args=([float(each)] * 20,)) for each in range(1, 9)
+            threading.Thread(target=known.learn, args=([1 + each / 20] * 20,)) for each in range(8)
         ]
         for thread in threads:
             thread.start()
