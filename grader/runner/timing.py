@@ -27,7 +27,7 @@ from grader.runner.limits import measure_limits
 from grader.runner.machine import find_target, pin, use_threads
 from grader.runner.subjects import ShapeSubjects, prepare_shape
 from grader.timing.blocks import SystemMeter, affordable_calls, choose_calls
-from grader.timing.rounds import Course, Trio, take_control_round, take_round
+from grader.timing.rounds import Series, Trio, take_control_round, take_round
 from grader.timing.stopping import Stopping
 
 
@@ -104,7 +104,7 @@ def _measure(
     """Take the control's rounds at the first shape, and then rounds until there are enough."""
     end = meter.wall() + task.rules.budget_seconds
     for_blocks, for_stopping, for_places = generator.spawn(3)
-    course = Course(for_blocks, meter, end, task.rules.pace)
+    series = Series(for_blocks, meter, end, task.rules.pace)
 
     def take_turn() -> None:
         for shape in shapes:
@@ -115,11 +115,11 @@ def _measure(
     baseline, copy, calls = shapes[0].baseline, shapes[0].control, trios[0].calls
     for _ in range(task.rules.control_rounds):
         take_turn()
-        control.append(take_control_round(baseline, copy, calls, course))
+        control.append(take_control_round(baseline, copy, calls, series))
     stopping = Stopping(task.rules, for_stopping, end)
-    while not stopping.is_enough(rounds, meter.wall(), course.pace):
+    while not stopping.is_enough(rounds, meter.wall(), series.pace):
         take_turn()
-        rounds.append(take_round(trios, course))
+        rounds.append(take_round(trios, series))
     return _Measured(tuple(control), tuple(rounds))
 
 

@@ -31,7 +31,7 @@ class Trio(NamedTuple):
     submission_calls: int
 
 
-class Course:
+class Series:
     """What all rounds of a measurement share: chance, clocks, the end, and the probes so far.
 
     `end` is a moment of the meter's wall clock, after which nothing is waited for or repeated;
@@ -74,42 +74,42 @@ class Course:
             self.meter.sleep(PAUSE)
 
 
-def take_round(trios: Sequence[Trio], course: Course) -> TimingRound:
+def take_round(trios: Sequence[Trio], series: Series) -> TimingRound:
     """Measure one round, the shapes in random order."""
 
     def measure() -> tuple[BlockGroup, ...]:
-        order = course.generator.permutation(len(trios)).tolist()
-        groups = {place: _take_group(trios[place], course) for place in order}
+        order = series.generator.permutation(len(trios)).tolist()
+        groups = {place: _take_group(trios[place], series) for place in order}
         return tuple(groups[place] for place in range(len(trios)))
 
-    return TimingRound(*course.take(measure))
+    return TimingRound(*series.take(measure))
 
 
-def take_control_round(one: Subject, other: Subject, calls: int, course: Course) -> ControlRound:
+def take_control_round(one: Subject, other: Subject, calls: int, series: Series) -> ControlRound:
     """Measure a pair of functions that are the same, in random order."""
     pair = ((one, calls), (other, calls))
-    (first, second), moment = course.take(lambda: _take_blocks(pair, course))
+    (first, second), moment = series.take(lambda: _take_blocks(pair, series))
     return ControlRound(first, second, moment)
 
 
-def _take_group(trio: Trio, course: Course) -> BlockGroup:
+def _take_group(trio: Trio, series: Series) -> BlockGroup:
     lengths = (
         (trio.baseline, trio.calls),
         (trio.submission, trio.submission_calls),
         (trio.reference, trio.calls),
     )
-    return BlockGroup(*_take_blocks(lengths, course))
+    return BlockGroup(*_take_blocks(lengths, series))
 
 
-def _take_blocks(subjects: Sequence[tuple[Subject, int]], course: Course) -> list[Block]:
+def _take_blocks(subjects: Sequence[tuple[Subject, int]], series: Series) -> list[Block]:
     """Take a block of each subject in random order; return them in the order of the subjects."""
-    first = int(course.generator.integers(subjects[0][0].ring))
-    factor = draw_factor(course.generator)
+    first = int(series.generator.integers(subjects[0][0].ring))
+    factor = draw_factor(series.generator)
     blocks = {}
-    for place in course.generator.permutation(len(subjects)).tolist():
+    for place in series.generator.permutation(len(subjects)).tolist():
         subject, mean = subjects[place]
         length = Length(mean, factor)
         blocks[place] = take_quiet_block(
-            subject, first, length, course.generator, course.meter, course.end
+            subject, first, length, series.generator, series.meter, series.end
         )
     return [blocks[place] for place in range(len(subjects))]

@@ -10,7 +10,7 @@ import pytest
 
 from grader.messages import ControlRound, TimingRound
 from grader.timing.blocks import FACTORS
-from grader.timing.rounds import PAUSE, Course, Trio, take_control_round, take_round
+from grader.timing.rounds import PAUSE, Series, Trio, take_control_round, take_round
 from tests.timing.machine import PACE, QUIET, RING, Disturbance, Event, Function, Machine
 
 SECONDS = {"baseline": 20e-6, "submission": 10e-6, "reference": 5e-6}
@@ -27,8 +27,8 @@ def trio(machine: Machine, shape: int = 0, calls: int = 1000, submission_calls: 
 def take(
     machine: Machine, *trios: Trio, count: int = 1, seed: int = 1, end: float = 1e9
 ) -> list[TimingRound]:
-    course = Course(np.random.default_rng(seed), machine, end)
-    return [take_round(trios, course) for _ in range(count)]
+    series = Series(np.random.default_rng(seed), machine, end)
+    return [take_round(trios, series) for _ in range(count)]
 
 
 def by_round(machine: Machine, size: int = 3) -> list[list[Event]]:
@@ -130,8 +130,8 @@ class TestControlRound:
     ) -> tuple[Machine, list[ControlRound]]:
         machine = Machine(disturbances)
         one, other = Function(machine, "one", 1e-6), Function(machine, "other", 2e-6)
-        course = Course(np.random.default_rng(1), machine, 1e9)
-        return machine, [take_control_round(one, other, 100, course) for _ in range(count)]
+        series = Series(np.random.default_rng(1), machine, 1e9)
+        return machine, [take_control_round(one, other, 100, series) for _ in range(count)]
 
     def test_blocks_are_those_of_the_functions_given(self) -> None:
         _, rounds = self.take(count=10)
@@ -150,7 +150,7 @@ class TestControlRound:
         assert (0, 0, 2) == (taken.one.switches, taken.other.switches, taken.moment.steal)
 
 
-class TestCourse:
+class TestSeries:
     def test_four_rounds_in_turn_have_the_stack_at_each_place_in_random_order(self) -> None:
         machine = Machine()
         rounds = take(machine, trio(machine), count=400)
@@ -166,23 +166,23 @@ class TestCourse:
 
     def test_a_machine_that_is_held_back_is_waited_for(self) -> None:
         machine = Machine(probes=[2 * PACE, 2 * PACE, PACE])
-        course = Course(np.random.default_rng(0), machine, 1e9, pace=PACE)
-        taken = take_round([trio(machine)], course)
+        series = Series(np.random.default_rng(0), machine, 1e9, pace=PACE)
+        taken = take_round([trio(machine)], series)
         assert PACE == taken.moment.probe
         assert [PAUSE, PAUSE] == machine.slept
 
     def test_at_the_end_of_the_time_nothing_is_waited_for(self) -> None:
         machine = Machine(probes=[2 * PACE] * 9)
-        course = Course(np.random.default_rng(0), machine, 0.0, pace=PACE)
-        taken = take_round([trio(machine)], course)
+        series = Series(np.random.default_rng(0), machine, 0.0, pace=PACE)
+        taken = take_round([trio(machine)], series)
         assert 2 * PACE == taken.moment.probe
         assert [] == machine.slept
 
     def test_the_pace_is_learnt_from_the_probes(self) -> None:
         machine = Machine(probes=[PACE] * 10 + [2 * PACE] * 3)
-        course = Course(np.random.default_rng(0), machine, 1e9)
-        assert 0.0 == course.pace
+        series = Series(np.random.default_rng(0), machine, 1e9)
+        assert 0.0 == series.pace
         for _ in range(11):
-            take_round([trio(machine)], course)
-        assert PACE == course.pace
+            take_round([trio(machine)], series)
+        assert PACE == series.pace
         assert 3 == len(machine.slept)
