@@ -12,6 +12,10 @@ import numpy as np
 
 from grader.assignment import Points, Positive, Table
 
+NOTHING = 0.02
+"""A smaller share of the scale is worth nothing: other spellings of the same loops differ by that.
+It is made good within as much again, so there is no step."""
+
 
 class Anchors(Table, frozen=True):
     """Where on the logarithmic scale from unscheduled (0) to reference (1) points begin and end.
@@ -34,7 +38,10 @@ def speed_fraction(share: float, reference_speedup: float, anchors: Anchors) -> 
     full_at = min(1.0, anchors.full_at)
     plateau = 2.0 - full_at
     stretch = 1.0 + math.log(max(1.0, anchors.stretch)) / math.log(reference_speedup)
-    places, values = [0.0, full_at, plateau], [0.0, 1.0, 1.0]
+    nothing = min(NOTHING, full_at / 4)
+    places, values = [0.0, nothing, 2 * nothing], [0.0, 0.0, 2 * nothing / full_at]
+    places += [full_at, plateau]
+    values += [1.0, 1.0]
     if stretch > plateau:
         places.append(stretch)
         values.append(1.0 + anchors.bonus)

@@ -93,7 +93,7 @@ class TestRounding:
     def test_an_uncertain_one_to_a_coarser_grid(self, width, points):
         assert points == timed(0.5042, width=width)
 
-    @given(st.floats(0.0, 1.2), st.floats(0.0, 0.1), st.floats(0.5, 40.0))
+    @given(st.floats(0.05, 1.2), st.floats(0.0, 0.1), st.floats(0.5, 40.0))
     def test_it_moves_points_by_no_more_than_the_grid_is_wide(self, share, width, points):
         exact = min(share, 1.0) * points
         uncertain = width * points

@@ -82,7 +82,13 @@ def test_a_small_change_of_the_share_changes_points_a_little(
     share: float, change: float, reference: float, full_at: float
 ) -> None:
     given = Anchors(full_at=full_at, stretch=1.5, bonus=0.1)
-    steepest = max(1 / full_at, 0.1 / (math.log(1.5) / math.log(reference) - (1 - full_at)))
+    steepest = max(2 / full_at, 0.1 / (math.log(1.5) / math.log(reference) - (1 - full_at)))
     before, after = (speed_fraction(each, reference, given) for each in (share, share + change))
     assert after - before <= steepest * change + 1e-9
     assert steepest < 3.0
+
+
+def test_what_other_spellings_of_the_same_loops_differ_by_is_worth_nothing() -> None:
+    given = Anchors(full_at=0.95)
+    assert [0.0, 0.0] == [speed_fraction(share, 3.5, given) for share in (0.005, 0.02)]
+    assert 0.04 / 0.95 == pytest.approx(speed_fraction(0.04, 3.5, given))
