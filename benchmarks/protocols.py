@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import runpy
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import tvm
+from metaschedule import load_workload
 from schedules import BATCH, Schedule, model
 
 from grader.runner.machine import find_target, prepare_environment, use_threads
-
-WORKLOAD = Path(__file__).resolve().parent.parent / "assignments" / "e2e-conv" / "workload.py"
 
 Protocol = Callable[[Any, list[Any]], float]
 """Returns seconds of one call of a compiled function on its arguments."""
@@ -40,15 +37,15 @@ class Contest:
     """The unscheduled, a submitted and the reference function, compiled in this process."""
 
     def __init__(self, schedule: Schedule, threads: int) -> None:
-        workload = runpy.run_path(str(WORKLOAD))
+        workload = load_workload()
         prepare_environment()  # read when the first parallel loop runs
         use_threads(threads)
         target, _ = find_target("host")
         scheduled = tvm.s_tir.Schedule(model())
         schedule(scheduled)
         functions = {
-            "baseline": workload["baseline"]("conv2d", BATCH, ())["main"],
-            "reference": workload["reference"]("conv2d", BATCH, (), threads)["main"],
+            "baseline": workload.baseline("conv2d", BATCH, ())["main"],
+            "reference": workload.reference("conv2d", BATCH, (), threads)["main"],
             "submission": scheduled.mod["conv2d"].with_attr("global_symbol", "main"),
         }
         self._compiled = {

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import tvm
+from metaschedule import BATCH
 from tvm import relax, topi
 
 from grader.ir.read import read_module
@@ -15,8 +16,6 @@ from grader.referee.evidence import Candidate
 
 Schedule = Callable[[Any], None]
 """Applies primitives to a `tvm.s_tir.Schedule` of the model."""
-
-BATCH = 4
 
 
 def model() -> tvm.IRModule:

@@ -20,10 +20,8 @@ from grader.referee.runners import Kind, RunnerPool
 from grader.referee.selftest import run_selftest
 from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import Sandbox
+from grader.timing.control import MOST_ERROR
 from grader.timing.pace import KnownPace
-
-MOST_ERROR = 0.01
-"""As much as the control of a grading may be off."""
 
 
 def self_test_of(course: Path | None) -> RunSelfTest | None:

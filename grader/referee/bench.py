@@ -118,7 +118,7 @@ def measure(
 
     Nothing else may run meanwhile.
     """
-    task = _task(versions, bench.options, bench, generator)
+    task = _task(versions, bench, generator)
     reasons: list[str] = []
     for _ in range(ATTEMPTS):
         attempt = msgspec.structs.replace(
@@ -192,11 +192,10 @@ def too_noisy(reasons: Sequence[str]) -> Problem:
 
 
 def _task(
-    versions: Sequence[Version],
-    options: SpeedOptions,
-    bench: Bench,
-    generator: np.random.Generator,
+    versions: Sequence[Version], bench: Bench, generator: np.random.Generator
 ) -> TimeSchedule:
+    options = bench.options
+
     def draw(*extents: int) -> Array:
         return pack_array(generator.standard_normal(extents, dtype=np.float32))
 
