@@ -13,8 +13,9 @@ from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import LEVELS, Level, Sandbox
 from grader.sandbox.start import SteppingSandbox
 
-# A search for counterexamples starts from nothing: a run does not depend on the runs before it.
-hypothesis.settings.register_profile("grader", database=None)
+# A run of the tests depends neither on the runs before it nor on chance; benchmarks/decoders.py
+# looks for counterexamples where nobody has looked yet.
+hypothesis.settings.register_profile("grader", database=None, derandomize=True)
 hypothesis.settings.load_profile("grader")
 
 
