@@ -5,6 +5,7 @@ Points, tolerances, anchors, limits and entry names live in that file and nowher
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -80,6 +81,68 @@ class OracleOptions(Table, frozen=True):
     hidden_inputs: PositiveInt = 256
     hidden_scale: Positive = 0.1
 
+    @property
+    def dtype(self) -> str:
+        """Return the dtype of the output."""
+        return "float32"
+
+
+DType = Literal["float32", "float64", "int32", "int64"]
+MOST_EXTENT = 2**20
+
+
+class TensorTable(Table, frozen=True):
+    """Shape and dtype of one tensor, without an axis for the batch."""
+
+    shape: tuple[Annotated[int, msgspec.Meta(gt=0, le=MOST_EXTENT)], ...]
+    dtype: DType = "float32"
+
+
+class ArgumentTable(TensorTable, frozen=True):
+    """One argument of a computation. `name` is what messages call it."""
+
+    name: str = ""
+
+
+class Computation(Table, frozen=True):
+    """What a part computes when it is not the model of `[oracle]`: a function of tensors.
+
+    It is run `cases` times on arguments drawn from the run's secret seed: `scale * randn` for
+    floats, integers from -10 to 10. The course's `oracle.py` has a function of the same name (with
+    `_` for `-`), which gets the parameters and the arguments, each with a leading axis over the
+    cases, and returns the outputs likewise, in double precision. Instead of that, `model` may name
+    a PyTorch model of the course's `models.py`, which is drawn from the seed as well.
+    """
+
+    id: Slug
+    arguments: Annotated[tuple[ArgumentTable, ...], msgspec.Meta(min_length=1)]
+    outputs: Annotated[tuple[TensorTable, ...], msgspec.Meta(min_length=1)]
+    cases: PositiveInt = 64
+    scale: Positive = 1.0
+    rtol: Positive = 1e-4
+    atol: Positive = 1e-5
+    model: str = ""
+
+    def __post_init__(self) -> None:
+        if len({each.dtype for each in self.outputs}) > 1:
+            raise ValueError(f"the outputs of computation {self.id} have several dtypes")
+
+    @property
+    def output_shape(self) -> tuple[int, ...]:
+        """Return the shape of what is compared: several outputs are laid one behind the other."""
+        if len(self.outputs) == 1:
+            return self.outputs[0].shape
+        return (sum(math.prod(each.shape) for each in self.outputs),)
+
+    @property
+    def dtype(self) -> str:
+        """Return the dtype of the outputs."""
+        return self.outputs[0].dtype
+
+
+Comparison = OracleOptions | Computation
+"""What outputs are compared by: both have `rtol`, `atol`, `output_shape` and `dtype`."""
+
 
 class CheckTable(Table, frozen=True):
     """One check of a part. `required` makes the others of the part worth nothing while it fails."""
@@ -91,19 +154,33 @@ class CheckTable(Table, frozen=True):
     options: dict[str, Any] = {}
 
 
+EntryKind = Literal["function", "module", "schedule", "python", "importer"]
+
+
 class PartTable(Table, frozen=True):
-    """One part: the names that it is found by, and its checks in the order of the report."""
+    """One part: the names that it is found by, and its checks in the order of the report.
+
+    `entry_kind` says what bears one of the names in `entry`: a "function" that returns a module, a
+    "module" itself, a "schedule", a "python" function that computes with NumPy, or an "importer",
+    which is given a traced PyTorch model and its input shapes and returns a module. Modules compute
+    `computation`, or the model of `[oracle]` where there is none; then `main` takes the named
+    `parameters` after the input.
+    """
 
     id: Slug
     title: str
-    entry_kind: Literal["function", "schedule"]
+    entry_kind: EntryKind
     entry: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
     check: tuple[CheckTable, ...]
     externs: bool = False
+    computation: Slug | None = None
+    parameters: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if len({check.id for check in self.check}) != len(self.check):
             raise ValueError(f"two checks of part {self.id} have the same id")
+        if self.parameters and self.computation is not None:
+            raise ValueError(f"part {self.id} has `parameters` and a computation of its own")
 
     @property
     def points(self) -> float:
@@ -118,8 +195,9 @@ class Assignment(Table, frozen=True):
     title: str
     version: PositiveInt
     points: Positive
-    oracle: OracleOptions
-    part: tuple[PartTable, ...]
+    part: Annotated[tuple[PartTable, ...], msgspec.Meta(min_length=1)]
+    oracle: OracleOptions | None = None
+    computation: tuple[Computation, ...] = ()
     data: DataNeeds = DataNeeds()
     limits: Limits = Limits()
     sandbox: SandboxNeeds = SandboxNeeds()
@@ -134,6 +212,28 @@ class Assignment(Table, frozen=True):
             )
         if len({part.id for part in self.part}) != len(self.part):
             raise ValueError("two parts have the same id")
+        self._check_computations()
+
+    def _check_computations(self) -> None:
+        known = {each.id: each for each in self.computation}
+        if len(known) != len(self.computation):
+            raise ValueError("two computations have the same id")
+        for part in self.part:
+            if part.computation is None and self.oracle is None:
+                raise ValueError(f"part {part.id} names no computation, and there is no [oracle]")
+            if part.computation is not None and part.computation not in known:
+                raise ValueError(f"part {part.id} names no computation that there is")
+            model = known[part.computation].model if part.computation is not None else ""
+            if (part.entry_kind == "importer") != bool(model):
+                raise ValueError(f"part {part.id}: an importer, and only it, computes a `model`")
+
+    def comparison(self, part: PartTable) -> Comparison:
+        """Return what the outputs of a part are compared by."""
+        for each in self.computation:
+            if each.id == part.computation:
+                return each
+        assert self.oracle is not None  # __post_init__ has seen to it
+        return self.oracle
 
 
 def load_assignment(path: Path) -> Assignment:

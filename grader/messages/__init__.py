@@ -49,7 +49,15 @@ from grader.messages.frames import (
     encode_frame,
     read_frame,
 )
-from grader.messages.kernel import Capture, CaptureFailure, EntrySpec, FromKernel, KernelConfig
+from grader.messages.kernel import (
+    PYTHON_FUNCTION,
+    Capture,
+    CaptureFailure,
+    EntrySpec,
+    FromKernel,
+    KernelConfig,
+    ModelSpec,
+)
 from grader.messages.library import FromLibrary, LibraryTiming, TimeLibrary
 from grader.messages.replay import Documents, ReplayResult, ReplayTrace
 from grader.messages.runner import (
@@ -79,6 +87,7 @@ from grader.messages.timing import (
 __all__ = [
     "EXTERN_DIED",
     "KERNEL_FRAME_LIMIT",
+    "PYTHON_FUNCTION",
     "READY",
     "ROUND_LIMIT",
     "RUNNER_FRAME_LIMIT",
@@ -111,6 +120,7 @@ __all__ = [
     "LoadExtern",
     "MachineLimits",
     "Message",
+    "ModelSpec",
     "Moment",
     "Names",
     "Output",

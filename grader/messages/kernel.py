@@ -10,17 +10,36 @@ from grader.messages.arrays import Pickles
 from grader.messages.frames import Message
 
 
+class ModelSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A PyTorch model that an importer is to import.
+
+    `code` is the text of the course's `models.py`, whose `MODELS[name](seed)` makes the model.
+    `shapes` are those of its inputs, `dtype` is float32.
+    """
+
+    code: str
+    name: str
+    seed: int
+    shapes: tuple[tuple[int, ...], ...]
+
+
 class EntrySpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the capture looks for on behalf of one part.
 
     `kind` is "function" for an entry point that is called without arguments and returns an
-    IRModule, "schedule" for a `Schedule` or a module that was scheduled. `names` are fnmatch
-    patterns.
+    IRModule, "module" for one that is bound to a name, "schedule" for a `Schedule` or a module that
+    was scheduled, "python" for a function that computes with NumPy, "importer" for one that is
+    called with a traced model and its input shapes. `names` are fnmatch patterns.
+
+    `holds` says what counts as a module: one with a Relax `main` ("model"), or any that has a
+    PrimFunc, and a PrimFunc by itself ("function"). `model` is for importers.
     """
 
     part: str
-    kind: Literal["function", "schedule"]
+    kind: Literal["function", "module", "schedule", "python", "importer"]
     names: tuple[str, ...]
+    holds: Literal["model", "function"] = "model"
+    model: ModelSpec | None = None
 
 
 class KernelConfig(Message, frozen=True):
@@ -44,6 +63,10 @@ class Capture(Message, frozen=True):
     JSON. `externs` maps a registered name to the Python function, pickled by value: only an
     evaluator may load it. `by_name` is false when the object was found by a hook and not
     by its name.
+
+    Of a Python function that computes with NumPy, `module` is empty and `externs` holds the
+    function under `PYTHON_FUNCTION`: it takes the arguments as NumPy arrays and returns an array.
+    `source` is its text, as far as it is known, with what it calls of the notebook's functions.
     """
 
     part: str
@@ -54,6 +77,7 @@ class Capture(Message, frozen=True):
     base: bytes | None = None
     trace: bytes | None = None
     externs: Pickles = msgspec.field(default_factory=dict)
+    source: str = ""
 
 
 class CaptureFailure(Message, frozen=True):
@@ -73,5 +97,8 @@ class CaptureFailure(Message, frozen=True):
     message: str = ""
     line: int | None = None
 
+
+PYTHON_FUNCTION = "grader.python"
+"""Name under which a captured Python function travels."""
 
 FromKernel = Capture | CaptureFailure
