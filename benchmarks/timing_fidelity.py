@@ -41,10 +41,10 @@ from schedules import Schedule, candidate, tiled, unscheduled
 from grader.course import load_course
 from grader.data.resolve import resolve_data
 from grader.progress import Silent
+from grader.referee.answers import Answers, load_answers
 from grader.referee.bench import Bench, Machine, measuring_cpus, measuring_threads
 from grader.referee.checks.speed import SpeedOptions
 from grader.referee.evidence import Candidate, TimedSchedule
-from grader.referee.oracle import Oracle, load_oracle
 from grader.referee.points import speed_fraction
 from grader.referee.runner_client import start_runner
 from grader.referee.runners import RunnerPool
@@ -77,7 +77,7 @@ GRADED = tiled(4, 2, 13)
 class Grading:
     """Times candidates as a grading does: each in a runner of its own, in a sandbox."""
 
-    def __init__(self, bench: Bench, oracle: Oracle, seeds: np.random.SeedSequence) -> None:
+    def __init__(self, bench: Bench, oracle: Answers, seeds: np.random.SeedSequence) -> None:
         self._bench = bench
         self._oracle = oracle
         self._seeds = seeds
@@ -123,7 +123,7 @@ def open_grading(seed: int) -> Iterator[Grading]:
                 runners=runners,
                 machine=Machine(measuring_cpus, KnownPace()),
             )
-            oracle = load_oracle(course_assignment, data, sequences[0])
+            oracle = load_answers(course_assignment, data, sequences[0])
             yield Grading(bench, oracle, sequences[1])
 
 

@@ -164,7 +164,7 @@ class PartTable(Table, frozen=True):
     "module" itself, a "schedule", a "python" function that computes with NumPy, or an "importer",
     which is given a traced PyTorch model and its input shapes and returns a module. Modules compute
     `computation`, or the model of `[oracle]` where there is none; then `main` takes the named
-    `parameters` after the input.
+    `parameters` after the input. At most `samples` inputs are used: slow Python takes few.
     """
 
     id: Slug
@@ -175,6 +175,7 @@ class PartTable(Table, frozen=True):
     externs: bool = False
     computation: Slug | None = None
     parameters: tuple[str, ...] = ()
+    samples: PositiveInt | None = None
 
     def __post_init__(self) -> None:
         if len({check.id for check in self.check}) != len(self.check):

@@ -25,6 +25,15 @@ class CourseAssignment(msgspec.Struct, frozen=True):
         """Import the assignment's `oracle.py`: trusted code of the course, for the referee only."""
         return _import_file(self.folder / "oracle.py", f"oracle_{self.assignment.slug}")
 
+    def load_models(self) -> ModuleType:
+        """Import `models.py`: the PyTorch models that importers are tried on."""
+        return _import_file(self.folder / "models.py", f"models_{self.assignment.slug}")
+
+    def models(self) -> str:
+        """Text of `models.py`, which the student's kernel executes; empty when there is none."""
+        path = self.folder / "models.py"
+        return path.read_text(encoding="utf-8") if path.exists() else ""
+
     def workload(self) -> str:
         """Text of `workload.py`, which a runner executes; empty when nothing is timed."""
         path = self.folder / "workload.py"
@@ -123,7 +132,7 @@ def _defines_entry(candidate: CourseAssignment, names: frozenset[str]) -> bool:
     patterns = [
         pattern
         for part in candidate.assignment.part
-        if part.entry_kind == "function"
+        if part.entry_kind != "schedule"
         for pattern in part.entry
     ]
     return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)

@@ -7,14 +7,14 @@ from contextlib import contextmanager, nullcontext
 
 import msgspec
 
-from grader.assignment import Assignment
+from grader.assignment import Assignment, PartTable
 from grader.course import CourseAssignment
 from grader.data import DataSet
 from grader.environment import describe_environment
 from grader.execute.notebook import execute_notebook
 from grader.execute.result import Execution
 from grader.machine.lock import Turn
-from grader.messages import EntrySpec
+from grader.messages import EntrySpec, ModelSpec
 from grader.preparation import Preparation, Settings
 from grader.progress import Progress
 from grader.referee.bench import Arrays, Machine, measuring_cpus
@@ -121,7 +121,7 @@ def _run(
                 execution = execute_notebook(
                     submission.notebook,
                     sandbox=settings.sandbox,
-                    entries=_entries(assignment),
+                    entries=_entries(prepared),
                     files=data.staged_files(),
                     limits=assignment.limits,
                     progress=progress,
@@ -163,8 +163,28 @@ def _machine(settings: Settings, course_assignment: CourseAssignment) -> Machine
     return Machine(measuring_cpus, settings.pace, None if text is None else time_library)
 
 
-def _entries(assignment: Assignment) -> tuple[EntrySpec, ...]:
-    return tuple(EntrySpec(part.id, part.entry_kind, part.entry) for part in assignment.part)
+def _entries(prepared: Preparation) -> tuple[EntrySpec, ...]:
+    return tuple(
+        EntrySpec(
+            part.id,
+            part.entry_kind,
+            part.entry,
+            holds="model" if part.computation is None else "function",
+            model=_model(prepared, part),
+        )
+        for part in prepared.course_assignment.assignment.part
+    )
+
+
+def _model(prepared: Preparation, part: PartTable) -> ModelSpec | None:
+    """Return the model that a part's importer is tried on."""
+    assignment = prepared.course_assignment.assignment
+    found = [each for each in assignment.computation if each.id == part.computation and each.model]
+    if not found:
+        return None
+    shapes = tuple(each.shape for each in found[0].arguments)
+    code = prepared.course_assignment.models()
+    return ModelSpec(code, found[0].model, prepared.model_seed(), shapes)
 
 
 def _runner_starter(sandbox: Sandbox, assignment: Assignment) -> Callable[[Kind], Runner]:
@@ -203,12 +223,17 @@ def _report(
         problems=execution.problems if execution is not None else (),
         notes=notes + (execution.notes if execution is not None else ()),
         timing=timing,
-        data=Data(data.name, len(data.images), assignment.oracle.hidden_inputs, data.detail),
+        data=Data(data.name, len(data.images), _hidden_inputs(assignment), data.detail),
         sandbox=SandboxFacts(settings.sandbox.level, settings.sandbox.detail),
         environment=describe_environment(),
         seed=settings.seed,
         duration=duration,
     )
+
+
+def _hidden_inputs(assignment: Assignment) -> int:
+    model = 0 if assignment.oracle is None else assignment.oracle.hidden_inputs
+    return model + sum(each.cases for each in assignment.computation)
 
 
 def _describe_submission(submission: SubmissionFile, execution: Execution | None) -> Submission:

@@ -15,7 +15,7 @@ from grader.data import DataSet, resolve_data
 from grader.machine.lock import TimingLock
 from grader.progress import Progress
 from grader.quiet import Quiet
-from grader.referee.oracle import Oracle, load_oracle
+from grader.referee.answers import Answers, load_answers, model_seed
 from grader.sandbox.interface import Sandbox
 from grader.timing.pace import KnownPace
 
@@ -51,7 +51,7 @@ class Preparation:
         self.settings = settings
         self._lock = threading.Lock()
         self._data: DataSet | None = None
-        self._answers: Future[Oracle] | None = None
+        self._answers: Future[Answers] | None = None
 
     def data(self, progress: Progress) -> DataSet:
         """Return the data that submissions are compared on. Raises DataError."""
@@ -65,17 +65,22 @@ class Preparation:
                 )
             return self._data
 
-    def answers(self, data: DataSet) -> Future[Oracle]:
+    def answers(self, data: DataSet) -> Future[Answers]:
         """Begin to compute the answers in the background, unless somebody has."""
         with self._lock:
             if self._answers is None:
                 executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="oracle")
                 for_oracle, _ = self._seeds()
                 self._answers = executor.submit(
-                    load_oracle, self.course_assignment, data, for_oracle
+                    load_answers, self.course_assignment, data, for_oracle
                 )
                 executor.shutdown(wait=False)  # its thread ends with the answers
             return self._answers
+
+    def model_seed(self) -> int:
+        """Return the seed of the models that importers are tried on."""
+        for_oracle, _ = self._seeds()
+        return model_seed(for_oracle)
 
     def part_seeds(self) -> np.random.SeedSequence:
         """Return the seeds of everything that is drawn for a part; the same at every call."""

@@ -48,6 +48,7 @@ from grader.messages import (
     Output,
     ReplayResult,
     ReplayTrace,
+    RunArgument,
     RunModule,
     RunResult,
     ShapeResult,
@@ -85,7 +86,7 @@ ONE_OF_EACH: list[tuple[Message, object]] = [
     (CaptureFailure("p", "f", 3, "raised", "NameError", "이름", 4), FromKernel),
     (ReplayTrace(b"[]", b"{}", b"{}", (b"{}", b"")), ToRunner),
     (ReplayResult("differs", ("f",), "message", (b"{}", b"")), FromRunner),
-    (RunModule(b"{}", ARRAY, "llvm", 4, {"env.a": b"x"}, {"env.b": 1}), ToRunner),
+    (RunModule(b"{}", (RunArgument(ARRAY),), "llvm", 4, {"env.a": b"x"}, {"env.b": 1}), ToRunner),
     (
         TimeSchedule(
             "text",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from grader.assignment import PartTable
+from grader.assignment import Assignment, PartTable
 from grader.cli.doctor_timing import RunSelfTest, SelfTest
 from grader.course import CourseAssignment, find_course
 from grader.referee.bench import Bench, Machine
@@ -50,7 +50,7 @@ def _self_test(course_assignment: CourseAssignment, part: PartTable) -> RunSelfT
             machine = Machine(lambda count: cpus[:count], KnownPace())
             bench = Bench(course_assignment.workload(), options, points, runners, machine)
             generator = np.random.default_rng(secrets.randbits(64))
-            timing = run_selftest(bench, assignment.oracle.input_shape, generator)
+            timing = run_selftest(bench, _input_shape(assignment), generator)
         if isinstance(timing, Problem):
             return timing.reason
         trusted = abs(timing.speedup - 1) < MOST_ERROR
@@ -58,6 +58,10 @@ def _self_test(course_assignment: CourseAssignment, part: PartTable) -> RunSelfT
         return SelfTest(timing.speedup, timing.ci_low, timing.ci_high, trusted, remedy)
 
     return run
+
+
+def _input_shape(assignment: Assignment) -> tuple[int, ...]:
+    return assignment.oracle.input_shape if assignment.oracle is not None else ()
 
 
 def _starter(

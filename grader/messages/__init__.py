@@ -63,9 +63,11 @@ from grader.messages.replay import Documents, ReplayResult, ReplayTrace
 from grader.messages.runner import (
     EXTERN_DIED,
     FromRunner,
+    RunArgument,
     RunModule,
     RunResult,
     TaskFailure,
+    TensorSpec,
     ToRunner,
 )
 from grader.messages.timing import (
@@ -127,6 +129,7 @@ __all__ = [
     "Pickles",
     "ReplayResult",
     "ReplayTrace",
+    "RunArgument",
     "RunModule",
     "RunResult",
     "Seconds",
@@ -135,6 +138,7 @@ __all__ = [
     "Stream",
     "TaskFailure",
     "Tensor",
+    "TensorSpec",
     "TimeLibrary",
     "TimeSchedule",
     "TimedFunction",

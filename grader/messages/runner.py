@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
-from grader.messages.arrays import Array, Counts, Names, Pickles
+from grader.messages.arrays import Array, Counts, Names, Pickles, Shape
 from grader.messages.frames import Message
 from grader.messages.replay import ReplayResult, ReplayTrace
 from grader.messages.timing import TimeSchedule, TimingResult
@@ -15,26 +15,49 @@ EXTERN_DIED = "ExternDied"
 """Name of the error of a task whose evaluator's process has ended."""
 
 
-class RunModule(Message, frozen=True):
-    """Build `module` for `target` and run its `main` on every batch of `inputs`.
+class TensorSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Shape and dtype of a tensor that a function writes."""
 
-    `inputs` has shape (batches, *input shape of main). Output buffers of every function are filled
-    with NaN before each call. `externs` are pickled Python functions: a runner has its evaluator
-    load them, and one without an evaluator refuses. `stubs` are names that get a function of the
-    runner's own instead, which fills its outputs from a generator seeded with the given number: a
-    referee asks for two different seeds to see whether a model depends on them.
+    dtype: Literal["float32", "float64", "int64", "int32"]
+    shape: Shape
+
+
+class RunArgument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One argument of the function that is run.
+
+    Where it `varies`, `array` has a leading axis over the calls; otherwise every call gets it all.
+    """
+
+    array: Array
+    varies: bool = True
+
+
+class RunModule(Message, frozen=True):
+    """Build `module` for `target` and call one of its functions, once for each item of `arguments`.
+
+    `function` is a Relax function, or a TIR function whose parameters are the arguments followed by
+    `outputs`. An empty module stands for the Python function that `externs` has under
+    PYTHON_FUNCTION: it returns `outputs`, or writes them. Output buffers of every function are
+    filled with NaN before each call. `externs` are pickled Python functions: a runner has its
+    evaluator load them, and one without an evaluator refuses. `stubs` are names that get a function
+    of the runner's own instead, which fills its outputs from a generator seeded with the given
+    number: a referee asks for two different seeds to see whether a model depends on them.
     """
 
     module: bytes
-    inputs: Array
+    arguments: Annotated[tuple[RunArgument, ...], msgspec.Meta(min_length=1, max_length=256)]
     target: str
     threads: int
     externs: Pickles = msgspec.field(default_factory=dict)
     stubs: Counts = msgspec.field(default_factory=dict)
+    function: str = "main"
+    outputs: Annotated[tuple[TensorSpec, ...], msgspec.Meta(max_length=256)] = ()
 
 
 class RunResult(Message, frozen=True):
-    """Outputs of all batches, shape (batches, *output shape), and what was noticed on the way.
+    """Outputs of all calls, shape (calls, *output shape), and what was noticed on the way.
+
+    Several outputs of one call are laid one behind the other, so that there is one axis.
 
     `unwritten` names functions that left their poisoned output untouched, `calls` counts calls of
     externs. Both are the runner's own observations: no student Python is in its process.

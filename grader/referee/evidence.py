@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from grader.assignment import OracleOptions
+from grader.assignment import Comparison
 from grader.ir.facts import FunctionFacts, ModuleFacts
 from grader.messages import Capture
 from grader.report import Timing
@@ -113,4 +113,4 @@ class Case:
 
     candidate: Candidate
     evidence: Evidence
-    oracle: OracleOptions
+    comparison: Comparison

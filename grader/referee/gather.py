@@ -8,22 +8,23 @@ import numpy as np
 
 from grader.assignment import PartTable
 from grader.errors import ProtocolError
-from grader.ir.facts import ModuleFacts
-from grader.messages import Array, FrameError, RunModule, RunResult, pack_array, unpack_array
+from grader.messages import (
+    PYTHON_FUNCTION,
+    Array,
+    FrameError,
+    RunModule,
+    RunResult,
+    unpack_array,
+)
+from grader.referee.arrangement import Arrangement
 from grader.referee.evidence import Candidate, FloatArray, Outputs, Problem, StubOutputs
 from grader.referee.failures import explain_failure
 from grader.referee.oracle import Oracle
-from grader.referee.runners import RunnerPool
+from grader.referee.runners import Kind, RunnerPool
 
 BUILD_TARGET = "llvm"
-STUB_BATCHES = 2
-"""Batches that a module without its externs is run on, twice each, and as many other ones."""
-
-DYNAMIC_BATCH = 4
-"""Batch size used where `main` leaves it open; the assignment's own notebooks use it too."""
-
-BATCH_LIMIT = 4096
-"""Largest batch that `main` may take: the last one is filled up with inputs of our own."""
+STUB_CALLS = 2
+"""Calls that a module without its externs is run on, twice each, and as many other ones."""
 
 UNREADABLE = Problem(
     "The answer of the process that ran the module cannot be read.",
@@ -31,52 +32,49 @@ UNREADABLE = Problem(
 )
 
 
-def batch_size(facts: ModuleFacts, oracle: Oracle) -> int | Problem:
-    """Return the batch that `main` takes, or what is wrong with its signature."""
-    wanted = tuple(oracle.options.input_shape)
-    hint = f"`main` must take one float32 tensor of shape (batch, {', '.join(map(str, wanted))})."
-    if not facts.has_main:
-        return Problem("The module has no Relax function called `main`.", hint)
-    if len(facts.inputs) != 1:
-        return Problem(f"`main` takes {len(facts.inputs)} arguments.", hint)
-    tensor = facts.inputs[0].tensor
-    shape = tensor.shape
-    if shape is None or shape[1:] != wanted or tensor.dtype not in ("float32", ""):
-        return Problem(f"`main` takes a tensor of shape {shape} and dtype {tensor.dtype}.", hint)
-    batch = shape[0] if isinstance(shape[0], int) else DYNAMIC_BATCH
-    if not 1 <= batch <= BATCH_LIMIT:
-        return Problem(f"`main` takes a batch of {batch}.", f"Take one of 1 to {BATCH_LIMIT}.")
-    return batch
+def runner_kind(part: PartTable) -> Kind:
+    """Return the kind of runner in which a part's candidates are run."""
+    return "extern" if part.externs or part.entry_kind == "python" else "pure"
+
+
+def is_python(candidate: Candidate) -> bool:
+    """Say whether a candidate is a Python function and no module."""
+    return PYTHON_FUNCTION in candidate.capture.externs and not candidate.capture.module
+
+
+def arrange(candidate: Candidate, part: PartTable, oracle: Oracle) -> Arrangement | Problem:
+    """Return how a candidate is to be called, or what is wrong with its signature."""
+    return oracle.arrange(part, None if is_python(candidate) else candidate.facts)
 
 
 def gather_outputs(
     candidate: Candidate, part: PartTable, oracle: Oracle, runners: RunnerPool
 ) -> Outputs | Problem:
     """Run a candidate on all of the oracle's inputs."""
-    batch = batch_size(candidate.facts, oracle)
-    if isinstance(batch, Problem):
-        return batch
-    task = RunModule(
-        module=candidate.capture.module,
-        inputs=pack_array(oracle.batches(batch)),
-        target=BUILD_TARGET,
-        threads=1,
-        externs=candidate.capture.externs if part.externs else {},
-    )
+    arrangement = arrange(candidate, part, oracle)
+    if isinstance(arrangement, Problem):
+        return arrangement
+    kind = runner_kind(part)
+    externs = candidate.capture.externs if kind == "extern" else {}
     try:
-        answer = runners.request("extern" if part.externs else "pure", task)
+        answer = runners.request(kind, _task(candidate, arrangement, externs=externs))
     except ProtocolError:
         return UNREADABLE
     if not isinstance(answer, RunResult):
         return explain_failure(answer)
-    actual = _by_sample(answer.outputs, len(oracle.inputs))
+    actual = _by_sample(answer.outputs, arrangement)
     if isinstance(actual, Problem):
         return actual
-    return Outputs(actual, oracle.desired, oracle.from_test_set, answer.unwritten)
+    first = slice(arrangement.samples)
+    return Outputs(actual, oracle.desired[first], oracle.from_test_set[first], answer.unwritten)
 
 
 def gather_stubs(
-    candidate: Candidate, oracle: Oracle, runners: RunnerPool, generator: np.random.Generator
+    candidate: Candidate,
+    part: PartTable,
+    oracle: Oracle,
+    runners: RunnerPool,
+    generator: np.random.Generator,
 ) -> StubOutputs | Problem:
     """Run a candidate with noise in place of its externs, without student Python.
 
@@ -84,35 +82,28 @@ def gather_stubs(
     inputs twice shows whether the noise matters, and another one with the same seed and other
     inputs whether the inputs do.
     """
-    batch = batch_size(candidate.facts, oracle)
-    if isinstance(batch, Problem):
-        return batch
-    inputs = oracle.batches(batch)[:STUB_BATCHES]
-    scale = np.float32(oracle.options.hidden_scale)
-    others = scale * generator.standard_normal(inputs.shape, dtype=np.float32)
+    arrangement = arrange(candidate, part, oracle)
+    if isinstance(arrangement, Problem):
+        return arrangement
+    others = arrangement.first(STUB_CALLS).redrawn(generator)
     seed = int(generator.integers(1, 2**31))
-    twice = _run_stubs(candidate, np.concatenate([inputs, inputs]), seed, runners)
+    twice = _run_stubs(candidate, arrangement.first(STUB_CALLS, repeated=2), seed, runners)
     if isinstance(twice, Problem):
         return twice
     elsewhere = _run_stubs(candidate, others, seed, runners)
     if isinstance(elsewhere, Problem):
         return elsewhere
-    return StubOutputs(twice[: len(inputs)], twice[len(inputs) :], elsewhere)
+    half = len(twice) // 2
+    return StubOutputs(twice[:half], twice[half:], elsewhere)
 
 
 def _run_stubs(
-    candidate: Candidate, inputs: FloatArray, seed: int, runners: RunnerPool
+    candidate: Candidate, arrangement: Arrangement, seed: int, runners: RunnerPool
 ) -> FloatArray | Problem:
     """Run a candidate once with noise in place of its externs."""
-    task = RunModule(
-        module=candidate.capture.module,
-        inputs=pack_array(inputs),
-        target=BUILD_TARGET,
-        threads=1,
-        stubs=dict.fromkeys(candidate.facts.externs, seed),
-    )
+    stubs = dict.fromkeys(candidate.facts.externs, seed)
     try:
-        answer = runners.request("pure", task)
+        answer = runners.request("pure", _task(candidate, arrangement, stubs=stubs))
         if isinstance(answer, RunResult):
             return cast(FloatArray, unpack_array(answer.outputs))
     except (ProtocolError, FrameError):
@@ -120,9 +111,27 @@ def _run_stubs(
     return explain_failure(answer)
 
 
-def _by_sample(outputs: Array, samples: int) -> FloatArray | Problem:
-    """Turn (batches, batch, ...) into (samples, ...), without what filled up the last batch."""
-    if len(outputs.shape) < 2:
+def _task(
+    candidate: Candidate,
+    arrangement: Arrangement,
+    externs: dict[str, bytes] | None = None,
+    stubs: dict[str, int] | None = None,
+) -> RunModule:
+    return RunModule(
+        module=candidate.capture.module,
+        arguments=arrangement.packed(),
+        target=BUILD_TARGET,
+        threads=1,
+        externs=externs or {},
+        stubs=stubs or {},
+        function=arrangement.function,
+        outputs=arrangement.outputs,
+    )
+
+
+def _by_sample(outputs: Array, arrangement: Arrangement) -> FloatArray | Problem:
+    """Return one row for each sample, without what filled up the last batch."""
+    if arrangement.is_batched and len(outputs.shape) < 2:
         return Problem(
             "The output has no axis for the batch.", "Return one row of scores for every image."
         )
@@ -130,11 +139,12 @@ def _by_sample(outputs: Array, samples: int) -> FloatArray | Problem:
         values = unpack_array(outputs)
     except FrameError:
         return UNREADABLE
-    batches, batch, *sample = values.shape
-    flat = values.reshape(batches * batch, *sample)  # -1 would be ambiguous for an empty sample
-    if len(flat) < samples:
+    if arrangement.is_batched:
+        calls, batch, *sample = values.shape
+        values = values.reshape(calls * batch, *sample)  # -1 is ambiguous for an empty sample
+    if len(values) < arrangement.samples:
         return Problem(
             f"The output has {outputs.shape[1]} rows for a batch of inputs, which are too few.",
             "Return one row of scores for every image.",
         )
-    return cast(FloatArray, flat[:samples])
+    return cast(FloatArray, values[: arrangement.samples])

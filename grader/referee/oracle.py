@@ -7,19 +7,55 @@ from __future__ import annotations
 
 from functools import cached_property
 from types import ModuleType
-from typing import cast
+from typing import Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from grader.assignment import OracleOptions
-from grader.course import CourseAssignment
+from grader.assignment import Comparison, OracleOptions, PartTable
 from grader.data import DataSet
-from grader.referee.evidence import FloatArray
+from grader.ir.facts import ModuleFacts
+from grader.messages import TensorSpec
+from grader.referee.arrangement import Arrangement, Given, match_inputs
+from grader.referee.evidence import FloatArray, Problem
+
+DYNAMIC_BATCH = 4
+"""Batch size used where `main` leaves it open; the assignment's own notebooks use it too."""
+
+BATCH_LIMIT = 4096
+"""Largest batch that `main` may take: the last one is filled up with inputs of our own."""
+
+_FILLERS = 64
 
 
-class Oracle:
-    """Expected outputs of one grading run, which gradings of many submissions may share.
+class Oracle(Protocol):
+    """Expected outputs of one grading run, which gradings of many submissions may share."""
+
+    @property
+    def options(self) -> Comparison:
+        """Return what outputs are compared by."""
+
+    @property
+    def desired(self) -> FloatArray:
+        """Return the right outputs, shape (samples, *output shape)."""
+
+    @property
+    def from_test_set(self) -> npt.NDArray[np.bool_]:
+        """Return which samples are test images."""
+
+    def arrange(self, part: PartTable, facts: ModuleFacts | None) -> Arrangement | Problem:
+        """Return how a candidate of a part is to be called; without facts it is Python."""
+
+
+class Workload(Protocol):
+    """The answers for what is timed."""
+
+    def workload(self, variant: str, *arrays: FloatArray) -> FloatArray:
+        """Return the right outputs of the timed function; the first array is a ring of inputs."""
+
+
+class ModelOracle:
+    """The answers for the model of `[oracle]`: a batch of samples in, a batch of outputs out.
 
     `generator` is seeded with the run's secret seed. Test images and hidden inputs are mixed in an
     order of this run, so that a module cannot know which is which.
@@ -36,15 +72,16 @@ class Oracle:
         self._parameters = data.parameters
         self.options = options
         images = data.inputs().reshape(-1, *options.input_shape)
-        hidden = self._draw(generator, options.hidden_inputs)
+        hidden = self._draw(generator, (options.hidden_inputs, *options.input_shape))
         order = generator.permutation(len(images) + len(hidden))
         self.inputs = np.concatenate([images, hidden])[order]
         self.inputs.setflags(write=False)
         self.from_test_set: npt.NDArray[np.bool_] = order < len(images)
-        self._filler = self._draw(generator, 64)
+        self._filler = self._draw(generator, (_FILLERS, *options.input_shape))
 
-    def _draw(self, generator: np.random.Generator, count: int) -> npt.NDArray[np.float32]:
-        shape = (count, *self.options.input_shape)
+    def _draw(
+        self, generator: np.random.Generator, shape: tuple[int, ...]
+    ) -> npt.NDArray[np.float32]:
         scale = np.float32(self.options.hidden_scale)
         return np.asarray(scale * generator.standard_normal(shape, dtype=np.float32))
 
@@ -56,29 +93,50 @@ class Oracle:
         desired.setflags(write=False)
         return desired
 
-    def batches(self, batch: int) -> npt.NDArray[np.float32]:
+    def arrange(self, part: PartTable, facts: ModuleFacts | None) -> Arrangement | Problem:
+        """Return calls on all inputs, or on the first `samples` of them, a batch at a time."""
+        batch = 1 if facts is None else self._batch(part, facts)
+        if isinstance(batch, Problem):
+            return batch
+        samples = min(part.samples or len(self.inputs), len(self.inputs))
+        image = Given("the input", self.batches(batch, samples), redraw=self._draw)
+        fixed = [Given(each, self._parameters[each], varies=False) for each in part.parameters]
+        arguments = (image, *fixed)
+        if facts is None:
+            output = TensorSpec("float32", (batch, *self.options.output_shape))
+            return Arrangement("main", arguments, samples, (output,), is_batched=True)
+        matched = match_inputs(facts.inputs, arguments)
+        if isinstance(matched, Problem):
+            return matched
+        return Arrangement("main", matched, samples, is_batched=True)
+
+    def batches(self, batch: int, samples: int | None = None) -> npt.NDArray[np.float32]:
         """Return (batches, batch, *input shape); more hidden inputs fill up the last batch."""
-        missing = -len(self.inputs) % batch
+        inputs = self.inputs[:samples]
+        missing = -len(inputs) % batch
         filler = np.resize(self._filler, (missing, *self.options.input_shape))
-        return np.concatenate([self.inputs, filler]).reshape(-1, batch, *self.options.input_shape)
+        return np.concatenate([inputs, filler]).reshape(-1, batch, *self.options.input_shape)
 
-    def workload(
-        self, variant: str, data: FloatArray, weight: FloatArray, bias: FloatArray
-    ) -> FloatArray:
-        """PyTorch's outputs of the timed function, shape (ring, batch, *feature map)."""
-        result = self._module.expected_workload(variant, data.copy(), weight.copy(), bias.copy())
-        return cast(FloatArray, result)
+    def _batch(self, part: PartTable, facts: ModuleFacts) -> int | Problem:
+        """Return the batch that `main` takes, or what is wrong with its signature."""
+        shape = ", ".join(map(str, self.options.input_shape))
+        hint = f"`main` must take one float32 tensor of shape (batch, {shape})"
+        hint += "".join(f", `{each}`" for each in part.parameters) + "."
+        if not facts.has_main:
+            return Problem("The module has no Relax function called `main`.", hint)
+        if len(facts.inputs) != 1 + len(part.parameters):
+            return Problem(f"`main` takes {len(facts.inputs)} arguments.", hint)
+        taken = {self._parameters[each].shape for each in part.parameters}
+        left = [each for each in facts.inputs if each.tensor.shape not in taken]
+        tensor = (left or facts.inputs)[0].tensor
+        if not self._is_input(tensor.shape) or tensor.dtype not in ("float32", ""):
+            reason = f"`main` takes a tensor of shape {tensor.shape} and dtype {tensor.dtype}."
+            return Problem(reason, hint)
+        extent = (tensor.shape or (0,))[0]
+        batch = extent if isinstance(extent, int) else DYNAMIC_BATCH
+        if not 1 <= batch <= BATCH_LIMIT:
+            return Problem(f"`main` takes a batch of {batch}.", f"Take one of 1 to {BATCH_LIMIT}.")
+        return batch
 
-
-def load_oracle(
-    course_assignment: CourseAssignment, data: DataSet, seeds: np.random.SeedSequence
-) -> Oracle:
-    """Import an assignment's oracle and compute all of its answers (seconds)."""
-    oracle = Oracle(
-        course_assignment.load_oracle(),
-        course_assignment.assignment.oracle,
-        data,
-        np.random.default_rng(seeds),
-    )
-    _ = oracle.desired  # computed now, while nothing waits for it
-    return oracle
+    def _is_input(self, shape: tuple[int | str, ...] | None) -> bool:
+        return shape is not None and shape[1:] == tuple(self.options.input_shape)

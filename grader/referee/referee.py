@@ -16,17 +16,18 @@ import numpy as np
 from grader.assignment import Assignment, PartTable
 from grader.course import CourseAssignment
 from grader.errors import IRError
+from grader.ir.facts import ModuleFacts
 from grader.ir.read import read_module
-from grader.messages import Capture, CaptureFailure
+from grader.messages import PYTHON_FUNCTION, Capture, CaptureFailure
 from grader.progress import Progress
 from grader.referee import checks as registered
+from grader.referee.answers import Answers
 from grader.referee.bench import Bench, Machine, measuring_threads
 from grader.referee.checks.schedule import StepOptions
 from grader.referee.checks.speed import SpeedOptions
 from grader.referee.evidence import Candidate, Case, Evidence, Problem, TimedSchedule
-from grader.referee.gather import gather_outputs, gather_stubs
+from grader.referee.gather import gather_outputs, gather_stubs, runner_kind
 from grader.referee.judge import explain_absence, judge_case, judge_problem
-from grader.referee.oracle import Oracle
 from grader.referee.registry import Need, find_check
 from grader.referee.replay import gather_replay
 from grader.referee.runners import Kind, RunnerPool
@@ -70,7 +71,7 @@ def expected_runners(course_assignment: CourseAssignment) -> list[Kind]:
     for part in course_assignment.assignment.part:
         needs = part_needs(part)
         if "outputs" in needs:
-            kinds.append("extern" if part.externs else "pure")
+            kinds.append(runner_kind(part))
         kinds += ["pure", "pure"] if "stubs" in needs else []
         kinds += ["pure"] if "replay" in needs else []
         kinds += ["timing"] if "timing" in needs else []
@@ -99,14 +100,14 @@ class Referee:
     def __init__(
         self,
         course_assignment: CourseAssignment,
-        oracle: Oracle,
+        answers: Answers,
         runners: RunnerPool,
         seeds: np.random.SeedSequence,
         machine: Machine,
         progress: Progress,
     ) -> None:
         self._course_assignment = course_assignment
-        self._oracle = oracle
+        self._answers = answers
         self._runners = runners
         self._machine = machine
         self._progress = progress
@@ -161,17 +162,19 @@ class Referee:
         if isinstance(candidate, Problem):
             origin = Origin(capture.name, capture.cell)
             return Graded(judge_problem(part, candidate, origin), capture)
-        case = Case(candidate, self._gather(part, candidate), self._oracle.options)
+        comparison = self._course_assignment.assignment.comparison(part)
+        case = Case(candidate, self._gather(part, candidate), comparison)
         return Graded(judge_case(part, case), capture, case)
 
     def _gather(self, part: PartTable, candidate: Candidate) -> Evidence:
         needs = part_needs(part)
         generator = np.random.default_rng(self._seeds[part.id])
+        oracle = self._answers.of(part)
         outputs = stubs = replay = None
         if "stubs" in needs and candidate.facts.externs:
-            stubs = gather_stubs(candidate, self._oracle, self._runners, generator)
+            stubs = gather_stubs(candidate, part, oracle, self._runners, generator)
         if "outputs" in needs:
-            outputs = gather_outputs(candidate, part, self._oracle, self._runners)
+            outputs = gather_outputs(candidate, part, oracle, self._runners)
         if "replay" in needs and not isinstance(outputs, Problem):
             replay = gather_replay(candidate, *_replayed(part), self._runners)
         return Evidence(outputs=outputs, stubs=stubs, replay=replay)
@@ -194,7 +197,11 @@ class Referee:
                 continue
             generator = np.random.default_rng(self._seeds[part.id])
             evidence = gather_timing(
-                each.case.candidate, bench, self._oracle, generator, each.case.evidence.replay
+                each.case.candidate,
+                bench,
+                self._answers,
+                generator,
+                each.case.evidence.replay,
             )
             case = replace(each.case, evidence=replace(each.case.evidence, timed=evidence))
             timed.append(Graded(judge_case(part, case), each.capture, case))
@@ -203,6 +210,8 @@ class Referee:
 
 def _inspect(part: PartTable, capture: Capture) -> Candidate | Problem:
     """Read a capture. A finding of the allow-list, or a graph that cannot be read, is a problem."""
+    if part.entry_kind == "python":
+        return _inspect_python(capture)
     names = [name for name in capture.externs if _EXTERN_NAME.fullmatch(name)]
     permitted = tuple(names) if part.externs else ()
     try:
@@ -216,6 +225,16 @@ def _inspect(part: PartTable, capture: Capture) -> Candidate | Problem:
             "Modules may use TensorIR, Relax and arithmetic, and no other way out of the module.",
         )
     return Candidate(capture, facts, base if base is None or not base.findings else None)
+
+
+def _inspect_python(capture: Capture) -> Candidate | Problem:
+    """Take a capture of a Python function: there is no module to read."""
+    if capture.module or list(capture.externs) != [PYTHON_FUNCTION]:
+        return Problem("The function could not be taken over.", "Define it in a cell of its own.")
+    nothing = ModuleFacts(
+        has_main=False, inputs=(), output=None, calls=(), functions={}, externs=(), findings=()
+    )
+    return Candidate(capture, nothing)
 
 
 def _replayed(part: PartTable) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -14,7 +14,7 @@ from grader.referee.checks.speed import SpeedOptions
 from grader.referee.convolution import NO_CONVOLUTION, find_convolution
 from grader.referee.evidence import Candidate, FloatArray, Problem, Replay, TimedSchedule
 from grader.referee.measurement import MICRO
-from grader.referee.oracle import Oracle
+from grader.referee.oracle import Workload
 from grader.report import Timing
 
 DECIDES_HINT = (
@@ -35,7 +35,7 @@ TIMED_ATOL = 1e-4
 def gather_timing(
     candidate: Candidate,
     bench: Bench,
-    oracle: Oracle,
+    oracle: Workload,
     generator: np.random.Generator,
     replay: Replay | None = None,
 ) -> TimedSchedule | Problem:
@@ -123,7 +123,7 @@ def _data_shape(function: FunctionFacts, weight: tuple[int, ...]) -> tuple[int, 
     return None
 
 
-def outputs_right(measured: Measured, oracle: Oracle) -> bool:
+def outputs_right(measured: Measured, oracle: Workload) -> bool:
     """Compare the kept outputs with PyTorch's for the inputs that they were computed from."""
     return all(
         _is_right(measured.task, shape.data, result, measured.answer.variant, oracle)
@@ -132,7 +132,7 @@ def outputs_right(measured: Measured, oracle: Oracle) -> bool:
 
 
 def _is_right(
-    task: TimeSchedule, inputs: Array, result: ShapeResult, variant: str, oracle: Oracle
+    task: TimeSchedule, inputs: Array, result: ShapeResult, variant: str, oracle: Workload
 ) -> bool:
     data, weight, bias = (unpack(array) for array in (inputs, task.weight, task.bias))
     actual = unpack_array(result.outputs)

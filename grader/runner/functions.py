@@ -8,6 +8,7 @@ the model.
 from __future__ import annotations
 
 import functools
+import inspect
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +18,7 @@ import tvm
 import tvm_ffi
 
 from grader.messages import (
+    PYTHON_FUNCTION,
     Argument,
     Evaluate,
     Evaluated,
@@ -83,6 +85,8 @@ class Functions:
             return failed(0, error)
         if not callable(function):
             return EvaluationFailed(0, NOT_CALLABLE, "")
+        if name == PYTHON_FUNCTION:
+            function = in_destination_style(function)
         self._functions[name] = function
         tvm.register_global_func(name, function, override=True)
         return ExternLoaded()
@@ -99,6 +103,39 @@ class Functions:
         except BaseException as error:  # noqa: BLE001 - sys.exit() of a student is an error too
             return failed(call.number, error)
         return Evaluated(call.number, announced)
+
+
+def in_destination_style(function: Callable[..., Any]) -> Callable[..., None]:
+    """Return a function of tensors, the output last, that calls one of NumPy arrays.
+
+    The latter returns its result, or writes it into its last argument where it takes as many.
+    Raises TypeError where it returns something that is no array of the output's shape.
+    """
+
+    def call(*tensors: Any) -> None:
+        *inputs, output = (np.from_dlpack(each) for each in tensors)
+        if _takes(function, len(inputs) + 1):
+            function(*inputs, output)
+            return
+        result = function(*inputs)
+        if not isinstance(result, np.ndarray) or result.shape != output.shape:
+            kind = getattr(result, "shape", type(result).__name__)
+            raise TypeError(f"it returned {kind} where an array of shape {output.shape} is due")
+        output[...] = result
+
+    return call
+
+
+def _takes(function: Callable[..., Any], count: int) -> bool:
+    """Say whether a function demands so many arguments."""
+    required = [
+        each
+        for each in inspect.signature(function).parameters.values()
+        if each.default is inspect.Parameter.empty
+        and each.kind
+        in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    ]
+    return len(required) >= count
 
 
 @functools.lru_cache(maxsize=1024)

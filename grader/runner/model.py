@@ -1,10 +1,10 @@
-"""RunModule: build a module and run its `main` on every batch."""
+"""RunModule: build a module and call one of its functions, once for each item of its arguments."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from grader.messages import (
     pack_array,
     unpack_array,
 )
+from grader.runner.calls import module_to_run
 from grader.runner.evaluation import Evaluator
 from grader.runner.externs import Externs, load_externs
 from grader.runner.failure import TaskError, stage
@@ -26,10 +27,10 @@ from grader.runner.machine import find_target, use_threads
 from grader.runner.poison import Poison
 
 Values = npt.NDArray[np.generic]
-Main = Callable[[Values], Values]
+Main = Callable[[Sequence[Values]], Values]
 
 OUTPUT_LIMIT = RUNNER_FRAME_LIMIT - 2**20
-"""Most bytes that the outputs of all batches may have, so that the answer fits its frame."""
+"""Most bytes that the outputs of all calls may have, so that the answer fits its frame."""
 
 REPEAT_TOLERANCE = 1e-5
 """How far two runs on the same input may differ where externs are at work: a library may add in
@@ -39,35 +40,60 @@ another order when its arrays lie elsewhere in memory. TVM's own functions repea
 def run_module(task: RunModule, evaluator: Evaluator | None = None) -> RunResult:
     """Do the task, its pickled externs by way of an evaluator. Raises TaskError.
 
-    The first batch is run once more at the end: a module whose parallel loops overlap, or that
+    The first call is made once more at the end: a module whose parallel loops overlap, or that
     reads memory which it never wrote, is found by giving another answer then.
     """
     with stage("decode"):
-        inputs = unpack_inputs(task)
+        arguments = unpack_arguments(task)
     with stage("load"):
-        module = load_module(task.module)
-    check_signature(module, inputs)
+        given = load_module(task.module) if task.module else None
+    module = module_to_run(given, task)
+    check_signature(module, arguments)
     poison = Poison()
     externs = load_externs(module, task.externs, task.stubs, evaluator, poison.awaits)
     with externs.registered():
         main = build_main(module, task, externs, poison)
-        outputs = run_batches(main, inputs)
+        outputs = run_calls(main, arguments)
         calls = dict(externs.calls)
         externs.reset()
         exact = not externs.calls
-        if not repeats(main(inputs[0]), outputs[0], exact=exact):
+        if not repeats(main(arguments.of_call(0)), outputs[0], exact=exact):
             raise TaskError("run", "NotDeterministic", "The same input gave two different outputs.")
     with stage("run"):
         packed = pack_array(outputs)
     return RunResult(packed, unwritten=tuple(poison.unwritten), calls=calls)
 
 
-def unpack_inputs(task: RunModule) -> Values:
-    """Return the inputs, shape (batches, *shape of one batch), with at least one batch."""
-    inputs = unpack_array(task.inputs)
-    if inputs.ndim < 1 or len(inputs) == 0:
-        raise FrameError("no batch of inputs")
-    return inputs
+class Arguments(NamedTuple):
+    """What the function is given: in each call the next item of those arrays that vary."""
+
+    arrays: tuple[Values, ...]
+    varies: tuple[bool, ...]
+
+    @property
+    def calls(self) -> int:
+        """Return how many calls there are to make."""
+        pairs = zip(self.arrays, self.varies, strict=True)
+        return min(len(array) for array, varies in pairs if varies)
+
+    def of_call(self, number: int) -> list[Values]:
+        """Return the arrays of one call."""
+        pairs = zip(self.arrays, self.varies, strict=True)
+        return [array[number] if varies else array for array, varies in pairs]
+
+
+def unpack_arguments(task: RunModule) -> Arguments:
+    """Return the arrays; at least one of them varies, all that do for as many calls."""
+    arrays = tuple(unpack_array(each.array) for each in task.arguments)
+    varies = tuple(each.varies for each in task.arguments)
+    lengths = {
+        len(array) if array.ndim else 0
+        for array, has_axis in zip(arrays, varies, strict=True)
+        if has_axis
+    }
+    if len(lengths) != 1 or 0 in lengths:
+        raise FrameError("no calls, or arguments for different numbers of calls")
+    return Arguments(arrays, varies)
 
 
 def load_module(document: bytes) -> tvm.IRModule:
@@ -78,34 +104,34 @@ def load_module(document: bytes) -> tvm.IRModule:
     return module
 
 
-def check_signature(module: tvm.IRModule, inputs: Values) -> None:
-    """Raise TaskError unless `main` takes one tensor that a batch of `inputs` fits."""
-    main = {var.name_hint: function for var, function in module.functions.items()}.get("main")
-    if not isinstance(main, relax.Function):
-        raise TaskError("signature", "NoMain", "The module has no Relax function called main.")
-    if len(main.params) != 1:
-        message = f"main takes {len(main.params)} arguments instead of one."
+def check_signature(module: tvm.IRModule, arguments: Arguments) -> None:
+    """Raise TaskError unless `main` takes as many tensors as there are arguments, and they fit."""
+    main = {var.name_hint: function for var, function in module.functions.items()}["main"]
+    values = arguments.of_call(0)
+    if len(main.params) != len(values):
+        message = f"main takes {len(main.params)} arguments instead of {len(values)}."
         raise TaskError("signature", "WrongArguments", message)
-    expected = main.params[0].ty
-    if not isinstance(expected, relax.TensorType):
-        raise TaskError("signature", "NotATensor", "main takes something else than a tensor.")
-    if not _fits(expected, inputs):
-        message = f"main takes {expected}, the inputs are {inputs.dtype}{list(inputs.shape[1:])}."
-        raise TaskError("signature", "WrongInput", message)
+    for parameter, value in zip(main.params, values, strict=True):
+        if not isinstance(parameter.ty, relax.TensorType):
+            raise TaskError("signature", "NotATensor", "main takes something else than a tensor.")
+        if not _fits(parameter.ty, value):
+            message = f"main takes {parameter.ty}, the inputs are {value.dtype}{list(value.shape)}."
+            raise TaskError("signature", "WrongInput", message)
 
 
-def _fits(expected: Any, inputs: Values) -> bool:
-    if str(expected.dtype) not in ("", "void", str(inputs.dtype)):
+def _fits(expected: Any, value: Values) -> bool:
+    if str(expected.dtype) not in ("", "void", str(value.dtype)):
         return False
-    if expected.ndim not in (-1, inputs.ndim - 1):
+    if expected.ndim not in (-1, value.ndim):
         return False
     extents = expected.shape.values if isinstance(expected.shape, relax.ShapeExpr) else []
-    pairs = zip(extents, inputs.shape[1:], strict=False)
+    pairs = zip(extents, value.shape, strict=False)
     return all(int(a) == b for a, b in pairs if isinstance(a, tvm.tirx.IntImm))
 
 
 def build_main(module: tvm.IRModule, task: RunModule, externs: Externs, poison: Poison) -> Main:
-    """Build the module; return its `main` as a function of one batch that returns a new array."""
+    """Build the module; return its `main` as a function of one call's arrays, which returns a new
+    array."""
     with stage("build"):
         use_threads(task.threads)
         target, _ = find_target(task.target)
@@ -113,44 +139,61 @@ def build_main(module: tvm.IRModule, task: RunModule, externs: Externs, poison: 
         machine = relax.VirtualMachine(executable, tvm.cpu())
         machine.set_instrument(poison)
         function = machine["main"]
+    expected = max(1, len(task.outputs))
+    kept: dict[int, Any] = {}
 
-    def main(batch: Values) -> Values:
+    def main(values: Sequence[Values]) -> Values:
         poison.reset()
         try:
             with stage("run"):
-                result = function(tvm.runtime.tensor(batch))
+                result = function(*_tensors(values, task, kept))
         except TaskError as error:
             raise externs.error or error from None
-        return _single_tensor(result)
+        return _read_tensors(result, expected)
 
     return main
 
 
-def _single_tensor(result: Any) -> Values:
-    """Return a copy of the one tensor in what `main` returned."""
+def _tensors(values: Sequence[Values], task: RunModule, kept: dict[int, Any]) -> list[Any]:
+    """Return the arrays as TVM has them; those that are the same at every call are made once."""
+    tensors = []
+    for place, (value, argument) in enumerate(zip(values, task.arguments, strict=True)):
+        if argument.varies:
+            tensors.append(tvm.runtime.tensor(value))
+            continue
+        if place not in kept:
+            kept[place] = tvm.runtime.tensor(value)
+        tensors.append(kept[place])
+    return tensors
+
+
+def _read_tensors(result: Any, expected: int) -> Values:
+    """Return a copy of the tensors in what `main` returned; several are laid in one row."""
     fields = list(result) if isinstance(result, tvm.ir.Array | tuple | list) else [result]
-    if len(fields) != 1 or not isinstance(fields[0], tvm.runtime.Tensor):
+    if len(fields) != expected or not all(isinstance(each, tvm.runtime.Tensor) for each in fields):
         kinds = ", ".join(type(each).__name__ for each in fields)
-        raise TaskError(
-            "signature", "WrongResult", f"main returns ({kinds}) instead of one tensor."
-        )
+        wanted = "one tensor" if expected == 1 else f"{expected} tensors"
+        raise TaskError("signature", "WrongResult", f"main returns ({kinds}) instead of {wanted}.")
     with stage("signature"):
-        return np.array(np.from_dlpack(fields[0]))
+        arrays = [np.array(np.from_dlpack(each)) for each in fields]
+        if expected == 1:
+            return arrays[0]
+        return np.concatenate([each.reshape(-1) for each in arrays])
 
 
-def run_batches(main: Main, inputs: Values) -> Values:
-    """Run `main` on every batch; return the outputs, shape (batches, *output shape)."""
-    first = main(inputs[0])
-    if first.nbytes * len(inputs) > OUTPUT_LIMIT:
+def run_calls(main: Main, arguments: Arguments) -> Values:
+    """Make all calls; return the outputs, shape (calls, *output shape)."""
+    first = main(arguments.of_call(0))
+    if first.nbytes * arguments.calls > OUTPUT_LIMIT:
         raise TaskError("signature", "TooLarge", f"main returns arrays of shape {first.shape}.")
-    outputs = np.empty((len(inputs), *first.shape), first.dtype)
+    outputs = np.empty((arguments.calls, *first.shape), first.dtype)
     outputs[0] = first
-    for index in range(1, len(inputs)):
-        output = main(inputs[index])
+    for number in range(1, arguments.calls):
+        output = main(arguments.of_call(number))
         if output.shape != first.shape or output.dtype != first.dtype:
             message = f"main returned shape {first.shape}, then {output.shape}."
             raise TaskError("signature", "ChangingResult", message)
-        outputs[index] = output
+        outputs[number] = output
     return outputs
 
 

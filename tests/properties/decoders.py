@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from grader.assignment import Limits, OracleOptions, PartTable
+from grader.data.dataset import no_data
 from grader.errors import GraderError, IRError
 from grader.execute.captures import CaptureReader
 from grader.execute.problems import cell_problem
@@ -46,6 +47,7 @@ from grader.messages import (
     Moment,
     ReplayResult,
     ReplayTrace,
+    RunArgument,
     RunModule,
     RunResult,
     ShapeResult,
@@ -59,12 +61,14 @@ from grader.messages import (
     read_frame,
     unpack_array,
 )
+from grader.referee.arrangement import Arrangement
 from grader.referee.bench import Bench, Machine, Measured, Version, measure
 from grader.referee.checks.equivalence import equivalence
 from grader.referee.checks.externs import writes_output
 from grader.referee.checks.speed import SpeedOptions
 from grader.referee.evidence import Candidate, Case, Evidence
-from grader.referee.gather import batch_size, gather_outputs
+from grader.referee.gather import gather_outputs
+from grader.referee.oracle import ModelOracle
 from grader.referee.registry import NoOptions
 from grader.referee.speed import outputs_right
 from grader.render.terminal import render
@@ -140,7 +144,7 @@ _TIMING = TimingResult(
 _MESSAGES = (
     Capture("p", "f", 3, True, b"{}", b"{}", b"[]", {"env.conv2d": b"\x80"}),
     CaptureFailure("p", "f", 3, "raised", "NameError", "message", 4),
-    RunModule(b"{}", _ARRAY, "llvm", 4, {"env.a": b"x"}, {"env.b": 1}),
+    RunModule(b"{}", (RunArgument(_ARRAY),), "llvm", 4, {"env.a": b"x"}, {"env.b": 1}),
     RunResult(_ARRAY, ("f",), {"env.a": 3}),
     _TIMING,
     ReplayTrace(b"[]", b"{}", b"{}", (b"{}",)),
@@ -294,25 +298,14 @@ def _candidate(batch: int | str) -> Candidate:
     return Candidate(Capture("model", "create_model", 1, True, b"{}"), facts)
 
 
-_OPTIONS = OracleOptions(input_shape=(8,), output_shape=(WIDTH,))
+_OPTIONS = OracleOptions(input_shape=(8,), output_shape=(WIDTH,), hidden_inputs=SAMPLES)
 _PART = PartTable(id="model", title="", entry_kind="function", entry=("f",), check=(), externs=True)
 
 
-def _oracle() -> Any:
-    """What gathering asks of an oracle, without PyTorch."""
-    inputs = np.zeros((SAMPLES, 8), np.float32)
-
-    def batches(batch: int) -> np.ndarray:
-        missing = -SAMPLES % batch
-        return np.zeros(((SAMPLES + missing) // batch, batch, 8), np.float32)
-
-    return SimpleNamespace(
-        options=_OPTIONS,
-        inputs=inputs,
-        desired=np.zeros((SAMPLES, WIDTH)),
-        from_test_set=np.zeros(SAMPLES, bool),
-        batches=batches,
-    )
+def _oracle() -> ModelOracle:
+    """A real oracle of a model that gives zeros, without PyTorch."""
+    course: Any = SimpleNamespace(expected=lambda _, inputs: np.zeros((len(inputs), WIDTH)))
+    return ModelOracle(course, _OPTIONS, no_data(), np.random.default_rng(0))
 
 
 def answers() -> st.SearchStrategy[RunResult]:
@@ -387,9 +380,9 @@ def check_measurement(answer: TimingResult) -> None:
 
 def check_batch(extent: int | str) -> None:
     """Whatever batch a module takes, there are inputs of it, or a reason why not."""
-    batch = batch_size(_candidate(extent).facts, _oracle())
-    if isinstance(batch, int):
-        assert 1 <= batch <= 2**16
+    arrangement = _oracle().arrange(_PART, _candidate(extent).facts)
+    if isinstance(arrangement, Arrangement):
+        assert 1 <= arrangement.arguments[0].shape[0] <= 2**16
 
 
 # --- errors of cells, and reports -----------------------------------------------------------------

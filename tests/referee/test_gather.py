@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import msgspec
 import numpy as np
 
+from grader.assignment import PartTable
+from grader.data.dataset import no_data
 from grader.errors import ProtocolError
 from grader.messages import Array, RunResult, TaskFailure, pack_array, unpack_array
 from grader.referee.evidence import Problem, StubOutputs
 from grader.referee.gather import gather_stubs
+from grader.referee.oracle import ModelOracle
 from tests.referee.factory import ORACLE, argument, call, case, module
 
 CANDIDATE = case(module(call("extern", "env.c", argument("input", 4, 1, 28, 28)))).candidate
+
+PART = PartTable(id="model", title="", entry_kind="function", entry=("f",), check=(), externs=True)
 
 
 class Runners:
@@ -25,16 +31,16 @@ class Runners:
         assert "pure" == kind
         assert {} == task.externs
         self.seeds.append(task.stubs["env.c"])
-        answer = self.answer(unpack_array(task.inputs), task.stubs["env.c"])
+        answer = self.answer(unpack_array(task.arguments[0].array), task.stubs["env.c"])
         if isinstance(answer, Exception):
             raise answer
         return answer
 
 
 def gather(runners, batches=3):
-    images = np.arange(batches * 4 * 784, dtype="float32").reshape(batches, 4, 1, 28, 28)
-    oracle = SimpleNamespace(options=ORACLE, batches=lambda batch: images)
-    return gather_stubs(CANDIDATE, oracle, runners, np.random.default_rng(1))
+    options = msgspec.structs.replace(ORACLE, hidden_inputs=batches * 4)
+    oracle = ModelOracle(SimpleNamespace(), options, no_data(), np.random.default_rng(0))
+    return gather_stubs(CANDIDATE, PART, oracle, runners, np.random.default_rng(1))
 
 
 def model(of_input: float, of_noise: float):

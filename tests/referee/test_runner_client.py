@@ -20,6 +20,7 @@ from grader.messages import (
     MachineLimits,
     ReplayResult,
     ReplayTrace,
+    RunArgument,
     RunModule,
     RunResult,
     ShapeResult,
@@ -188,7 +189,7 @@ def stand() -> Iterator[StandIn]:
         yield make
 
 
-TASK = RunModule(b"", pack_array(np.zeros((1, 1), "float32")), "llvm", 1)
+TASK = RunModule(b"", (RunArgument(pack_array(np.zeros((1, 1), "float32"))),), "llvm", 1)
 SHAPE = ShapeResult(1, pack_array(np.zeros(0, "float32")), ())
 LIMITS = MachineLimits(flops=1e9, bytes=1e9)
 

@@ -8,7 +8,7 @@ from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
 
-from grader.messages import RunModule, pack_array
+from grader.messages import RunArgument, RunModule, pack_array
 
 WEIGHT = np.random.default_rng(0).standard_normal((32, 1, 3, 3)).astype("float32")
 SHAPE = (4, 1, 28, 28)
@@ -22,7 +22,8 @@ def document(module):
 def task(module, inputs, *, threads=1, target="llvm", **names):
     """Return the task to run a module, given as an IRModule or as its JSON, on float32 inputs."""
     data = module if isinstance(module, bytes) else document(module)
-    return RunModule(data, pack_array(np.asarray(inputs, "float32")), target, threads, **names)
+    argument = RunArgument(pack_array(np.asarray(inputs, "float32")))
+    return RunModule(data, (argument,), target, threads, **names)
 
 
 def one_argument(build, shape=(4,), dtype="float32"):

@@ -10,10 +10,10 @@ import torch
 import tvm
 from tvm import relax, topi
 
-from grader.messages import Array, FrameError, RunModule, RunResult, unpack_array
+from grader.messages import Array, FrameError, RunArgument, RunModule, RunResult, unpack_array
 from grader.runner import model
 from grader.runner.failure import TaskError
-from grader.runner.model import repeats, run_module, unpack_inputs
+from grader.runner.model import repeats, run_module, unpack_arguments
 from tests.runner import modules
 
 
@@ -141,9 +141,9 @@ class TestDamage:
         assert failure(modules.ChangesInput, target="nonsense").stage == "build"
 
     def test_no_inputs_are_refused(self) -> None:
-        none = RunModule(b"", Array("float32", (0, 4), b""), "llvm", 1)
-        with pytest.raises(FrameError, match="no batch"):
-            unpack_inputs(none)
+        none = RunModule(b"", (RunArgument(Array("float32", (0, 4), b"")),), "llvm", 1)
+        with pytest.raises(FrameError, match="no calls"):
+            unpack_arguments(none)
 
 
 class TestRepeats:

@@ -1,0 +1,128 @@
+"""The answers for a computation: a function of tensors, tried on cases drawn for this run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from grader.assignment import ArgumentTable, Computation, PartTable
+from grader.errors import CourseError
+from grader.ir.facts import ModuleFacts
+from grader.messages import TensorSpec
+from grader.referee.arrangement import Arrangement, Given, Values, match_inputs
+from grader.referee.evidence import FloatArray, Problem
+from grader.referee.functions import find_function
+
+INTEGERS = 10
+"""Integers are drawn from -10 to 10: large enough to tell sums apart, too small to overflow."""
+
+Compute = Callable[..., Any]
+"""The course's function: arrays with a leading axis over cases to one array, or several."""
+
+
+class CaseOracle:
+    """The answers for one computation. `compute` is the course's function of its arguments."""
+
+    def __init__(
+        self, computation: Computation, compute: Compute, generator: np.random.Generator
+    ) -> None:
+        self.options = computation
+        self._compute = compute
+        self._arguments = tuple(
+            self._given(each, each.name or f"argument {place}", generator)
+            for place, each in enumerate(computation.arguments, start=1)
+        )
+        for each in self._arguments:
+            each.array.setflags(write=False)
+        self.from_test_set: npt.NDArray[np.bool_] = np.zeros(computation.cases, np.bool_)
+
+    def _given(self, table: ArgumentTable, name: str, generator: np.random.Generator) -> Given:
+        def draw(fresh: np.random.Generator, shape: tuple[int, ...]) -> Values:
+            return _draw(table, self.options, fresh, shape)
+
+        return Given(name, draw(generator, (self.options.cases, *table.shape)), redraw=draw)
+
+    @cached_property
+    def desired(self) -> FloatArray:
+        """Return the right outputs, shape (cases, *output shape). Raises CourseError."""
+        result = self._compute(*(each.array.copy() for each in self._arguments))
+        fields = result if isinstance(result, tuple) else (result,)
+        desired = self._joined([np.asarray(each) for each in fields])
+        desired.setflags(write=False)
+        return desired
+
+    def arrange(self, part: PartTable, facts: ModuleFacts | None) -> Arrangement | Problem:
+        """Return calls on all cases: of a Relax `main`, the TIR function that fits, or Python."""
+        outputs = tuple(TensorSpec(each.dtype, each.shape) for each in self.options.outputs)
+        samples = min(part.samples or self.options.cases, self.options.cases)
+        if facts is None:
+            return Arrangement("main", self._arguments, samples, outputs).first(samples)
+        if not facts.has_main:
+            function = find_function(facts, self.options)
+            if function is None:
+                return self._no_function(facts)
+            return Arrangement(function.name, self._arguments, samples, outputs).first(samples)
+        matched = match_inputs(facts.inputs, self._arguments)
+        if isinstance(matched, Problem):
+            return matched
+        several = outputs if len(outputs) > 1 else ()
+        return Arrangement("main", matched, samples, several).first(samples)
+
+    def _no_function(self, facts: ModuleFacts) -> Problem:
+        """Say what the module's functions take, and what one of them should."""
+        taken = [
+            f"`{each.name}` takes "
+            + ", ".join(f"{p.tensor.dtype}{list(p.tensor.shape or ())}" for p in each.parameters)
+            for each in facts.functions.values()
+        ]
+        wanted = (*self.options.arguments, *self.options.outputs)
+        spelled = ", ".join(f"{each.dtype}{list(each.shape)}" for each in wanted)
+        return Problem(
+            f"No TIR function of the module has the parameters asked for: {'; '.join(taken[:3])}."
+            if taken
+            else "The module has no TIR function.",
+            f"Its parameters must be {spelled}, in this order, the output last.",
+        )
+
+    def _joined(self, fields: list[npt.NDArray[Any]]) -> FloatArray:
+        cases, tables = self.options.cases, self.options.outputs
+        if [each.shape for each in fields] != [(cases, *each.shape) for each in tables]:
+            raise CourseError(
+                f"The oracle's function for {self.options.id} returns arrays of shapes"
+                f" {[each.shape for each in fields]}.",
+                f"It should return one for each output, with {cases} cases along the first axis.",
+            )
+        if len(fields) == 1:
+            return cast(FloatArray, fields[0])
+        flat = [each.reshape(cases, math.prod(each.shape[1:])) for each in fields]
+        return cast(FloatArray, np.concatenate(flat, axis=1))
+
+
+def _draw(
+    table: ArgumentTable,
+    computation: Computation,
+    generator: np.random.Generator,
+    shape: tuple[int, ...],
+) -> Values:
+    if table.dtype.startswith("int"):
+        return generator.integers(-INTEGERS, INTEGERS, shape, endpoint=True).astype(table.dtype)
+    return (computation.scale * generator.standard_normal(shape)).astype(table.dtype)
+
+
+def course_function(
+    module: object, computation: Computation, parameters: Mapping[str, Values]
+) -> Compute:
+    """Return the function of the course's `oracle.py` for a computation. Raises CourseError."""
+    name = computation.id.replace("-", "_")
+    function = getattr(module, name, None)
+    if not callable(function):
+        raise CourseError(
+            f"oracle.py has no function called {name}.",
+            "Every [[computation]] without a `model` needs one; see docs/assignment.md.",
+        )
+    return lambda *arguments: function(parameters, *arguments)
