@@ -22,7 +22,7 @@ def module_to_run(module: tvm.IRModule | None, task: RunModule) -> tvm.IRModule:
     """
     if module is None:
         with stage("signature"):
-            return _around(tvm.IRModule({}), relax.ExternFunc(PYTHON_FUNCTION), task)
+            return _around(None, task)
     function = _find(module, task.function)
     if isinstance(function, relax.Function) and task.function == MAIN:
         return module
@@ -31,16 +31,16 @@ def module_to_run(module: tvm.IRModule | None, task: RunModule) -> tvm.IRModule:
             "signature", "NoMain", f"The module has no Relax function called {task.function}."
         )
     with stage("signature"):
-        alone = tvm.IRModule({"function": function.with_attr("global_symbol", "function")})
-        return _around(alone, alone.get_global_var("function"), task)
+        return _around(function, task)
 
 
 def _find(module: tvm.IRModule, name: str) -> object:
     return {var.name_hint: function for var, function in module.functions.items()}.get(name)
 
 
-def _around(module: tvm.IRModule, callee: object, task: RunModule) -> tvm.IRModule:
-    """Return the module with a `main` that is one call of `callee` in destination-passing style."""
+def _around(function: tvm.tirx.PrimFunc | None, task: RunModule) -> tvm.IRModule:
+    """Return a module whose `main` is one call, of a TIR function or of the Python function."""
+    builder = relax.BlockBuilder()
     arguments = [
         relax.Var(
             f"argument_{place}",
@@ -49,16 +49,16 @@ def _around(module: tvm.IRModule, callee: object, task: RunModule) -> tvm.IRModu
         for place, each in enumerate(task.arguments)
     ]
     results = [_type(each) for each in task.outputs]
-    builder = relax.BlockBuilder(module)
+    result = results if results[1:] else results[0]
+    if function is None:
+        call = relax.op.call_dps_packed(PYTHON_FUNCTION, arguments, result)
+    else:
+        name = "function" if task.function == MAIN else task.function
+        callee = builder.add_func(function.with_attr("global_symbol", name), name)
+        call = relax.op.call_tir(callee, arguments, result)
     with builder.function(MAIN, arguments):
         with builder.dataflow():
-            call = (
-                relax.op.call_dps_packed
-                if isinstance(callee, relax.ExternFunc)
-                else relax.op.call_tir
-            )
-            result = builder.emit(call(callee, arguments, results if results[1:] else results[0]))
-            output = builder.emit_output(result)
+            output = builder.emit_output(builder.emit(call))
         builder.emit_func_output(output)
     return builder.get()
 
