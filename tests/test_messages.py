@@ -83,6 +83,7 @@ ONE_OF_EACH: list[tuple[Message, object]] = [
     ),
     (Capture("p", "f", 3, True, b"{}", b"{}", b"[]", {"env.conv2d": b"\x80"}), FromKernel),
     (Capture("p", "f", 3, False, b"{}"), FromKernel),
+    (Capture("p", "f", 3, True, b"", externs={"grader.python": b"\x80"}, source="수"), FromKernel),
     (CaptureFailure("p", "f", 3, "raised", "NameError", "이름", 4), FromKernel),
     (ReplayTrace(b"[]", b"{}", b"{}", (b"{}", b"")), ToRunner),
     (ReplayResult("differs", ("f",), "message", (b"{}", b"")), FromRunner),

@@ -43,7 +43,8 @@ class Call(Facts, frozen=True):
 
     `kind` is "tir" for call_tir (and its in-place form), "extern" for call_dps_packed and any other
     call of a packed function, "operator" for an operator of Relax, "function" for a call of another
-    Relax function. `callee` is the function's, the extern's or the operator's name.
+    Relax function. `callee` is the function's, the extern's or the operator's name. `dataflow` says
+    that the binding stands in a dataflow block.
     """
 
     kind: Literal["tir", "extern", "operator", "function"]
@@ -51,6 +52,7 @@ class Call(Facts, frozen=True):
     arguments: tuple[Argument, ...]
     result: TensorFacts | None
     binding: str
+    dataflow: bool = False
 
 
 class Loop(Facts, frozen=True):

@@ -44,6 +44,13 @@ class _Extern(NamedTuple):
 _Origin = Argument | _Group | _Extern
 
 
+class _Binding(NamedTuple):
+    """The node of a binding, and whether it stands in a dataflow block."""
+
+    node: int
+    dataflow: bool
+
+
 class _Target(NamedTuple):
     """What a call calls, and the nodes of its arguments."""
 
@@ -70,7 +77,7 @@ class _Reader:
         inputs = tuple(self.input(variable) for variable in graph.list(function, "params"))
         body = graph.field(function, "body")
         for binding in self.bindings(body):
-            self.bind(binding)
+            self.bind(binding.node, binding.dataflow)
         result = self.flat([graph.field(body, "body")])
         return MainFacts(
             inputs=inputs,
@@ -87,17 +94,17 @@ class _Reader:
         self.origins[variable] = Argument(kind="input", name=name, tensor=tensor)
         return BufferFacts(name=name, tensor=tensor or TensorFacts(shape=None, dtype=""))
 
-    def bindings(self, body: int) -> Iterator[int]:
+    def bindings(self, body: int) -> Iterator[_Binding]:
         """Return the bindings of a body in order, those in an `if` before the `if` itself."""
         graph = self.graph
-        pending = [body]
+        pending = [_Binding(body, dataflow=False)]
         opened: set[int] = set()
         while pending:
             self.budget.spend()
-            index = pending.pop()
+            binding = pending.pop()
+            index = binding.node
             if graph.type_of(index) == "relax.expr.SeqExpr":
-                blocks = graph.list(index, "blocks")
-                inner = [item for block in blocks for item in graph.list(block, "bindings")]
+                inner = self.sequence(index)
                 self.budget.spend(len(inner))
                 pending.extend(reversed(inner))
                 continue
@@ -105,16 +112,26 @@ class _Reader:
             if graph.type_of(value) == "relax.expr.If" and index not in opened:
                 opened.add(index)
                 branches = (graph.field(value, name) for name in ("false_branch", "true_branch"))
-                pending.extend((index, *branches))
+                pending.append(binding)
+                pending.extend(_Binding(branch, dataflow=False) for branch in branches)
                 continue
-            yield index
+            yield binding
 
-    def bind(self, binding: int) -> None:
+    def sequence(self, body: int) -> list[_Binding]:
+        """Return the bindings of all blocks of a body."""
+        graph = self.graph
+        return [
+            _Binding(node, graph.type_of(block) == "relax.expr.DataflowBlock")
+            for block in graph.list(body, "blocks")
+            for node in graph.list(block, "bindings")
+        ]
+
+    def bind(self, binding: int, dataflow: bool) -> None:
         """Take down one binding: a call, or another name for something."""
         graph = self.graph
         variable, value = graph.field(binding, "var"), graph.field(binding, "value")
         if graph.type_of(value) == "ir.Call":
-            self.call(variable, value)
+            self.call(variable, value, dataflow)
             return
         origin = self.origin(value)
         if origin is _OTHER:
@@ -135,7 +152,7 @@ class _Reader:
 
     # --- calls ------------------------------------------------------------------------------------
 
-    def call(self, variable: int, value: int) -> None:
+    def call(self, variable: int, value: int, dataflow: bool) -> None:
         """Take down a call that is bound to a variable."""
         graph = self.graph
         target = self.target(value)
@@ -146,6 +163,7 @@ class _Reader:
             arguments=tuple(self.flat(target.arguments)),
             result=result or tensor_facts(graph, graph.field(variable, "ty")),
             binding=graph.name(variable),
+            dataflow=dataflow,
         )
         self.calls.append(call)
         self.origins[variable] = self.value_of(variable, len(self.calls) - 1)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+from typing import Protocol
+
 from grader.kernel.entries import EntryPoints
 from grader.kernel.faults import Faults
-from grader.kernel.objects import Namespace, has_wildcard, is_module, rank_of, ranked
+from grader.kernel.modules import BoundModules, Unwrap, is_schedule, module_of, module_within
+from grader.kernel.objects import Namespace, has_wildcard, rank_of, ranked
 from grader.kernel.outlet import Candidate, Outlet
-from grader.kernel.schedules import Known, ScheduleLedger, is_model_schedule
+from grader.kernel.schedules import Known, ScheduleLedger
 from grader.kernel.snapshots import Snapshot
 from grader.messages import EntrySpec
 
@@ -17,27 +21,12 @@ LOCAL_LIMIT = 8
 """Schedules without a name that are taken at the end of one cell, the newest."""
 
 
-class BoundModules:
-    """The modules bound to public names, and which of them are new since the last look."""
+class Part(Protocol):
+    """What looks for the candidates of one part."""
 
-    def __init__(self) -> None:
-        self._seen: dict[str, tuple[object, Snapshot]] = {}
-
-    def news(self, values: Namespace) -> dict[str, Snapshot]:
-        """Return the modules with a Relax `main` that were bound anew or changed in place."""
-        fresh: dict[str, Snapshot] = {}
-        for name in self._seen.keys() - values.keys():
-            del self._seen[name]
-        for name, value in values.items():
-            seen = self._seen.get(name)
-            if seen is not None and seen[0] is value and seen[1].is_current(value):
-                continue
-            if is_module(value):
-                fresh[name] = Snapshot(value)
-                self._seen[name] = (value, fresh[name])
-            elif seen is not None:
-                del self._seen[name]
-        return fresh
+    def sweep(self, values: Namespace) -> None:
+        """Look through the notebook's public names at the end of a cell."""
+        ...
 
 
 class FunctionPart:
@@ -50,7 +39,7 @@ class FunctionPart:
         self._entries = entries
         self._outlet = outlet
         self._faults = faults
-        self._modules = BoundModules()
+        self._modules = BoundModules(_plain(spec))
 
     def sweep(self, values: Namespace) -> None:
         """Call what is due; take modules that bear an entry point's name, or all without one."""
@@ -60,6 +49,37 @@ class FunctionPart:
             if by_name or not self._entries.defined:
                 with self._faults.shielded():
                     self._outlet.offer(Candidate(self._spec.part, name, by_name, module))
+
+
+class ModulePart:
+    """A part whose answer is bound to a name; as long as there is none, any module may be it."""
+
+    def __init__(
+        self, spec: EntrySpec, entries: EntryPoints, outlet: Outlet, faults: Faults
+    ) -> None:
+        self._spec = spec
+        self._entries = entries
+        self._outlet = outlet
+        self._faults = faults
+        self._defined = False
+        self._asked = BoundModules(functools.partial(module_within, holds=spec.holds))
+        self._others = BoundModules(_plain(spec))
+
+    def sweep(self, values: Namespace) -> None:
+        """Take the modules with a name that was asked for, call such functions, then the rest."""
+        asked = {name: values[name] for name in ranked(values, self._spec.names)}
+        self._offer(self._asked.news(asked), by_name=True)
+        self._entries.sweep(values)
+        self._defined = self._defined or self._entries.defined or len(self._asked) > 0
+        others = {name: value for name, value in values.items() if name not in asked}
+        fresh = self._others.news(others)
+        if not self._defined:
+            self._offer(fresh, by_name=False)
+
+    def _offer(self, modules: dict[str, Snapshot], *, by_name: bool) -> None:
+        for name, module in modules.items():
+            with self._faults.shielded():
+                self._outlet.offer(Candidate(self._spec.part, name, by_name, module))
 
 
 class SchedulePart:
@@ -78,7 +98,7 @@ class SchedulePart:
         self._outlet = outlet
         self._faults = faults
         self._ledger = ledger
-        self._modules = BoundModules()
+        self._modules = BoundModules(_plain(spec))
         self._states: dict[int, tuple[Known, Snapshot]] = {}
 
     def sweep(self, values: Namespace) -> None:
@@ -99,7 +119,8 @@ class SchedulePart:
 
     def _name_schedules(self, values: Namespace) -> dict[int, str]:
         """Return the best public name of each Schedule that has one, by TVM's identity of it."""
-        schedules = [name for name, value in values.items() if is_model_schedule(value)]
+        holds = self._spec.holds
+        schedules = [name for name, value in values.items() if is_schedule(value, holds)]
         asked = ranked(schedules, self._spec.names)
         names: dict[int, str] = {}
         for name in [*asked, *(name for name in schedules if name not in asked)]:
@@ -110,7 +131,7 @@ class SchedulePart:
         """Return the schedules whose module has changed, oldest first."""
         states: dict[int, tuple[Known, Snapshot]] = {}
         fresh: list[Known] = []
-        for known in self._ledger.all():
+        for known in self._ledger.all(self._spec.holds):
             seen = self._states.get(id(known))
             if seen is None or not seen[1].is_current(known.schedule.mod):
                 seen = (known, Snapshot(known.schedule.mod))
@@ -138,3 +159,7 @@ class SchedulePart:
 def exact_names(spec: EntrySpec) -> tuple[str, ...]:
     """Return the patterns of a part that match one name only."""
     return tuple(name for name in spec.names if not has_wildcard(name))
+
+
+def _plain(spec: EntrySpec) -> Unwrap:
+    return functools.partial(module_of, holds=spec.holds)

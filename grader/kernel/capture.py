@@ -12,16 +12,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from grader.kernel.candidates import FunctionPart, SchedulePart, exact_names
+from grader.kernel.arguments import NotebookSupply, Supply
+from grader.kernel.candidates import FunctionPart, ModulePart, Part, SchedulePart, exact_names
 from grader.kernel.cells import Cells
 from grader.kernel.entries import EntryCaller, EntryPoints
 from grader.kernel.externs import ExternRegistry
 from grader.kernel.faults import Faults
+from grader.kernel.functions import PythonPart
+from grader.kernel.importers import ImporterPart, ImporterSupply, TracedModel
 from grader.kernel.objects import Namespace, public_values
 from grader.kernel.outlet import Outlet
 from grader.kernel.schedules import ScheduleLedger
 from grader.kernel.undisturbed import undisturbed
-from grader.messages import Capture, CaptureFailure, EntrySpec
+from grader.messages import Capture, CaptureFailure, EntrySpec, ModelSpec
 
 
 def install(
@@ -56,6 +59,7 @@ class Watcher:
         self._quiet = functools.partial(undisturbed, shell)
         self._outlet = Outlet(emit, self._registry, shell, self._cells, self._quiet)
         self._caller = EntryCaller(shell, self._cells, self._registry, self._ledger, self._quiet)
+        self._models: dict[ModelSpec, TracedModel] = {}
         self._parts = [self._make_part(spec) for spec in entries]
 
     def attach(self) -> None:
@@ -97,13 +101,26 @@ class Watcher:
         with self.faults.shielded():
             self._outlet.refresh()
 
-    def _make_part(self, spec: EntrySpec) -> FunctionPart | SchedulePart:
-        is_function = spec.kind == "function"
-        names = spec.names if is_function else exact_names(spec)
-        entries = EntryPoints(spec.part, names, self._caller, self._outlet, self.faults)
-        if is_function:
-            return FunctionPart(spec, entries, self._outlet, self.faults)
-        return SchedulePart(spec, entries, self._outlet, self._ledger, self.faults)
+    def _make_part(self, spec: EntrySpec) -> Part:
+        outlet, faults = self._outlet, self.faults
+        if spec.kind == "python":
+            return PythonPart(spec, self._shell, outlet, self._registry, faults)
+        if spec.kind == "importer" and spec.model is not None:
+            model = self._models.setdefault(spec.model, TracedModel(spec.model, self._quiet))
+            return ImporterPart(model, self._make_entries(spec, ImporterSupply(model)))
+        entries = self._make_entries(spec, NotebookSupply())
+        if spec.kind == "module":
+            return ModulePart(spec, entries, outlet, faults)
+        if spec.kind == "schedule":
+            return SchedulePart(spec, entries, outlet, self._ledger, faults)
+        return FunctionPart(spec, entries, outlet, faults)
+
+    def _make_entries(self, spec: EntrySpec, supply: Supply) -> EntryPoints:
+        is_called = spec.kind in ("function", "importer")  # what else bears a pattern's name is not
+        names = spec.names if is_called else exact_names(spec)
+        return EntryPoints(
+            spec.part, names, self._caller, self._outlet, self.faults, spec.holds, supply
+        )
 
     def _values(self) -> Namespace:
         return public_values(self._shell.user_ns)

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import msgspec
-import tvm
 
+from grader.kernel.arguments import NotebookSupply, Supply, signature_of
 from grader.kernel.cells import Cells, Place
 from grader.kernel.complaints import describe_error, error_name
 from grader.kernel.dependencies import Fingerprint, fingerprint
 from grader.kernel.externs import ExternRegistry
 from grader.kernel.faults import Faults
+from grader.kernel.modules import Holds, is_schedule, module_within
 from grader.kernel.objects import (
     Namespace,
-    is_alive,
     is_exactly,
     is_notebook_callable,
     ranked,
     type_name,
 )
 from grader.kernel.outlet import Candidate, Outlet
-from grader.kernel.schedules import Known, ScheduleLedger, is_model_schedule
+from grader.kernel.schedules import Known, ScheduleLedger
 from grader.kernel.snapshots import Snapshot
 from grader.messages import CaptureFailure
 
@@ -37,6 +38,7 @@ CALL_LIMIT = 40
 
 
 Reason = Literal["raised", "not_a_module", "needs_arguments"]
+Arguments = Callable[[Namespace], inspect.BoundArguments]
 
 
 class Complaint(msgspec.Struct, frozen=True):
@@ -89,41 +91,31 @@ class EntryCaller:
         self._ledger = ledger
         self._quiet = quiet
 
-    def call(self, function: Any, signature: inspect.Signature) -> Result:
-        """Call a function with arguments from the notebook, and take out the module it returns.
+    def call(self, function: Any, arguments: Arguments, holds: Holds) -> Result:
+        """Call a function with the arguments for a namespace, and take out the module it returns.
 
         What it left behind goes while all is still quiet: TVM prints when half a builder is freed.
         """
         with self._quiet(), self._ledger.aside(), self.registry.aside() as registered:
             try:
-                bound = _arguments(signature, self.shell.user_ns)
-                return self._read(function(*bound.args, **bound.kwargs), registered)
+                bound = arguments(self.shell.user_ns)
+                return self._read(function(*bound.args, **bound.kwargs), holds, registered)
             except BaseException as error:  # noqa: BLE001 - whatever it raises is its author's matter
                 place = self.cells.locate(error)
                 complaint = Complaint(error_name(error), describe_error(error), place)
                 return Result(complaint=complaint)
 
-    def _read(self, value: Any, registered: Mapping[str, object]) -> Result:
+    def _read(self, value: Any, holds: Holds, registered: Mapping[str, object]) -> Result:
         """Find a module in what was returned: it, or the first in a tuple, list or dictionary."""
         held: list[object] = []
         if is_exactly(value, tuple, list, dict):
             held = list(value.values() if type(value) is dict else value)
         for item in (value, *held):
-            module, known = self._take_module(item)
+            module = module_within(item, holds)
             if module is not None:
-                return Result(module=module, known=known, registered=registered)
+                known = self._ledger.find(item) if is_schedule(item, holds) else None
+                return Result(module=Snapshot(module), known=known, registered=registered)
         return Result(returned="None" if value is None else type_name(value))
-
-    def _take_module(self, value: Any) -> tuple[Snapshot | None, Known | None]:
-        if is_alive(value, tvm.IRModule):
-            return Snapshot(value), None
-        if is_alive(value, tvm.relax.BlockBuilder):
-            return Snapshot(tvm.relax.BlockBuilder.get(value)), None
-        if is_model_schedule(value):
-            return Snapshot(value.mod), self._ledger.find(value)
-        if is_alive(value, tvm.s_tir.Schedule):
-            return Snapshot(value.mod), None
-        return None, None
 
 
 class EntryPoints:
@@ -136,8 +128,12 @@ class EntryPoints:
         caller: EntryCaller,
         outlet: Outlet,
         faults: Faults,
+        holds: Holds = "model",
+        supply: Supply | None = None,
     ) -> None:
         self.defined = False
+        self._holds = holds
+        self._supply = NotebookSupply() if supply is None else supply
         self._part = part
         self._names = names
         self._caller = caller
@@ -147,18 +143,28 @@ class EntryPoints:
 
     def sweep(self, values: Namespace) -> None:
         """Call the entry points that are due, exact names first."""
+        for name in self._present(values):
+            self.defined = True
+            with self._faults.shielded():
+                self._consider(name, values[name])
+
+    def are_there(self, values: Namespace) -> bool:
+        """Say whether an entry point is defined now."""
+        return bool(self._present(values))
+
+    def _present(self, values: Namespace) -> list[str]:
         namespace: Namespace = self._caller.shell.user_ns
-        for name in ranked(values, self._names):
-            if is_notebook_callable(values[name], namespace, self._outlet.folders):
-                self.defined = True
-                with self._faults.shielded():
-                    self._consider(name, values[name])
+        return [
+            name
+            for name in ranked(values, self._names)
+            if is_notebook_callable(values[name], namespace, self._outlet.folders)
+        ]
 
     def _consider(self, name: str, function: object) -> None:
         """Call an entry point if what it depends on has changed since it was called last."""
-        signature = _signature(function)
+        signature = signature_of(function)
         namespace: Namespace = self._caller.shell.user_ns
-        needed = tuple(_required(signature))
+        needed = self._supply.needed(signature)
         now = fingerprint(function, needed, namespace, self._outlet.folders)
         calls = self._calls.get(name)
         if calls is None or calls.function is not function:
@@ -181,7 +187,8 @@ class EntryPoints:
 
     def _call(self, name: str, calls: _Calls, signature: inspect.Signature) -> None:
         started = time.monotonic()
-        result = self._caller.call(calls.function, signature)
+        arguments = functools.partial(self._supply.bind, signature)
+        result = self._caller.call(calls.function, arguments, self._holds)
         calls.count, calls.seconds = calls.count + 1, time.monotonic() - started
         calls.failed = result.module is None
         if result.complaint is not None:
@@ -221,30 +228,3 @@ class EntryPoints:
                 line=None if place is None else place.line,
             )
         )
-
-
-def _signature(function: Any) -> inspect.Signature:
-    try:
-        return inspect.signature(function)
-    except Exception:  # noqa: BLE001 - a student's object may lie about its signature
-        return inspect.Signature()
-
-
-def _required(signature: inspect.Signature) -> list[str]:
-    """Return the parameters without a default, without those that collect what is left over."""
-    collecting = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return [
-        each.name
-        for each in signature.parameters.values()
-        if each.default is inspect.Parameter.empty and each.kind not in collecting
-    ]
-
-
-def _arguments(signature: inspect.Signature, namespace: Namespace) -> inspect.BoundArguments:
-    values = {name: namespace[name] for name in _required(signature)}
-    positional = [
-        values.pop(each.name)
-        for each in signature.parameters.values()
-        if each.kind is inspect.Parameter.POSITIONAL_ONLY and each.name in values
-    ]
-    return signature.bind(*positional, **values)

@@ -18,7 +18,7 @@ from grader.kernel.faults import uninterrupted
 from grader.kernel.objects import Namespace
 from grader.kernel.portable import NotPortableError, pickle_function
 from grader.kernel.snapshots import Document, Serializer, Snapshot
-from grader.messages import Capture, CaptureFailure, FromKernel
+from grader.messages import PYTHON_FUNCTION, Capture, CaptureFailure, FromKernel
 
 CAPTURE_LIMIT = 64
 """Captures and failures of one part that are sent at most."""
@@ -93,6 +93,21 @@ class Outlet:
             self._watched.append(_Watched(candidate, names, *self._resolve(candidate, names)))
         self._send(candidate, names)
 
+    def offer_function(self, part: str, name: str, function: object, source: str) -> None:
+        """Send a Python function that is itself an answer, unless it was sent before."""
+        try:
+            with self._quiet():
+                pickle = pickle_function(function, self._registry, self.folders)
+        except NotPortableError as error:
+            self._fail_here(part, name, "extern_not_portable", f"{error}")
+            return
+        key = (part, name, hashlib.sha256(pickle).digest())
+        if key not in self._sent and self._count(part, "capture", CAPTURE_LIMIT):
+            self._sent[key] = False
+            externs = {PYTHON_FUNCTION: pickle}
+            number = self._cells.number
+            self._transmit(Capture(part, name, number, True, b"", externs=externs, source=source))
+
     def refresh(self) -> None:
         """Send the watched candidates again whose externs are other functions by now."""
         for watched in self._watched:
@@ -109,15 +124,10 @@ class Outlet:
 
     def fail_candidate(self, candidate: Candidate, reason: Reason, message: str) -> None:
         """Say why a candidate cannot leave the kernel."""
-        self.fail(
-            CaptureFailure(
-                part=candidate.part,
-                name=candidate.name,
-                cell=self._cells.number,
-                reason=reason,
-                message=tidy(message),
-            )
-        )
+        self._fail_here(candidate.part, candidate.name, reason, message)
+
+    def _fail_here(self, part: str, name: str, reason: Reason, message: str) -> None:
+        self.fail(CaptureFailure(part, name, self._cells.number, reason, message=tidy(message)))
 
     def _send(self, candidate: Candidate, names: frozenset[str]) -> None:
         document = self._save(candidate)

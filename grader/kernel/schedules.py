@@ -10,19 +10,24 @@ from typing import Any
 
 import tvm
 
-from grader.kernel.objects import is_a, is_module
+from grader.kernel.modules import Holds, module_of, schedule_base
 from grader.kernel.snapshots import Snapshot
 
 LIVE_LIMIT = 32
-"""Schedules that are kept; the oldest that no name is bound to are let go first."""
+"""Schedules of models that are kept, and as many of others; the oldest that no name is bound to
+are let go first."""
 
 
 class Known:
-    """A Schedule that was seen. `base` is None when it was made where it could not be watched."""
+    """A Schedule that was seen. `base` is None when it was made where it could not be watched.
+
+    `is_model` says whether its module has a Relax `main`.
+    """
 
     def __init__(self, schedule: Any, base: Snapshot | None) -> None:
         self.schedule = schedule
         self.base = base
+        self.is_model = module_of(schedule.mod, "model") is not None
 
     def trace(self) -> bytes | None:
         """Return the trace as JSON, None where there is none or where JSON cannot hold it.
@@ -37,10 +42,10 @@ class Known:
 
 
 class ScheduleLedger:
-    """Keeps the schedules of whole models, wherever in the notebook they were made.
+    """Keeps the schedules of modules and PrimFuncs, wherever in the notebook they were made.
 
     Before the first primitive `schedule.mod` is the very module that was given to it, so the base
-    is taken while the Schedule is being made. A Schedule of a lone PrimFunc has no model.
+    is taken while the Schedule is being made.
     """
 
     def __init__(self, is_named: Callable[[object], bool]) -> None:
@@ -57,7 +62,8 @@ class ScheduleLedger:
         def __init__(self_: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
             __tracebackhide__ = True  # the student's own line is what they are to see
             given = args[0] if args else kwargs.get("mod")
-            base = Snapshot(given) if is_module(given) else None
+            module = schedule_base(given)
+            base = None if module is None else Snapshot(module)
             construct(self_, *args, **kwargs)
             if base is not None:
                 self._add(self_, base)
@@ -78,12 +84,12 @@ class ScheduleLedger:
         """Stop watching, and leave TVM as it was."""
         self._detach()
 
-    def all(self) -> list[Known]:
-        """Return what is kept, oldest first."""
-        return list(self._known.values())
+    def all(self, holds: Holds) -> list[Known]:
+        """Return those kept whose module counts as one, oldest first."""
+        return [known for known in self._known.values() if known.is_model or holds == "function"]
 
     def find(self, schedule: Any) -> Known:
-        """Return what is known of a schedule of a whole model; it is kept from now on."""
+        """Return what is known of a schedule; it is kept from now on."""
         key = schedule.__chandle__()
         if key not in self._known:
             self._add(schedule, None)
@@ -99,16 +105,11 @@ class ScheduleLedger:
             self._known = before
 
     def _add(self, schedule: Any, base: Snapshot | None) -> None:
-        self._known[schedule.__chandle__()] = Known(schedule, base)
-        if len(self._known) > LIVE_LIMIT:
-            keys = list(self._known)
-            idle = (key for key in keys if not self._is_named(self._known[key].schedule))
-            del self._known[next(idle, keys[0])]
-
-
-def is_model_schedule(value: object) -> bool:
-    """Say whether a value is a Schedule of a module with a Relax `main`."""
-    return is_a(value, tvm.s_tir.Schedule) and _holds_model(value)
+        added = self._known[schedule.__chandle__()] = Known(schedule, base)
+        alike = [key for key, known in self._known.items() if known.is_model == added.is_model]
+        if len(alike) > LIVE_LIMIT:  # examples on lone functions must not drive out the model's
+            idle = (key for key in alike if not self._is_named(self._known[key].schedule))
+            del self._known[next(idle, alike[0])]
 
 
 def _number(value: Any) -> int | float:
@@ -117,10 +118,6 @@ def _number(value: Any) -> int | float:
         raise TypeError(f"a trace with an object of type {type(value).__name__}")
     number: int | float = value.value
     return number
-
-
-def _holds_model(schedule: Any) -> bool:
-    return bool(schedule.__chandle__()) and is_module(schedule.mod)
 
 
 def _set_methods(kind: Any, construct: Any, copy: Any) -> None:

@@ -51,6 +51,7 @@ from grader.messages.frames import (
 )
 from grader.messages.kernel import (
     PYTHON_FUNCTION,
+    SOURCE_LIMIT,
     Capture,
     CaptureFailure,
     EntrySpec,
@@ -94,6 +95,7 @@ __all__ = [
     "ROUND_LIMIT",
     "RUNNER_FRAME_LIMIT",
     "SHAPE_LIMIT",
+    "SOURCE_LIMIT",
     "Argument",
     "Array",
     "Block",

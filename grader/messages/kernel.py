@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
 from grader.messages.arrays import Pickles
 from grader.messages.frames import Message
+
+SOURCE_LIMIT = 64 * 1024
+"""Longest text of a Python function that travels with it, in characters."""
 
 
 class ModelSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -77,7 +80,7 @@ class Capture(Message, frozen=True):
     base: bytes | None = None
     trace: bytes | None = None
     externs: Pickles = msgspec.field(default_factory=dict)
-    source: str = ""
+    source: Annotated[str, msgspec.Meta(max_length=SOURCE_LIMIT)] = ""
 
 
 class CaptureFailure(Message, frozen=True):

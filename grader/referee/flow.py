@@ -1,4 +1,4 @@
-"""What flows where in `main`: whether its input can reach its output past a layer."""
+"""What flows where in `main`: what its output is made of, and what its input reaches."""
 
 from __future__ import annotations
 
@@ -25,6 +25,29 @@ def input_passes_by(facts: ModuleFacts, layer: Collection[int]) -> bool:
         if place not in layer and not _is_of_shapes(call) and any(map(carries, call.arguments)):
             reached.add(place)
     return facts.result is not None and carries(facts.result)
+
+
+def used_calls(facts: ModuleFacts) -> tuple[Call, ...]:
+    """Return the calls that the output of `main` may depend on, in their order.
+
+    An external or Relax function that is called outside of a dataflow block counts as well: it may
+    do its work by writing into its arguments. All calls count where the output cannot be followed.
+    """
+    calls = facts.calls
+    pending = [] if facts.result is None else [facts.result]
+    if not pending or _is_hidden(pending[0]):
+        return calls
+    effects = ("extern", "function")
+    used = {place for place, call in enumerate(calls) if call.kind in effects and not call.dataflow}
+    pending += [argument for place in used for argument in calls[place].arguments]
+    while pending:
+        argument = pending.pop()
+        if _is_hidden(argument):
+            return calls
+        if argument.source is not None and argument.source not in used:
+            used.add(argument.source)
+            pending.extend(calls[argument.source].arguments)
+    return tuple(calls[place] for place in sorted(used))
 
 
 def _is_of_shapes(call: Call) -> bool:

@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.execute.captures import CaptureReader
-from grader.messages import KERNEL_FRAME_LIMIT, Capture, CaptureFailure, encode_frame
+from grader.messages import (
+    KERNEL_FRAME_LIMIT,
+    PYTHON_FUNCTION,
+    SOURCE_LIMIT,
+    Capture,
+    CaptureFailure,
+    encode_frame,
+)
 
 CAPTURE = Capture(part="model", name="create_model", cell=2, by_name=True, module=b"{}")
 FAILURE = CaptureFailure(part="model", name="create_model", cell=3, reason="raised")
@@ -62,6 +69,26 @@ def test_more_captures_than_allowed_are_thrown_away() -> None:
 def test_more_bytes_than_allowed_are_thrown_away() -> None:
     reader = read(encode_frame(CAPTURE) * 5, total_limit=2 * len(encode_frame(CAPTURE)))
     assert reader.received == (CAPTURE,) * 2
+    assert reader.damage != ""
+
+
+@pytest.mark.parametrize(("length", "count"), [(SOURCE_LIMIT, 1), (SOURCE_LIMIT + 1, 0)])
+def test_a_python_function_has_no_module_and_a_text_of_bounded_length(
+    length: int, count: int
+) -> None:
+    capture = Capture("p", "f", 1, True, b"", externs={PYTHON_FUNCTION: b"p"}, source="가" * length)
+    reader = read(encode_frame(capture) + encode_frame(FAILURE))
+    assert (capture, FAILURE)[: 2 * count] == reader.received
+    assert (count == 0) == (reader.damage != "")
+
+
+@pytest.mark.parametrize("source", [b"\xc4\xff\xff\xff", b"\xa1\xff", b"\xd9\x02\xed\xa0", b"\x01"])
+def test_a_text_that_is_none_is_damage(source: bytes) -> None:
+    frame = encode_frame(Capture("p", "f", 1, True, b"", source="x"))[8:]
+    broken = frame.replace(b"\xa6source\xa1x", b"\xa6source" + source)
+    assert broken != frame
+    reader = read(len(broken).to_bytes(8, "little") + broken)
+    assert () == reader.received
     assert reader.damage != ""
 
 

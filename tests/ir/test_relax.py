@@ -81,6 +81,28 @@ class TestConvModel:
         assert {call.callee for call in read.calls} == read.functions.keys()
 
 
+class TestDataflow:
+    """Which calls stand in a dataflow block."""
+
+    def test_calls_of_a_dataflow_block_are_told_from_those_between_blocks(self) -> None:
+        bb = relax.BlockBuilder()
+        x = relax.Var("x", R.Tensor((4,), "float32"))
+        with bb.function("main", [x]):
+            with bb.dataflow():
+                first = bb.emit_output(bb.emit_te(topi.nn.relu, x))
+            second = bb.emit(relax.op.add(first, first))
+            with bb.dataflow():
+                third = bb.emit_output(bb.emit_te(topi.nn.relu, second))
+            bb.emit_func_output(third)
+        read = read_module(save(bb.get()))
+        assert [True, False, True] == [call.dataflow for call in read.calls]
+
+    def test_calls_in_the_branches_of_an_if_are_in_none(self) -> None:
+        read = read_module(save(script_branches()))
+        assert read.calls
+        assert {False} == {call.dataflow for call in read.calls}
+
+
 class TestKinds:
     """What a call calls."""
 

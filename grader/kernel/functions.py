@@ -1,0 +1,50 @@
+"""Parts whose answer is a Python function that computes with NumPy; it is not called here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from grader.kernel.dependencies import Fingerprint, fingerprint
+from grader.kernel.externs import ExternRegistry
+from grader.kernel.faults import Faults
+from grader.kernel.objects import Namespace, is_notebook_callable, ranked
+from grader.kernel.outlet import Outlet
+from grader.kernel.sources import source_of
+from grader.messages import EntrySpec
+
+
+class PythonPart:
+    """The functions whose names match a part's patterns, as they are at the end of a cell."""
+
+    def __init__(
+        self,
+        spec: EntrySpec,
+        shell: Any,
+        outlet: Outlet,
+        registry: ExternRegistry,
+        faults: Faults,
+    ) -> None:
+        self._spec = spec
+        self._shell = shell
+        self._outlet = outlet
+        self._registry = registry
+        self._faults = faults
+        self._seen: dict[str, Fingerprint] = {}
+
+    def sweep(self, values: Namespace) -> None:
+        """Take the functions that changed, or what they depend on, exact names first."""
+        for name in ranked(values, self._spec.names):
+            origin = self._registry.origin(values[name])
+            function = values[name] if origin is None else origin
+            if is_notebook_callable(function, self._shell.user_ns, self._outlet.folders):
+                with self._faults.shielded():
+                    self._consider(name, function)
+
+    def _consider(self, name: str, function: object) -> None:
+        namespace: Namespace = self._shell.user_ns
+        now = fingerprint(function, (), namespace, self._outlet.folders)
+        seen = self._seen.get(name)
+        if seen is None or now.tokens != seen.tokens:
+            self._seen[name] = now
+            source = source_of(now.kept, namespace, self._outlet.folders)
+            self._outlet.offer_function(self._spec.part, name, function, source)
