@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from grader.assignment import Comparison, OracleOptions
 from grader.referee.evidence import Outputs
 
 WRITE_THE_BUFFER = (
@@ -11,8 +12,11 @@ WRITE_THE_BUFFER = (
     " torch.from_dlpack(out).copy_(result): a new variable of the same name is not the buffer."
 )
 
+_NEAR = 1e-3
+"""Numbers so near to each other are equal for the purpose of a hint."""
 
-def explain(outputs: Outputs, wrong: np.ndarray) -> tuple[str, str]:
+
+def explain(outputs: Outputs, wrong: np.ndarray, comparison: Comparison) -> tuple[str, str]:
     """Return the reason and the next step for outputs of the right shape that are not right.
 
     `wrong` is a mask over the samples with at least one True.
@@ -25,10 +29,35 @@ def explain(outputs: Outputs, wrong: np.ndarray) -> tuple[str, str]:
     if outputs.unwritten:
         unwritten = f"`{outputs.unwritten[0]}` never wrote to its output buffer."
         return f"{reason} {unwritten}", WRITE_THE_BUFFER
-    return reason, _hint(actual[wrong], desired[wrong])
+    hint = _hint_for_scores if _is_classifier(comparison) else _hint_for_tensors
+    return reason, hint(actual[wrong], desired[wrong])
 
 
-def _hint(actual: np.ndarray, desired: np.ndarray) -> str:
+def _is_classifier(comparison: Comparison) -> bool:
+    return isinstance(comparison, OracleOptions) and len(comparison.output_shape) == 1
+
+
+def _hint_for_tensors(actual: np.ndarray, desired: np.ndarray) -> str:
+    """Say what an output that is no row of scores looks like beside the right one."""
+    if np.allclose(actual, actual.flat[0]):
+        return "The output is the same everywhere: does it depend on the input at all?"
+    if np.allclose(np.maximum(actual, 0), desired, rtol=_NEAR, atol=_NEAR):
+        return "It is right but where it should be 0 it is negative: the ReLU is missing."
+    if np.allclose(actual, np.maximum(desired, 0), rtol=_NEAR, atol=_NEAR):
+        return "It is right where it is positive, and 0 elsewhere: there is a ReLU too many."
+    share = float(np.isclose(actual, desired, rtol=_NEAR, atol=_NEAR).mean())
+    if share > 0:
+        return (
+            f"{share:.0%} of the elements of these samples are right: look at the edges of the"
+            " loops, at which index belongs to which axis, and where a sum begins."
+        )
+    return (
+        "No element of these samples is right: compare which axis is summed over and which index"
+        " each argument is read at, and that a sum begins at 0."
+    )
+
+
+def _hint_for_scores(actual: np.ndarray, desired: np.ndarray) -> str:
     if np.allclose(actual, actual.flat[0]):
         return "The output is the same everywhere: does it depend on the input at all?"
     if _rows_sum_to_one(desired) and not _rows_sum_to_one(actual):

@@ -37,7 +37,8 @@ from grader.report import Origin, Part, Timing
 assert registered.__all__  # importing the package registers the checks
 
 CANDIDATE_LIMIT = 6
-"""Most candidates of one part that are run, the latest first. Nobody has more serious versions."""
+"""Most candidates of one part that are run: those with the name asked for first, and of these the
+latest. Nobody has more serious versions."""
 
 TIMED_LIMIT = 3
 """Most candidates of one part that are timed, when several earn the same otherwise."""
@@ -148,7 +149,7 @@ class Referee:
         found = [each for each in candidates if isinstance(each, Capture)]
         failures = tuple(each for each in candidates if isinstance(each, CaptureFailure))
         graded: list[Graded] = []
-        for capture in found[::-1][:CANDIDATE_LIMIT]:
+        for capture in _in_order(found)[:CANDIDATE_LIMIT]:
             graded.append(self._compare_one(part, capture))
             if _is_complete(part, graded[-1].part):
                 break
@@ -252,6 +253,12 @@ def speed_options(part: PartTable) -> tuple[SpeedOptions, float]:
         if isinstance(options, SpeedOptions):
             return options, table.points
     raise AssertionError(f"part {part.id} is timed without a speed check")
+
+
+def _in_order(found: list[Capture]) -> list[Capture]:
+    """Return what bears a name that was asked for first, and the latest first."""
+    latest = list(reversed(found))
+    return sorted(latest, key=lambda capture: not capture.by_name)
 
 
 def _is_beside_the_point(part: PartTable, found: list[Capture], best: Graded) -> bool:

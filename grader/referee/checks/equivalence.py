@@ -13,10 +13,10 @@ from grader.referee.registry import NoOptions, check
 
 @check("equivalence", options=NoOptions, needs=("outputs",))
 def equivalence(case: Case, _options: NoOptions) -> Outcome:
-    """The outputs equal PyTorch's on the test set and on hidden inputs.
+    """The outputs equal PyTorch's.
 
-    Shape, dtype and finiteness are looked at first, then every value within the assignment's
-    tolerance.
+    They do on the whole test set and on hidden inputs. Shape, dtype and finiteness are looked at
+    first, then every value within the assignment's tolerance.
     """
     outputs = case.evidence.outputs
     if isinstance(outputs, Problem) or outputs is None:
@@ -26,7 +26,7 @@ def equivalence(case: Case, _options: NoOptions) -> Outcome:
         return failed(problem.reason, problem.hint)
     wrong = wrong_samples(outputs, case.comparison)
     if wrong.any():
-        reason, hint = explain(outputs, wrong)
+        reason, hint = explain(outputs, wrong, case.comparison)
         return failed(reason, hint)
     images = int(outputs.from_test_set.sum())
     hidden = f"{len(wrong) - images} hidden inputs agree with PyTorch."
