@@ -157,7 +157,18 @@ class CheckTable(Table, frozen=True):
 EntryKind = Literal["function", "module", "schedule", "python", "importer"]
 
 
-class PartTable(Table, frozen=True):
+class Titled(Table, frozen=True):
+    """What has a title; `titles` has it in other languages, by code."""
+
+    title: str
+    titles: dict[str, str] = msgspec.field(default_factory=dict)
+
+    def title_in(self, language: str) -> str:
+        """Return the title in a language, in English where it is not translated."""
+        return self.titles.get(language, self.title)
+
+
+class PartTable(Titled, frozen=True, kw_only=True):
     """One part: the names that it is found by, and its checks in the order of the report.
 
     `entry_kind` says what bears one of the names in `entry`: a "function" that returns a module, a
@@ -168,7 +179,6 @@ class PartTable(Table, frozen=True):
     """
 
     id: Slug
-    title: str
     entry_kind: EntryKind
     entry: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
     check: tuple[CheckTable, ...]
@@ -189,11 +199,10 @@ class PartTable(Table, frozen=True):
         return sum(check.points for check in self.check)
 
 
-class Assignment(Table, frozen=True):
+class Assignment(Titled, frozen=True, kw_only=True):
     """An assignment, complete. `part` is plural in meaning: TOML's [[part]] tables in order."""
 
     slug: Slug
-    title: str
     version: PositiveInt
     points: Positive
     part: Annotated[tuple[PartTable, ...], msgspec.Meta(min_length=1)]

@@ -13,6 +13,7 @@ from grader.data import DataSet
 from grader.environment import describe_environment
 from grader.execute.notebook import execute_notebook
 from grader.execute.result import Execution
+from grader.language import speaking, spoken
 from grader.machine.lock import Turn
 from grader.messages import EntrySpec, ModelSpec
 from grader.preparation import Preparation, Settings
@@ -81,8 +82,15 @@ def grade(
 
     Raises GraderError when nothing could be graded for a reason that is not the submission's.
     """
-    settings = prepared.settings
-    stages = Stages(settings.clock)
+    language = prepared.settings.language or submission.declared_language
+    with speaking(language):
+        return _grade(submission, prepared, progress, notes)
+
+
+def _grade(
+    submission: SubmissionFile, prepared: Preparation, progress: Progress, notes: tuple[str, ...]
+) -> Report:
+    stages = Stages(prepared.settings.clock)
     with stages.measure("data"):
         data = prepared.data(progress)
     if submission.notebook is None:
@@ -217,7 +225,7 @@ def _report(
     return Report(
         score=round(sum(part.score for part in parts), 6),
         max_score=assignment.points,
-        assignment=AssignmentId(assignment.slug, assignment.title, assignment.version),
+        assignment=AssignmentId(assignment.slug, assignment.title_in(spoken()), assignment.version),
         submission=_describe_submission(submission, execution),
         parts=parts,
         problems=execution.problems if execution is not None else (),
@@ -228,6 +236,7 @@ def _report(
         environment=describe_environment(),
         seed=settings.seed,
         duration=duration,
+        language=spoken(),
     )
 
 

@@ -24,7 +24,8 @@ class Settings(msgspec.Struct, frozen=True):
     """What a grading depends on beside the submission and the assignment.
 
     `seed` decides all hidden inputs; `data` is a folder, "builtin" or None for the usual search;
-    `environment` is the process's, `clock` gives monotonic seconds. Gradings that run at the same
+    `language` is what students are spoken to in, None for the notebook's own. `environment` is the
+    process's, `clock` gives monotonic seconds. Gradings that run at the same
     time share one `quiet`, so that they do not disturb each other's measurements, one
     `timing_lock`, which gradings of other processes share too, and one `pace`, so that they know
     how fast this machine can be.
@@ -33,6 +34,7 @@ class Settings(msgspec.Struct, frozen=True):
     sandbox: Sandbox
     seed: int
     data: str | None = None
+    language: str | None = None
     environment: Mapping[str, str] = {}
     clock: Callable[[], float] = time.monotonic
     quiet: Quiet = msgspec.field(default_factory=Quiet)

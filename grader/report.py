@@ -179,7 +179,10 @@ class Duration(Frozen, frozen=True):
 
 
 class Report(Frozen, frozen=True):
-    """All verdicts of one submission. `notes` are sentences that concern the whole submission."""
+    """All verdicts of one submission. `notes` are sentences that concern the whole submission.
+
+    `language` is what its sentences are written in.
+    """
 
     score: float
     max_score: float
@@ -194,6 +197,7 @@ class Report(Frozen, frozen=True):
     environment: Environment
     seed: int
     duration: Duration
+    language: str = "en"
     schema_version: Literal[1] = SCHEMA_VERSION
 
 

@@ -41,6 +41,13 @@ class SubmissionFile(msgspec.Struct, frozen=True):
         return slug
 
     @property
+    def declared_language(self) -> str | None:
+        """The language in the notebook's metadata, if it is there and is text."""
+        metadata = self.notebook.metadata if self.notebook is not None else {}
+        language: str | None = metadata.get("grader", {}).get("language")
+        return language
+
+    @property
     def sources(self) -> tuple[str, ...]:
         """The text of the code cells, in order."""
         if self.notebook is None:
@@ -70,9 +77,9 @@ def read_submission(path: Path) -> SubmissionFile:
 def parse_notebook(content: bytes) -> NotebookNode:
     """Decode a notebook of format 3 or 4 and bring it to format 4.
 
-    Only what is graded is kept: the cells' types and sources, and the assignment that metadata
-    name. Saved outputs prove nothing and may be damaged, so they are dropped unread. Raises
-    SubmissionError.
+    Only what is graded is kept: the cells' types and sources, and the assignment and language that
+    metadata name. Saved outputs prove nothing and may be damaged, so they are dropped unread.
+    Raises SubmissionError.
     """
     if len(content) > SIZE_LIMIT:
         raise SubmissionError(
@@ -88,10 +95,12 @@ def parse_notebook(content: bytes) -> NotebookNode:
         )
     metadata = document.get("metadata")
     declared = metadata.get("grader") if isinstance(metadata, dict) else None
-    slug = declared.get("assignment") if isinstance(declared, dict) else None
     notebook = nbformat.v4.new_notebook(cells=cells)
-    if isinstance(slug, str):  # other metadata mean nothing here, and may be nested without end
-        notebook.metadata["grader"] = {"assignment": _encodable(slug)}
+    notebook.metadata["grader"] = {  # others mean nothing here, and may be nested without end
+        name: _encodable(declared[name])
+        for name in ("assignment", "language")
+        if isinstance(declared, dict) and isinstance(declared.get(name), str)
+    }
     return notebook
 
 

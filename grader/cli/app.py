@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
@@ -55,6 +55,10 @@ SandboxOption = Annotated[
     Level | None,
     typer.Option(help="Demand a level of isolation; otherwise the strongest that works here."),
 ]
+LanguageOption = Annotated[
+    Literal["en", "zh", "ko"] | None,
+    typer.Option("--lang", help="Language of the report; otherwise the notebook's."),
+]
 
 
 def _version(show: bool) -> None:
@@ -83,12 +87,13 @@ def run(
     seed: SeedOption = None,
     course: CourseOption = None,
     sandbox: SandboxOption = None,
+    language: LanguageOption = None,
     fail_under: Annotated[
         float | None, typer.Option(metavar="POINTS", help="Exit with 1 below so many points.")
     ] = None,
 ) -> None:
     """Grade one notebook and print its report."""
-    grading = GradingOptions(assignment, data, seed, course, sandbox)
+    grading = GradingOptions(assignment, data, seed, course, sandbox, language)
     options = RunOptions(notebook, grading, json)
     report = run_submission(options, Console(), Console(stderr=True))
     if fail_under is not None and report.score < fail_under:
@@ -111,6 +116,7 @@ def batch(
     seed: SeedOption = None,
     course: CourseOption = None,
     sandbox: SandboxOption = None,
+    language: LanguageOption = None,
     jobs: Annotated[
         int | None,
         typer.Option(min=1, metavar="N", help="How many at a time; one on every core by default."),
@@ -123,7 +129,7 @@ def batch(
 
     What was graded before is kept, so the same command goes on after an interruption.
     """
-    grading = GradingOptions(assignment, data, seed, course, sandbox)
+    grading = GradingOptions(assignment, data, seed, course, sandbox, language)
     options = BatchOptions(tuple(submissions), output, grading, jobs, again)
     if run_batch(options, Console(), Console(stderr=True)).ungraded:
         raise typer.Exit(UNGRADED)

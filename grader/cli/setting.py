@@ -24,6 +24,7 @@ class GradingOptions(msgspec.Struct, frozen=True):
     seed: int | None = None
     course: Path | None = None
     sandbox: Level | None = None
+    language: str | None = None
 
 
 @contextmanager
@@ -40,5 +41,6 @@ def open_settings(
             sandbox=sandbox,
             seed=secrets.randbits(48) if options.seed is None else options.seed,
             data=options.data,
+            language=options.language,
             environment=os.environ,
         )

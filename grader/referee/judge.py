@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from grader.assignment import CheckTable, PartTable
+from grader.language import say, spoken
 from grader.messages import CaptureFailure
 from grader.referee.evidence import Case, Problem
 from grader.referee.outcome import Outcome, not_graded
@@ -95,7 +96,7 @@ def _blocked(outcome: Outcome, table: CheckTable, blocking: list[str], part: Par
     others = [name for name in blocking if name != table.id]
     if not others or table.points == 0:
         return outcome
-    titles = {each.id: find_check(each).title for each in part.check}
+    titles = {each.id: say(find_check(each).title) for each in part.check}
     return not_graded(
         Problem(
             f"Counts only once this holds: {titles[others[0]][0].lower()}{titles[others[0]][1:]}.",
@@ -107,7 +108,7 @@ def _blocked(outcome: Outcome, table: CheckTable, blocking: list[str], part: Par
 def _score(table: CheckTable, outcome: Outcome) -> Check:
     return Check(
         id=table.id,
-        title=find_check(table).title,
+        title=say(find_check(table).title),
         score=_round(outcome, table),
         max_score=table.points,
         verdict=outcome.verdict,
@@ -145,7 +146,7 @@ def _step(grid: float, uncertain: float) -> float:
 def _part(part: PartTable, checks: tuple[Check, ...], origin: Origin | None) -> Part:
     return Part(
         id=part.id,
-        title=part.title,
+        title=part.title_in(spoken()),
         score=round(sum(check.score for check in checks), 6),
         max_score=part.points,
         checks=checks,

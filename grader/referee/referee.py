@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -120,7 +121,9 @@ class Referee:
         parts = self._course_assignment.assignment.part
         self._progress.stage("comparing with PyTorch")
         with ThreadPoolExecutor(max_workers=len(parts)) as executor:
-            pending = [executor.submit(self._compare, part, captures) for part in parts]
+            pending = [
+                executor.submit(copy_context().run, self._compare, part, captures) for part in parts
+            ]
             compared = []
             for done, (part, future) in enumerate(zip(parts, pending, strict=True)):
                 self._progress.step(done, len(parts), part.title)

@@ -1,0 +1,73 @@
+"""The language in which students are spoken to.
+
+Every sentence for a student is said by `say`, in English in the code, with its values by name. The
+catalogues in `locale/` have it in other languages; what they lack is said in English. Which
+language is spoken is decided once for each grading, by `speaking`.
+"""
+
+from __future__ import annotations
+
+import functools
+import gettext
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Final
+
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+
+ENGLISH: Final = "en"
+LANGUAGES: Final = (ENGLISH, "zh", "ko")
+"""What grader can say everything in: English, Chinese and Korean."""
+
+CATALOGUES = Path(__file__).parent / "locale"
+
+_spoken: ContextVar[str] = ContextVar("spoken", default=ENGLISH)
+
+
+def say(text: str, /, **values: object) -> str:
+    """Return a sentence in the language that is spoken, with `values` in place of their names.
+
+    `text` is what the code says, in English: it is the key of the catalogues. Raises KeyError where
+    a value is missing.
+    """
+    translated = _catalogue(_spoken.get()).gettext(text)
+    return translated.format(**values) if values else translated
+
+
+def mark(text: str) -> str:
+    """Mark a constant for the catalogues, and return it as it is: whoever uses it says it."""
+    return text
+
+
+@contextmanager
+def speaking(language: str | None) -> Iterator[None]:
+    """Speak a language within the context; English where it is None or not one of ours.
+
+    A thread that is started within speaks English unless it gets a copy of the context.
+    """
+    token = _spoken.set(language if language in LANGUAGES and language is not None else ENGLISH)
+    try:
+        yield
+    finally:
+        _spoken.reset(token)
+
+
+def spoken() -> str:
+    """Return the code of the language that is spoken."""
+    return _spoken.get()
+
+
+@functools.cache
+def _catalogue(language: str) -> gettext.NullTranslations:
+    path = CATALOGUES / f"{language}.po"
+    if language == ENGLISH or not path.exists():
+        return gettext.NullTranslations()
+    compiled = io.BytesIO()
+    with path.open("rb") as file:
+        write_mo(compiled, read_po(file, locale=language))
+    compiled.seek(0)
+    return gettext.GNUTranslations(compiled)

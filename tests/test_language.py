@@ -1,0 +1,58 @@
+"""Sentences in the language that is spoken."""
+
+from __future__ import annotations
+
+import contextvars
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from grader import language
+from grader.language import LANGUAGES, say, speaking, spoken
+
+CATALOGUE = """\
+msgid ""
+msgstr "Content-Type: text/plain; charset=UTF-8\\n"
+
+msgid "{count} samples differ."
+msgstr "{count} 个样本不同。"
+
+msgid "Not translated."
+msgstr ""
+"""
+
+
+@pytest.fixture(autouse=True)
+def catalogues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "zh.po").write_text(CATALOGUE, encoding="utf-8")
+    monkeypatch.setattr(language, "CATALOGUES", tmp_path)
+    language._catalogue.cache_clear()
+    yield
+    language._catalogue.cache_clear()
+
+
+def test_a_sentence_is_said_in_the_language_that_is_spoken() -> None:
+    with speaking("zh"):
+        assert "3 个样本不同。" == say("{count} samples differ.", count=3)
+    assert "3 samples differ." == say("{count} samples differ.", count=3)
+
+
+def test_what_is_not_translated_is_said_in_english() -> None:
+    with speaking("zh"):
+        assert "Not translated." == say("Not translated.")
+        assert "Unknown {}." == say("Unknown {}.")
+    with speaking("ko"):
+        assert "3 samples differ." == say("{count} samples differ.", count=3)
+
+
+@pytest.mark.parametrize("code", [None, "xx", "../../etc", ""])
+def test_a_language_that_is_none_of_ours_is_english(code: str | None) -> None:
+    with speaking(code):
+        assert "en" == spoken()
+
+
+def test_a_thread_speaks_what_its_context_does() -> None:
+    with speaking("zh"), ThreadPoolExecutor(1) as executor:
+        assert "zh" == executor.submit(contextvars.copy_context().run, spoken).result()
+    assert LANGUAGES[0] == spoken()
