@@ -6,7 +6,6 @@ import math
 
 from grader.assignment import CheckTable, PartTable
 from grader.language import say, spoken
-from grader.messages import CaptureFailure
 from grader.referee.evidence import Case, Problem
 from grader.referee.outcome import Outcome, not_graded
 from grader.referee.registry import find_check
@@ -40,53 +39,6 @@ def judge_problem(part: PartTable, problem: Problem, origin: Origin | None = Non
     return _part(part, tuple(_score(table, outcome) for table in part.check), origin)
 
 
-def explain_absence(part: PartTable, failures: tuple[CaptureFailure, ...]) -> Problem:
-    """Say why a part has no candidate: the entry point's last failure, or that there was none."""
-    entry = part.entry[0]
-    if failures:
-        return _explain_failure(failures[-1])
-    if part.entry_kind == "schedule":
-        return Problem(
-            "No schedule of a whole model was found.",
-            f"Make one with {entry} = tvm.s_tir.Schedule(create_model_via_emit_te()).",
-        )
-    return Problem(
-        f"The notebook defines no function called {entry}.",
-        f"Define {entry}() so that it returns the IRModule. If a cell failed, mend that first.",
-    )
-
-
-def _explain_failure(failure: CaptureFailure) -> Problem:
-    where = f"{failure.name} (cell {failure.cell})"
-    if failure.reason == "raised" and failure.error_name == "NotImplementedError":
-        return Problem(f"{where} is not solved yet.", "Replace the stub by your solution.")
-    if failure.reason == "raised":
-        line = f" at line {failure.line}" if failure.line else ""
-        return Problem(
-            f"{where} raised {failure.error_name}{line}: {failure.message}",
-            "Call the function in a cell of its own and mend the first error.",
-        )
-    reasons = {
-        "not_a_module": (
-            f"{where} returned {failure.message}, not an IRModule.",
-            "End the function with `return bb.get()`.",
-        ),
-        "needs_arguments": (
-            f"{where} takes arguments that the grader cannot know: {failure.message}",
-            "Let the function take no arguments, or give them default values.",
-        ),
-        "cannot_be_saved": (
-            f"The module that {where} built cannot be saved: {failure.message}",
-            "Build it from call_tir, call_dps_packed and constants only.",
-        ),
-        "extern_not_portable": (
-            f"An external function of {where} cannot be taken over: {failure.message}",
-            "Let it use only NumPy, PyTorch and plain values of the notebook.",
-        ),
-    }
-    return Problem(*reasons[failure.reason])
-
-
 def _decide(table: CheckTable, case: Case) -> Outcome:
     kind = find_check(table)
     return kind.decide(case, kind.parse(table))
@@ -99,10 +51,14 @@ def _blocked(outcome: Outcome, table: CheckTable, blocking: list[str], part: Par
     titles = {each.id: say(find_check(each).title) for each in part.check}
     return not_graded(
         Problem(
-            f"Counts only once this holds: {titles[others[0]][0].lower()}{titles[others[0]][1:]}.",
-            "Mend that first.",
+            say("Counts only once this holds: {condition}.", condition=_lowered(titles[others[0]])),
+            say("Mend that first."),
         )
     )
+
+
+def _lowered(title: str) -> str:
+    return f"{title[0].lower()}{title[1:]}"
 
 
 def _score(table: CheckTable, outcome: Outcome) -> Check:
@@ -123,7 +79,10 @@ def _certainty(outcome: Outcome, table: CheckTable) -> str:
         return ""
     half = outcome.interval * table.points / 2
     step = _step(float(table.options.get("grid", 0.01)), 2 * half)
-    return f" The points are certain to ±{half:.2g} and rounded to {step:.2g}."
+    certain = say(
+        "The points are certain to ±{half:.2g} and rounded to {step:.2g}.", half=half, step=step
+    )
+    return f" {certain}"
 
 
 def _round(outcome: Outcome, table: CheckTable) -> float:

@@ -22,13 +22,14 @@ from grader.ir.read import read_module
 from grader.messages import PYTHON_FUNCTION, Capture, CaptureFailure
 from grader.progress import Progress
 from grader.referee import checks as registered
+from grader.referee.absence import explain_absence
 from grader.referee.answers import Answers
 from grader.referee.bench import Bench, Machine, measuring_threads
 from grader.referee.checks.schedule import StepOptions
 from grader.referee.checks.speed import SpeedOptions
 from grader.referee.evidence import Candidate, Case, Evidence, Problem, TimedSchedule
 from grader.referee.gather import gather_outputs, gather_stubs, runner_kind
-from grader.referee.judge import explain_absence, judge_case, judge_problem
+from grader.referee.judge import judge_case, judge_problem
 from grader.referee.registry import Need, find_check
 from grader.referee.replay import gather_replay
 from grader.referee.runners import Kind, RunnerPool
@@ -270,7 +271,7 @@ def _is_beside_the_point(part: PartTable, found: list[Capture], best: Graded) ->
     Then the missing entry point is what a student must hear of, not what another module lacks.
     """
     named = any(capture.by_name for capture in found)
-    return part.entry_kind == "function" and not named and best.part.score == 0
+    return part.entry_kind != "schedule" and not named and best.part.score == 0
 
 
 def _is_complete(part: PartTable, graded: Part) -> bool:

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from grader.assignment import CheckTable, PartTable
 from grader.errors import CourseError
-from grader.messages import CaptureFailure
 from grader.referee import checks
 from grader.referee.evidence import Problem, TimedSchedule
-from grader.referee.judge import explain_absence, judge_case, judge_problem
+from grader.referee.judge import judge_case, judge_problem
 from tests import sample_reports
 from tests.referee.factory import WEIGHT, argument, call, case, module, outputs, softmax
 
@@ -121,28 +120,3 @@ def test_a_problem_of_the_part_is_the_reason_of_every_check():
     judged = judge_problem(part(REQUIRED, EQUAL), Problem("It is not there.", "Write it."))
     assert 0 == judged.score
     assert {"It is not there."} == {check.reason for check in judged.checks}
-
-
-class TestExplainAbsence:
-    def failure(self, reason, **fields) -> CaptureFailure:
-        return CaptureFailure("part", "create", 5, reason, **fields)
-
-    def test_without_an_entry_point_its_name_is_given(self):
-        assert "create" in explain_absence(part(EQUAL), ()).reason
-
-    def test_the_last_failure_counts(self):
-        failures = (
-            self.failure("not_a_module", message="None"),
-            self.failure("raised", error_name="TypeError", message="bad", line=7),
-        )
-        problem = explain_absence(part(EQUAL), failures)
-        assert "create (cell 5) raised TypeError at line 7: bad" == problem.reason
-
-    def test_an_unsolved_stub_is_called_so(self):
-        problem = explain_absence(
-            part(EQUAL), (self.failure("raised", error_name="NotImplementedError"),)
-        )
-        assert "not solved yet" in problem.reason
-
-    def test_a_missing_schedule_is_called_so(self):
-        assert "No schedule" in explain_absence(part(EQUAL, kind="schedule"), ()).reason

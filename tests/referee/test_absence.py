@@ -1,0 +1,61 @@
+"""Why a part has nothing that could be graded."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.assignment import PartTable
+from grader.language import speaking
+from grader.messages import CaptureFailure
+from grader.referee.absence import explain_absence
+
+
+def part(kind="function") -> PartTable:
+    return PartTable(
+        id="part", title="A part", entry_kind=kind, entry=("create", "create*"), check=()
+    )
+
+
+def failure(reason, **fields) -> CaptureFailure:
+    return CaptureFailure("part", "create", 5, reason, **fields)
+
+
+def test_without_an_entry_point_its_name_is_given():
+    assert "create" in explain_absence(part(), ()).reason
+
+
+def test_the_last_failure_counts():
+    failures = (
+        failure("not_a_module", message="None"),
+        failure("raised", error_name="TypeError", message="bad", line=7),
+    )
+    problem = explain_absence(part(), failures)
+    assert "create (cell 5) raised TypeError at line 7: bad" == problem.reason
+
+
+def test_an_unsolved_stub_is_called_so():
+    problem = explain_absence(part(), (failure("raised", error_name="NotImplementedError"),))
+    assert "not solved yet" in problem.reason
+
+
+def test_a_missing_schedule_is_called_so():
+    assert "No schedule" in explain_absence(part(kind="schedule"), ()).reason
+
+
+@pytest.mark.parametrize("kind", ["function", "module", "python", "importer"])
+def test_what_is_missing_is_named_and_what_to_do(kind):
+    problem = explain_absence(part(kind), ())
+    assert "create" in problem.reason
+    assert "create" in problem.hint
+
+
+def test_what_a_student_wrote_is_no_pattern():
+    problem = explain_absence(part(), (failure("raised", error_name="KeyError", message="{x}"),))
+    assert problem.reason.endswith("KeyError: {x}")
+    with speaking("zh"):
+        assert (
+            "{x}"
+            in explain_absence(
+                part(), (failure("raised", error_name="KeyError", message="{x}"),)
+            ).reason
+        )
