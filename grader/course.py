@@ -115,7 +115,9 @@ def _by_entry_points(
     course: Course, submission: SubmissionFile, declared: str | None
 ) -> tuple[CourseAssignment, str]:
     names = defined_names(submission.sources)
-    matching = [each for each in course.assignments.values() if _defines_entry(each, names)]
+    found = {slug: _entries_in(each, names) for slug, each in course.assignments.items()}
+    most = max(found.values(), default=0)
+    matching = [course.assignments[slug] for slug, count in found.items() if 0 < count == most]
     if len(matching) == 1:
         return matching[0], (
             f"The assignment was recognised by its entry points; the notebook says"
@@ -128,14 +130,16 @@ def _by_entry_points(
     )
 
 
-def _defines_entry(candidate: CourseAssignment, names: frozenset[str]) -> bool:
-    patterns = [
-        pattern
+def _entries_in(candidate: CourseAssignment, names: frozenset[str]) -> int:
+    """Return how many parts' entry points are among the names; a name of a schedule says nothing.
+
+    Assignments of one course share names: the one that most of whose parts are there is meant.
+    """
+    return sum(
+        any(fnmatchcase(name, pattern) for name in names for pattern in part.entry)
         for part in candidate.assignment.part
         if part.entry_kind != "schedule"
-        for pattern in part.entry
-    ]
-    return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
+    )
 
 
 def _import_file(path: Path, name: str) -> ModuleType:

@@ -28,6 +28,28 @@ def submission(folder: Path, source: str = "x = 1", **grader: object):
     return read_submission(path)
 
 
+def two_parts(slug: str) -> str:
+    """Return an assignment of two modules: MyModule, and one called like the assignment."""
+    parts = [
+        f"""
+[[part]]
+id = "{part}"
+title = "A part"
+entry_kind = "module"
+entry = ["{name}"]
+check = [{{ id = "equal", kind = "equivalence", points = 1 }}]
+"""
+        for part, name in (("one", "MyModule"), ("two", slug))
+    ]
+    return f"""
+slug = "{slug}"
+title = "Two parts"
+version = 1
+points = 2
+oracle = {{ input_shape = [4], output_shape = [4] }}
+{"".join(parts)}"""
+
+
 class TestChooseAssignment:
     def test_the_metadata_decide(self, course, tmp_path):
         chosen, note = choose_assignment(course, submission(tmp_path, assignment="e2e-conv"), None)
@@ -42,6 +64,18 @@ class TestChooseAssignment:
     def test_entry_points_decide_when_nothing_else_does(self, course, tmp_path):
         given = submission(tmp_path, "def create_model_via_emit_te():\n    pass")
         assert "e2e-conv" == choose_assignment(course, given, None)[0].assignment.slug
+
+    def test_the_assignment_with_most_entry_points_there_is_meant(self, tmp_path):
+        for slug in ("first", "second"):
+            folder = tmp_path / "assignments" / slug
+            folder.mkdir(parents=True)
+            (folder / "assignment.toml").write_text(two_parts(slug))
+        given = submission(tmp_path, "class MyModule:\n    pass\nsecond = MyModule")
+        chosen, _ = choose_assignment(load_course(tmp_path), given, None)
+        assert "second" == chosen.assignment.slug
+        both = submission(tmp_path, "class MyModule:\n    pass")
+        with pytest.raises(UsageError):
+            choose_assignment(load_course(tmp_path), both, None)
 
     def test_nothing_that_decides_is_a_usage_error_that_lists_the_assignments(
         self, course, tmp_path
