@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.ir.facts import BufferFacts
+from grader.language import say
 from grader.messages import RunArgument, TensorSpec, pack_array
 from grader.referee.evidence import Problem
 
@@ -79,8 +80,7 @@ def match_inputs(
     Where their shapes tell them apart, any order will do; otherwise it is the one asked for.
     """
     if len(inputs) != len(given):
-        takes = f"`main` takes {len(inputs)} argument{'' if len(inputs) == 1 else 's'}."
-        return Problem(takes, wanted(given))
+        return Problem(say("`main` takes {count} arguments.", count=len(inputs)), wanted(given))
     if len({each.shape for each in given}) == len(given):
         by_shape = {each.shape: each for each in given}
         given = tuple(
@@ -89,15 +89,20 @@ def match_inputs(
     for buffer, each in zip(inputs, given, strict=True):
         if not _is_right(buffer, each):
             tensor = buffer.tensor
-            reason = f"`main` takes a tensor of shape {tensor.shape} and dtype {tensor.dtype}"
-            return Problem(f"{reason} as `{buffer.name}`.", wanted(given))
+            reason = say(
+                "`main` takes a tensor of shape {shape} and dtype {dtype} as `{name}`.",
+                shape=tensor.shape,
+                dtype=tensor.dtype,
+                name=buffer.name,
+            )
+            return Problem(reason, wanted(given))
     return given
 
 
 def wanted(given: tuple[Given, ...]) -> str:
     """Say what `main` must take."""
     spelled = [f"{each.name} {each.array.dtype}{list(each.shape)}" for each in given]
-    return f"`main` must take: {', '.join(spelled)}."
+    return say("`main` must take {arguments}.", arguments=", ".join(spelled))
 
 
 def _static(buffer: BufferFacts) -> tuple[int, ...]:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from grader.assignment import ArgumentTable, Computation, PartTable
 from grader.errors import CourseError
 from grader.ir.facts import ModuleFacts
+from grader.language import say
 from grader.messages import TensorSpec
 from grader.referee.arrangement import Arrangement, Given, Values, match_inputs
 from grader.referee.evidence import FloatArray, Problem
@@ -75,18 +76,28 @@ class CaseOracle:
 
     def _no_function(self, facts: ModuleFacts) -> Problem:
         """Say what the module's functions take, and what one of them should."""
+        hint = self._wanted()
+        if not facts.functions:
+            return Problem(say("The module has no TIR function."), hint)
         taken = [
-            f"`{each.name}` takes "
+            f"`{each.name}`("
             + ", ".join(f"{p.tensor.dtype}{list(p.tensor.shape or ())}" for p in each.parameters)
+            + ")"
             for each in facts.functions.values()
         ]
+        reason = say(
+            "No TIR function of the module has the parameters that are asked for; there is"
+            " {functions}.",
+            functions=", ".join(taken[:3]),
+        )
+        return Problem(reason, hint)
+
+    def _wanted(self) -> str:
         wanted = (*self.options.arguments, *self.options.outputs)
         spelled = ", ".join(f"{each.dtype}{list(each.shape)}" for each in wanted)
-        return Problem(
-            f"No TIR function of the module has the parameters asked for: {'; '.join(taken[:3])}."
-            if taken
-            else "The module has no TIR function.",
-            f"Its parameters must be {spelled}, in this order, the output last.",
+        return say(
+            "Its parameters must be {parameters}, in this order, the output last.",
+            parameters=spelled,
         )
 
     def _joined(self, fields: list[npt.NDArray[Any]]) -> FloatArray:

@@ -8,6 +8,7 @@ import numpy as np
 
 from grader.assignment import PartTable
 from grader.errors import ProtocolError
+from grader.language import say
 from grader.messages import (
     PYTHON_FUNCTION,
     Array,
@@ -26,10 +27,13 @@ BUILD_TARGET = "llvm"
 STUB_CALLS = 2
 """Calls that a module without its externs is run on, twice each, and as many other ones."""
 
-UNREADABLE = Problem(
-    "The answer of the process that ran the module cannot be read.",
-    "External functions may compute, and must leave the process that they run in alone.",
-)
+
+def unreadable() -> Problem:
+    """Return what is said of an answer that is none."""
+    return Problem(
+        say("The answer of the process that ran the module cannot be read."),
+        say("External functions may compute, and must leave the process that they run in alone."),
+    )
 
 
 def runner_kind(part: PartTable) -> Kind:
@@ -59,7 +63,7 @@ def gather_outputs(
     try:
         answer = runners.request(kind, _task(candidate, arrangement, externs=externs))
     except ProtocolError:
-        return UNREADABLE
+        return unreadable()
     if not isinstance(answer, RunResult):
         return explain_failure(answer)
     actual = _by_sample(answer.outputs, arrangement)
@@ -107,7 +111,7 @@ def _run_stubs(
         if isinstance(answer, RunResult):
             return cast(FloatArray, unpack_array(answer.outputs))
     except (ProtocolError, FrameError):
-        return UNREADABLE
+        return unreadable()
     return explain_failure(answer)
 
 
@@ -133,18 +137,22 @@ def _by_sample(outputs: Array, arrangement: Arrangement) -> FloatArray | Problem
     """Return one row for each sample, without what filled up the last batch."""
     if arrangement.is_batched and len(outputs.shape) < 2:
         return Problem(
-            "The output has no axis for the batch.", "Return one row of scores for every image."
+            say("The output has no axis for the batch."),
+            say("Return one row of scores for every image."),
         )
     try:
         values = unpack_array(outputs)
     except FrameError:
-        return UNREADABLE
+        return unreadable()
     if arrangement.is_batched:
         calls, batch, *sample = values.shape
         values = values.reshape(calls * batch, *sample)  # -1 is ambiguous for an empty sample
     if len(values) < arrangement.samples:
         return Problem(
-            f"The output has {outputs.shape[1]} rows for a batch of inputs, which are too few.",
-            "Return one row of scores for every image.",
+            say(
+                "The output has {rows} rows for a batch of inputs, which are too few.",
+                rows=outputs.shape[1],
+            ),
+            say("Return one row of scores for every image."),
         )
     return cast(FloatArray, values[: arrangement.samples])

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from grader.assignment import Comparison, OracleOptions, PartTable
 from grader.data import DataSet
 from grader.ir.facts import ModuleFacts
+from grader.language import say
 from grader.messages import TensorSpec
 from grader.referee.arrangement import Arrangement, Given, match_inputs
 from grader.referee.evidence import FloatArray, Problem
@@ -120,22 +121,31 @@ class ModelOracle:
     def _batch(self, part: PartTable, facts: ModuleFacts) -> int | Problem:
         """Return the batch that `main` takes, or what is wrong with its signature."""
         shape = ", ".join(map(str, self.options.input_shape))
-        hint = f"`main` must take one float32 tensor of shape (batch, {shape})"
-        hint += "".join(f", `{each}`" for each in part.parameters) + "."
+        hint = say(
+            "`main` must take {arguments}.",
+            arguments=", ".join([f"float32 (batch, {shape})", *part.parameters]),
+        )
         if not facts.has_main:
-            return Problem("The module has no Relax function called `main`.", hint)
+            return Problem(say("The module has no Relax function called `main`."), hint)
         if len(facts.inputs) != 1 + len(part.parameters):
-            return Problem(f"`main` takes {len(facts.inputs)} arguments.", hint)
+            return Problem(say("`main` takes {count} arguments.", count=len(facts.inputs)), hint)
         taken = {self._parameters[each].shape for each in part.parameters}
         left = [each for each in facts.inputs if each.tensor.shape not in taken]
         tensor = (left or facts.inputs)[0].tensor
         if not self._is_input(tensor.shape) or tensor.dtype not in ("float32", ""):
-            reason = f"`main` takes a tensor of shape {tensor.shape} and dtype {tensor.dtype}."
+            reason = say(
+                "`main` takes a tensor of shape {shape} and dtype {dtype}.",
+                shape=tensor.shape,
+                dtype=tensor.dtype,
+            )
             return Problem(reason, hint)
         extent = (tensor.shape or (0,))[0]
         batch = extent if isinstance(extent, int) else DYNAMIC_BATCH
         if not 1 <= batch <= BATCH_LIMIT:
-            return Problem(f"`main` takes a batch of {batch}.", f"Take one of 1 to {BATCH_LIMIT}.")
+            return Problem(
+                say("`main` takes a batch of {batch}.", batch=batch),
+                say("Take one of 1 to {limit}.", limit=BATCH_LIMIT),
+            )
         return batch
 
     def _is_input(self, shape: tuple[int | str, ...] | None) -> bool:

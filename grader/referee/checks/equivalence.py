@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from grader.assignment import Comparison
+from grader.language import say
 from grader.referee.evidence import Case, Outputs, Problem
 from grader.referee.mismatch import WRITE_THE_BUFFER, explain
 from grader.referee.outcome import Outcome, failed, not_graded, passed
@@ -20,7 +21,7 @@ def equivalence(case: Case, _options: NoOptions) -> Outcome:
     """
     outputs = case.evidence.outputs
     if isinstance(outputs, Problem) or outputs is None:
-        return not_graded(outputs or Problem("The module was not run."))
+        return not_graded(outputs or Problem(say("The module was not run.")))
     problem = _form_problem(outputs, case.comparison)
     if problem is not None:
         return failed(problem.reason, problem.hint)
@@ -29,8 +30,16 @@ def equivalence(case: Case, _options: NoOptions) -> Outcome:
         reason, hint = explain(outputs, wrong, case.comparison)
         return failed(reason, hint)
     images = int(outputs.from_test_set.sum())
-    hidden = f"{len(wrong) - images} hidden inputs agree with PyTorch."
-    return passed(f"All {images} test images and {hidden}" if images else f"All {hidden}")
+    hidden = len(wrong) - images
+    if not images:
+        return passed(say("All {hidden} hidden inputs agree with PyTorch.", hidden=hidden))
+    return passed(
+        say(
+            "All {images} test images and {hidden} hidden inputs agree with PyTorch.",
+            images=images,
+            hidden=hidden,
+        )
+    )
 
 
 def wrong_samples(outputs: Outputs, comparison: Comparison) -> np.ndarray:
@@ -44,13 +53,24 @@ def _form_problem(outputs: Outputs, comparison: Comparison) -> Problem | None:
     if actual.shape != outputs.desired.shape:
         got, wanted = actual.shape[1:], tuple(comparison.output_shape)
         return Problem(
-            f"One sample's output has the shape {got}, it should be {wanted}.",
-            "Check the last layers, and which variable goes into bb.emit_output(...).",
+            say(
+                "One sample's output has the shape {got}, it should be {wanted}.",
+                got=got,
+                wanted=wanted,
+            ),
+            say("Check the last layers, and which variable goes into bb.emit_output(...)."),
         )
     if str(actual.dtype) != comparison.dtype:
         return Problem(
-            f"The output's dtype is {actual.dtype}, it should be {comparison.dtype}.",
-            f'Use "{comparison.dtype}" for the input, the constants and every layer.',
+            say(
+                "The output's dtype is {got}, it should be {wanted}.",
+                got=actual.dtype,
+                wanted=comparison.dtype,
+            ),
+            say(
+                'Use "{wanted}" for the input, the constants and every layer.',
+                wanted=comparison.dtype,
+            ),
         )
     if not np.isfinite(actual).all():
         share = float((~np.isfinite(actual)).reshape(len(actual), -1).any(axis=1).mean())
@@ -59,13 +79,14 @@ def _form_problem(outputs: Outputs, comparison: Comparison) -> Problem | None:
 
 
 def _not_finite(share: float, unwritten: tuple[str, ...]) -> Problem:
-    reason = f"The output is NaN or infinite for {share:.0%} of the samples."
+    reason = say("The output is NaN or infinite for {share:.0%} of the samples.", share=share)
     if unwritten:
-        return Problem(
-            f"{reason} `{unwritten[0]}` never wrote to its output buffer.", WRITE_THE_BUFFER
-        )
+        told = say("`{name}` never wrote to its output buffer.", name=unwritten[0])
+        return Problem(f"{reason} {told}", say(WRITE_THE_BUFFER))
     return Problem(
         reason,
-        "A value is used before it is written: a sum without T.init() or an output that is only"
-        " partly filled. Buffers do not start as zeros.",
+        say(
+            "A value is used before it is written: a sum without T.init() or an output that is only"
+            " partly filled. Buffers do not start as zeros."
+        ),
     )
