@@ -3,11 +3,11 @@
     python tools/build_notebooks.py            write them
     python tools/build_notebooks.py --check    write nothing; exit 1 and name those that are stale
 
-For each master `reference/<slug>.py` that has an `assignments/<slug>/assignment.toml`:
+For each assignment that has a master in `reference/`:
 
-    templates/<slug>.ipynb              what students start from
-    examples/<slug>/reference.ipynb     the solved notebook, as a submission
-    examples/<slug>/<name>.ipynb        the examples of `tools/examples_<slug>.py`, if there is one
+    templates/<slug>[.<language>].ipynb    what students start from, as `grader template` makes it
+    examples/<slug>/reference.ipynb        the solved notebook, as a submission
+    examples/<slug>/<name>.ipynb           the examples of `tools/examples_<slug>.py`, if any
 """
 
 from __future__ import annotations
@@ -19,14 +19,10 @@ from pathlib import Path
 
 import nbformat
 
-from grader.assignment import load_assignment
-from grader.authoring.template import (
-    make_notebook,
-    make_reference,
-    make_template,
-    notebook_bytes,
-    read_master,
-)
+from grader.authoring.build import build_reference, build_templates, find_stale, write_files
+from grader.authoring.master import has_master
+from grader.authoring.template import make_notebook, notebook_bytes
+from grader.course import CourseAssignment, load_course
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -34,26 +30,22 @@ ROOT = Path(__file__).resolve().parent.parent
 def build(root: Path = ROOT) -> dict[Path, bytes]:
     """Return all generated notebooks of a course: path relative to `root`, content."""
     files: dict[Path, bytes] = {}
-    for master in sorted((root / "reference").glob("*.py")):
-        table = root / "assignments" / master.stem / "assignment.toml"
-        if table.exists():
-            assignment = load_assignment(table)
-            files |= build_assignment(master, assignment.slug, assignment.version)
+    for slug, chosen in load_course(root).assignments.items():
+        if has_master(root, slug):
+            files |= build_assignment(root, chosen)
     return files
 
 
-def build_assignment(master_path: Path, slug: str, version: int) -> dict[Path, bytes]:
+def build_assignment(root: Path, chosen: CourseAssignment) -> dict[Path, bytes]:
     """Return the notebooks of one assignment: path relative to the course's folder, content."""
-    master = read_master(master_path)
+    slug, version = chosen.assignment.slug, chosen.assignment.version
     examples = Path("examples") / slug
-    notebooks = {
-        Path("templates") / f"{slug}.ipynb": make_template(master, slug, version),
-        examples / "reference.ipynb": make_reference(master, slug, version),
-    }
+    files = {Path("templates") / n: made for n, made in build_templates(root, chosen).items()}
+    files[examples / "reference.ipynb"] = build_reference(root, chosen)
     for name, sources in example_cells(slug).items():
         cells = [nbformat.v4.new_code_cell(source.rstrip("\n")) for source in sources]
-        notebooks[examples / f"{name}.ipynb"] = make_notebook(cells, slug, version)
-    return {path: notebook_bytes(notebook) for path, notebook in notebooks.items()}
+        files[examples / f"{name}.ipynb"] = notebook_bytes(make_notebook(cells, slug, version))
+    return files
 
 
 def example_cells(slug: str) -> Mapping[str, tuple[str, ...]]:
@@ -66,19 +58,17 @@ def example_cells(slug: str) -> Mapping[str, tuple[str, ...]]:
 
 
 def stale(files: Mapping[Path, bytes], root: Path = ROOT) -> list[Path]:
-    """Return the paths whose file is missing or differs from what is made now."""
-    return [
-        path
-        for path, content in files.items()
-        if not (root / path).exists() or (root / path).read_bytes() != content
-    ]
+    """Return the paths, relative to `root`, that are missing or differ from what is made now."""
+    return [path.relative_to(root) for path in find_stale(_below(root, files))]
 
 
 def write(files: Mapping[Path, bytes], root: Path = ROOT) -> None:
     """Write the files, making folders as needed."""
-    for path, content in files.items():
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_bytes(content)
+    write_files(_below(root, files))
+
+
+def _below(root: Path, files: Mapping[Path, bytes]) -> dict[Path, bytes]:
+    return {root / path: content for path, content in files.items()}
 
 
 def main() -> int:

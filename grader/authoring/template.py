@@ -1,68 +1,119 @@
-"""A master notebook, and the two notebooks made from it: the students' template and the reference.
+"""The notebooks that are made from a master: what students start from, and the solved one.
 
-The master is a py:percent file (jupytext). Lines between `### BEGIN SOLUTION` and
-`### END SOLUTION` (nbgrader's marks) are the solution: the template has a stub in their place, the
-reference has them without the marks. Cells tagged `instructor` are left out of the template.
+In the template a stub stands in place of each solution; hidden tests and instructors' cells are
+left out. The solved notebook has everything, without the marks. Both are made in each language of
+the master, with the same cell ids.
 
-All functions are pure: the same master makes the same bytes, cell ids included.
+All functions are pure: the same master makes the same bytes.
 """
 
 from __future__ import annotations
 
 import ast
-import hashlib
 from collections import Counter
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Iterable
+from typing import Any
 
-import jupytext
 import nbformat
 from IPython.core.inputtransformer2 import TransformerManager
 from nbformat import NotebookNode
 
+from grader.authoring.marks import regions, stub_lines, with_solutions, without_solutions
+from grader.authoring.master import Source, cell_id, read_master, sources, tags_of
+from grader.authoring.translation import ENGLISH, master_languages
 from grader.errors import CourseError
 
-BEGIN = "### BEGIN SOLUTION"
-END = "### END SOLUTION"
-INSTRUCTOR = "instructor"
-STUB_COMMENT = "# YOUR CODE HERE"
+__all__ = [
+    "make_notebook",
+    "make_reference",
+    "make_template",
+    "master_languages",
+    "notebook_bytes",
+    "parse_cell",
+    "paste_solutions",
+    "read_master",
+    "syntax_problem",
+]
 
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 LANGUAGE = {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"}
 
 
-def read_master(path: Path) -> NotebookNode:
-    """Read a master notebook. Raises CourseError when the file cannot be read as one."""
-    try:
-        return jupytext.read(path, fmt="py:percent")
-    except (OSError, UnicodeDecodeError) as error:
-        raise CourseError(f"Cannot read the master notebook {path}: {error}.") from None
-
-
-def make_template(master: NotebookNode, slug: str, version: int) -> NotebookNode:
+def make_template(
+    master: NotebookNode, slug: str, version: int, language: str = ENGLISH
+) -> NotebookNode:
     """Return the notebook that students start from: stubs for solutions, no instructor's cells.
 
-    Raises CourseError when marks do not pair up or a cell does not parse without its solution.
+    Raises CourseError when the master is damaged or a cell does not parse without its solution.
     """
-    notebook = _notebook(_with_ids(master), slug, version, _stub)
-    _check_syntax(notebook)
-    notebook.cells = [
-        cell for cell in notebook.cells if INSTRUCTOR not in cell.metadata.get("tags", ())
+    cells = []
+    for source in sources(master, language):
+        text = without_solutions(source.text, source.cell.cell_type)
+        problem = syntax_problem(text) if source.cell.cell_type == "code" else ""
+        if problem:
+            raise CourseError(
+                f"Cell {source.number} does not parse without its solution: {problem}.",
+                "Mark whole statements as the solution.",
+            )
+        if source.is_for_students and not _is_emptied(source, text):
+            cells.append(_fresh(source.cell, text, source.id))
+    return _notebook(cells, {"assignment": slug, "language": language, "version": version})
+
+
+def make_reference(
+    master: NotebookNode, slug: str, version: int, language: str = ENGLISH
+) -> NotebookNode:
+    """Return the solved notebook: every cell, solutions and hidden tests in place, marks removed.
+
+    Raises CourseError when the master is damaged.
+    """
+    cells = [
+        _fresh(source.cell, with_solutions(source.text), source.id)
+        for source in sources(master, language)
     ]
-    return notebook
+    return _notebook(cells, {"assignment": slug, "language": language, "version": version})
 
 
-def make_reference(master: NotebookNode, slug: str, version: int) -> NotebookNode:
-    """Return the solved notebook: every cell, solutions in place, marks removed.
-
-    Raises CourseError when marks do not pair up.
-    """
-    return _notebook(_with_ids(master), slug, version, lambda region, _: region)
-
-
-def make_notebook(cells: list[NotebookNode], slug: str, version: int) -> NotebookNode:
+def make_notebook(cells: Iterable[NotebookNode], slug: str, version: int) -> NotebookNode:
     """Return a notebook of `cells` for assignment `slug`, with ids made from the cells' text."""
-    return _notebook(_with_ids(nbformat.v4.new_notebook(cells=cells)), slug, version)
+    seen: Counter[str] = Counter()
+    fresh = [
+        _fresh(cell, cell.source, cell_id(f"{cell.cell_type}\n{cell.source}", seen))
+        for cell in cells
+    ]
+    return _notebook(fresh, {"assignment": slug, "version": version})
+
+
+def paste_solutions(
+    template: NotebookNode, master: NotebookNode, language: str = ENGLISH
+) -> NotebookNode:
+    """Return a copy of a template with the master's solutions in its stubs, found by cell id.
+
+    It is what a student would hand in who had written them. Raises CourseError where the template
+    has not the stubs that the master makes.
+    """
+    by_id = {source.id: source for source in sources(master, language)}
+    solved = nbformat.from_dict(template)
+    for cell in solved.cells:
+        if cell.id in by_id:
+            cell.source = _pasted(cell.source, by_id[cell.id])
+    return solved
+
+
+def _pasted(text: str, source: Source) -> str:
+    done, rest = "", text
+    for region in regions(source.text):
+        if region.kind != "solution":
+            continue
+        stub = "\n".join(stub_lines(region.indentation, source.cell.cell_type))
+        before, found, rest = rest.partition(stub)
+        if not found:
+            raise CourseError(
+                f"The template has no stub for cell {source.number} of the master notebook.",
+                "Make it anew with `grader template`.",
+            )
+        done += before + "\n".join(region.lines)
+    return done + rest
 
 
 def notebook_bytes(notebook: NotebookNode) -> bytes:
@@ -72,109 +123,44 @@ def notebook_bytes(notebook: NotebookNode) -> bytes:
     return f"{text.rstrip()}\n".encode()
 
 
-def solution_parts(source: str) -> list[tuple[bool, list[str]]]:
-    """Cut a cell into runs of lines, in order: (is it a solution, its lines without the marks).
-
-    Raises ValueError when marks do not pair up.
-    """
-    parts: list[tuple[bool, list[str]]] = [(False, [])]
-    for line in source.split("\n"):
-        mark, inside = line.strip(), parts[-1][0]
-        if mark not in (BEGIN, END):
-            parts[-1][1].append(line)
-        elif (mark == BEGIN) == inside:
-            raise ValueError(f"`{mark}` where it cannot be")
-        else:
-            parts.append((not inside, []))
-    if parts[-1][0]:
-        raise ValueError(f"`{BEGIN}` without `{END}`")
-    return parts
+def syntax_problem(code: str) -> str:
+    """Say why a cell cannot be parsed; empty if it can."""
+    try:
+        parse_cell(code)
+    except SyntaxError as error:
+        return str(error.msg)
+    return ""
 
 
-Rewrite = Callable[[list[str], str], list[str]]
-"""What becomes of a solution: (its lines, the indentation of its first line) to the lines kept."""
+def parse_cell(code: str) -> ast.Module:
+    """Parse a cell of Python with IPython's `%` and `!`. Raises SyntaxError."""
+    tree: ast.Module = ast.parse(TransformerManager().transform_cell(code))
+    return tree
 
 
-def _stub(region: list[str], indentation: str) -> list[str]:
-    """Inside a block a stub raises, so that an unanswered function returns nothing gradable."""
-    del region
-    statement = "raise NotImplementedError()" if indentation else "..."
-    return [indentation + STUB_COMMENT, indentation + statement]
+def _is_emptied(source: Source, text: str) -> bool:
+    """Say whether nothing is left of a cell that was made of hidden tests alone."""
+    return bool(source.text.strip()) and not text.strip()
 
 
-def _notebook(
-    cells: list[NotebookNode], slug: str, version: int, rewrite: Rewrite | None = None
-) -> NotebookNode:
-    """Put cells into a fresh notebook, with `rewrite` applied to the solutions of code cells."""
-    fresh = []
-    for number, cell in enumerate(cells, start=1):
-        source = cell.source
-        if rewrite is not None and cell.cell_type == "code":
-            source = _rewritten(source, rewrite, number)
-        fresh.append(_clean(cell, source))
+def _notebook(cells: list[NotebookNode], declared: dict[str, Any]) -> NotebookNode:
     metadata = {
-        "grader": {"assignment": slug, "version": version},
+        "grader": declared,
         "kernelspec": dict(KERNEL),
         "language_info": dict(LANGUAGE),
     }
-    return nbformat.v4.new_notebook(cells=fresh, metadata=metadata)
+    return nbformat.v4.new_notebook(cells=cells, metadata=metadata)
 
 
-def _clean(cell: NotebookNode, source: str) -> NotebookNode:
-    """Copy a cell with its id and tags only: no outputs, counts or settings of an editor."""
-    tags = cell.metadata.get("tags")
-    metadata = {"tags": list(tags)} if tags else {}
+def _fresh(cell: NotebookNode, source: str, identity: str) -> NotebookNode:
+    """Copy a cell with its tags and pictures only: no outputs, counts or settings of an editor."""
+    tags = tags_of(cell)
+    fields: dict[str, Any] = {"id": identity, "metadata": {"tags": list(tags)} if tags else {}}
+    if "attachments" in cell:
+        fields["attachments"] = cell.attachments
     make = {
         "code": nbformat.v4.new_code_cell,
         "markdown": nbformat.v4.new_markdown_cell,
         "raw": nbformat.v4.new_raw_cell,
     }[cell.cell_type]
-    return make(source, id=cell.id, metadata=metadata)
-
-
-def _rewritten(source: str, rewrite: Rewrite, number: int) -> str:
-    try:
-        parts = solution_parts(source)
-    except ValueError as error:
-        raise CourseError(
-            f"Cell {number} of the master notebook has {error}.",
-            "Pair up the marks of each solution.",
-        ) from None
-    lines: list[str] = []
-    for is_solution, part in parts:
-        lines += rewrite(part, _indentation(part)) if is_solution else part
-    return "\n".join(lines)
-
-
-def _indentation(lines: list[str]) -> str:
-    """Return the white space before the first line that is not blank."""
-    first = next((line for line in lines if line.strip()), "")
-    return first[: len(first) - len(first.lstrip())]
-
-
-def _check_syntax(notebook: NotebookNode) -> None:
-    """Raise CourseError for a code cell that Python, with IPython's `%` and `!`, cannot parse."""
-    for number, cell in enumerate(notebook.cells, start=1):
-        if cell.cell_type == "code":
-            try:
-                ast.parse(TransformerManager().transform_cell(cell.source))
-            except SyntaxError as error:
-                raise CourseError(
-                    f"Cell {number} does not parse without its solution: {error.msg}.",
-                    "Mark whole statements as the solution.",
-                ) from None
-
-
-def _with_ids(master: NotebookNode) -> list[NotebookNode]:
-    """Copy the cells with ids of their own text, solutions included.
-
-    An id survives changes in other cells; the n-th of several equal cells is told apart by n.
-    """
-    seen: Counter[str] = Counter()
-    cells = []
-    for cell in master.cells:
-        text = f"{cell.cell_type}\n{cell.source}"
-        seen[text] += 1
-        digest = hashlib.sha256(f"{seen[text]}\n{text}".encode()).hexdigest()
-        cells.append(NotebookNode({**cell, "id": digest[:12]}))
-    return cells
+    return make(source, **fields)

@@ -1,7 +1,7 @@
 """The command line: arguments in, one call, exit code out.
 
 Exit codes: 0 graded, 1 graded below `--fail-under`, 2 could not be graded (in a batch: one of them
-at least), 130 interrupted.
+at least), 130 interrupted. `template --check` and `lint`: 1 when there is something to mend.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ from grader import __version__
 from grader.cli.batch import BatchOptions, run_batch
 from grader.cli.doctor import examine
 from grader.cli.doctor_timing import examine_timing
+from grader.cli.lint import LintOptions, run_lint
 from grader.cli.run import RunOptions, run_submission
 from grader.cli.self_test import self_test_of
 from grader.cli.setting import GradingOptions
+from grader.cli.template import TemplateOptions, run_template
 from grader.errors import GraderError
 from grader.sandbox.interface import Level
 
@@ -34,6 +36,7 @@ app = typer.Typer(
 )
 
 GRADED, BELOW, UNGRADED, INTERRUPTED = 0, 1, 2, 130
+STALE = FAULTY = 1
 
 AssignmentOption = Annotated[
     str | None, typer.Option(help="Which assignment it is; otherwise the notebook says.")
@@ -50,6 +53,10 @@ SeedOption = Annotated[
 ]
 CourseOption = Annotated[
     Path | None, typer.Option(metavar="DIR", help="The folder that holds `assignments/`.")
+]
+SlugArgument = Annotated[
+    str | None,
+    typer.Argument(metavar="SLUG", help="Which assignment; all if none is given."),
 ]
 SandboxOption = Annotated[
     Level | None,
@@ -150,6 +157,37 @@ def doctor(
     )
     if not (can_grade and can_time):
         raise typer.Exit(UNGRADED)
+
+
+@app.command()
+def template(
+    slug: SlugArgument = None,
+    lang: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CODE", help="A language, such as zh; all of the master if not given."
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="DIR", help="Where; `templates` if not given."),
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; exit with 1 when one is stale.")
+    ] = False,
+    course: CourseOption = None,
+) -> None:
+    """Make the notebooks that students start from, out of the master notebooks."""
+    options = TemplateOptions(slug, lang, output, check, course)
+    if not run_template(options, Console(), Console(stderr=True)) and check:
+        raise typer.Exit(STALE)
+
+
+@app.command()
+def lint(slug: SlugArgument = None, course: CourseOption = None) -> None:
+    """List what is wrong with master notebooks; exit with 1 when there is an error."""
+    if not run_lint(LintOptions(slug, course), Console(), Console(stderr=True)):
+        raise typer.Exit(FAULTY)
 
 
 def main() -> None:

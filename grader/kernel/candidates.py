@@ -71,8 +71,7 @@ class ModulePart:
         self._offer(self._asked.news(asked), by_name=True)
         self._entries.sweep(values)
         self._defined = self._defined or self._entries.defined or len(self._asked) > 0
-        others = {name: value for name, value in values.items() if name not in asked}
-        fresh = self._others.news(others)
+        fresh = self._others.news(values)
         if not self._defined:
             self._offer(fresh, by_name=False)
 

@@ -118,7 +118,7 @@ def _trace(spec: ModelSpec) -> Any:
     default = torch.get_default_dtype()
     torch.set_default_dtype(torch.float32)
     try:
-        with torch.inference_mode(False), torch.enable_grad(), torch.device("cpu"):
+        with torch.device("cpu"):
             namespace: Namespace = {"__name__": "models"}
             exec(compile(spec.code, "models.py", "exec", dont_inherit=True), namespace)  # noqa: S102
             model = namespace["MODELS"][spec.name](spec.seed).eval()

@@ -32,5 +32,5 @@ def _text_of(function: FunctionType) -> str:
     lines = linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :]
     try:
         return "".join(inspect.getblock(lines))
-    except (SyntaxError, IndentationError, tokenize.TokenError):
+    except (SyntaxError, tokenize.TokenError):
         return ""

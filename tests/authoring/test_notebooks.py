@@ -15,7 +15,8 @@ from tvm import relax, te, topi
 from tvm.script import relax as R  # noqa: N812
 from tvm.script import tirx as T  # noqa: N812
 
-from grader.authoring.template import read_master, solution_parts
+from grader.authoring.marks import regions
+from grader.authoring.template import read_master
 from grader.course import load_course
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -88,8 +89,9 @@ def solution_lines():
     inside, outside = set(), set()
     for cell in MASTER.cells:
         if cell.cell_type == "code":
-            for is_solution, lines in solution_parts(cell.source):
-                (inside if is_solution else outside).update(line.strip() for line in lines)
+            for region in regions(cell.source):
+                lines = {line.strip() for line in region.lines}
+                (inside if region.kind == "solution" else outside).update(lines)
     return [(line, line in outside) for line in inside if line]
 
 

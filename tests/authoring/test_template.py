@@ -12,8 +12,8 @@ from grader.authoring.template import (
     make_reference,
     make_template,
     notebook_bytes,
+    paste_solutions,
     read_master,
-    solution_parts,
 )
 from grader.errors import CourseError
 
@@ -98,7 +98,7 @@ class TestTemplate:
 
     def test_says_which_assignment_and_version_it_is(self, master):
         metadata = make_template(master, "task", 3).metadata
-        assert metadata.grader == {"assignment": "task", "version": 3}
+        assert metadata.grader == {"assignment": "task", "language": "en", "version": 3}
         assert metadata.kernelspec.name == "python3"
         assert metadata.language_info.name == "python"
 
@@ -147,12 +147,6 @@ class TestDamagedMaster:
             read_master(tmp_path / "nothing.py")
 
 
-class TestSolutionParts:
-    def test_cuts_a_cell_at_its_marks_in_order(self):
-        source = "a\n### BEGIN SOLUTION\nb\nc\n### END SOLUTION\nd"
-        assert solution_parts(source) == [(False, ["a"]), (True, ["b", "c"]), (False, ["d"])]
-
-
 class TestFile:
     def test_has_the_same_bytes_each_time(self, tmp_path, master):
         (tmp_path / "copy.py").write_text(MASTER)
@@ -194,3 +188,48 @@ def test_a_stub_parses_wherever_a_statement_may_stand(tmp_path):
     for source in (mark.format(""), nested, "class A:\n    " + mark.format("    ")):
         template = make_template(master_of(tmp_path, source), "task", 1)
         ast.parse(template.cells[-1].source)
+
+
+class TestPaste:
+    """What a student hands in who wrote the reference's solutions into the template."""
+
+    def test_gives_the_solved_notebook_without_the_instructor_s_cells(self, master):
+        template = make_template(master, "task", 1)
+        solved = {cell.id: cell.source for cell in make_reference(master, "task", 1).cells}
+        pasted = paste_solutions(template, master)
+        assert [solved[cell.id] for cell in template.cells] == sources(pasted)
+        assert "YOUR CODE HERE" not in "".join(sources(pasted))
+        assert "YOUR CODE HERE" in "".join(sources(template))
+
+    def test_fills_several_stubs_of_a_cell_in_order(self, tmp_path):
+        mark = "### BEGIN SOLUTION\n{}\n### END SOLUTION\n"
+        source = mark.format("a = '# YOUR CODE HERE'") + "b = 2\n" + mark.format("c = 3\nd = 4")
+        master = master_of(tmp_path, source)
+        pasted = paste_solutions(make_template(master, "task", 1), master)
+        assert "a = '# YOUR CODE HERE'\nb = 2\nc = 3\nd = 4" == pasted.cells[-1].source
+
+    def test_leaves_a_student_s_own_cells_alone(self, master):
+        template = make_template(master, "task", 1)
+        template.cells.append(nbformat.v4.new_code_cell("# YOUR CODE HERE\n..."))
+        assert "# YOUR CODE HERE\n..." == paste_solutions(template, master).cells[-1].source
+
+    def test_refuses_a_template_whose_stub_was_changed(self, master):
+        template = make_template(master, "task", 1)
+        template.cells[2].source = "def answer():\n    return 1"
+        with pytest.raises(CourseError, match="no stub for cell 4"):
+            paste_solutions(template, master)
+
+
+def test_a_cell_of_hidden_tests_alone_is_not_in_the_template(tmp_path):
+    master = master_of(tmp_path, "### BEGIN HIDDEN TESTS\nassert x\n### END HIDDEN TESTS")
+    assert ["first = 1"] == sources(make_template(master, "task", 1))
+    assert "assert x" == sources(make_reference(master, "task", 1))[-1]
+
+
+def test_pictures_of_a_text_cell_are_kept(tmp_path):
+    path = tmp_path / "task.ipynb"
+    picture = {"a.png": {"image/png": "aGVsbG8="}}
+    cell = nbformat.v4.new_markdown_cell("![a](attachment:a.png)", attachments=picture)
+    path.write_text(nbformat.writes(nbformat.v4.new_notebook(cells=[cell])))
+    template = make_template(read_master(path), "task", 1)
+    assert picture == nbformat.reads(notebook_bytes(template).decode(), 4).cells[0].attachments

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import pickle
 from collections.abc import Iterator
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 import tvm_ffi
 
+from grader.kernel.sources import source_of
 from grader.messages import (
     PYTHON_FUNCTION,
     SOURCE_LIMIT,
@@ -74,6 +76,12 @@ class TestWhenItIsTaken:
         assert (2, 3) == (first.cell, second.cell)
         assert [1.0, 2.0] == list(call(second, np.array([-1.0, 2.0])))
 
+    def test_not_again_as_it_was_before(self, notebook: Notebook) -> None:
+        notebook.run("least = 0\ndef lnumpy_mlp(x):\n    return np.maximum(x, least)")
+        notebook.run("least = 1")
+        notebook.run("least = 0")
+        assert [2, 3] == [each.cell for each in notebook.captures(PART)]
+
     def test_also_before_what_it_needs_is_there(self, notebook: Notebook) -> None:
         notebook.run(MLP)
         notebook.run(RELU)
@@ -126,6 +134,23 @@ class TestItsText:
         notebook.run("%%writefile layers.py\n" + RELU)
         notebook.run("from layers import relu\n" + MLP)
         assert MLP + "\n" + RELU == notebook.captures(PART)[0].source
+
+    def test_that_of_a_library_is_left_out(self, notebook: Notebook) -> None:
+        notebook.run("from textwrap import dedent\ndef lnumpy_mlp(x):\n    return dedent(x)")
+        assert "def lnumpy_mlp(x):\n    return dedent(x)\n" == notebook.captures(PART)[0].source
+
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [("def f(x): '\ud800'\n", "def f(x): '?'\n"), ("def f(x):\n    return (x", "")],
+        ids=["not encodable", "cut off"],
+    )
+    def test_text_that_is_damaged_does_no_harm(
+        self, monkeypatch: pytest.MonkeyPatch, text: str, expected: str
+    ) -> None:
+        scope: dict[str, Any] = {}
+        exec(compile("def f(x): pass", "<damaged>", "exec"), scope)
+        monkeypatch.setitem(linecache.cache, "<damaged>", (1, None, text.splitlines(True), ""))
+        assert expected == source_of([scope["f"]], scope, ())
 
     def test_text_that_nobody_keeps_is_left_out(self, notebook: Notebook) -> None:
         notebook.run("exec('def lnumpy_mlp(x):\\n    return x')")

@@ -138,6 +138,8 @@ class TestWhatItIsGiven:
             "    return translate(fx_mod, shapes, call_module_map)",
             "def from_fx(fx_mod, /, rules=call_module_map, *, input_shapes):\n"
             "    return translate(fx_mod, input_shapes, rules)",
+            "def from_fx(graph, sizes, call_module_map=call_module_map):\n"
+            "    return translate(graph, sizes, call_module_map)",
             "def from_fx(fx_mod):\n    return translate(fx_mod, [(1, 4)], call_module_map)",
             "def from_fx(fx_mod, input_shapes=None, rules=call_module_map):\n"
             "    return translate(fx_mod, input_shapes, rules)",
@@ -150,7 +152,18 @@ class TestWhatItIsGiven:
             "        return translate(fx_mod, input_shapes, call_module_map)\n"
             "from_fx = Importer().run",
         ],
-        ids=["map", "last", "keyword", "alone", "default", "all", "star", "partial", "method"],
+        ids=[
+            "map",
+            "last",
+            "keyword",
+            "second",
+            "alone",
+            "default",
+            "all",
+            "star",
+            "partial",
+            "method",
+        ],
     )
     def test_model_and_shapes_find_their_parameters(
         self, notebook: Notebook, definition: str
@@ -196,7 +209,7 @@ class TestWhenItIsCalled:
         self, open_notebook: Callable[..., Notebook]
     ) -> None:
         code = CODE + "\nimport builtins\nbuiltins.ran = getattr(builtins, 'ran', 0) + 1\n"
-        notebook = open_notebook(spec("narrow", "narrow", code))
+        notebook = open_notebook(spec("one", "narrow", code), spec("two", "narrow", code))
         notebook.run("import builtins; builtins.ran = 0")
         notebook.run("ran_before = ran")
         notebook.run(SIMPLE)
@@ -214,9 +227,9 @@ class TestTheNotebookNoticesNothing:
     def test_pytorch_s_defaults_in_the_notebook_do_not_reach_the_model(
         self, notebook: Notebook
     ) -> None:
-        notebook.run("torch.set_default_dtype(torch.float64); guard = torch.inference_mode()")
-        notebook.run("_ = guard.__enter__()\n" + SIMPLE)
-        dtype = notebook.run("_ = guard.__exit__(None, None, None); torch.get_default_dtype()")
+        notebook.run("torch.set_default_dtype(torch.float64)")
+        notebook.run("torch.set_default_device('meta')\n" + SIMPLE)
+        dtype = notebook.run("torch.set_default_device(None); torch.get_default_dtype()")
         torch.set_default_dtype(torch.float32)
         assert torch.float64 == dtype.result
         assert (drawn(2) == weight(notebook.captures("narrow")[0])).all()

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 import tvm
+from tvm import te
 
-from grader.kernel.modules import module_of, module_within, schedule_base
+from grader.kernel.modules import BoundModules, module_of, module_within, schedule_base
 from grader.messages import Capture, EntrySpec
 from tests.kernel.conftest import BUILDER, PREAMBLE, SCHEDULED, Notebook
 
@@ -148,6 +149,11 @@ class TestBoundToAName:
         notebook.run("def MyModule_helper():\n    return build_model(5.0)")
         assert [("MyModule", 3, True)] == names(notebook, "module")
 
+    def test_then_it_is_the_answer_and_no_other_module(self, notebook: Notebook) -> None:
+        notebook.run("def MyModule():\n    return build_model()")
+        notebook.run("other = build_model(2.0)")
+        assert [("MyModule", 3, True)] == names(notebook, "module")
+
     def test_a_class_that_was_not_decorated_is_none(self, notebook: Notebook) -> None:
         notebook.run("class MyModule:\n    pass")
         assert [] == notebook.captures("module")
@@ -161,6 +167,12 @@ class TestUnderAnotherName:
         notebook.run(script("MyModule", 3))
         notebook.run(script("Mine", 4))
         assert [("Mine", 3, False), ("MyModule", 4, True)] == names(notebook, "module")
+
+    def test_it_is_none_either_when_the_name_was_there_once(self, notebook: Notebook) -> None:
+        notebook.run(script())
+        notebook.run("del MyModule")
+        notebook.run("other = build_model()")
+        assert [("MyModule", 3, True)] == names(notebook, "module")
 
     def test_the_order_within_a_cell_does_not_matter(self, notebook: Notebook) -> None:
         notebook.run("another = build_model(2.0); MyModule = build_model()")
@@ -246,6 +258,26 @@ class TestTheirSchedules:
         )
         assert 1 == len(notebook.captures("whole"))
         assert 3 == len(notebook.captures("steps"))
+
+
+class TestNews:
+    def test_a_function_is_new_once(self) -> None:
+        values = {"f": te.create_prim_func([te.placeholder((4,))])}
+        bound = BoundModules(lambda value: module_of(value, "function"))
+        assert (["f"], []) == (list(bound.news(values)), list(bound.news(values)))
+
+    def test_what_has_lost_its_name_is_forgotten(self) -> None:
+        module = tvm.IRModule({})
+        bound = BoundModules(lambda value: value)
+        assert ["a"] == list(bound.news({"a": module}))
+        assert [] == list(bound.news({}))
+        assert 0 == len(bound)
+        assert ["a"] == list(bound.news({"a": module}))
+
+    def test_what_is_no_module_any_more_is_forgotten(self) -> None:
+        bound = BoundModules(lambda value: value)
+        bound.news({"a": tvm.IRModule({})})
+        assert ({}, 0) == (bound.news({"a": None}), len(bound))
 
 
 class TestWhatCounts:

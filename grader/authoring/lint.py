@@ -1,0 +1,258 @@
+"""What may be wrong with a master notebook: a list of rules, each a small function.
+
+An error makes a template wrong or impossible; a warning is for a person to judge.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
+
+from grader.authoring.marks import MarkError, regions
+from grader.authoring.master import INSTRUCTOR, UNREADABLE, tags_of
+from grader.authoring.prose import outline_of, scripts_in
+from grader.authoring.subject import Finding, Subject, bound_names
+from grader.authoring.template import parse_cell, syntax_problem
+from grader.authoring.translation import ENGLISH, LANGUAGES, Comment, Misplaced, cut_comments
+
+Rule = Callable[[Subject], Iterator[Finding]]
+
+_WORD = re.compile(r"[^\W\d]\w*")
+
+
+def lint(subject: Subject) -> list[Finding]:
+    """Return what all rules find, in the order of the file."""
+    found = [finding for rule in RULES for finding in rule(subject)]
+    return sorted(found, key=lambda finding: (finding.number, finding.line or 0))
+
+
+def metadata_that_cannot_be_read(subject: Subject) -> Iterator[Finding]:
+    """Metadata without quotes are dropped, and with them what they say."""
+    for number, cell in enumerate(subject.master.cells, start=1):
+        if UNREADABLE in cell.metadata:
+            yield subject.finding(
+                "error",
+                f"The cell's metadata cannot be read: {cell.metadata[UNREADABLE]}.",
+                'Write them like tags=["instructor"] or lang="zh".',
+                number,
+            )
+
+
+def tags_that_are_nearly_instructor(subject: Subject) -> Iterator[Finding]:
+    """A misspelt tag would show an instructor's cell to students."""
+    for number, cell in enumerate(subject.master.cells, start=1):
+        for tag in tags_of(cell):
+            if tag != INSTRUCTOR and tag.casefold().startswith(INSTRUCTOR[:8]):
+                yield subject.finding(
+                    "error",
+                    f"The tag {tag!r} does not hide the cell from students.",
+                    f"Write {INSTRUCTOR!r}, or choose a tag that cannot be mistaken for it.",
+                    number,
+                )
+
+
+def marks_that_do_not_pair(subject: Subject) -> Iterator[Finding]:
+    """Marks of solutions and hidden tests open and close in turn."""
+    for number, cell in enumerate(subject.master.cells, start=1):
+        error = _mark_error(cell.source)
+        if error is not None:
+            yield subject.finding(
+                "error",
+                f"There is {error}.",
+                "Pair up `### BEGIN SOLUTION` and `### END SOLUTION`, each on a line of its own.",
+                number,
+                error.line,
+            )
+
+
+def _mark_error(source: str) -> MarkError | None:
+    try:
+        regions(source)
+    except MarkError as error:
+        return error
+    return None
+
+
+def cells_that_do_not_parse(subject: Subject) -> Iterator[Finding]:
+    """A template's cells are Python even without the solutions."""
+    for passage in subject.passages:
+        if passage.cell.cell_type == "code":
+            problem = syntax_problem(subject.visible(passage))
+            if problem:
+                yield subject.finding(
+                    "error",
+                    f"The cell does not parse without its solution: {problem}.",
+                    "Mark whole statements as the solution.",
+                    passage.number,
+                )
+
+
+def entries_that_are_missing(subject: Subject) -> Iterator[Finding]:
+    """Every part is found by a name, which the solved notebook binds and students can read."""
+    codes = [each for each in subject.passages if each.cell.cell_type == "code"]
+    bound = {name for each in codes for name in bound_names(subject.solved(each))}
+    texts = [subject.visible(each) for each in subject.for_students]
+    words = {word for text in texts for word in _WORD.findall(text)}
+    for part in subject.assignment.part:
+        if not _matches(bound, part.entry):
+            yield subject.finding(
+                "error",
+                f"Part {part.id} is found by the name {part.entry[0]}, which no cell defines.",
+                "Define it, or change `entry` in assignment.toml.",
+            )
+        elif not _matches(words, part.entry):
+            yield subject.finding(
+                "warning",
+                f"Students never read {part.entry[0]}, the name that part {part.id} is found by.",
+                "Name it in a text, or outside of the solution.",
+            )
+
+
+def _matches(names: set[str], patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
+
+
+def imports_that_students_lack(subject: Subject) -> Iterator[Finding]:
+    """Students need not have installed the grader."""
+    for passage in subject.for_students:
+        code = subject.visible(passage)
+        if passage.cell.cell_type == "code" and not syntax_problem(code):
+            names = {name for node in parse_cell(code).body for name in _imported(node)}
+            if "grader" in {name.partition(".")[0] for name in names}:
+                yield subject.finding(
+                    "error",
+                    "The cell imports the grader, which students need not have.",
+                    "Leave it out, or import it within `try` and go on without it.",
+                    passage.number,
+                )
+
+
+def _imported(node: ast.stmt) -> tuple[str, ...]:
+    if isinstance(node, ast.Import):
+        return tuple(alias.name for alias in node.names)
+    return (node.module or "",) if isinstance(node, ast.ImportFrom) else ()
+
+
+def translations_of_nothing(subject: Subject) -> Iterator[Finding]:
+    """A translation stands directly after the cell, or below the comment, that it translates."""
+    for each in subject.misplaced:
+        yield subject.finding(
+            "error",
+            f"The cell {each.problem}.",
+            "Put it directly after the English text cell that it translates.",
+            each.number,
+        )
+    for passage in subject.passages:
+        for comment in _comments(subject, passage.cell.source, passage.cell.cell_type):
+            if isinstance(comment, Misplaced):
+                yield subject.finding(
+                    "error",
+                    f"The line {comment.problem}.",
+                    "Put it directly below a comment with the same indentation.",
+                    passage.number,
+                    comment.line,
+                )
+
+
+def translations_that_are_missing(subject: Subject) -> Iterator[Finding]:
+    """What is translated into one language should be in all of the master's."""
+    others = [each for each in subject.languages if each != ENGLISH]
+    for passage in subject.for_students:
+        if passage.cell.cell_type == "markdown" and outline_of(passage.cell.source).has_words:
+            missing = [each for each in others if each not in passage.translations]
+            if missing:
+                yield _missing(subject, missing, passage.number)
+        for comment in _comments(subject, passage.cell.source, passage.cell.cell_type):
+            if isinstance(comment, Comment) and comment.translations:
+                lacking = [each for each in others if each not in comment.translations]
+                if lacking:
+                    yield _missing(subject, lacking, passage.number, comment.line)
+
+
+def _missing(subject: Subject, missing: list[str], number: int, line: int = 0) -> Finding:
+    names = " and ".join(LANGUAGES.get(each, each) for each in missing)
+    hint = "Add it directly after the original. Until then English is shown."
+    return subject.finding("warning", f"There is no translation into {names}.", hint, number, line)
+
+
+def translations_that_lost_something(subject: Subject) -> Iterator[Finding]:
+    """Headings, code and links are the same in every language."""
+    for passage in subject.passages:
+        english = outline_of(passage.cell.source)
+        for language, (number, cell) in passage.translations.items():
+            here = outline_of(cell.source)
+            lost = [f"the code `{each}`" for each in sorted(english.spans - here.spans)]
+            lost += [f"the link to {each}" for each in sorted(english.targets - here.targets)]
+            if here.headings != english.headings:
+                lost.append(f"the headings of levels {list(english.headings)}")
+            if here.fences < english.fences:
+                lost.append("a block of code")
+            if lost:
+                yield subject.finding(
+                    "warning",
+                    f"The translation into {_name(language)} lost {', '.join(lost)}.",
+                    f"Compare it with the original, cell {passage.number}.",
+                    number,
+                )
+
+
+def emphasis_that_is_not_rendered(subject: Subject) -> Iterator[Finding]:
+    """Markdown takes `**` for stars where it stands between punctuation and a letter."""
+    for number, cell in enumerate(subject.master.cells, start=1):
+        if cell.cell_type == "markdown" and "**" in outline_of(cell.source).words:
+            yield subject.finding(
+                "warning",
+                "Stars of `**bold**` text are shown as stars.",
+                "Put punctuation and brackets outside of the stars, or a space after them.",
+                number,
+            )
+
+
+def text_in_another_language(subject: Subject) -> Iterator[Finding]:
+    """Every template is in one language, as far as it has been translated."""
+    for passage in subject.for_students:
+        for language in sorted(scripts_in(subject.visible(passage))):
+            yield subject.finding(
+                "warning",
+                f"The English template shows text in {_name(language)}.",
+                f'Write English here, and this text as a translation, with lang="{language}".',
+                passage.number,
+            )
+        for language, (number, cell) in passage.translations.items():
+            outline = outline_of(cell.source)
+            known = language in LANGUAGES and language != ENGLISH
+            if known and outline.has_words and language not in scripts_in(outline.words):
+                yield subject.finding(
+                    "warning",
+                    f"The translation into {_name(language)} has no word of it.",
+                    "Translate the text, or mend `lang`.",
+                    number,
+                )
+
+
+def _name(language: str) -> str:
+    return LANGUAGES.get(language, language)
+
+
+def _comments(subject: Subject, source: str, cell_type: str) -> Iterator[Comment | Misplaced]:
+    if cell_type == "code":
+        for item in cut_comments(source, subject.comment_languages):
+            if not isinstance(item, str):
+                yield item
+
+
+RULES: tuple[Rule, ...] = (
+    metadata_that_cannot_be_read,
+    tags_that_are_nearly_instructor,
+    marks_that_do_not_pair,
+    cells_that_do_not_parse,
+    entries_that_are_missing,
+    imports_that_students_lack,
+    translations_of_nothing,
+    translations_that_are_missing,
+    translations_that_lost_something,
+    emphasis_that_is_not_rendered,
+    text_in_another_language,
+)

@@ -1,0 +1,195 @@
+"""A master notebook: the file that templates, solved notebooks and the rest are made from.
+
+It is `reference/<slug>.py` (jupytext's py:percent), `.ipynb` or `.md`. English stands in plain
+cells, translations beside them (`translation.py`), solutions between marks (`marks.py`). Cells
+tagged `instructor` are for instructors alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import msgspec
+import nbformat
+from nbformat import NotebookNode
+
+from grader.authoring.marks import BEGIN, END, MarkError, regions, without_solutions
+from grader.authoring.translation import (
+    ENGLISH,
+    Misplaced,
+    Passage,
+    comment_languages,
+    cut_comments,
+    find_passages,
+    master_languages,
+)
+from grader.errors import CourseError, UsageError
+
+INSTRUCTOR = "instructor"
+FORMATS = {".py": "py:percent", ".ipynb": "ipynb", ".md": "md"}
+"""How jupytext reads a master, by the end of its name."""
+
+UNREADABLE = "incorrectly_encoded_metadata"
+"""Where jupytext puts metadata of a cell that it cannot read, such as `lang=zh` without quotes."""
+
+
+class Source(msgspec.Struct, frozen=True):
+    """A cell of a generated notebook, before its solutions are taken out.
+
+    `id` is made of what students read in English: it is the same in all languages, and outlives
+    changes of solutions, translations and other cells.
+    """
+
+    id: str
+    cell: NotebookNode
+    text: str
+    tags: tuple[str, ...]
+    number: int
+
+    @property
+    def is_for_students(self) -> bool:
+        """Whether the cell is in the template."""
+        return INSTRUCTOR not in self.tags
+
+
+def has_master(root: Path, slug: str) -> bool:
+    """Say whether an assignment has a master notebook."""
+    return any((root / "reference" / f"{slug}{end}").exists() for end in FORMATS)
+
+
+def find_master(root: Path, slug: str) -> Path:
+    """Return the path of an assignment's master. Raises CourseError when there is not just one."""
+    folder = root / "reference"
+    found = [folder / f"{slug}{end}" for end in FORMATS if (folder / f"{slug}{end}").exists()]
+    if not found:
+        raise CourseError(
+            f"There is no master notebook of {slug} in {folder}.",
+            f"Write reference/{slug}.py; docs/masters.md says how.",
+        )
+    if len(found) > 1:
+        names = " and ".join(path.name for path in found)
+        raise CourseError(f"{slug} has several master notebooks: {names}.", "Keep one of them.")
+    return found[0]
+
+
+def read_master(path: Path) -> NotebookNode:
+    """Read a master notebook. Raises CourseError when the file cannot be read as one."""
+    if path.suffix not in FORMATS:
+        raise CourseError(
+            f"{path.name} is no master notebook.", f"Its name must end in {', '.join(FORMATS)}."
+        )
+    try:
+        if path.suffix == ".ipynb":
+            return _read_notebook(path)
+        return jupytext.read(path, fmt=FORMATS[path.suffix])
+    except (OSError, ValueError, nbformat.ValidationError) as error:
+        problem = getattr(error, "message", None) or str(error)
+        raise CourseError(
+            f"Cannot read the master notebook {path}: {problem}.",
+            "docs/masters.md says how it is written.",
+        ) from None
+
+
+def _read_notebook(path: Path) -> NotebookNode:
+    """Read a notebook of any format and bring it to the current one."""
+    text = path.read_text(encoding="utf-8")
+    document = json.loads(text)
+    fields = document if isinstance(document, dict) else {}
+    if not isinstance(fields.get("cells", fields.get("worksheets")), list):
+        raise ValueError("it is JSON, but no notebook")  # noqa: TRY004 - a damaged file
+    notebook = nbformat.reads(text, as_version=4)
+    nbformat.validate(notebook)
+    return notebook
+
+
+def sources(master: NotebookNode, language: str = ENGLISH) -> list[Source]:
+    """Return the cells of the notebook in one language, with ids.
+
+    What has no translation is in English. Raises UsageError for a language that the master does
+    not have, CourseError for marks that do not pair up and translations of nothing.
+    """
+    known = master_languages(master)
+    if language not in known:
+        raise UsageError(
+            f"The master notebook has no text in {language!r}.", f"It has {', '.join(known)}."
+        )
+    passages, misplaced = find_passages(master)
+    if misplaced:
+        raise CourseError(
+            f"Cell {misplaced[0].number} of the master notebook {misplaced[0].problem}.",
+            "`grader lint` lists all such cells.",
+        )
+    languages = comment_languages(master)
+    seen: Counter[str] = Counter()
+    return [_source(passage, language, languages, seen) for passage in passages]
+
+
+def marked_source(cell: NotebookNode, text: str) -> str:
+    """Return a cell's text, with marks around all of it where nbgrader's metadata stand for them.
+
+    In nbgrader, a cell with `"solution": true` and no marks is a solution as a whole. Raises
+    MarkError.
+    """
+    is_solution = nbgrader_options(cell).get("solution") is True
+    if is_solution and len(regions(text)) == 1:
+        return f"{BEGIN}\n{text}\n{END}"
+    return text
+
+
+def nbgrader_options(cell: NotebookNode) -> dict[str, Any]:
+    """Return what nbgrader notes in a cell's metadata."""
+    options = cell.metadata.get("nbgrader")
+    return options if isinstance(options, dict) else {}
+
+
+def _source(
+    passage: Passage, language: str, languages: tuple[str, ...], seen: Counter[str]
+) -> Source:
+    _check(passage, languages)
+    cell = passage.cell
+    try:
+        english = marked_source(cell, passage.text(ENGLISH, languages))
+        text = marked_source(cell, passage.text(language, languages))
+        visible = f"{cell.cell_type}\n{without_solutions(english, cell.cell_type)}"
+        without_solutions(text, cell.cell_type)
+    except MarkError as error:
+        raise CourseError(
+            f"Cell {passage.number} of the master notebook has {error}.",
+            "Pair up the marks of each solution, and write them as docs/masters.md does.",
+        ) from None
+    return Source(cell_id(visible, seen), cell, text, tags_of(cell), passage.number)
+
+
+def _check(passage: Passage, languages: tuple[str, ...]) -> None:
+    """Raise CourseError for what would make a cell appear where it should not."""
+    if UNREADABLE in passage.cell.metadata:
+        raise CourseError(
+            f"Cell {passage.number} of the master notebook has metadata that cannot be read:"
+            f" {passage.cell.metadata[UNREADABLE]}.",
+            'Write them like tags=["instructor"] or lang="zh".',
+        )
+    if passage.cell.cell_type == "code":
+        for item in cut_comments(passage.cell.source, languages):
+            if isinstance(item, Misplaced):
+                raise CourseError(
+                    f"Line {item.line + 1} of cell {passage.number} of the master notebook"
+                    f" {item.problem}.",
+                    "Put it directly below a comment with the same indentation.",
+                )
+
+
+def tags_of(cell: NotebookNode) -> tuple[str, ...]:
+    """Return the tags of a cell."""
+    tags = cell.metadata.get("tags", ())
+    return tuple(str(tag) for tag in tags) if isinstance(tags, (list, tuple)) else ()
+
+
+def cell_id(text: str, seen: Counter[str]) -> str:
+    """Return an id for a cell of this text; the n-th of several equal ones is told apart by n."""
+    seen[text] += 1
+    return hashlib.sha256(f"{seen[text]}\n{text}".encode()).hexdigest()[:12]

@@ -1,0 +1,145 @@
+"""What `grader lint` looks at: a master notebook, its assignment, and where its cells stand."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from nbformat import NotebookNode
+
+from grader.assignment import Assignment
+from grader.authoring.marks import MarkError, with_solutions, without_solutions
+from grader.authoring.master import INSTRUCTOR, marked_source, read_master, tags_of
+from grader.authoring.template import parse_cell
+from grader.authoring.translation import (
+    ENGLISH,
+    Misplaced,
+    Passage,
+    comment_languages,
+    find_passages,
+    master_languages,
+)
+from grader.submission import defined_names
+
+Severity = Literal["error", "warning"]
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One thing to mend. `number` counts the master's cells from 1, 0 for none of them.
+
+    `line` is a line of the file, from 1; None where the file has no lines, as a notebook has not.
+    """
+
+    severity: Severity
+    number: int
+    line: int | None
+    problem: str
+    hint: str
+
+
+class Subject(msgspec.Struct, frozen=True):
+    """A master notebook. `lines` says for each cell on which line of the file its text begins."""
+
+    assignment: Assignment
+    master: NotebookNode
+    passages: tuple[Passage, ...]
+    misplaced: tuple[Misplaced, ...]
+    lines: tuple[int | None, ...]
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages of the master, English first."""
+        return master_languages(self.master)
+
+    @property
+    def comment_languages(self) -> tuple[str, ...]:
+        """The languages that comments may be in."""
+        return comment_languages(self.master)
+
+    @property
+    def for_students(self) -> tuple[Passage, ...]:
+        """The cells that are not for instructors alone."""
+        return tuple(each for each in self.passages if INSTRUCTOR not in tags_of(each.cell))
+
+    def finding(
+        self, severity: Severity, problem: str, hint: str, number: int = 0, line: int = 0
+    ) -> Finding:
+        """Return a finding in a cell, or in a line of it, counted from 0."""
+        start = self.lines[number - 1] if number else None
+        return Finding(severity, number, None if start is None else start + line, problem, hint)
+
+    def visible(self, passage: Passage, language: str = ENGLISH) -> str:
+        """Return what students see of a cell; nothing where its marks do not pair up."""
+        text = passage.text(language, self.comment_languages)
+        try:
+            return without_solutions(marked_source(passage.cell, text), passage.cell.cell_type)
+        except MarkError:
+            return ""
+
+    def solved(self, passage: Passage) -> str:
+        """Return a cell with its solutions; with all its lines where marks do not pair up."""
+        try:
+            return with_solutions(passage.text(ENGLISH, self.comment_languages))
+        except MarkError:
+            return str(passage.cell.source)
+
+
+def read_subject(path: Path, assignment: Assignment) -> Subject:
+    """Read a master notebook for lint. Raises CourseError when it cannot be read as one."""
+    master = read_master(path)
+    passages, misplaced = find_passages(master)
+    return Subject(assignment, master, passages, misplaced, locate_cells(path, master))
+
+
+def locate_cells(path: Path, master: NotebookNode) -> tuple[int | None, ...]:
+    """Return for each cell the line, from 1, on which its text begins; None in an `.ipynb`.
+
+    In py:percent, text cells and magic are written as comments.
+    """
+    if path.suffix == ".ipynb":
+        return (None,) * len(master.cells)
+    lines = [line.rstrip() for line in path.read_text(encoding="utf-8").split("\n")]
+    found: list[int | None] = []
+    position = 0
+    for cell in master.cells:
+        first, *others = cell.source.split("\n")
+        written = {first.rstrip(), f"# {first}".rstrip(), f"#{first}".rstrip()}
+        start = next((n for n in range(position, len(lines)) if lines[n] in written), position)
+        found.append(start + 1)
+        position = start + 1 + len(others)
+    return tuple(found)
+
+
+class _Names(ast.NodeVisitor):
+    """Collects the names that a cell binds, functions' and classes' own names apart."""
+
+    def __init__(self) -> None:
+        self.found: set[str] = set()
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        self.found.add(node.name)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
+        self.found.add(node.name)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        self.found.add(node.name)
+
+    def visit_alias(self, node: ast.alias) -> None:
+        self.found.add(node.asname or node.name)
+
+    def visit_Name(self, node: ast.Name) -> None:
+        if isinstance(node.ctx, ast.Store):
+            self.found.add(node.id)
+
+
+def bound_names(code: str) -> frozenset[str]:
+    """Return the names that a cell defines or binds outside of functions and classes."""
+    names = _Names()
+    try:
+        names.visit(parse_cell(code))
+    except SyntaxError:
+        return defined_names((code,))
+    return frozenset(names.found)

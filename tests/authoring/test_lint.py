@@ -1,0 +1,106 @@
+"""`grader lint`'s rules: each finds its fault, names its place, and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.authoring.lint import RULES, lint
+from grader.authoring.subject import read_subject
+from tests.authoring.masters import ASSIGNMENT, TRANSLATED
+
+KO = TRANSLATED[
+    TRANSLATED.index('# %% [markdown] lang="ko"') : TRANSLATED.index("# %% [markdown] tags")
+]
+MORE = """
+# %% [markdown]
+# # `more`
+# %% [markdown]
+# More.
+# %% [markdown] lang="zh"
+# 更多。
+# %% [markdown] lang="ko"
+# 더.
+"""
+
+
+def findings(tmp_path, text):
+    path = tmp_path / "task.py"
+    path.write_text(text, encoding="utf-8")
+    return lint(read_subject(path, ASSIGNMENT))
+
+
+def test_a_master_without_a_fault_has_no_findings(tmp_path):
+    assert [] == findings(tmp_path, TRANSLATED + MORE)
+
+
+FAULTS = [
+    # what is replaced, by what, severity, problem, cell, line
+    ('["instructor"]', "[instructor]", "error", "metadata cannot be read", 4, 17),
+    ('["instructor"]', '["Instructors"]', "error", "'Instructors' does not hide", 4, 17),
+    ("    ### END SOLUTION\n", "", "error", "`### BEGIN SOLUTION` without its end", 5, 26),
+    ("### BEGIN SOLUTION", "### Begin solution", "error", "nearly a mark", 5, 26),
+    ("def answer():", "def answer(:", "error", "does not parse", 5, 20),
+    ("def answer", "def solve", "error", "by the name answer, which no cell defines", 0, None),
+    ("def answer", "import grader.cli\ndef answer", "error", "imports the grader", 5, 20),
+    ("def answer", "from grader import x\ndef answer", "error", "imports the grader", 5, 20),
+    ('lang="ko"', 'lang="zh"', "error", "second translation of one cell into zh", 3, 12),
+    ("    # zh: 返", "# zh: 返", "error", "translates nothing", 5, 23),
+    (KO, "", "warning", "There is no translation into Korean", 1, 2),
+    ("    # zh: 返回输入的两倍。\n", "", "warning", "no translation into Chinese", 5, 21),
+    ("定义 `answer`", "定义", "warning", "Chinese lost the code `answer`", 2, 7),
+    ("manual)。", "handbook)。", "warning", "lost the link to https://example.org/manual", 2, 7),
+    ("# # 과제", "# ## 과제", "warning", "Korean lost the headings of levels [1]", 3, 12),
+    ("请定义", "**请：**定义", "warning", "shown as stars", 2, 7),
+    ("# # A task", "# # 一道题", "warning", "English template shows text in Chinese", 1, 2),
+    ("twice the input", "두 배", "warning", "English template shows text in Korean", 5, 20),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "severity", "problem", "number", "line"), FAULTS)
+def test_a_fault_is_found_where_it_is(tmp_path, before, after, severity, problem, number, line):
+    assert before in TRANSLATED
+    found = findings(tmp_path, TRANSLATED.replace(before, after, 1) + MORE)
+    first = next(finding for finding in found if problem in finding.problem)
+    assert (severity, number, line) == (first.severity, first.number, first.line)
+    assert first.hint
+
+
+def test_a_translation_without_a_word_of_its_language_is_told(tmp_path):
+    text = "# %% [markdown]\n# Words.\n"
+    text += '# %% [markdown] lang="zh"\n# Words.\n# %% [markdown] lang="de"\n# Words.\n'
+    text += "# %%\ndef answer():\n    return 1"
+    (found,) = findings(tmp_path, text)
+    assert "The translation into Chinese has no word of it." == found.problem
+
+
+def test_a_name_that_only_the_solution_has_is_told(tmp_path):
+    text = "# %%\n### BEGIN SOLUTION\ndef answer_all():\n    return 1\n### END SOLUTION"
+    (found,) = findings(tmp_path, text)
+    assert "Students never read answer" in found.problem
+
+
+def test_what_instructors_alone_see_need_not_be_translated_or_english(tmp_path):
+    hidden = '# %% [markdown] tags=["instructor"]\n# 仅供教师\n# %% tags=["instructor"]\n'
+    hidden += "import grader\n"
+    assert [] == findings(tmp_path, TRANSLATED + hidden)
+
+
+def test_an_import_that_may_fail_is_allowed(tmp_path):
+    text = "\n# %%\ntry:\n    import grader\nexcept ImportError:\n    grader = None\n"
+    assert [] == findings(tmp_path, TRANSLATED + text)
+
+
+def test_a_master_in_english_alone_lacks_nothing(tmp_path):
+    text = "# %% [markdown]\n# Words.\n# %%\ndef answer():\n    return 1"
+    assert [] == findings(tmp_path, text)
+
+
+def test_findings_come_in_the_order_of_the_file(tmp_path):
+    text = TRANSLATED.replace("twice", "두").replace("# # A", "# # 一").replace("# # 과", "# 과")
+    numbers = [finding.number for finding in findings(tmp_path, text)]
+    assert sorted(numbers) == numbers
+    assert {1, 3, 5} == set(numbers)
+
+
+def test_every_rule_says_what_it_is_for():
+    assert all(rule.__doc__ for rule in RULES)

@@ -1,0 +1,174 @@
+"""Reading masters of all three forms."""
+
+from __future__ import annotations
+
+import json
+
+import nbformat
+import pytest
+
+from grader.authoring.master import find_master, has_master, read_master, sources
+from grader.authoring.template import make_reference, make_template, notebook_bytes
+from grader.errors import CourseError, UsageError
+from tests.authoring.masters import TRANSLATED, write_course
+
+MARKDOWN = """\
+# A task
+
+Define `answer`, see [the manual](https://example.org/manual).
+
+<!-- #region lang="zh" -->
+# 一道题
+
+请定义 `answer`，参见[手册](https://example.org/manual)。
+<!-- #endregion -->
+
+<!-- #region lang="ko" -->
+# 과제
+
+`answer`를 정의하세요. [설명서](https://example.org/manual)를 보세요.
+<!-- #endregion -->
+
+<!-- #region tags=["instructor"] -->
+Only for instructors.
+<!-- #endregion -->
+
+```python
+def answer():
+    # Return twice the input,
+    # item by item.
+    # zh: 返回输入的两倍。
+    # ko: 입력의 두 배를
+    # ko: 반환하세요.
+    ### BEGIN SOLUTION
+    return 42
+    ### END SOLUTION
+```
+"""
+
+
+def master_of(tmp_path, text, ending=".py"):
+    path = tmp_path / f"task{ending}"
+    path.write_text(text, encoding="utf-8")
+    return read_master(path)
+
+
+def templates(master):
+    return [notebook_bytes(make_template(master, "task", 1, each)) for each in ("en", "zh", "ko")]
+
+
+class TestForms:
+    def test_markdown_makes_the_same_templates_as_python(self, tmp_path):
+        expected = templates(master_of(tmp_path, TRANSLATED))
+        assert expected == templates(master_of(tmp_path, MARKDOWN, ".md"))
+
+    def test_a_notebook_makes_the_same_templates_as_python(self, tmp_path):
+        master = master_of(tmp_path, TRANSLATED)
+        expected = templates(master)
+        master.cells[-1].outputs = [nbformat.v4.new_output("stream", text="42")]
+        again = master_of(tmp_path, nbformat.writes(master), ".ipynb")
+        assert 1 == len(again.cells[-1].outputs)
+        assert expected == templates(again)
+
+    @pytest.mark.parametrize(
+        ("ending", "content"),
+        [
+            (".ipynb", b"{"),
+            (".ipynb", b"\xff\xfe\x00"),
+            (".ipynb", b"[]"),
+            (".ipynb", b"{}"),
+            (".ipynb", b'{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": 3}'),
+            (".py", b"\xff"),
+            (".md", b"\xff"),
+        ],
+    )
+    def test_what_cannot_be_read_is_refused(self, tmp_path, ending, content):
+        path = tmp_path / f"task{ending}"
+        path.write_bytes(content)
+        with pytest.raises(CourseError, match="Cannot read the master"):
+            read_master(path)
+
+    def test_other_files_are_no_masters(self, tmp_path):
+        with pytest.raises(CourseError, match="no master notebook"):
+            read_master(tmp_path / "task.txt")
+
+
+class TestFinding:
+    @pytest.mark.parametrize("ending", [".py", ".md", ".ipynb"])
+    def test_a_master_has_the_name_of_its_assignment(self, tmp_path, ending):
+        course = write_course(tmp_path, ending=ending)
+        assert tmp_path / "reference" / f"task{ending}" == find_master(course, "task")
+        assert has_master(course, "task")
+
+    def test_a_missing_one_is_told_with_the_name_that_it_should_have(self, tmp_path):
+        with pytest.raises(CourseError) as caught:
+            find_master(tmp_path, "task")
+        assert "reference/task.py" in caught.value.hint
+        assert not has_master(tmp_path, "task")
+
+    def test_two_of_one_assignment_are_refused(self, tmp_path):
+        write_course(tmp_path)
+        (tmp_path / "reference" / "task.md").write_text("text")
+        with pytest.raises(CourseError, match=r"task\.py and task\.md"):
+            find_master(tmp_path, "task")
+
+
+class TestIds:
+    def test_are_the_same_in_all_languages(self, tmp_path):
+        master = master_of(tmp_path, TRANSLATED)
+        english = [each.id for each in sources(master)]
+        assert english == [each.id for each in sources(master, "zh")]
+        assert len(set(english)) == len(english)
+
+    @pytest.mark.parametrize(
+        ("before", "after"),
+        [("return 42", "return 6 * 7"), ("一道题", "一道大题"), ("返回", "给出")],
+    )
+    def test_outlive_changes_of_solutions_and_translations(self, tmp_path, before, after):
+        expected = [each.id for each in sources(master_of(tmp_path, TRANSLATED))]
+        changed = master_of(tmp_path, TRANSLATED.replace(before, after))
+        assert expected == [each.id for each in sources(changed)]
+
+    def test_change_with_what_students_read(self, tmp_path):
+        before = sources(master_of(tmp_path, TRANSLATED))
+        after = sources(master_of(tmp_path, TRANSLATED.replace("item by item", "one by one")))
+        assert [True, True, False] == [
+            one.id == other.id for one, other in zip(before, after, strict=True)
+        ]
+
+
+class TestDamaged:
+    def test_a_language_that_the_master_lacks_is_told_with_those_it_has(self, tmp_path):
+        with pytest.raises(UsageError) as caught:
+            sources(master_of(tmp_path, TRANSLATED), "de")
+        assert "en, zh, ko" in caught.value.hint
+
+    @pytest.mark.parametrize(
+        ("text", "problem"),
+        [
+            ('# %%\nx = 1\n# %% [markdown] lang="zh"\n# b', "Cell 2 .* translates nothing"),
+            ("# %%\nx = 1\n# zh: 一", "Line 2 of cell 1 .* translates nothing"),
+            ("# %% tags=[instructor]\nsecret = 1", "Cell 1 .* metadata that cannot be read"),
+            ("# %% [markdown]\n# a\n# %% [markdown] lang=zh\n# b", "Cell 2 .* metadata"),
+        ],
+    )
+    def test_what_would_be_shown_wrongly_is_refused(self, tmp_path, text, problem):
+        with pytest.raises(CourseError, match=problem):
+            make_template(master_of(tmp_path, text), "task", 1)
+
+
+class TestNbgrader:
+    def test_a_solution_cell_without_marks_is_a_solution_as_a_whole(self, tmp_path):
+        text = '# %% nbgrader={"grade": false, "solution": true}\nsecret = 1'
+        master = master_of(tmp_path, text)
+        (template,) = make_template(master, "task", 1).cells
+        (solved,) = make_reference(master, "task", 1).cells
+        assert ("# YOUR CODE HERE\n...", "secret = 1") == (template.source, solved.source)
+        assert "nbgrader" not in json.dumps(template)
+
+    def test_one_with_marks_is_a_solution_between_them(self, tmp_path):
+        text = (
+            '# %% nbgrader={"solution": true}\nx = 1\n### BEGIN SOLUTION\ny = 2\n### END SOLUTION'
+        )
+        (template,) = make_template(master_of(tmp_path, text), "task", 1).cells
+        assert "x = 1\n# YOUR CODE HERE\n..." == template.source

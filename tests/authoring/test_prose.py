@@ -1,0 +1,46 @@
+"""What must be the same in every language, read off a markdown text."""
+
+from __future__ import annotations
+
+from grader.authoring.prose import outline_of, scripts_in
+
+TEXT = """\
+# One
+
+See `relax.Var`, [a link](https://example.org/a) and ![a picture](b.png).
+
+### Three
+
+```python
+# not a heading, `not a span`
+```
+
+| a | `cell` |
+|---|---|
+| b | c |
+"""
+
+
+def test_an_outline_has_headings_code_and_links():
+    outline = outline_of(TEXT)
+    assert (1, 3) == outline.headings
+    assert {"relax.Var", "cell"} == outline.spans
+    assert {"https://example.org/a", "b.png"} == outline.targets
+    assert 1 == outline.fences
+
+
+def test_words_are_what_is_left_to_translate():
+    assert outline_of("## `main`").has_words is False
+    assert outline_of("```python\nx = 1\n```\n\n$ 3 * 4 $").has_words is False
+    assert outline_of("## 模型").has_words is True
+
+
+def test_bold_text_that_is_not_rendered_keeps_its_stars():
+    assert "**" in outline_of("**注意：**请").words
+    assert "**" not in outline_of("**注意**：请").words
+
+
+def test_languages_are_told_by_their_script():
+    assert frozenset() == scripts_in("plain text, naïve, 3 × 4")
+    assert {"zh"} == scripts_in("循环 loop")
+    assert {"zh", "ko"} == scripts_in("循环 루프")
