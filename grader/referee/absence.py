@@ -39,15 +39,14 @@ _ABSENT: dict[EntryKind, tuple[str, str]] = {
 }
 """What is missing, and what to do, by what is looked for."""
 
+_NEEDS = mark("{where} takes arguments that the grader cannot know: {told}")
+_NO_ARGUMENTS = mark("Let the function take no arguments, or give them default values.")
 _FAILURES: dict[str, tuple[str, str]] = {
     "not_a_module": (
         mark("{where} returned {told}, not an IRModule."),
         mark("End the function with `return bb.get()`."),
     ),
-    "needs_arguments": (
-        mark("{where} takes arguments that the grader cannot know: {told}"),
-        mark("Let the function take no arguments, or give them default values."),
-    ),
+    "needs_arguments": (_NEEDS, _NO_ARGUMENTS),
     "cannot_be_saved": (
         mark("The module that {where} built cannot be saved: {told}"),
         mark("Build it from call_tir, call_dps_packed and constants only."),
@@ -59,17 +58,29 @@ _FAILURES: dict[str, tuple[str, str]] = {
 }
 """The same for an entry point of which no module came, by the reason that the kernel gave."""
 
+_OTHERWISE: dict[tuple[EntryKind, str], tuple[str, str]] = {
+    ("importer", "needs_arguments"): (
+        _NEEDS,
+        mark("Let it take the traced model and the list of its input shapes, and nothing else."),
+    ),
+    ("python", "extern_not_portable"): (
+        mark("{where} cannot be taken over: {told}"),
+        mark("Let it use only NumPy and plain values of the notebook."),
+    ),
+}
+"""What is said in another way of some kinds of entry points."""
+
 
 def explain_absence(part: PartTable, failures: tuple[CaptureFailure, ...]) -> Problem:
     """Say why a part has no candidate: the entry point's last failure, or that there was none."""
     if failures:
-        return _explain_failure(failures[-1])
+        return _explain_failure(part.entry_kind, failures[-1])
     reason, hint = _ABSENT[part.entry_kind]
     entry = part.entry[0]
     return Problem(say(reason, entry=entry), say(hint, entry=entry))
 
 
-def _explain_failure(failure: CaptureFailure) -> Problem:
+def _explain_failure(kind: EntryKind, failure: CaptureFailure) -> Problem:
     where = say("{name} (cell {cell})", name=failure.name, cell=failure.cell)
     if failure.reason == "raised" and failure.error_name == "NotImplementedError":
         return Problem(
@@ -81,7 +92,7 @@ def _explain_failure(failure: CaptureFailure) -> Problem:
             _raised(failure, where),
             say("Call the function in a cell of its own and mend the first error."),
         )
-    reason, hint = _FAILURES[failure.reason]
+    reason, hint = _OTHERWISE.get((kind, failure.reason), _FAILURES[failure.reason])
     return Problem(say(reason, where=where, told=failure.message), say(hint))
 
 

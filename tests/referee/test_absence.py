@@ -59,3 +59,11 @@ def test_what_a_student_wrote_is_no_pattern():
                 part(), (failure("raised", error_name="KeyError", message="{x}"),)
             ).reason
         )
+
+
+def test_the_advice_is_for_the_kind_of_entry_point():
+    needs = (failure("needs_arguments", message="maps"),)
+    assert "no arguments" in explain_absence(part(), needs).hint
+    assert "traced model" in explain_absence(part("importer"), needs).hint
+    stuck = (failure("extern_not_portable", message="a generator"),)
+    assert "External" not in explain_absence(part("python"), stuck).reason
