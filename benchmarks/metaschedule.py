@@ -23,6 +23,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 WORKLOAD = ROOT / "assignments" / "e2e-conv" / "workload.py"
 BATCH = 4
+SHAPES = {"data": (BATCH, 1, 28, 28), "weight": (32, 1, 3, 3)}
 
 
 def load_workload() -> Any:
@@ -86,7 +87,7 @@ def main() -> None:
     import tvm
 
     target = tuning_target(arguments.threads)
-    module = load_workload().baseline("conv2d", BATCH, ())
+    module = load_workload().baseline("conv2d", SHAPES)
     start = time.perf_counter()
     found = tune(module, target, arguments.trials, arguments.cost_model)
     note = {

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import tvm
-from metaschedule import load_workload
+from metaschedule import SHAPES, load_workload
 from schedules import BATCH, Schedule, model
 
 from grader.runner.machine import find_target, prepare_environment, use_threads
@@ -44,15 +44,15 @@ class Contest:
         scheduled = tvm.s_tir.Schedule(model())
         schedule(scheduled)
         functions = {
-            "baseline": workload.baseline("conv2d", BATCH, ())["main"],
-            "reference": workload.reference("conv2d", BATCH, (), threads)["main"],
+            "baseline": workload.baseline("conv2d", SHAPES)["main"],
+            "reference": workload.reference("conv2d", SHAPES, threads)["main"],
             "submission": scheduled.mod["conv2d"].with_attr("global_symbol", "main"),
         }
         self._compiled = {
             name: tvm.compile(function, target).mod for name, function in functions.items()
         }
         generator = np.random.default_rng(0)
-        shapes = [(BATCH, 1, 28, 28), (32, 1, 3, 3), (BATCH, 32, 26, 26)]
+        shapes = [*SHAPES.values(), (BATCH, 32, 26, 26)]
         self._arguments = [
             tvm.runtime.tensor(generator.standard_normal(shape).astype("float32"))
             for shape in shapes

@@ -35,12 +35,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from metaschedule import BATCH, ROOT, load_workload
+from metaschedule import BATCH, ROOT, SHAPES, load_workload
 
 from grader.runner.machine import find_target, prepare_environment
 
 DATA = ROOT / "benchmarks" / "data"
-DATA_SHAPE, WEIGHT_SHAPE, OUTPUT_SHAPE = (BATCH, 1, 28, 28), (32, 1, 3, 3), (BATCH, 32, 26, 26)
+DATA_SHAPE, WEIGHT_SHAPE = SHAPES["data"], SHAPES["weight"]
+OUTPUT_SHAPE = (BATCH, 32, 26, 26)
 OPERATIONS = 2 * math.prod(OUTPUT_SHAPE) * math.prod(WEIGHT_SHAPE[1:])
 TRAFFIC = 4 * sum(map(math.prod, (DATA_SHAPE, WEIGHT_SHAPE, OUTPUT_SHAPE)))
 """Multiplications and additions of a call, and bytes that it has to read or write."""
@@ -131,13 +132,13 @@ def schedules(threads: int) -> dict[str, Any]:
     import tvm
 
     workload = load_workload()
-    found = {"unscheduled": workload.baseline("conv2d", BATCH, ())}
+    found = {"unscheduled": workload.baseline("conv2d", SHAPES)}
     for path in sorted(DATA.glob("metaschedule_*.json")):
         schedule = tvm.s_tir.Schedule(found["unscheduled"])
         trace = json.loads(path.read_text())["trace"]
         tvm.s_tir.Trace.apply_json_to_schedule(trace, schedule)
         found[path.stem] = schedule.mod
-    return {**found, "reference": workload.reference("conv2d", BATCH, (), threads)}
+    return {**found, "reference": workload.reference("conv2d", SHAPES, threads)}
 
 
 def serve(

@@ -46,9 +46,10 @@ from grader.referee.bench import Bench, Machine, measuring_cpus, measuring_threa
 from grader.referee.checks.speed import SpeedOptions
 from grader.referee.evidence import Candidate, TimedSchedule
 from grader.referee.points import speed_fraction
-from grader.referee.runner_client import start_runner
+from grader.referee.runner_client import start_timing_runner
 from grader.referee.runners import RunnerPool
 from grader.referee.speed import gather_timing
+from grader.referee.subject import Subject
 from grader.report import Timing, decode_report
 from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import ResourceLimits
@@ -106,25 +107,29 @@ def open_grading(seed: int) -> Iterator[Grading]:
     """Make ready what gradings share."""
     course_assignment = load_course(ROOT).get(SLUG)
     assignment = course_assignment.assignment
-    table = next(check for part in assignment.part for check in part.check if check.kind == "speed")
+    part, table = next(
+        (part, check) for part in assignment.part for check in part.check if check.kind == "speed"
+    )
     options = msgspec.convert(table.options, SpeedOptions)
     sequences = np.random.SeedSequence(seed).spawn(2)
     data = resolve_data(assignment.data, directory="builtin", environment={}, progress=Silent())
-    environment = {"TVM_NUM_THREADS": str(measuring_threads(options.threads))}
-    with choose_sandbox(None, "none") as sandbox:
-        limits = ResourceLimits()
-        with RunnerPool(
-            lambda _: start_runner(sandbox, "pure", limits, environment), task_seconds=120.0
-        ) as runners:
-            bench = Bench(
-                workload=course_assignment.workload(),
-                options=options,
-                points=POINTS,
-                runners=runners,
-                machine=Machine(measuring_cpus, KnownPace()),
-            )
-            oracle = load_answers(course_assignment, data, sequences[0])
-            yield Grading(bench, oracle, sequences[1])
+    threads = measuring_threads(options.threads)
+    with (
+        choose_sandbox(None, "none") as sandbox,
+        RunnerPool(
+            lambda _: start_timing_runner(sandbox, ResourceLimits(), threads), task_seconds=120.0
+        ) as runners,
+    ):
+        bench = Bench(
+            workload=course_assignment.workload(),
+            options=options,
+            subject=Subject(options.weight, assignment.comparison(part)),
+            points=POINTS,
+            runners=runners,
+            machine=Machine(measuring_cpus, KnownPace()),
+        )
+        oracle = load_answers(course_assignment, data, sequences[0])
+        yield Grading(bench, oracle, sequences[1])
 
 
 def choose_schedules(grading: Grading) -> list[tuple[str, Schedule, float]]:

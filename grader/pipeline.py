@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 
-import msgspec
-
 from grader.assignment import Assignment, PartTable
 from grader.course import CourseAssignment
 from grader.data import DataSet
@@ -23,7 +21,7 @@ from grader.referee.evidence import Problem
 from grader.referee.judge import judge_problem
 from grader.referee.library import LibraryTime, measure_library
 from grader.referee.referee import Referee, expected_runners, has_timing, timing_threads
-from grader.referee.runner_client import Runner, start_runner
+from grader.referee.runner_client import Runner, start_runner, start_timing_runner
 from grader.referee.runners import Kind, RunnerPool
 from grader.report import (
     AssignmentId,
@@ -39,12 +37,6 @@ from grader.sandbox.interface import Sandbox
 from grader.submission import SubmissionFile
 
 Results = tuple[tuple[Part, ...], "Timing | None"]
-
-TIMING_WATCH_SECONDS = 1.0
-"""How often the use of a runner that measures is looked at. A look takes 0.4 ms of some processor,
-and where all of them measure, of one that does; ten looks a second could meet every twentieth block
-of 5 ms. Never to look would leave the sum of a sandbox's memory, and below the level "strong" its
-files, to the limits of single processes."""
 
 _UNTIMED = Turn(is_alone=False)
 
@@ -197,16 +189,11 @@ def _model(prepared: Preparation, part: PartTable) -> ModelSpec | None:
 
 def _runner_starter(sandbox: Sandbox, assignment: Assignment) -> Callable[[Kind], Runner]:
     limits = assignment.limits.resources()
-    undisturbed = msgspec.structs.replace(limits, watch=TIMING_WATCH_SECONDS)
 
     def start(kind: Kind) -> Runner:
-        threads = timing_threads(assignment) if kind == "timing" else 1
-        return start_runner(
-            sandbox,
-            "extern" if kind == "extern" else "pure",
-            limits=undisturbed if kind == "timing" else limits,
-            environment={"TVM_NUM_THREADS": str(threads)},
-        )
+        if kind == "timing":
+            return start_timing_runner(sandbox, limits, timing_threads(assignment))
+        return start_runner(sandbox, kind, limits, {"TVM_NUM_THREADS": "1"})
 
     return start
 

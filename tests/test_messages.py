@@ -92,8 +92,8 @@ ONE_OF_EACH: list[tuple[Message, object]] = [
         TimeSchedule(
             "text",
             (TimedFunction(b"{}", "f", ARRAY), TimedFunction(b"[]", "g", ARRAY)),
-            ARRAY,
-            ARRAY,
+            ("A", "B", "C"),
+            (ARRAY, ARRAY),
             4,
             "host",
             (0, 1),

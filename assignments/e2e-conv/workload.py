@@ -6,42 +6,46 @@ reference's time is worth full points. Only TVM is imported here, and nothing of
 ever seen by this file.
 
 The function may carry the bias and the ReLU that follow the convolution in the model, so there are
-four variants. All of them take and give the same arrays (float32):
+four variants. `shapes` says by name which shapes the arrays have that a submission's function takes
+(float32):
 
     data    (N, 1, 28, 28)     images, channels first
     weight  (32, 1, 3, 3)      32 filters over one channel
-    bias    `bias_shape`       32 numbers, in whatever shape the submission holds them
+    bias    32 numbers, in whatever shape the submission holds them
     output  (N, 32, 26, 26)    no padding, stride 1
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import tvm
 from tvm import te, topi
 
-VARIANTS = ("conv2d", "conv2d_bias", "conv2d_relu", "conv2d_bias_relu")
+VARIANTS = {
+    "conv2d": ("data", "weight"),
+    "conv2d_bias": ("data", "weight", "bias"),
+    "conv2d_relu": ("data", "weight"),
+    "conv2d_bias_relu": ("data", "weight", "bias"),
+}
+"""What the function may compute, and the arrays that it takes then, before its output."""
 
-IMAGE_SHAPE = (1, 28, 28)
-WEIGHT_SHAPE = (32, 1, 3, 3)
+Shapes = Mapping[str, tuple[int, ...]]
 
 
-def baseline(variant: str, batch: int, bias_shape: tuple[int, ...]) -> tvm.IRModule:
+def baseline(variant: str, shapes: Shapes) -> tvm.IRModule:
     """Return `main(data, weight[, bias], output)` as TOPI and TE write it, without a schedule.
 
     Its blocks are `pad_temp` (a copy, as there is no padding), `conv2d_nchw`, and `bias_add` and
     `relu` where the variant has them: one loop nest each, with a whole array of intermediate
     results between.
     """
-    data = te.placeholder((batch, *IMAGE_SHAPE), "float32", name="data")
-    weight = te.placeholder(WEIGHT_SHAPE, "float32", name="weight")
-    arguments = [data, weight]
+    arguments = [te.placeholder(shapes[name], "float32", name=name) for name in VARIANTS[variant]]
+    data, weight, *bias = arguments
     result = topi.nn.conv2d(data, weight, 1, 0, 1)
-    if "bias" in variant:
-        bias = te.placeholder(bias_shape, "float32", name="bias")
-        arguments.append(bias)
-        result = add_bias(result, bias)
+    if bias:
+        result = add_bias(result, *bias)
     if "relu" in variant:
         result = add_relu(result)
     return tvm.IRModule({"main": te.create_prim_func([*arguments, result])})
@@ -80,7 +84,7 @@ EPILOGUE_LANES = 52
 """As many pixels at a time get what follows the convolution: 13 times 52 are 676."""
 
 
-def reference(variant: str, batch: int, bias_shape: tuple[int, ...], threads: int) -> tvm.IRModule:
+def reference(variant: str, shapes: Shapes, threads: int) -> tvm.IRModule:
     """Return the same function with the course's schedule for `threads` threads.
 
     The convolution becomes a product of two matrices: the weight, 32 by 9, and a packed copy of the
@@ -88,7 +92,7 @@ def reference(variant: str, batch: int, bias_shape: tuple[int, ...], threads: in
     "High performance convolutional neural networks for document processing", 2006.) The pixels of
     a packed row have no line ends between them, so any 16 neighbours make a vector.
     """
-    schedule = tvm.s_tir.Schedule(baseline(variant, batch, bias_shape))
+    schedule = tvm.s_tir.Schedule(baseline(variant, shapes))
     convolution = schedule.get_sblock("conv2d_nchw")
 
     # 1. Inline the padding: the convolution reads the image itself, not a copy of it.
@@ -120,7 +124,7 @@ def reference(variant: str, batch: int, bias_shape: tuple[int, ...], threads: in
     schedule.vectorize(x)
 
     # 6. Give each thread whole images. One image is done before a second thread has woken up.
-    if threads > 1 and batch > 1:
+    if threads > 1 and shapes["data"][0] > 1:
         schedule.parallel(image)
 
     # 7. Give the last four pixels a loop of their own: what is left is a multiple of 16.

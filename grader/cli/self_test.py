@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
-from grader.assignment import Assignment, PartTable
+from grader.assignment import PartTable
 from grader.cli.doctor_timing import RunSelfTest, SelfTest
 from grader.course import CourseAssignment, find_course
 from grader.referee.bench import Bench, Machine
-from grader.referee.checks.speed import SpeedOptions
 from grader.referee.evidence import Problem
 from grader.referee.referee import speed_options
-from grader.referee.runner_client import Runner, start_runner
-from grader.referee.runners import Kind, RunnerPool
+from grader.referee.runner_client import start_timing_runner
+from grader.referee.runners import RunnerPool
 from grader.referee.selftest import run_selftest
+from grader.referee.subject import Subject
 from grader.sandbox.choose import choose_sandbox
-from grader.sandbox.interface import Sandbox
 from grader.timing.control import MOST_ERROR
 from grader.timing.pace import KnownPace
 
@@ -39,18 +37,20 @@ def self_test_of(course: Path | None) -> RunSelfTest | None:
 def _self_test(course_assignment: CourseAssignment, part: PartTable) -> RunSelfTest:
     options, points = speed_options(part)
     assignment = course_assignment.assignment
+    limits = assignment.limits.resources()
+    subject = Subject(options.weight, assignment.comparison(part))
 
     def run(cpus: tuple[int, ...]) -> SelfTest | str:
         with (
             choose_sandbox(None, assignment.sandbox.minimum) as sandbox,
             RunnerPool(
-                _starter(sandbox, course_assignment, options), assignment.limits.task_seconds
+                lambda _: start_timing_runner(sandbox, limits, options.threads),
+                assignment.limits.task_seconds,
             ) as runners,
         ):
             machine = Machine(lambda count: cpus[:count], KnownPace())
-            bench = Bench(course_assignment.workload(), options, points, runners, machine)
-            generator = np.random.default_rng(secrets.randbits(64))
-            timing = run_selftest(bench, _input_shape(assignment), generator)
+            bench = Bench(course_assignment.workload(), options, subject, points, runners, machine)
+            timing = run_selftest(bench, np.random.default_rng(secrets.randbits(64)))
         if isinstance(timing, Problem):
             return timing.reason
         trusted = abs(timing.speedup - 1) < MOST_ERROR
@@ -58,18 +58,3 @@ def _self_test(course_assignment: CourseAssignment, part: PartTable) -> RunSelfT
         return SelfTest(timing.speedup, timing.ci_low, timing.ci_high, trusted, remedy)
 
     return run
-
-
-def _input_shape(assignment: Assignment) -> tuple[int, ...]:
-    return assignment.oracle.input_shape if assignment.oracle is not None else ()
-
-
-def _starter(
-    sandbox: Sandbox, course_assignment: CourseAssignment, options: SpeedOptions
-) -> Callable[[Kind], Runner]:
-    limits = course_assignment.assignment.limits.resources()
-
-    def start(_: Kind) -> Runner:
-        return start_runner(sandbox, "pure", limits, {"TVM_NUM_THREADS": str(options.threads)})
-
-    return start

@@ -56,7 +56,10 @@ class Call(Facts, frozen=True):
 
 
 class Loop(Facts, frozen=True):
-    """One loop around a block, outermost first. `extent` is None when it is not a constant."""
+    """One loop around a block, outermost first. `extent` is None when it is not a constant.
+
+    What is read of one function has one object for each loop, wherever it is named.
+    """
 
     variable: str
     extent: int | None

@@ -3,8 +3,8 @@
 Which process writes what:
 
     referee ──KernelConfig──────────▶ student kernel ──Capture | CaptureFailure──▶ referee
-    referee ──RunModule | TimeSchedule | ReplayTrace──▶ runner
-    runner ──RunResult | TimingResult | ReplayResult | TaskFailure──▶ referee
+    referee ──RunModule | TimeSchedule | ReplayTrace | CompareTarget──▶ runner
+    runner ──RunResult | TimingResult | ReplayResult | TargetResult | TaskFailure──▶ referee
     runner ──LoadExtern | Evaluate──▶ evaluator
     evaluator ──ExternLoaded | Evaluated | EvaluationFailed──▶ runner
     referee ──TimeLibrary──▶ library process ──LibraryTiming | TaskFailure──▶ referee
@@ -71,7 +71,9 @@ from grader.messages.runner import (
     TensorSpec,
     ToRunner,
 )
+from grader.messages.target import CompareTarget, TargetResult
 from grader.messages.timing import (
+    ARRAY_LIMIT,
     ROUND_LIMIT,
     SHAPE_LIMIT,
     Block,
@@ -88,6 +90,7 @@ from grader.messages.timing import (
 )
 
 __all__ = [
+    "ARRAY_LIMIT",
     "EXTERN_DIED",
     "KERNEL_FRAME_LIMIT",
     "PYTHON_FUNCTION",
@@ -102,6 +105,7 @@ __all__ = [
     "BlockGroup",
     "Capture",
     "CaptureFailure",
+    "CompareTarget",
     "ControlRound",
     "Count",
     "Counts",
@@ -138,6 +142,7 @@ __all__ = [
     "Shape",
     "ShapeResult",
     "Stream",
+    "TargetResult",
     "TaskFailure",
     "Tensor",
     "TensorSpec",

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import msgspec
+
 from grader.messages.arrays import Array, Count, Seconds
 from grader.messages.frames import Message
 from grader.messages.runner import TaskFailure
+from grader.messages.timing import ARRAY_LIMIT
 
 
 class TimeLibrary(Message, frozen=True):
     """Time the function that PyTorch has for what an assignment times.
 
     `library` is the text of the assignment's `library.py`; its `library(variant)` returns what is
-    called with tensors of `data`, `weight` and `bias`. It runs on `cpus` with `threads` threads.
+    called with tensors of the `arrays`. It runs on `cpus` with `threads` threads.
     Blocks last about `block_seconds`; they are measured until `blocks` of them were undisturbed or
     `budget_seconds` are spent.
     """
 
     library: str
     variant: str
-    data: Array
-    weight: Array
-    bias: Array
+    arrays: Annotated[tuple[Array, ...], msgspec.Meta(min_length=1, max_length=ARRAY_LIMIT)]
     cpus: tuple[int, ...]
     threads: int
     block_seconds: float

@@ -9,6 +9,7 @@ import msgspec
 from grader.messages.arrays import Array, Counts, Names, Pickles, Shape
 from grader.messages.frames import Message
 from grader.messages.replay import ReplayResult, ReplayTrace
+from grader.messages.target import CompareTarget, TargetResult
 from grader.messages.timing import TimeSchedule, TimingResult
 
 EXTERN_DIED = "ExternDied"
@@ -76,5 +77,5 @@ class TaskFailure(Message, frozen=True):
     message: str
 
 
-ToRunner = RunModule | TimeSchedule | ReplayTrace
-FromRunner = RunResult | TimingResult | ReplayResult | TaskFailure
+ToRunner = RunModule | TimeSchedule | ReplayTrace | CompareTarget
+FromRunner = RunResult | TimingResult | ReplayResult | TargetResult | TaskFailure

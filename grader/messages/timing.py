@@ -6,13 +6,16 @@ from typing import Annotated
 
 import msgspec
 
-from grader.messages.arrays import Array, Count, Seconds
+from grader.messages.arrays import Array, Count, Names, Seconds
 from grader.messages.frames import Message
 
 SHAPE_LIMIT = 8
 """Most shapes that one schedule is timed at."""
 
 ROUND_LIMIT = 100_000
+
+ARRAY_LIMIT = 16
+"""Most arrays that a timed function may take."""
 
 
 class TimingRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -51,15 +54,16 @@ class TimedFunction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class TimeSchedule(Message, frozen=True):
     """Time a schedule, at one shape or several, against the course's baseline and reference.
 
-    `workload` is the text of the assignment's `workload.py`; `weight` and `bias` are the same for
-    all inputs, `bias` is one-dimensional and reshaped to what the function takes. All functions are
+    `workload` is the text of the assignment's `workload.py`. `names` are those of the arrays that
+    functions take: first that of each shape's `data`, then those of `fixed`, which are the same for
+    all inputs. An array of one axis is reshaped to what the function takes. All functions are
     compiled for `target` ("host" for the CPU at hand) and measured on `cpus`, with as many threads.
     """
 
     workload: str
     shapes: Annotated[tuple[TimedFunction, ...], msgspec.Meta(min_length=1, max_length=SHAPE_LIMIT)]
-    weight: Array
-    bias: Array
+    names: Names
+    fixed: Annotated[tuple[Array, ...], msgspec.Meta(max_length=ARRAY_LIMIT)]
     ring: int
     target: str
     cpus: tuple[int, ...]

@@ -26,8 +26,9 @@ from grader.referee.checks.speed import SpeedOptions
 from grader.referee.evidence import FloatArray, Problem
 from grader.referee.failures import explain_failure
 from grader.referee.library import LibraryTime
-from grader.referee.measurement import Setting, Unsteady, convolution_work, read_measurement
+from grader.referee.measurement import Setting, Unsteady, function_work, read_measurement
 from grader.referee.runners import RunnerPool
+from grader.referee.subject import Subject
 from grader.report import Timing
 from grader.timing.pace import KnownPace
 
@@ -50,8 +51,8 @@ Cpus = Callable[[int], tuple[int, ...]]
 """Chooses so many processors to measure on, or fewer where there are not so many."""
 
 
-Arrays = tuple[FloatArray, FloatArray, FloatArray]
-"""Images of one call, weight and bias, float32."""
+Arrays = tuple[FloatArray, ...]
+"""The arrays of one call, float32, that which changes first."""
 
 TimeLibrary = Callable[[str, Arrays, tuple[int, ...]], LibraryTime | Problem]
 """Times PyTorch's own function for a variant of the workload, on the processors given."""
@@ -75,6 +76,7 @@ class Bench:
 
     workload: str
     options: SpeedOptions
+    subject: Subject
     points: float
     runners: RunnerPool
     machine: Machine
@@ -82,14 +84,20 @@ class Bench:
 
 @dataclass(frozen=True)
 class Version:
-    """A function at one batch size: its module, its name in it, and the shape of its images.
+    """A function at one batch size: its module, its name in it, and its arrays' shapes by name.
 
-    An empty module stands for the unscheduled function itself.
+    The first array is the one that changes. An empty module stands for the unscheduled function
+    itself.
     """
 
     module: bytes
     function: str
-    shape: tuple[int, ...]
+    arrays: dict[str, tuple[int, ...]]
+
+    @property
+    def data(self) -> tuple[int, ...]:
+        """Return the shape of the array that changes."""
+        return next(iter(self.arrays.values()))
 
 
 @dataclass(frozen=True)
@@ -168,8 +176,9 @@ def _read(
     generator: np.random.Generator,
 ) -> Timing:
     """Estimate. Raises Unsteady."""
+    operations = bench.options.operations_per_item
     work = tuple(
-        convolution_work(version.shape, task.weight.shape, result.outputs.shape[1:])
+        function_work(tuple(version.arrays.values()), result.outputs.shape[1:], operations)
         for version, result in zip(versions, answer.shapes, strict=True)
     )
     pace = bench.machine.pace.learn(each.moment.probe for each in answer.rounds)
@@ -195,6 +204,7 @@ def _task(
     versions: Sequence[Version], bench: Bench, generator: np.random.Generator
 ) -> TimeSchedule:
     options = bench.options
+    names, (_, *fixed) = versions[0].arrays.keys(), versions[0].arrays.values()
 
     def draw(*extents: int) -> Array:
         return pack_array(generator.standard_normal(extents, dtype=np.float32))
@@ -205,12 +215,12 @@ def _task(
             TimedFunction(
                 version.module,
                 version.function,
-                draw(_inputs(version.shape, options), *version.shape),
+                draw(_inputs(version.data, options), *version.data),
             )
             for version in versions
         ),
-        weight=draw(*options.weight),
-        bias=draw(options.weight[0]),
+        names=tuple(names),
+        fixed=tuple(draw(*shape) for shape in fixed),
         ring=RING,
         target="host",
         cpus=(),

@@ -89,6 +89,19 @@ class Replay:
 
 
 @dataclass(frozen=True)
+class TargetMatch:
+    """Whether a scheduled function is the exercise's target, as TVM says, and both functions.
+
+    `place` is where TVM finds the first difference; empty when there is none.
+    """
+
+    equal: bool
+    place: str
+    wanted: FunctionFacts
+    found: FunctionFacts
+
+
+@dataclass(frozen=True)
 class Evidence:
     """All evidence for one candidate. A field is None when no check of the part asks for it."""
 
@@ -96,6 +109,7 @@ class Evidence:
     stubs: StubOutputs | Problem | None = None
     timed: TimedSchedule | Problem | None = None
     replay: Replay | None = None
+    target: TargetMatch | Problem | None = None
 
 
 @dataclass(frozen=True)

@@ -30,13 +30,14 @@ _SPECIAL = {
         "An output or intermediate buffer is read before it is written, or parallel loops overlap.",
     ),
     "InputChanged": Problem(
-        "The convolution wrote into its inputs while it was timed.",
+        "The function wrote into its inputs while it was timed.",
         "Write to the output and to buffers of the function's own only.",
     ),
     "UnknownWorkload": Problem(
-        "The function that takes the convolution's weight computes something else than a"
-        " convolution (with or without bias and ReLU), so its speed cannot be compared.",
-        "Keep pooling and the other layers in functions of their own.",
+        "The scheduled function computes something else than the unscheduled one that it would be"
+        " compared with, so its speed says nothing.",
+        "Let it compute the layer (its bias and its ReLU may be in it) and nothing else: keep"
+        " pooling and other layers in functions of their own.",
     ),
     "TimeLimit": Problem(
         "The module ran longer than the time limit and was stopped.",

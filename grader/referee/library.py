@@ -52,7 +52,7 @@ def measure_library(
     sandbox: Sandbox,
     library: str,
     variant: str,
-    arrays: tuple[FloatArray, FloatArray, FloatArray],
+    arrays: tuple[FloatArray, ...],
     *,
     cpus: Collection[int],
     threads: int,
@@ -60,7 +60,7 @@ def measure_library(
 ) -> LibraryTime | Problem:
     """Time the function that `library.py`, whose text is `library`, has for a variant.
 
-    `arrays` are data, weight and bias, float32, as one call of it takes them. `threads` of PyTorch
+    `arrays` are float32, as one call of it takes them. `threads` of PyTorch
     run on `cpus`, of which there are at least as many. Raises SandboxError when no process can be
     started, ProtocolError when its answer is not a message.
     """
@@ -79,17 +79,14 @@ def measure_library(
 def _task(
     library: str,
     variant: str,
-    arrays: tuple[FloatArray, FloatArray, FloatArray],
+    arrays: tuple[FloatArray, ...],
     cpus: tuple[int, ...],
     threads: int,
 ) -> TimeLibrary:
-    data, weight, bias = (pack_array(_float32(each)) for each in arrays)
     return TimeLibrary(
         library=library,
         variant=variant,
-        data=data,
-        weight=weight,
-        bias=bias,
+        arrays=tuple(pack_array(_float32(each)) for each in arrays),
         cpus=cpus,
         threads=threads,
         block_seconds=BLOCK_SECONDS,

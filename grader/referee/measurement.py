@@ -7,6 +7,7 @@ and held against what the machine can do.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,29 +43,31 @@ LEAST_US = 0.001
 """Times in the report are rounded to nanoseconds, and are never zero."""
 
 MICRO = 1e6
+ITEM_SIZE = 4
 GIGA = 1e-9
 
 
 @dataclass(frozen=True)
 class Work:
-    """What one call of the function has to do at one batch size: operations, and bytes to move."""
+    """What one call of the function has to do at one batch size: operations, and bytes to move.
+
+    `batch` is the first extent of its first array.
+    """
 
     batch: int
     flops: int
     bytes: int
 
 
-def convolution_work(
-    data: tuple[int, ...], weight: tuple[int, ...], output: tuple[int, ...]
+def function_work(
+    arrays: Sequence[tuple[int, ...]], output: tuple[int, ...], operations: int
 ) -> Work:
-    """Return the work of a convolution.
+    """Return the work of a function of float32 arrays of some shapes, the batch's first.
 
-    The arrays' shapes are (batch, input channels, height, width), (output channels, input channels,
-    height, width) and (batch, output channels, height, width). Each item of the output takes a
-    multiply-add for each weight of its channel; each array is moved once.
+    Each item of the output takes so many `operations`; each array is moved once.
     """
-    moved = sum(math.prod(shape) for shape in (data, weight, output))
-    return Work(data[0], 2 * math.prod(output) * math.prod(weight[1:]), 4 * moved)
+    moved = sum(math.prod(shape) for shape in (*arrays, output))
+    return Work(arrays[0][0], operations * math.prod(output), ITEM_SIZE * moved)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 
 import numpy as np
 
@@ -34,6 +35,8 @@ from grader.referee.registry import Need, find_check
 from grader.referee.replay import gather_replay
 from grader.referee.runners import Kind, RunnerPool
 from grader.referee.speed import gather_timing
+from grader.referee.subject import Subject
+from grader.referee.target import gather_target
 from grader.report import Origin, Part, Timing
 
 assert registered.__all__  # importing the package registers the checks
@@ -76,7 +79,7 @@ def expected_runners(course_assignment: CourseAssignment) -> list[Kind]:
         if "outputs" in needs:
             kinds.append(runner_kind(part))
         kinds += ["pure", "pure"] if "stubs" in needs else []
-        kinds += ["pure"] if "replay" in needs else []
+        kinds += ["pure" for need in ("replay", "target") if need in needs]
         kinds += ["timing"] if "timing" in needs else []
     return kinds
 
@@ -158,9 +161,24 @@ class Referee:
             if _is_complete(part, graded[-1].part):
                 break
         graded.sort(key=lambda each: each.rank, reverse=True)
-        if not graded or _is_beside_the_point(part, found, graded[0]):
+        if not graded or self._is_beside_the_point(part, found, graded[0]):
             return [Graded(judge_problem(part, explain_absence(part, failures)))]
         return graded
+
+    def _is_beside_the_point(self, part: PartTable, found: list[Capture], best: Graded) -> bool:
+        """Say whether no entry point gave a module, and one that happened to be there is no answer.
+
+        It is none if it is worth nothing, or lacks something and is what another part asks for.
+        Then the missing entry point is what a student must hear of, not what the module lacks.
+        """
+        if part.entry_kind == "schedule" or any(capture.by_name for capture in found):
+            return False
+        if best.part.score == 0 or best.capture is None:
+            return True
+        parts = self._course_assignment.assignment.part
+        name, others = best.capture.name, [each for each in parts if each.id != part.id]
+        asked = any(fnmatchcase(name, pattern) for each in others for pattern in each.entry)
+        return asked and not _is_complete(part, best.part)
 
     def _compare_one(self, part: PartTable, capture: Capture) -> Graded:
         candidate = _inspect(part, capture)
@@ -175,14 +193,23 @@ class Referee:
         needs = part_needs(part)
         generator = np.random.default_rng(self._seeds[part.id])
         oracle = self._answers.of(part)
-        outputs = stubs = replay = None
+        outputs = stubs = replay = target = None
         if "stubs" in needs and candidate.facts.externs:
             stubs = gather_stubs(candidate, part, oracle, self._runners, generator)
         if "outputs" in needs:
             outputs = gather_outputs(candidate, part, oracle, self._runners)
         if "replay" in needs and not isinstance(outputs, Problem):
-            replay = gather_replay(candidate, *_replayed(part), self._runners)
-        return Evidence(outputs=outputs, stubs=stubs, replay=replay)
+            weight, batches = _replayed(part)
+            subject = self._subject(part, weight)
+            replay = gather_replay(candidate, subject, batches, self._runners)
+        if "target" in needs:
+            workload = self._course_assignment.workload()
+            subject = self._subject(part, ())
+            target = gather_target(candidate, subject, workload, self._runners)
+        return Evidence(outputs=outputs, stubs=stubs, replay=replay, target=target)
+
+    def _subject(self, part: PartTable, weight: tuple[int, ...]) -> Subject:
+        return Subject(weight, self._course_assignment.assignment.comparison(part))
 
     def _time(self, part: PartTable, graded: list[Graded]) -> list[Graded]:
         """Time the best candidates and judge them again, with the time."""
@@ -190,6 +217,7 @@ class Referee:
         bench = Bench(
             workload=self._course_assignment.workload(),
             options=options,
+            subject=self._subject(part, options.weight),
             points=points,
             runners=self._runners,
             machine=self._machine,
@@ -247,7 +275,7 @@ def _replayed(part: PartTable) -> tuple[tuple[int, ...], tuple[int, ...]]:
     parsed = [find_check(table).parse(table) for table in part.check]
     weights = [each.weight for each in parsed if isinstance(each, SpeedOptions | StepOptions)]
     batches = [each.batches for each in parsed if isinstance(each, SpeedOptions)]
-    return weights[0], batches[0] if batches else ()
+    return next(filter(None, weights), ()), batches[0] if batches else ()
 
 
 def speed_options(part: PartTable) -> tuple[SpeedOptions, float]:
@@ -263,15 +291,6 @@ def _in_order(found: list[Capture]) -> list[Capture]:
     """Return what bears a name that was asked for first, and the latest first."""
     latest = list(reversed(found))
     return sorted(latest, key=lambda capture: not capture.by_name)
-
-
-def _is_beside_the_point(part: PartTable, found: list[Capture], best: Graded) -> bool:
-    """Say whether modules that happened to be there are worth nothing, and no entry point gave one.
-
-    Then the missing entry point is what a student must hear of, not what another module lacks.
-    """
-    named = any(capture.by_name for capture in found)
-    return part.entry_kind != "schedule" and not named and best.part.score == 0
 
 
 def _is_complete(part: PartTable, graded: Part) -> bool:

@@ -17,7 +17,7 @@ from grader.errors import CourseError
 from grader.referee.evidence import Case
 from grader.referee.outcome import Outcome
 
-Need = Literal["outputs", "stubs", "replay", "timing"]
+Need = Literal["outputs", "stubs", "replay", "target", "timing"]
 Options = TypeVar("Options", bound=Table)
 
 

@@ -17,16 +17,16 @@ from grader.ir.read import read_module
 from grader.ir.rebatch import Rebatched, rebatch
 from grader.ir.trace import Trace, read_trace
 from grader.messages import ReplayResult, ReplayTrace, TaskFailure
-from grader.referee.convolution import find_convolution, find_weight_call, input_places
 from grader.referee.evidence import Candidate, LargerBatch, Replay
 from grader.referee.runners import RunnerPool
 from grader.referee.steps import is_unscheduled
+from grader.referee.subject import Data, Subject
 
 NO_TRACE = "the module comes from no Schedule, or its Schedule kept no trace that can be saved"
 NO_BASE = "the module that its Schedule started from is not known"
 BAD_BASE = "the module that its Schedule started from is not one that is accepted here"
 NO_STEPS = "its Schedule has done no step"
-CHANGED_BASE = "the convolution was already changed in the module that its Schedule started from"
+CHANGED_BASE = "the {noun} was already changed in the module that its Schedule started from"
 NOT_REPLAYED = "its trace could not be replayed"
 
 
@@ -35,21 +35,21 @@ class _UnprovenError(Exception):
 
 
 def gather_replay(
-    candidate: Candidate, weight: tuple[int, ...], batches: tuple[int, ...], runners: RunnerPool
+    candidate: Candidate, subject: Subject, batches: tuple[int, ...], runners: RunnerPool
 ) -> Replay:
     """Say whether a candidate's schedule is proven, and make its function for larger batches."""
     steps = 0
     try:
         trace = _trace(candidate)
         steps = trace.steps
-        convolution = _convolution(candidate, weight)
-        size = convolution.batch
+        unscheduled = _unscheduled(candidate, subject)
+        size = unscheduled.data.batch if unscheduled.data is not None else None
         wanted = tuple(each for each in batches if size is not None and each > size)
-        others = _others(candidate, convolution, wanted, trace.functions)
+        others = _others(candidate, unscheduled, wanted, trace.functions)
         answer = _ask(candidate, trace, others.documents, runners)
     except _UnprovenError as unproven:
         return Replay(proven=False, steps=steps, reason=str(unproven))
-    larger = _read_larger(answer, convolution.name, wanted[: len(others.documents)])
+    larger = _read_larger(answer, unscheduled.name, wanted[: len(others.documents)])
     reason = others.reason
     if not larger and not reason and wanted:
         reason = "the same steps do not fit a larger batch"
@@ -69,53 +69,42 @@ def _trace(candidate: Candidate) -> Trace:
     return trace
 
 
-class _Convolution(NamedTuple):
-    """The unscheduled convolution: its name, the place of its data, and the data's batch.
-
-    The place is None unless just one argument is no constant, the batch is None where it is not a
-    number.
-    """
+class _Unscheduled(NamedTuple):
+    """The function of the base: its name, and where its images are, if it has a batch of them."""
 
     name: str
-    data: int | None
-    batch: int | None
+    data: Data | None
 
 
-def _convolution(candidate: Candidate, weight: tuple[int, ...]) -> _Convolution:
-    """Return the convolution of the base, which must be unscheduled.
+def _unscheduled(candidate: Candidate, subject: Subject) -> _Unscheduled:
+    """Return the function of the base, which must be unscheduled.
 
     It is judged by itself: what it says of itself as a base counts for nothing.
     """
     if candidate.capture.base is None:
         raise _UnprovenError(NO_BASE)
     base = candidate.base
-    call = None if base is None else find_weight_call(base, weight)
-    function = None if base is None else find_convolution(base, weight)
-    if base is None or call is None or function is None:
+    function = None if base is None else subject.find(base)
+    if base is None or function is None:
         raise _UnprovenError(BAD_BASE)
-    if not is_unscheduled(function, weight):
-        raise _UnprovenError(CHANGED_BASE)
-    places = input_places(base, call)
-    if len(places) != 1 or places[0] >= len(function.parameters):
-        return _Convolution(function.name, None, None)
-    shape = function.parameters[places[0]].tensor.shape
-    batch = shape[0] if shape else None
-    return _Convolution(function.name, places[0], batch if isinstance(batch, int) else None)
+    if not is_unscheduled(function, subject.weight):
+        raise _UnprovenError(CHANGED_BASE.format(noun=subject.noun))
+    return _Unscheduled(function.name, subject.data(base, function))
 
 
 def _others(
     candidate: Candidate,
-    convolution: _Convolution,
+    unscheduled: _Unscheduled,
     batches: tuple[int, ...],
     functions: tuple[str, ...],
 ) -> Rebatched:
-    """Return the convolution for other batches, or why there are none."""
+    """Return the function for other batches, or why there are none."""
     base = candidate.capture.base
-    if convolution.data is None or convolution.batch is None or base is None:
+    if unscheduled.data is None or base is None:
         return Rebatched((), "the convolution has not one input of a known batch")
     if not batches:
         return Rebatched((), "")
-    return rebatch(base, convolution.name, convolution.data, batches, functions)
+    return rebatch(base, unscheduled.name, unscheduled.data.place, batches, functions)
 
 
 def _ask(

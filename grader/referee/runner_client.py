@@ -17,11 +17,14 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Literal, TypeGuard, overload
 
+import msgspec
+
 from grader.errors import ProtocolError, SandboxError
 from grader.launch.protocol import Program
 from grader.messages import (
     EXTERN_DIED,
     RUNNER_FRAME_LIMIT,
+    CompareTarget,
     FrameError,
     FromLibrary,
     FromRunner,
@@ -30,6 +33,7 @@ from grader.messages import (
     ReplayTrace,
     RunModule,
     RunResult,
+    TargetResult,
     TaskFailure,
     TimeLibrary,
     TimeSchedule,
@@ -48,12 +52,19 @@ _RESULTS: dict[type[Task], type[Answer]] = {
     RunModule: RunResult,
     TimeSchedule: TimingResult,
     ReplayTrace: ReplayResult,
+    CompareTarget: TargetResult,
     TimeLibrary: LibraryTiming,
 }
 """What each task is answered with, unless it fails."""
 
 START_SECONDS = 120.0
 """How long a runner may take to import TVM, on a machine that is busy with others."""
+
+TIMING_WATCH_SECONDS = 1.0
+"""How often the use of a runner that measures is looked at. A look takes 0.4 ms of some processor,
+and where all of them measure, of one that does; ten looks a second could meet every twentieth block
+of 5 ms. Never to look would leave the sum of a sandbox's memory, and below the level "strong" its
+files, to the limits of single processes."""
 
 _END_SECONDS = 1.0
 """How long to wait for the exit status of a runner whose connection is gone."""
@@ -266,6 +277,15 @@ def start_runner(
         return runner
 
 
+def start_timing_runner(sandbox: Sandbox, limits: ResourceLimits, threads: int) -> Runner:
+    """Start a runner that measures: pure, with so many threads, and seldom looked at.
+
+    Returns at once. Raises SandboxError.
+    """
+    undisturbed = msgspec.structs.replace(limits, watch=TIMING_WATCH_SECONDS)
+    return start_runner(sandbox, "pure", undisturbed, {"TVM_NUM_THREADS": str(threads)})
+
+
 def _command(
     program: Program,
     sockets: Sequence[socket.socket],
@@ -292,7 +312,7 @@ def _pair(
 
 
 def _stage(task: Task) -> Literal["run", "time"]:
-    return "run" if isinstance(task, RunModule | ReplayTrace) else "time"
+    return "run" if isinstance(task, RunModule | ReplayTrace | CompareTarget) else "time"
 
 
 def _start_hint(*processes: Process) -> str:

@@ -8,17 +8,13 @@ from grader.referee.bench import Bench, Version, measure
 from grader.referee.evidence import Problem
 from grader.report import Timing
 
-BATCH = 4
 
-
-def run_selftest(
-    bench: Bench, input_shape: tuple[int, ...], generator: np.random.Generator
-) -> Timing | Problem:
+def run_selftest(bench: Bench, generator: np.random.Generator) -> Timing | Problem:
     """Time the unscheduled function of an assignment in the place of a submission.
 
-    `input_shape` is one image's, without the batch. The speed-up of the result should be 1; a
-    Problem says why this machine cannot be believed at the moment.
+    The speed-up of the result should be 1; a Problem says why this machine cannot be believed at
+    the moment.
     """
-    version = Version(b"", "unscheduled", (BATCH, *input_shape))
+    version = Version(b"", "unscheduled", bench.subject.example())
     measured = measure([version], bench, generator)
     return measured if isinstance(measured, Problem) else measured.timing

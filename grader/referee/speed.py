@@ -1,4 +1,4 @@
-"""Timing a candidate's convolution against the unscheduled one and the reference."""
+"""Timing a candidate's function against the unscheduled one and the reference."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from grader.ir.facts import FunctionFacts
 from grader.messages import Array, ShapeResult, TimeSchedule, unpack_array
 from grader.referee.bench import Bench, Measured, TimeLibrary, Version, measure
 from grader.referee.checks.speed import SpeedOptions
-from grader.referee.convolution import NO_CONVOLUTION, find_convolution
 from grader.referee.evidence import Candidate, FloatArray, Problem, Replay, TimedSchedule
 from grader.referee.measurement import MICRO
 from grader.referee.oracle import Workload
+from grader.referee.subject import Subject
 from grader.report import Timing
 
 DECIDES_HINT = (
@@ -29,7 +29,8 @@ UNREADABLE = Problem(
 
 TIMED_RTOL = 1e-3
 TIMED_ATOL = 1e-4
-"""Tolerance of timed outputs: sums of nine products of numbers near 1, in another order."""
+"""Tolerance of timed outputs: sums of up to some hundred products of numbers near 1, in another
+order."""
 
 
 def gather_timing(
@@ -44,13 +45,13 @@ def gather_timing(
 
     Nothing else of this grading may run meanwhile.
     """
-    function = find_convolution(candidate.facts, bench.options.weight)
+    function = bench.subject.find(candidate.facts)
     if function is None:
-        return NO_CONVOLUTION
+        return bench.subject.missing
     versions = []
     larger = [(each.module, each.facts) for each in replay.larger] if replay is not None else []
     for module, facts in [(candidate.capture.module, function), *larger]:
-        version = _version(module, facts, bench.options.weight)
+        version = _version(module, facts, bench.subject)
         if isinstance(version, Problem):
             return version
         versions.append(version)
@@ -77,10 +78,10 @@ def with_library(measured: Measured, time_library: TimeLibrary | None) -> Timing
     timing = measured.timing
     if time_library is None:
         return timing
-    weight, bias = (unpack(array) for array in (measured.task.weight, measured.task.bias))
+    fixed = [unpack(array) for array in measured.task.fixed]
     shapes, notes = [], list(timing.notes)
     for function, shape in zip(measured.task.shapes, timing.shapes, strict=True):
-        arrays = (unpack(function.data)[0], weight, bias)
+        arrays = (unpack(function.data)[0], *fixed)
         found = time_library(timing.workload, arrays, timing.cpus)
         if isinstance(found, Problem):
             notes.append(found.reason)
@@ -95,32 +96,13 @@ def unpack(array: Array) -> FloatArray:
     return cast(FloatArray, unpack_array(array))
 
 
-def _version(module: bytes, facts: FunctionFacts, weight: tuple[int, ...]) -> Version | Problem:
+def _version(module: bytes, facts: FunctionFacts, subject: Subject) -> Version | Problem:
     """Return what is to be timed, or why it must not be."""
     if facts.decisions:
         reason = facts.decisions[0].message
         return Problem(f"{reason} Its time would say nothing about a schedule.", DECIDES_HINT)
-    shape = _data_shape(facts, weight)
-    if shape is None:
-        return Problem(
-            f"`{facts.name}` has no argument that could be the images.",
-            "Keep the convolution a function of the input, the weight and the output.",
-        )
-    return Version(module, facts.name, shape)
-
-
-def _data_shape(function: FunctionFacts, weight: tuple[int, ...]) -> tuple[int, ...] | None:
-    """Return the images' shape: the four-dimensional parameter with the weight's input channels."""
-    for buffer in function.parameters:
-        shape = buffer.tensor.shape
-        if shape is None or shape == weight or len(shape) != len(weight):
-            continue
-        extents = tuple(extent for extent in shape if isinstance(extent, int))
-        if len(extents) != len(shape) or extents[1] != weight[1]:
-            continue
-        if extents[0] != 1 or min(extents[2:]) > 1:  # (1, 1, 1, 1) would be a bias
-            return extents
-    return None
+    arrays = subject.arrays(facts)
+    return arrays if isinstance(arrays, Problem) else Version(module, facts.name, arrays)
 
 
 def outputs_right(measured: Measured, oracle: Workload) -> bool:
@@ -134,12 +116,12 @@ def outputs_right(measured: Measured, oracle: Workload) -> bool:
 def _is_right(
     task: TimeSchedule, inputs: Array, result: ShapeResult, variant: str, oracle: Workload
 ) -> bool:
-    data, weight, bias = (unpack(array) for array in (inputs, task.weight, task.bias))
+    data, *fixed = (unpack(array) for array in (inputs, *task.fixed))
     actual = unpack_array(result.outputs)
     used = [each % len(data) for each in result.inputs]
     if not used:
         return False
-    desired = oracle.workload(variant, data[used], weight, bias)
+    desired = oracle.workload(variant, data[used], *fixed)
     if actual.shape != desired.shape:
         return False
     return bool(np.allclose(actual, desired, rtol=TIMED_RTOL, atol=TIMED_ATOL))

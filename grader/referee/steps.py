@@ -13,6 +13,7 @@ from typing import Literal
 from grader.ir.facts import Block, FunctionFacts, Loop, LoopKind
 from grader.referee.updates import (
     Update,
+    all_updates,
     find_inits,
     find_padding,
     find_updates,
@@ -57,6 +58,7 @@ def find_steps(
     student's word, so it can take a step away and never give one. Where several blocks do the
     convolution, a step must be seen on each. Loops of one iteration are none. A padding block that
     was never there need not be inlined, but that earns nothing where no other step was done.
+    Without a weight the steps are those of the blocks that sum up, and no padding is looked for.
     """
     updates = find_updates(function, weight)
     if not updates:
@@ -64,8 +66,8 @@ def find_steps(
     unscheduled = find_updates(base, weight) if base is not None else ()
     found = [_steps_of(function, each, unscheduled, weight) for each in updates]
     steps = frozenset.intersection(*found)
-    had_padding = base is not None and bool(find_padding(base, weight))
-    if find_padding(function, weight) or not (had_padding or steps):
+    had_padding = bool(weight) and base is not None and bool(find_padding(base, weight))
+    if not weight or find_padding(function, weight) or not (had_padding or steps):
         return steps
     return steps | {"inline"}
 
@@ -74,8 +76,10 @@ def is_unscheduled(function: FunctionFacts, weight: tuple[int, ...]) -> bool:
     """Say whether a convolution is as it is written: one loop for each axis, in their order.
 
     How many loops the sum has is up to who writes it: a weight of another shape may need one.
+    Without a weight all blocks of the function must be so.
     """
-    return all(_is_as_written(function, each) for each in find_updates(function, weight))
+    updates = find_updates(function, weight) if weight else all_updates(function)
+    return all(_is_as_written(function, each) for each in updates)
 
 
 def _is_as_written(function: FunctionFacts, update: Update) -> bool:
@@ -158,6 +162,8 @@ def _is_reorganized(
     weight: tuple[int, ...],
 ) -> bool:
     """Say whether the loops are neither the plain nest of a convolution nor those of the base."""
+    if not weight:
+        return bool(_tiling(function, update, weight)) or _is_reordered(update, unscheduled)
     extents, plain = _extents(update), _plain(function, update, weight)
     if any(extents == _extents(each) for each in unscheduled):
         return False
@@ -175,17 +181,29 @@ def _tiling(function: FunctionFacts, update: Update, weight: tuple[int, ...]) ->
 
     The axes are those of what is stored, and those of the sum: the loops that no index depends on.
     """
-    if _are_permuted(_extents(update), _plain(function, update, weight)):
+    if weight and _are_permuted(_extents(update), _plain(function, update, weight)):
         return set()
     nest = _axes(update)
     loops_of = Counter(axis for axes in nest for axis in axes)
-    sums, wanted = nest.count(()), sum(extent != 1 for extent in weight[1:])
+    sums, wanted = nest.count(()), _sums_as_written(update, weight)
     steps: set[Step] = set()
     if sums > wanted or any(count > 1 for count in loops_of.values()):
         steps.add("split")
     if sums < wanted or any(len(axes) > 1 for axes in nest):
         steps.add("fuse")
     return steps
+
+
+def _sums_as_written(update: Update, weight: tuple[int, ...]) -> int:
+    """Return how many loops of more than one iteration the sum was written with.
+
+    Without a weight it is one for each reduction iterator of the block, but for those of one place.
+    """
+    if weight:
+        return sum(extent != 1 for extent in weight[1:])
+    pairs = zip(update.store.loops, update.store.axes, strict=False)
+    single = sum(loop.extent == 1 and not axes for loop, axes in pairs)
+    return max(0, update.block.iterators.count("R") - single)
 
 
 def _axes(update: Update) -> list[tuple[int, ...]]:

@@ -36,14 +36,25 @@ class Update(NamedTuple):
 def find_updates(function: FunctionFacts, weight: tuple[int, ...]) -> tuple[Update, ...]:
     """Return the blocks that do the convolution, none where together they do less than all of it.
 
-    What is made of the weight alone, a copy in a cache for example, stands for the weight.
+    What is made of the weight alone, a copy in a cache for example, stands for the weight. Without
+    a weight they are the stores that add to what they stored, or all where none does.
     """
+    if not weight:
+        every = all_updates(function)
+        sums = (each for each in every if each.buffer in each.store.loads)
+        return tuple(each for each in sums if () in each.store.axes) or every
     weights = _weights(function, weight)
     blocks = (block for block in function.blocks if not weights >= set(block.stores))
     found = [update for block in blocks if (update := _update(block, weights))]
     works = [each.work for each in found if each.work is not None]
     is_whole = len(works) < len(found) or sum(works) >= _needed(function, weight)
     return tuple(found) if is_whole else ()
+
+
+def all_updates(function: FunctionFacts) -> tuple[Update, ...]:
+    """Return every store of every block, whatever it computes."""
+    stores = ((block, store) for block in function.blocks for store in block.statements)
+    return tuple(Update(block, store, None) for block, store in stores)
 
 
 def find_padding(function: FunctionFacts, weight: tuple[int, ...]) -> tuple[Block, ...]:

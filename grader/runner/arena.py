@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,54 +26,95 @@ ITEM_SIZE = 4
 """Bytes of a float32."""
 
 
-class Signature(NamedTuple):
-    """How a function takes its arrays: `roles` in the order of its parameters.
+OUTPUT = "output"
+"""What the output is called among the arrays."""
 
-    A role is "data", "weight", "bias" or "output"; `bias_shape` is empty where there is no bias.
+
+class Signature(NamedTuple):
+    """How a function takes its arrays: their names in the order of its parameters, and its shapes.
+
+    The output is called `OUTPUT`; `shapes` has every array that it takes, by name.
     """
 
     roles: tuple[str, ...]
-    bias_shape: Shape
+    shapes: dict[str, Shape]
+
+    @property
+    def inputs(self) -> frozenset[str]:
+        """Return the names of the arrays that are no output."""
+        return frozenset(self.roles) - {OUTPUT}
 
 
 class Arrays(NamedTuple):
-    """The referee's inputs as float32 arrays: `data` has a leading axis over all inputs."""
+    """The referee's inputs as float32 arrays.
 
+    `data` has a leading axis over all inputs and is called `first` in workloads; `fixed` are the
+    arrays that are the same for all of them, by name.
+    """
+
+    first: str
     data: npt.NDArray[np.float32]
-    weight: npt.NDArray[np.float32]
-    bias: npt.NDArray[np.float32]
+    fixed: dict[str, npt.NDArray[np.float32]]
+
+    def shapes(self) -> dict[str, Shape]:
+        """Return the shape of each array of one call, the one that changes first."""
+        fixed = {name: each.shape for name, each in self.fixed.items()}
+        return {self.first: self.data.shape[1:], **fixed}
 
 
-def unpack_arrays(data: Array, weight: Array, bias: Array, ring: int) -> Arrays:
+def unpack_arrays(names: Sequence[str], data: Array, fixed: Sequence[Array], ring: int) -> Arrays:
     """Unpack a task's arrays; `ring` inputs are to be there at a time. Raises FrameError."""
-    arrays = [unpack_array(each) for each in (data, weight, bias)]
+    arrays = [unpack_array(each) for each in (data, *fixed)]
+    if len({*names, OUTPUT}) != 1 + len(arrays):
+        raise FrameError("timed inputs without a name of their own each")
     if any(each.dtype != np.float32 or each.size == 0 for each in arrays):
         raise FrameError("timed inputs that are not float32, or empty")
-    if arrays[0].ndim < 2 or arrays[2].ndim != 1:
+    if arrays[0].ndim < 2:
         raise FrameError("timed inputs of the wrong number of axes")
     if not 2 <= ring <= len(arrays[0]):
         raise FrameError("a ring of fewer than two inputs, or of more than there are")
-    return Arrays(*arrays)  # type: ignore[arg-type]
+    first, *others = names
+    return Arrays(first, arrays[0], dict(zip(others, arrays[1:], strict=True)))  # type: ignore[arg-type]
 
 
 def read_signature(function: Any, arrays: Arrays, output_shape: Shape) -> Signature:
     """Tell a PrimFunc's parameters apart by their shapes, in whatever order they are.
 
-    Raises TaskError unless they are the data, the weight, the output and at most one bias, all
-    float32.
+    Of several arrays of one shape the first parameter is the first, and the output comes last. What
+    has no array's shape may be an array of one axis in another one. Raises TaskError unless the
+    parameters are the output and arrays, each once, all float32.
     """
-    roles: list[str] = []
-    bias_shape: Shape = ()
-    known = {arrays.data.shape[1:]: "data", arrays.weight.shape: "weight", output_shape: "output"}
-    for shape in parameter_shapes(function):
-        role = known.get(shape)
-        if role is None and math.prod(shape) == arrays.bias.size:
-            role, bias_shape = "bias", shape
-        roles.append(role or f"unknown {shape}")
-    if sorted(roles) not in (["data", "output", "weight"], ["bias", "data", "output", "weight"]):
-        message = f"The function takes {', '.join(roles)}; it should take data, weight and output."
-        raise TaskError("signature", "WrongParameters", message)
-    return Signature(tuple(roles), bias_shape)
+    shapes = parameter_shapes(function)
+    known = {**arrays.shapes(), OUTPUT: output_shape}
+    roles: list[str | None] = []
+    for shape in shapes:
+        free = [name for name in known if name not in roles]
+        roles.append(next((name for name in free if known[name] == shape), None))
+    for place, shape in enumerate(shapes):
+        roles[place] = roles[place] or next(
+            (name for name in arrays.fixed if name not in roles and _holds(shape, known[name])),
+            None,
+        )
+    named = [
+        role or f"something of shape {shape}" for role, shape in zip(roles, shapes, strict=True)
+    ]
+    if None in roles or not {arrays.first, OUTPUT} <= {*named}:
+        raise wrong_parameters(named, known)
+    return Signature(tuple(named), dict(zip(named, shapes, strict=True)))
+
+
+def wrong_parameters(taken: Iterable[str], wanted: Iterable[str]) -> TaskError:
+    """Return the error of a function that takes other arrays than it should."""
+    return TaskError(
+        "signature",
+        "WrongParameters",
+        f"The function takes {', '.join(taken)}; it should take {', '.join(wanted)}.",
+    )
+
+
+def _holds(shape: Shape, vector: Shape) -> bool:
+    """Say whether an array of one axis can be held in a shape."""
+    return len(vector) == 1 and math.prod(shape) == vector[0]
 
 
 def parameter_shapes(function: Any) -> list[Shape]:
@@ -93,9 +135,10 @@ def parameter_shapes(function: Any) -> list[Shape]:
 class Arena:
     """The tensors that all timed functions share, so that none has a better place in memory.
 
-    `data` holds the ring as rows of shape (ring, row), each padded to the alignment: `ring` inputs
-    at a time, from `start` on. The originals are kept aside: before each block the tensors are made
-    anew, whatever a function did to them.
+    `shapes` has the arrays' names in the order of `tensors`, `OUTPUT` as the last; those given are
+    what the submission's function takes. The `first` array holds the ring as rows of shape (ring,
+    row), each padded to the alignment: `ring` inputs at a time, from `start` on. The originals are
+    kept aside: before each block the tensors are made anew, whatever a function did to them.
 
     Where tensors lie decides about ten per cent of a function's time, by the low bits of their
     addresses and by which lines of the cache their pages share (T. Mytkowicz et al., "Producing
@@ -103,24 +146,19 @@ class Arena:
     of memory, and the median over rounds is one over places.
     """
 
-    def __init__(self, arrays: Arrays, ring: int, bias_shape: Shape, output_shape: Shape) -> None:
+    def __init__(self, arrays: Arrays, ring: int, shapes: dict[str, Shape]) -> None:
         self.ring = ring
+        self.first = arrays.first
         self.start = 0
-        self.shapes: dict[str, Shape] = {
-            "data": arrays.data.shape[1:],
-            "weight": arrays.weight.shape,
-            "bias": bias_shape or arrays.bias.shape,
-            "output": output_shape,
-        }
+        self.shapes: dict[str, Shape] = {**arrays.shapes(), **shapes}
         flat = arrays.data.reshape(len(arrays.data), -1)
         step = ALIGNMENT // flat.itemsize
         padding = -flat.shape[1] % step
         self._inputs = np.pad(flat, ((0, 0), (0, padding)))
         self._originals = {
-            "data": self._inputs[:ring],
-            "weight": arrays.weight,
-            "bias": arrays.bias.reshape(self.shapes["bias"]),
-            "output": np.full(output_shape, np.nan, np.float32),
+            arrays.first: self._inputs[:ring],
+            **{name: each.reshape(self.shapes[name]) for name, each in arrays.fixed.items()},
+            OUTPUT: np.full(self.shapes[OUTPUT], np.nan, np.float32),
         }
         self.row = self._inputs.shape[1]
         self._slabs = {role: _slab(original) for role, original in self._originals.items()}
@@ -135,7 +173,7 @@ class Arena:
         Inputs are there once the arena is restored.
         """
         self.start = turn % (len(self._inputs) // self.ring) * self.ring
-        self._originals["data"] = self._inputs[self.start : self.start + self.ring]
+        self._originals[self.first] = self._inputs[self.start : self.start + self.ring]
         self._place({role: int(generator.integers(PLACES)) for role in self._slabs})
 
     def _place(self, places: dict[str, int]) -> None:
@@ -151,7 +189,7 @@ class Arena:
         return all(
             self._views[role].tobytes() == original.tobytes()
             for role, original in self._originals.items()
-            if role != "output"
+            if role != OUTPUT
         )
 
     def restore(self) -> None:
@@ -161,7 +199,7 @@ class Arena:
 
     def output(self) -> npt.NDArray[np.float32]:
         """Return a copy of the output."""
-        return np.array(self._views["output"], np.float32)
+        return np.array(self._views[OUTPUT], np.float32)
 
 
 def _slab(original: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:

@@ -1,7 +1,7 @@
 """One compiled function, callable many times in a row without Python in between.
 
 A function of 5 us cannot be timed from a Python loop. So each is called from a loop that is
-compiled as well: a function `block(data, weight, bias, output, first, calls)` that calls it `calls`
+compiled as well: a function `block(*arrays, output, first, calls)` that calls it `calls`
 times, each time on the next input of the ring, and always into the same output buffer. A call then
 finds the answer to another input in its output: one that skips its work because the output has been
 written ends the block with a wrong output, which the referee sees.
@@ -36,7 +36,7 @@ class Kernel:
 
     def __call__(self, first: int, calls: int) -> None:
         """Call the function `calls` times, on the ring's inputs from `first` on."""
-        tensors = (self._arena.tensors[role] for role in ("data", "weight", "bias", "output"))
+        tensors = (self._arena.tensors[role] for role in self._arena.shapes)
         self._block(*tensors, first, calls)
 
 
@@ -49,7 +49,7 @@ def _block(callee: str, signature: Signature, arena: Arena) -> Any:
     """Return the loop as a PrimFunc; `callee` is the registered name of the function to call."""
     with IRBuilder() as builder, T.prim_func(s_tir=True):
         T.func_name("main")
-        shapes = {**arena.shapes, "data": (arena.ring, arena.row)}
+        shapes = {**arena.shapes, arena.first: (arena.ring, arena.row)}
         buffers = {role: T.arg(role, T.Buffer(shape, "float32")) for role, shape in shapes.items()}
         first = T.arg("first", T.int32())
         calls = T.arg("calls", T.int32())
@@ -57,7 +57,9 @@ def _block(callee: str, signature: Signature, arena: Arena) -> Any:
             row = (first + index) % arena.ring
             arguments = [
                 _array(
-                    T.address_of(buffers[role][row, 0]) if role == "data" else buffers[role].data,
+                    T.address_of(buffers[role][row, 0])
+                    if role == arena.first
+                    else buffers[role].data,
                     arena.shapes[role],
                 )
                 for role in signature.roles

@@ -84,8 +84,7 @@ def time_library(task: TimeLibrary) -> LibraryTiming:
     with stage("load"):
         function = load_library(task.library).library(task.variant)
     with stage("decode"):
-        arrays = [unpack_array(each) for each in (task.data, task.weight, task.bias)]
-        tensors = [torch.from_numpy(each) for each in arrays]
+        tensors = [torch.from_numpy(unpack_array(each)) for each in task.arrays]
     with stage("run"), torch.inference_mode():
         function(*tensors)  # now PyTorch's threads are there
         pin(task.cpus)

@@ -12,11 +12,14 @@ import tvm
 
 from grader.messages import ShapeResult, TimedFunction, TimeSchedule, pack_array
 from grader.runner.arena import (
+    OUTPUT,
     Arena,
     Arrays,
+    Signature,
     parameter_shapes,
     read_signature,
     unpack_arrays,
+    wrong_parameters,
 )
 from grader.runner.failure import TaskError, stage
 from grader.runner.kernels import Kernel
@@ -129,20 +132,20 @@ def prepare_shape(
     workload's, or computes no variant of it.
     """
     with stage("decode"):
-        arrays = unpack_arrays(shape.data, task.weight, task.bias, task.ring)
+        arrays = unpack_arrays(task.names, shape.data, task.fixed, task.ring)
     builder = _Builder(number, arrays, workload, target)
     function = _load_function(shape) if shape.module else builder.plain()
     with stage("time"):
         output_shape = builder.output_shape()
     signature = read_signature(function, arrays, output_shape)
-    arena = Arena(arrays, task.ring, signature.bias_shape, output_shape)
+    arena = Arena(arrays, task.ring, {**signature.shapes, OUTPUT: output_shape})
     with stage("build"):
         submission = Kernel(f"submission_{number}", function, signature, arena, target)
     with stage("run"):
         computed = _one_call(submission, arena)
     outputs = Outputs(output_shape, generator)
     with stage("time"):
-        variant, baseline = builder.find_variant(computed, signature.bias_shape, arena)
+        variant, baseline = builder.find_variant(computed, signature, arena)
         control = builder.baseline(variant, "control", arena)
         reference = builder.reference(variant, len(task.cpus), arena)
     return ShapeSubjects(
@@ -177,23 +180,25 @@ class _Builder:
     def __init__(self, number: int, arrays: Arrays, workload: ModuleType, target: Any) -> None:
         self._number = number
         self._arrays = arrays
-        self._batch = arrays.data.shape[1]
         self._workload = workload
         self._target = target
 
     def plain(self) -> Any:
-        return self._workload.baseline(self._workload.VARIANTS[0], self._batch, ())["main"]
+        first = next(iter(self._workload.VARIANTS))
+        return self._workload.baseline(first, self._arrays.shapes())["main"]
 
     def output_shape(self) -> tuple[int, ...]:
         return parameter_shapes(self.plain())[-1]
 
     def find_variant(
-        self, computed: npt.NDArray[np.float32], bias_shape: tuple[int, ...], arena: Arena
+        self, computed: npt.NDArray[np.float32], signature: Signature, arena: Arena
     ) -> tuple[str, Kernel]:
         """Return the first variant whose baseline computes the same, and that baseline."""
-        for variant in self._workload.VARIANTS:
-            if ("bias" in variant) != bool(bias_shape):
-                continue
+        variants: dict[str, tuple[str, ...]] = self._workload.VARIANTS
+        alike = [name for name, taken in variants.items() if {*taken} == signature.inputs]
+        if not alike:
+            raise wrong_parameters(signature.roles, (*next(iter(variants.values())), OUTPUT))
+        for variant in alike:
             baseline = self.baseline(variant, f"baseline_{variant}", arena)
             expected = _one_call(baseline, arena)
             if np.allclose(computed, expected, rtol=SAME_RTOL, atol=SAME_ATOL):
@@ -202,18 +207,21 @@ class _Builder:
         raise TaskError("signature", "UnknownWorkload", message)
 
     def baseline(self, variant: str, name: str, arena: Arena) -> Kernel:
-        bias_shape = arena.shapes["bias"] if "bias" in variant else ()
-        return self._compile(name, self._workload.baseline(variant, self._batch, bias_shape), arena)
+        return self._compile(name, self._workload.baseline(variant, _inputs(arena)), arena)
 
     def reference(self, variant: str, threads: int, arena: Arena) -> Kernel:
-        bias_shape = arena.shapes["bias"] if "bias" in variant else ()
-        module = self._workload.reference(variant, self._batch, bias_shape, threads)
+        module = self._workload.reference(variant, _inputs(arena), threads)
         return self._compile("reference", module, arena)
 
     def _compile(self, name: str, module: tvm.IRModule, arena: Arena) -> Kernel:
         function = module["main"]
-        signature = read_signature(function, self._arrays, arena.shapes["output"])
+        signature = read_signature(function, self._arrays, arena.shapes[OUTPUT])
         return Kernel(f"{name}_{self._number}", function, signature, arena, self._target)
+
+
+def _inputs(arena: Arena) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the arrays as the submission's function takes them."""
+    return {name: shape for name, shape in arena.shapes.items() if name != OUTPUT}
 
 
 def _one_call(kernel: Kernel, arena: Arena) -> npt.NDArray[np.float32]:

@@ -2,7 +2,7 @@
 
 Only measuring happens here, nothing is estimated for a report or judged. Nothing in this process
 ever was a student's Python: modules are loaded after the course's workload was executed, and their
-functions get three arrays and nothing else. How it is measured is in `grader.timing`.
+functions get their arrays and nothing else. How it is measured is in `grader.timing`.
 """
 
 from __future__ import annotations

@@ -53,6 +53,10 @@ def arrays(batch: int, shape: tuple[int, ...]) -> list[np.ndarray]:
     return [draw(batch, 1, 28, 28), draw(32, 1, 3, 3), *bias]
 
 
+def shapes(batch: int, bias: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
+    return {"data": (batch, 1, 28, 28), "weight": (32, 1, 3, 3), "bias": bias or (32,)}
+
+
 def loop_kinds(module: tvm.IRModule) -> set[str]:
     text = str(module.script())
     return {kind for kind in ("parallel", "vectorized", "unroll") if f"T.{kind}(" in text}
@@ -67,11 +71,11 @@ class TestBaseline:
         data, weight, *bias = (torch.from_numpy(array) for array in inputs)
         expected = torch.conv2d(data, weight, bias[0].reshape(32) if bias else None)
         expected = torch.relu(expected) if "relu" in variant else expected
-        actual = compute(workload.baseline(variant, 2, shape), *inputs)
+        actual = compute(workload.baseline(variant, shapes(2, shape)), *inputs)
         np.testing.assert_allclose(actual, expected.numpy(), rtol=1e-4, atol=1e-5)
 
     def test_it_is_not_scheduled(self, workload: ModuleType) -> None:
-        assert loop_kinds(workload.baseline("conv2d_bias_relu", 4, (32,))) == set()
+        assert loop_kinds(workload.baseline("conv2d_bias_relu", shapes(4, (32,)))) == set()
 
 
 class TestReference:
@@ -83,8 +87,8 @@ class TestReference:
         self, workload: ModuleType, variant: str, shape: tuple[int, ...], batch: int, threads: int
     ) -> None:
         inputs = arrays(batch, shape)
-        expected = compute(workload.baseline(variant, batch, shape), *inputs)
-        actual = compute(workload.reference(variant, batch, shape, threads), *inputs)
+        expected = compute(workload.baseline(variant, shapes(batch, shape)), *inputs)
+        actual = compute(workload.reference(variant, shapes(batch, shape), threads), *inputs)
         np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6)
 
     @pytest.mark.parametrize(("variant", "shape"), CASES)
@@ -92,14 +96,14 @@ class TestReference:
         self, workload: ModuleType, variant: str, shape: tuple[int, ...]
     ) -> None:
         inputs = arrays(16, shape)
-        expected = compute(workload.baseline(variant, 16, shape), *inputs)
+        expected = compute(workload.baseline(variant, shapes(16, shape)), *inputs)
         target, _ = find_target("host")
-        actual = compute(workload.reference(variant, 16, shape, 2), *inputs, target=target)
+        actual = compute(workload.reference(variant, shapes(16, shape), 2), *inputs, target=target)
         np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-5)
 
     @pytest.mark.parametrize("variant", ["conv2d", "conv2d_bias_relu"])
     def test_it_shows_every_step(self, workload: ModuleType, variant: str) -> None:
-        module = workload.reference(variant, 4, (32,), 4)
+        module = workload.reference(variant, shapes(4, (32,)), 4)
         text = str(module.script())
         assert "pad_temp" not in text
         assert "bias_add" not in text
@@ -110,7 +114,9 @@ class TestReference:
     @pytest.mark.parametrize("variant", ["conv2d", "conv2d_bias_relu"])
     def test_a_tile_is_summed_up_in_registers(self, workload: ModuleType, variant: str) -> None:
         """Two filters times three vectors times nine places in the window, and no detour."""
-        function = workload.reference(variant, 4, (32,), 1)["main"].with_attr("global_symbol", "f")
+        function = workload.reference(variant, shapes(4, (32,)), 1)["main"].with_attr(
+            "global_symbol", "f"
+        )
         config = {"kind": "llvm", "mcpu": "znver5", "mtriple": "x86_64-linux-gnu"}
         source = tvm.compile(function, tvm.target.Target(config)).mod.inspect_source("asm")
         sums = [line for line in source.splitlines() if "vfmadd" in line and "zmm" in line]
@@ -121,4 +127,6 @@ class TestReference:
     def test_it_starts_no_threads_for_nothing(
         self, workload: ModuleType, batch: int, threads: int
     ) -> None:
-        assert "parallel" not in loop_kinds(workload.reference("conv2d", batch, (), threads))
+        assert "parallel" not in loop_kinds(
+            workload.reference("conv2d", shapes(batch, ()), threads)
+        )

@@ -34,7 +34,7 @@ TELLING = """
 import os
 import torch
 def library(variant):
-    return lambda data, weight, bias: torch.tensor({expression}, dtype=torch.float32)
+    return lambda data: torch.tensor({expression}, dtype=torch.float32)
 """
 
 
@@ -51,9 +51,7 @@ def output_of(sandbox: SteppingSandbox, expression: str, threads: int = 1) -> li
     task = TimeLibrary(
         library=TELLING.format(expression=expression),
         variant="any",
-        data=pack_array(np.zeros(1, np.float32)),
-        weight=pack_array(np.zeros(1, np.float32)),
-        bias=pack_array(np.zeros(1, np.float32)),
+        arrays=(pack_array(np.zeros(1, np.float32)),),
         cpus=cpus,
         threads=threads,
         block_seconds=0.001,

@@ -61,6 +61,7 @@ from grader.messages import (
     read_frame,
     unpack_array,
 )
+from grader.referee import subject as subjects
 from grader.referee.arrangement import Arrangement
 from grader.referee.bench import Bench, Machine, Measured, Version, measure
 from grader.referee.checks.equivalence import equivalence
@@ -71,6 +72,7 @@ from grader.referee.gather import gather_outputs
 from grader.referee.oracle import ModelOracle
 from grader.referee.registry import NoOptions
 from grader.referee.speed import outputs_right
+from grader.referee.subject import convolution_arrays
 from grader.render.terminal import render
 from grader.report import Report, decode_report, encode_report
 from grader.submission import defined_names, read_submission
@@ -362,15 +364,17 @@ def check_measurement(answer: TimingResult) -> None:
     """Any answer of the right type is a measurement or a problem, and can be reported and shown."""
     oracle: Any = SimpleNamespace(workload=lambda _, data, *__: np.zeros((len(data), *_OUTPUT)))
     runners: Any = SimpleNamespace(request=lambda kind, task: answer)
+    subject = subjects.Subject(_WEIGHT, OracleOptions((1, 4, 4), (10,)))
     bench = Bench(
         workload="",
         options=SpeedOptions(weight=_WEIGHT, threads=1),
+        subject=subject,
         points=15.0,
         runners=runners,
         machine=Machine(lambda count: tuple(range(count)), KnownPace()),
     )
     with np.errstate(all="ignore"):
-        version = Version(b"{}", "conv2d", (2, 1, 4, 4))
+        version = Version(b"{}", "conv2d", convolution_arrays((2, 1, 4, 4), _WEIGHT))
         measured = measure([version], bench, np.random.default_rng(0))
     if isinstance(measured, Measured):
         outputs_right(measured, oracle)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import msgspec
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from grader.errors import CourseError
 from grader.ir.facts import Argument
 from grader.referee.checks.equivalence import equivalence
 from grader.referee.checks.externs import ExternOptions, extern_call, writes_output
+from grader.referee.checks.python import LowLevelOptions, low_level
 from grader.referee.checks.schedule import StepOptions, schedule_steps
 from grader.referee.checks.speed import SpeedOptions, speed
 from grader.referee.checks.structure import GraphOptions, call_tir_graph, pure_tir
@@ -64,6 +67,46 @@ class TestCallTirGraph:
 
     def test_a_module_without_any_call_fails(self):
         assert "failed" == call_tir_graph(case(module()), GRAPH).verdict
+
+
+LOOPS = """
+def f(x, w):
+    y = np.empty(10)
+    for i in range(10):
+        y[i] = x[i] * w[i]
+    return y
+"""
+
+
+class TestLowLevel:
+    def judge(self, source, **options):
+        one = case(module())
+        capture = msgspec.structs.replace(one.candidate.capture, name="f", source=source)
+        one = replace(one, candidate=replace(one.candidate, capture=capture))
+        return low_level(one, LowLevelOptions(**options))
+
+    def test_loops_over_elements_pass(self):
+        assert "passed" == self.judge(LOOPS).verdict
+
+    def test_an_operation_on_a_whole_array_fails_and_is_quoted(self):
+        outcome = self.judge(LOOPS.replace("return y", "return y @ w"))
+        assert ("failed", True) == (outcome.verdict, "`y @ w`" in outcome.reason)
+
+    def test_loops_that_are_not_deep_enough_fail(self):
+        outcome = self.judge(LOOPS, loops=2)
+        assert ("failed", True) == (outcome.verdict, "1 deep" in outcome.reason)
+
+    def test_without_an_allocation_the_given_share_is_left(self):
+        text = LOOPS.replace("np.empty(10)", "[0] * 10")
+        assert ("partial", 0.5) == (
+            self.judge(text, unallocated=0.5).verdict,
+            self.judge(text, unallocated=0.5).fraction,
+        )
+        assert "passed" == self.judge(text).verdict
+
+    @pytest.mark.parametrize("source", ["", "def f(:"])
+    def test_a_text_that_is_not_known_is_not_graded(self, source):
+        assert "not_graded" == self.judge(source).verdict
 
 
 class TestPureTir:

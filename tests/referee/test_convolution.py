@@ -18,8 +18,10 @@ from grader.referee.convolution import (
 )
 from grader.referee.replay import gather_replay
 from grader.referee.steps import find_steps
+from grader.referee.subject import Subject
 from tests.ir import modules
 from tests.referee import schedules
+from tests.referee.factory import ORACLE
 from tests.referee.schedules import WEIGHT, constant
 
 
@@ -164,7 +166,7 @@ def test_its_steps_are_seen_and_its_schedule_is_proven():
     assert {"inline", "annotate", "parallel", "vectorize", "contiguous"} == find_steps(
         function, find_convolution(subject.base, WEIGHT), WEIGHT
     )
-    found = gather_replay(subject, WEIGHT, (8,), schedules.Runners())
+    found = gather_replay(subject, Subject(WEIGHT, ORACLE), (8,), schedules.Runners())
     assert (True, [8]) == (found.proven, [each.batch for each in found.larger])
 
 

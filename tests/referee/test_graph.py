@@ -49,7 +49,7 @@ class TestNumbers:
     def test_the_number_that_was_asked_for_passes_and_is_told(self):
         outcome = judge(TIR, tir=3, extern=0, operator=0)
         assert ("passed", 1.0) == (outcome.verdict, outcome.fraction)
-        assert "`main` makes 3 calls of TensorIR functions." == outcome.reason
+        assert outcome.reason.endswith(": `linear0`, `relu0`, `linear1`.")
 
     @pytest.mark.parametrize("number", [2, 4])
     def test_any_other_number_fails(self, number):
@@ -95,7 +95,7 @@ class TestNames:
     def test_a_name_that_is_given_twice_must_be_called_twice(self):
         twice = Amount(names=("relax.matmul", "relax.matmul"))
         outcome = judge(OPERATORS, operator=twice)
-        assert ("failed", True) == (outcome.verdict, "often enough" in outcome.reason)
+        assert ("failed", True) == (outcome.verdict, ": 1. It takes 2." in outcome.reason)
 
     def test_a_function_of_another_kind_with_that_name_does_not_count(self):
         facts = chain(("tir", "relax.matmul"))

@@ -22,7 +22,7 @@ from grader.referee.measurement import (
     Setting,
     Unsteady,
     Work,
-    convolution_work,
+    function_work,
     read_measurement,
 )
 from grader.report import Timing
@@ -57,13 +57,9 @@ def reason(given: TimingResult, **changes: Any) -> str:
 
 
 class TestWork:
-    def test_each_output_takes_a_multiply_add_for_each_weight_of_its_channel(self) -> None:
-        work = convolution_work((4, 1, 28, 28), (32, 1, 3, 3), (4, 32, 26, 26))
-        assert Work(4, 2 * 4 * 32 * 26 * 26 * 9, 4 * (3136 + 288 + 86528)) == work
-
-    def test_input_channels_count(self) -> None:
-        work = convolution_work((1, 16, 8, 8), (2, 16, 1, 1), (1, 2, 8, 8))
-        assert 2 * 2 * 8 * 8 * 16 == work.flops
+    def test_each_item_takes_its_operations_and_each_array_is_moved_once(self) -> None:
+        work = function_work([(4, 1, 28, 28), (32, 1, 3, 3)], (4, 32, 26, 26), 18)
+        assert Work(4, 4 * 32 * 26 * 26 * 18, 4 * (3136 + 288 + 86528)) == work
 
 
 class TestTiming:

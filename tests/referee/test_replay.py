@@ -16,14 +16,18 @@ from grader.messages import ReplayResult, ReplayTrace, TaskFailure
 from grader.referee import replay as proving
 from grader.referee.evidence import Candidate, Replay
 from grader.referee.replay import gather_replay
+from grader.referee.subject import Subject
 from tests.ir import modules
 from tests.ir.test_rebatch import convolve, draw, run
 from tests.referee import schedules
+from tests.referee.factory import ORACLE
 from tests.referee.schedules import WEIGHT, candidate, read_candidate
+
+CONVOLUTION = Subject(WEIGHT, ORACLE)
 
 
 def gather(subject: Candidate, batches: tuple[int, ...] = (8, 16), runners: Any = None) -> Replay:
-    return gather_replay(subject, WEIGHT, batches, runners or schedules.Runners())
+    return gather_replay(subject, CONVOLUTION, batches, runners or schedules.Runners())
 
 
 def honest() -> Candidate:
@@ -97,7 +101,9 @@ class TestByHand:
         def rest(sch: Any) -> None:
             sch.parallel(sch.get_loops(sch.get_sblock("compute", "relu"))[0])
 
-        assert proving.CHANGED_BASE == self.reason(candidate(first.mod, rest))
+        assert proving.CHANGED_BASE.format(noun="convolution") == self.reason(
+            candidate(first.mod, rest)
+        )
 
     def test_a_module_that_was_changed_after(self):
         def swap(module: Any) -> Any:

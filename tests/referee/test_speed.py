@@ -27,7 +27,9 @@ from grader.referee.bench import ATTEMPTS, RING, Bench, measuring_cpus
 from grader.referee.checks.speed import SpeedOptions
 from grader.referee.evidence import Candidate, LargerBatch, Problem, Replay, TimedSchedule
 from grader.referee.speed import gather_timing
+from grader.referee.subject import Subject
 from grader.timing.pace import KnownPace
+from tests.referee import factory
 from tests.referee.factory import WEIGHT, argument, call, case, convolution, module, update
 from tests.timing.machine import PACE, in_turn, pair, single_round
 
@@ -35,7 +37,7 @@ CALL = call("tir", "conv2d", argument("input", 4, 1, 28, 28), argument("constant
 FACTS = module(CALL, functions={"conv2d": convolution(update())})
 CANDIDATE: Candidate = case(FACTS).candidate
 OPTIONS = SpeedOptions(weight=WEIGHT, threads=2)
-ORACLE = SimpleNamespace(workload=lambda variant, data, weight, bias: data[:, :, :1] * 2.0)
+ORACLE = SimpleNamespace(workload=lambda variant, data, *fixed: data[:, :, :1] * 2.0)
 LIMITS = MachineLimits(flops=1e12, bytes=1e12)
 KEPT = 20
 
@@ -105,6 +107,7 @@ def gather(
     fields: dict[str, Any] = {
         "workload": "text",
         "options": OPTIONS,
+        "subject": Subject(WEIGHT, factory.ORACLE),
         "points": 15.0,
         "runners": machine,
         "machine": benches.Machine(choose_cpus, pace or KnownPace()),

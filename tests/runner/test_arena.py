@@ -5,15 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grader.runner.arena import ALIGNMENT, PLACES, Arena, Arrays
+from grader.runner.arena import ALIGNMENT, OUTPUT, PLACES, Arena, Arrays
 from tests.runner.timed import RING, draw
+
+
+def arrays(inputs: np.ndarray) -> Arrays:
+    return Arrays("data", inputs, {"weight": draw(2, 3), "bias": draw(2)})
 
 
 class TestArena:
     @pytest.fixture
     def arena(self) -> Arena:
-        arrays = Arrays(draw(RING, 1, 1, 5, 5), draw(2, 3), draw(2))
-        return Arena(arrays, RING, (1, 2), (3,))
+        return Arena(arrays(draw(RING, 1, 1, 5, 5)), RING, {"bias": (1, 2), OUTPUT: (3,)})
 
     def test_each_input_of_the_ring_is_aligned(self, arena: Arena) -> None:
         assert arena.row * 4 % 64 == 0
@@ -40,7 +43,7 @@ class TestArena:
 
     def test_each_turn_has_the_next_inputs(self) -> None:
         inputs = draw(5, 1, 1, 4, 4)
-        arena = Arena(Arrays(inputs, draw(2, 3), draw(2)), 2, (1, 2), (3,))
+        arena = Arena(arrays(inputs), 2, {"bias": (1, 2), OUTPUT: (3,)})
         generator = np.random.default_rng(0)
         for turn, start in ((0, 0), (1, 2), (2, 0), (3, 2)):
             arena.take_turn(turn, generator)
@@ -72,7 +75,7 @@ class TestArena:
 
     def test_places_depend_on_the_generator_and_on_nothing_else(self) -> None:
         def offsets(seed: int) -> list[int]:
-            arena = Arena(Arrays(draw(4, 1, 4), draw(2, 3), draw(2)), 2, (), (3,))
+            arena = Arena(arrays(draw(4, 1, 4)), 2, {OUTPUT: (3,)})
             first = {role: each.ctypes.data for role, each in views(arena).items()}
             arena.take_turn(0, np.random.default_rng(seed))
             return [each.ctypes.data - first[role] for role, each in views(arena).items()]

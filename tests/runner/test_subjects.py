@@ -101,19 +101,25 @@ class TestSignature:
             {"data": np.zeros((0, 3), "float32")},
             {"data": np.zeros(3, "float32")},
             {"data": np.zeros((1, 4, 1, 28, 28), "float32")},
-            {"bias": np.zeros((1, 32), "float32")},
+            {"fixed": (np.zeros((0, 3), "float32"),) * 2},
+            {"fixed": (np.zeros((2, 3), "int32"),) * 2},
+            {"fixed": ()},
+            {"names": ("data", "weight")},
+            {"names": ("data", "weight", "data")},
+            {"names": ("data", "weight", "output")},
             {"ring": 1},
             {"ring": RING + 1},
         ],
     )
     def test_arrays_of_another_form_are_refused(self, changes: dict[str, Any]) -> None:
-        changes = {
-            name: value if name == "ring" else pack_array(value) for name, value in changes.items()
-        }
-        data = changes.pop("data", pack_array(draw(RING, 4, 1, 28, 28)))
-        shape = TimedFunction(modules.document(modules.timed_convolution()), "conv2d", data)
+        data = changes.get("data", draw(RING, 4, 1, 28, 28))
+        document = modules.document(modules.timed_convolution())
+        shape = TimedFunction(document, "conv2d", pack_array(data))
+        others = {name: value for name, value in changes.items() if name != "data"}
+        if "fixed" in others:
+            others["fixed"] = tuple(map(pack_array, others["fixed"]))
         with pytest.raises(TaskError) as caught:
-            prepared(timing_task(shape, **changes))
+            prepared(timing_task(shape, **others))
         assert "decode" == caught.value.stage
 
 

@@ -147,4 +147,4 @@ class TestRefusals:
 
 
 def test_a_workload_is_executed_by_itself() -> None:
-    assert ("a",) == load_workload("VARIANTS = ('a',)").VARIANTS
+    assert {"a": ()} == load_workload("VARIANTS = {'a': ()}").VARIANTS

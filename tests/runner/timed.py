@@ -51,8 +51,8 @@ def timing_task(*shapes: TimedFunction, **changes: Any) -> TimeSchedule:
     fields: dict[str, Any] = {
         "workload": WORKLOAD,
         "shapes": shapes or (function(modules.timed_convolution()),),
-        "weight": pack_array(modules.WEIGHT),
-        "bias": pack_array(draw(32)),
+        "names": ("data", "weight", "bias"),
+        "fixed": (pack_array(modules.WEIGHT), pack_array(draw(32))),
         "ring": RING,
         "target": "llvm",
         "cpus": (0,),

@@ -10,6 +10,7 @@ import msgspec
 
 from grader.assignment import Table
 from grader.ir.facts import Call, ModuleFacts
+from grader.language import mark, say
 from grader.referee.evidence import Case
 from grader.referee.flow import used_calls
 from grader.referee.outcome import Outcome, failed, partial, passed
@@ -22,20 +23,54 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=10_000)]
 Shape = tuple[int, ...]
 
 _KINDS: tuple[Kind, ...] = get_args(Kind)
-_ONE: dict[Kind, str] = {
-    "tir": "TensorIR function",
-    "extern": "external function",
-    "operator": "operator",
-    "function": "Relax function",
+
+# Whole sentences, so that they can be translated.
+_MADE: dict[Kind, str] = {
+    "tir": mark("`{binding}` is made by the TensorIR function `{callee}`."),
+    "extern": mark("`{binding}` is made by the external function `{callee}`."),
+    "operator": mark("`{binding}` is made by the operator `{callee}`."),
+    "function": mark("`{binding}` is made by the Relax function `{callee}`."),
+}
+_MANY: dict[Kind, str] = {
+    "tir": mark("Calls of TensorIR functions in `main`: {count}. At most {most} may be."),
+    "extern": mark("Calls of external functions in `main`: {count}. At most {most} may be."),
+    "operator": mark("Calls of operators in `main`: {count}. At most {most} may be."),
+    "function": mark("Calls of Relax functions in `main`: {count}. At most {most} may be."),
+}
+_FEW: dict[Kind, str] = {
+    "tir": mark("Calls of TensorIR functions that make the output: {count}. It takes {wanted}."),
+    "extern": mark("Calls of external functions that make the output: {count}. It takes {wanted}."),
+    "operator": mark("Calls of operators that make the output: {count}. It takes {wanted}."),
+    "function": mark("Calls of Relax functions that make the output: {count}. It takes {wanted}."),
+}
+_NAMED: dict[Kind, str] = {
+    "tir": mark("Calls of the TensorIR function `{name}` in `main`: {count}. It takes {wanted}."),
+    "extern": mark("Calls of the extern `{name}` in `main`: {count}. It takes {wanted}."),
+    "operator": mark("Calls of the operator `{name}` in `main`: {count}. It takes {wanted}."),
+    "function": mark("Calls of the Relax function `{name}` in `main`: {count}. It takes {wanted}."),
+}
+_GIVEN: dict[Kind, str] = {
+    "tir": mark("No TensorIR function is given the tensor of shape {shape}."),
+    "extern": mark("No external function is given the tensor of shape {shape}."),
+    "operator": mark("No operator is given the tensor of shape {shape}."),
+    "function": mark("No Relax function is given the tensor of shape {shape}."),
 }
 _CALLING: dict[Kind, str] = {
-    "tir": "Write the layer as a TensorIR function and call it with R.call_tir(...).",
-    "extern": "Register a function and call it with"
-    ' R.call_dps_packed("env.name", (inputs), R.Tensor(shape, "float32")).',
-    "operator": "Use an operator of Relax, as in R.matmul(x, w).",
-    "function": "Call a function of the module that is written with R.function.",
+    "tir": mark("Write the layer as a TensorIR function and call it with R.call_tir(...)."),
+    "extern": mark(
+        "Register a function that does the layer and call it by its name with"
+        " R.call_dps_packed(...)."
+    ),
+    "operator": mark("Use an operator of Relax, as in R.matmul(x, w)."),
+    "function": mark("Call a function of the module that is written with R.function."),
 }
-_TAKE_OUT = "Compute it in one of the ways that this part asks for."
+_INSTEAD: dict[Kind, str] = {
+    "tir": mark("Take TensorIR out here: this part asks for something else."),
+    "extern": mark("Do this without an external function: this part asks for something else."),
+    "operator": mark("Do this without an operator of Relax: this part asks for something else."),
+    "function": mark("Write this into `main` itself."),
+}
+_NAMES_SHOWN = 8
 
 
 class Amount(Table, frozen=True):
@@ -95,8 +130,8 @@ def calls(case: Case, options: CallOptions) -> Outcome:
     facts = case.candidate.facts
     if not facts.has_main:
         return failed(
-            "The module has no Relax function called `main`.",
-            "Write the graph as a function `main` with R.function.",
+            say("The module has no Relax function called `main`."),
+            say("Write the graph as a function `main` with R.function."),
         )
     unmet = list(_unmet(facts, options))
     if not unmet:
@@ -105,7 +140,7 @@ def calls(case: Case, options: CallOptions) -> Outcome:
     for demand in {each.demand for each in unmet}:
         fraction *= options.partial.get(demand, 0.0)
     worst = min(unmet, key=lambda each: options.partial.get(each.demand, 0.0))
-    return partial(fraction, worst.reason, options.hints.get(worst.demand, worst.hint))
+    return partial(fraction, worst.reason, say(options.hints.get(worst.demand, worst.hint)))
 
 
 def _unmet(facts: ModuleFacts, options: CallOptions) -> Iterator[_Unmet]:
@@ -118,15 +153,15 @@ def _unmet(facts: ModuleFacts, options: CallOptions) -> Iterator[_Unmet]:
         if not any(_is_given(call, shape, ("constant",)) for call in used):
             yield _Unmet(
                 "constants",
-                f"No call is given a constant of shape {_spell(shape)}.",
-                "Bind the parameters to the module: they are constants then, not arguments.",
+                say("No call is given a constant of shape {shape}.", shape=tuple(shape)),
+                mark("Bind the parameters to the module: they are constants then, not arguments."),
             )
     outside = [call for call in facts.calls if not call.dataflow] if options.dataflow else []
     if outside:
         yield _Unmet(
             "dataflow",
-            f"{_made(outside[0])}, outside of a dataflow block.",
-            "Put the calls under `with R.dataflow():` and name the result in R.output(...).",
+            say("`{binding}` is made outside of a dataflow block.", binding=outside[0].binding),
+            mark("Put the calls under `with R.dataflow():` and name the result in R.output(...)."),
         )
 
 
@@ -135,31 +170,25 @@ def _too_many(found: list[Call], kind: Kind, amount: Amount) -> Iterator[_Unmet]
     if amount.max is None or len(found) <= amount.max:
         return
     if amount.max:
-        yield _Unmet(
-            kind, f"`main` makes {_count(found, kind)}; it may make {amount.max}.", _TAKE_OUT
-        )
+        reason = say(_MANY[kind], count=len(found), most=amount.max)
     else:
-        yield _Unmet(kind, f"{_made(found[0])}.", _TAKE_OUT)
+        reason = say(_MADE[kind], binding=found[0].binding, callee=found[0].callee)
+    yield _Unmet(kind, reason, _INSTEAD[kind])
 
 
 def _too_few(found: list[Call], kind: Kind, amount: Amount) -> Iterator[_Unmet]:
     """Compare the calls of one kind that are used with what is wanted at least."""
     hint = _CALLING[kind]
     if len(found) < amount.min:
-        wanted = f"{'' if amount.min == amount.max else 'at least '}{amount.min}"
-        yield _Unmet(
-            kind,
-            f"The output of `main` is made by {_count(found, kind)}; it should be {wanted}.",
-            hint,
-        )
+        yield _Unmet(kind, say(_FEW[kind], count=len(found), wanted=amount.min), hint)
     called = Counter(call.callee for call in found)
-    for name in Counter(amount.names) - called:
-        again = " often enough" if called[name] else ""
-        yield _Unmet(kind, f"`main` does not call the {_ONE[kind]} `{name}`{again}.", hint)
+    wanted = Counter(amount.names)
+    for name in wanted - called:
+        reason = say(_NAMED[kind], name=name, count=called[name], wanted=wanted[name])
+        yield _Unmet(kind, reason, hint)
     for shape in amount.given:
         if not any(_is_given(call, shape, ("input", "constant")) for call in found):
-            reason = f"No {_ONE[kind]} is given the tensor of shape {_spell(shape)}."
-            yield _Unmet(kind, reason, hint)
+            yield _Unmet(kind, say(_GIVEN[kind], shape=tuple(shape)), hint)
 
 
 def _of(kind: Kind, calls: tuple[Call, ...]) -> list[Call]:
@@ -173,21 +202,8 @@ def _is_given(call: Call, shape: Shape, kinds: tuple[str, ...]) -> bool:
     )
 
 
-def _made(call: Call) -> str:
-    return f"`{call.binding}` is made by the {_ONE[call.kind]} `{call.callee}`"
-
-
 def _describe(facts: ModuleFacts) -> str:
-    found = [(_of(kind, facts.calls), kind) for kind in _KINDS]
-    counts = [_count(calls, kind) for calls, kind in found if calls]
-    return f"`main` makes {' and '.join(counts) or 'no call'}."
-
-
-def _count(calls: list[Call], kind: Kind) -> str:
-    number = "1 call" if len(calls) == 1 else f"{len(calls) or 'no'} calls"
-    return f"{number} of {_ONE[kind]}s"
-
-
-def _spell(shape: Shape) -> str:
-    """Return a shape as Python writes it."""
-    return str(tuple(shape))
+    names = [call.callee for call in facts.calls]
+    shown = [f"`{name}`" for name in names[:_NAMES_SHOWN]]
+    more = ["…"] if len(names) > _NAMES_SHOWN else []
+    return say("The calls of `main` are as asked for: {names}.", names=", ".join(shown + more))

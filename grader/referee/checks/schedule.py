@@ -8,21 +8,24 @@ from typing import Literal
 
 from grader.assignment import Points, Table
 from grader.ir.facts import FunctionFacts
-from grader.referee.convolution import NO_CONVOLUTION, find_convolution, find_convolutions
+from grader.referee.convolution import find_convolutions
 from grader.referee.evidence import Case, Replay
 from grader.referee.outcome import Outcome, not_graded, partial
 from grader.referee.registry import check
 from grader.referee.steps import Step, Steps, find_steps
+from grader.referee.subject import Subject
 
 
 class StepOptions(Table, frozen=True):
     """`weight` is the convolution's shape; the others are each step's points.
 
+    Without a weight the steps are looked for on the function of the part's computation.
+
     `reorganize` is worth its points where a loop is split, fused or reordered, `annotate` where one
     is vectorized, unrolled or parallel; `vectorize` only where the stores are contiguous.
     """
 
-    weight: tuple[int, ...]
+    weight: tuple[int, ...] = ()
     inline: Points = 0.0
     reorganize: Points = 0.0
     split: Points = 0.0
@@ -37,6 +40,8 @@ class StepOptions(Table, frozen=True):
         """Refuse a table in which no step is worth anything."""
         if not self.points():
             raise ValueError("no step has points")
+        if self.inline and not self.weight:
+            raise ValueError("`inline` is for a convolution, which has a `weight`")
 
     def points(self) -> dict[Paid, float]:
         """Return the steps that are worth something, in the order in which they are reported."""
@@ -93,7 +98,7 @@ _WORTH: tuple[Paid, ...] = (
     "unroll",
     "inline",
 )
-"""Among steps of the same points, the hint names the one that makes a convolution faster."""
+"""Among steps of the same points, the hint names the one that helps most."""
 
 _SCATTERED = (
     "Vectorized, but its stores are scattered: the loop is not the last axis of the output."
@@ -106,25 +111,29 @@ _PARTS: dict[Paid, dict[Step, str]] = {
 
 @check("schedule_steps", needs=("replay",), options=StepOptions)
 def schedule_steps(case: Case, options: StepOptions) -> Outcome:
-    """The steps of the schedule are done on the convolution."""
-    functions = find_convolutions(case.candidate.facts, options.weight)
+    """The steps of the schedule are done."""
+    subject = Subject(options.weight, case.comparison)
+    functions = _functions(case, subject)
     if not functions:
-        return not_graded(NO_CONVOLUTION)
-    base = _base(case, options)
+        return not_graded(subject.missing)
+    base = subject.find(case.candidate.base) if case.candidate.base is not None else None
     steps = reduce(and_, (find_steps(function, base, options.weight) for function in functions))
     points = options.points()
     done = [name for name in points if _is_done(name, steps)]
     missing = [name for name in points if name not in done]
     sentences = _spell(steps, done, missing)
     if steps and case.evidence.replay is not None:
-        sentences.append(_provenance(case.evidence.replay))
+        sentences.append(spell_provenance(case.evidence.replay))
     earned = sum(points[name] for name in done)
     return partial(earned / sum(points.values()), " ".join(sentences), _next_step(points, missing))
 
 
-def _base(case: Case, options: StepOptions) -> FunctionFacts | None:
-    base = case.candidate.base
-    return find_convolution(base, options.weight) if base is not None else None
+def _functions(case: Case, subject: Subject) -> tuple[FunctionFacts, ...]:
+    """Return the functions that must show the steps: one, or all that do the convolution."""
+    if subject.weight:
+        return find_convolutions(case.candidate.facts, subject.weight)
+    function = subject.find(case.candidate.facts)
+    return () if function is None else (function,)
 
 
 def _is_done(name: Paid, steps: Steps) -> bool:
@@ -148,7 +157,7 @@ def _name(name: Paid, steps: Steps) -> str:
     return f"{_WORDING[name][0]} ({', '.join(ways)})" if ways else _WORDING[name][0]
 
 
-def _provenance(replay: Replay) -> str:
+def spell_provenance(replay: Replay) -> str:
     """Say whether the schedule is proven, or why it was graded on its result."""
     if not replay.proven:
         return f"The schedule was graded on its result alone: {replay.reason}."

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated
 
 import msgspec
 
 from grader.assignment import Positive, PositiveInt
 from grader.messages import ROUND_LIMIT, SHAPE_LIMIT
-from grader.referee.convolution import find_convolution
 from grader.referee.evidence import Case, Problem
 from grader.referee.measurement import MINIMUM_ROUNDS
 from grader.referee.outcome import Outcome, failed, not_graded
 from grader.referee.points import Anchors, speed_fraction
 from grader.referee.registry import check
 from grader.referee.steps import NO_STEPS, find_steps
+from grader.referee.subject import Subject
 from grader.report import Timing
 
 ALLOWANCE = 1.1
@@ -28,14 +29,16 @@ class SpeedOptions(Anchors, frozen=True, kw_only=True):
     """How speed becomes points.
 
     `weight` is the convolution's shape; beside the submission's own batch its schedule is timed at
-    `batches`. Points are rounded to `grid` points or coarser. `threads` is how many a schedule may
-    use. Rounds go on until the points are certain to the grid, up to `maximum_rounds` or
-    `budget_seconds`; an interval wider than `widest` of the way from unscheduled to reference says
-    nothing. What is more than `held_above` times as fast as the reference gets no points by itself:
-    it is for the instructor to look at.
+    `batches`. Without it the function of the part's computation is timed, which does `operations`
+    floating-point operations for each item of its output. Points are rounded to `grid` points or
+    coarser. `threads` is how many a schedule may use. Rounds go on until the points are certain to
+    the grid, up to `maximum_rounds` or `budget_seconds`; an interval wider than `widest` of the way
+    from unscheduled to reference says nothing. What is more than `held_above` times as fast as the
+    reference gets no points by itself: it is for the instructor to look at.
     """
 
-    weight: tuple[int, ...]
+    weight: Annotated[tuple[PositiveInt, ...], msgspec.Meta(max_length=8)] = ()
+    operations: Annotated[int, msgspec.Meta(ge=0, le=10**9)] = 0
     batches: Annotated[tuple[PositiveInt, ...], msgspec.Meta(max_length=SHAPE_LIMIT - 1)] = ()
     held_above: Positive = 4.0
     grid: Positive = 0.1
@@ -46,6 +49,17 @@ class SpeedOptions(Anchors, frozen=True, kw_only=True):
     control_rounds: Rounds = 20
     block_seconds: Positive = 0.005
     budget_seconds: Positive = 10.0
+
+    def __post_init__(self) -> None:
+        if self.batches and not self.weight:
+            raise ValueError("`batches` are for a convolution, which has a `weight`")
+        if self.operations and self.weight:
+            raise ValueError("the operations of a convolution follow from its `weight`")
+
+    @property
+    def operations_per_item(self) -> int:
+        """Return the operations for each item of the output: a multiply-add counts two."""
+        return 2 * math.prod(self.weight[1:]) if self.weight else self.operations
 
     def resolution(self, points: float) -> float:
         """Return how narrow the interval of the submission's share is to be for `points`."""
@@ -59,13 +73,13 @@ class SpeedOptions(Anchors, frozen=True, kw_only=True):
 
 @check("speed", options=SpeedOptions, needs=("timing", "replay"))
 def speed(case: Case, options: SpeedOptions) -> Outcome:
-    """The convolution is faster than the unscheduled one."""
+    """The scheduled function is faster than the unscheduled one."""
     timed = case.evidence.timed
     if isinstance(timed, Problem) or timed is None:
         return not_graded(timed or Problem("The schedule was not timed."))
     if not timed.outputs_right:
         return failed(
-            "The convolution gave wrong values while it was timed.",
+            f"{_the(options)} gave wrong values while it was timed.",
             "A schedule must not change the result: look for loops that overlap in parallel.",
         )
     timing = timed.timing
@@ -76,7 +90,7 @@ def speed(case: Case, options: SpeedOptions) -> Outcome:
 
 def _slower(case: Case, timing: Timing, options: SpeedOptions) -> Outcome:
     """Say why a schedule costs more than it brings, as far as its steps show it."""
-    function = find_convolution(case.candidate.facts, options.weight)
+    function = Subject(options.weight, case.comparison).find(case.candidate.facts)
     steps = find_steps(function, None, options.weight) if function is not None else NO_STEPS
     causes = []
     if "vectorize" in steps and "contiguous" not in steps:
@@ -88,8 +102,8 @@ def _slower(case: Case, timing: Timing, options: SpeedOptions) -> Outcome:
     if not causes:
         causes.append("the compiler makes vectors of the plain loops by itself, and not of these")
     return failed(
-        f"{_measured(timing)} Yours is slower than doing nothing. What is likely: {causes[0]}"
-        f"{''.join(f'; {each}' for each in causes[1:])}.",
+        f"{_measured(timing, options)} Yours is slower than doing nothing. What is likely:"
+        f" {'; '.join(causes)}.",
         "Vectorize along the last axis of the output, keep a small tile of outputs in registers,"
         " and run few large pieces in parallel.",
     )
@@ -112,22 +126,27 @@ def _hold(timing: Timing, options: SpeedOptions) -> Outcome | None:
         return None
     return not_graded(
         Problem(
-            f"{_measured(timing)} {beyond}, so this result is held for your instructor's look.",
-            "You need not do anything if the function computes the whole convolution at each call.",
+            f"{_measured(timing, options)} {beyond}, so this result is held for your instructor's"
+            " look.",
+            "You need not do anything if the function does all of its work at each call.",
         )
     )
 
 
-def _measured(timing: Timing) -> str:
+def _the(options: SpeedOptions) -> str:
+    return "The convolution" if options.weight else "The function"
+
+
+def _measured(timing: Timing, options: SpeedOptions) -> str:
     return (
-        f"The convolution is {timing.speedup:.2f} times as fast as the unscheduled one"
+        f"{_the(options)} is {timing.speedup:.2f} times as fast as the unscheduled one"
         f" [{timing.ci_low:.2f}, {timing.ci_high:.2f}]; the reference schedule is"
         f" {timing.reference_speedup:.2f} times as fast."
     )
 
 
 def _judge(timing: Timing, options: SpeedOptions) -> Outcome:
-    measured = _measured(timing)
+    measured = _measured(timing, options)
     fraction, low, high = (
         speed_fraction(share, timing.reference_speedup, options)
         for share in (timing.share, timing.share_low, timing.share_high)
@@ -136,7 +155,7 @@ def _judge(timing: Timing, options: SpeedOptions) -> Outcome:
         return Outcome("passed", fraction, measured, interval=high - low)
     hint = (
         "Keep a small tile of outputs in registers, vectorize along the last axis, unroll the"
-        " 3 by 3 kernel, and run the outer loops in parallel."
+        " short loops of a tile, and run the outer loops in parallel."
     )
     goal = timing.reference_speedup ** min(1.0, options.full_at)
     reason = f"{measured} All points are earned from {goal:.2f} times on."
