@@ -114,12 +114,9 @@ def choose_assignment(
 def _by_entry_points(
     course: Course, submission: SubmissionFile, declared: str | None
 ) -> tuple[CourseAssignment, str]:
-    names = defined_names(submission.sources)
-    found = {slug: _entries_in(each, names) for slug, each in course.assignments.items()}
-    most = max(found.values(), default=0)
-    matching = [course.assignments[slug] for slug, count in found.items() if 0 < count == most]
-    if len(matching) == 1:
-        return matching[0], (
+    recognised = recognise(course, defined_names(submission.sources))
+    if recognised is not None:
+        return recognised, (
             f"The assignment was recognised by its entry points; the notebook says"
             f" {declared or 'nothing'} in its metadata."
         )
@@ -128,6 +125,14 @@ def _by_entry_points(
     raise UsageError(
         f"No assignment found: {problem.rstrip('.')}.", f"Name it with --assignment SLUG: {known}."
     )
+
+
+def recognise(course: Course, names: frozenset[str]) -> CourseAssignment | None:
+    """Return the assignment whose entry points are among a notebook's names, if it is only one."""
+    found = {slug: _entries_in(each, names) for slug, each in course.assignments.items()}
+    most = max(found.values(), default=0)
+    matching = [course.assignments[slug] for slug, count in found.items() if 0 < count == most]
+    return matching[0] if len(matching) == 1 else None
 
 
 def _entries_in(candidate: CourseAssignment, names: frozenset[str]) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 
+from nbformat import NotebookNode
+
 from grader.assignment import Assignment, PartTable
 from grader.course import CourseAssignment
 from grader.data import DataSet
@@ -13,14 +15,21 @@ from grader.execute.notebook import execute_notebook
 from grader.execute.result import Execution
 from grader.language import speaking, spoken
 from grader.machine.lock import Turn
-from grader.messages import EntrySpec, ModelSpec
+from grader.messages import Capture, CaptureFailure, EntrySpec, ModelSpec
 from grader.preparation import Preparation, Settings
 from grader.progress import Progress
+from grader.referee.answers import Answers
 from grader.referee.bench import Arrays, Machine, measuring_cpus
 from grader.referee.evidence import Problem
 from grader.referee.judge import judge_problem
 from grader.referee.library import LibraryTime, measure_library
-from grader.referee.referee import Referee, expected_runners, has_timing, timing_threads
+from grader.referee.referee import (
+    Compared,
+    Referee,
+    expected_runners,
+    has_timing,
+    timing_threads,
+)
 from grader.referee.runner_client import Runner, start_runner, start_timing_runner
 from grader.referee.runners import Kind, RunnerPool
 from grader.report import (
@@ -92,15 +101,14 @@ def _grade(
         results: Results = (parts, None)
         execution = None
     else:
-        execution, results, turn = _run(submission, prepared, data, progress, stages)
+        execution, results, turn = run_parts(submission, prepared, progress, stages)
         notes += (turn.note,) if turn.note else ()
     return _report(submission, prepared, data, results, execution, notes, stages.duration())
 
 
-def _run(
+def run_parts(
     submission: SubmissionFile,
     prepared: Preparation,
-    data: DataSet,
     progress: Progress,
     stages: Stages,
 ) -> tuple[Execution, Results, Turn]:
@@ -109,36 +117,60 @@ def _run(
     Only timing has the machine alone. Nothing of this grading runs while it waits for that.
     """
     settings, course_assignment = prepared.settings, prepared.course_assignment
-    assignment = course_assignment.assignment
-    with RunnerPool(
-        _runner_starter(settings.sandbox, assignment), assignment.limits.task_seconds
-    ) as runners:
+    with open_runners(prepared) as runners:
         with settings.quiet.shared():
             runners.expect(expected_runners(course_assignment))
-            answers = prepared.answers(data)
+            answers = prepared.answers(prepared.data(progress))
             with stages.measure("notebook"):
                 progress.stage("running the notebook")
-                execution = execute_notebook(
-                    submission.notebook,
-                    sandbox=settings.sandbox,
-                    entries=_entries(prepared),
-                    files=data.staged_files(),
-                    limits=assignment.limits,
-                    progress=progress,
-                )
+                execution = run_notebook(submission.notebook, prepared, progress)
             with stages.measure("parts"):
-                referee = Referee(
-                    course_assignment,
-                    answers.result(),
-                    runners,
-                    prepared.part_seeds(),
-                    _machine(settings, course_assignment),
-                    progress,
-                )
+                referee = _referee(prepared, answers.result(), runners, progress)
                 compared = referee.compare(execution.captures)
         alone = _alone(settings, progress) if has_timing(compared) else nullcontext(_UNTIMED)
         with alone as turn, stages.measure("parts"):
             return execution, referee.time(compared), turn
+
+
+def run_notebook(notebook: NotebookNode, prepared: Preparation, progress: Progress) -> Execution:
+    """Run a notebook in the student kernel, and return what was captured."""
+    return execute_notebook(
+        notebook,
+        sandbox=prepared.settings.sandbox,
+        entries=entries_of(prepared),
+        files=prepared.data(progress).staged_files(),
+        limits=prepared.course_assignment.assignment.limits,
+        progress=progress,
+    )
+
+
+def compare_captures(
+    captures: tuple[Capture | CaptureFailure, ...], prepared: Preparation, progress: Progress
+) -> Compared:
+    """Judge all parts on everything but time, as `grade` does it."""
+    answers = prepared.answers(prepared.data(progress)).result()
+    with open_runners(prepared) as runners, prepared.settings.quiet.shared():
+        return _referee(prepared, answers, runners, progress).compare(captures)
+
+
+def open_runners(prepared: Preparation) -> RunnerPool:
+    """Return a pool of runners with the assignment's limits."""
+    assignment = prepared.course_assignment.assignment
+    start = runner_starter(prepared.settings.sandbox, assignment)
+    return RunnerPool(start, assignment.limits.task_seconds)
+
+
+def _referee(
+    prepared: Preparation, answers: Answers, runners: RunnerPool, progress: Progress
+) -> Referee:
+    return Referee(
+        prepared.course_assignment,
+        answers,
+        runners,
+        prepared.part_seeds(),
+        _machine(prepared.settings, prepared.course_assignment),
+        progress,
+    )
 
 
 @contextmanager
@@ -163,7 +195,8 @@ def _machine(settings: Settings, course_assignment: CourseAssignment) -> Machine
     return Machine(measuring_cpus, settings.pace, None if text is None else time_library)
 
 
-def _entries(prepared: Preparation) -> tuple[EntrySpec, ...]:
+def entries_of(prepared: Preparation) -> tuple[EntrySpec, ...]:
+    """Return what the capture looks for, one for each part."""
     return tuple(
         EntrySpec(
             part.id,
@@ -187,7 +220,8 @@ def _model(prepared: Preparation, part: PartTable) -> ModelSpec | None:
     return ModelSpec(code, found[0].model, prepared.model_seed(), shapes)
 
 
-def _runner_starter(sandbox: Sandbox, assignment: Assignment) -> Callable[[Kind], Runner]:
+def runner_starter(sandbox: Sandbox, assignment: Assignment) -> Callable[[Kind], Runner]:
+    """Return what starts a runner of each kind, within an assignment's limits."""
     limits = assignment.limits.resources()
 
     def start(kind: Kind) -> Runner:

@@ -13,7 +13,7 @@ import pytest
 from grader.course import load_course
 from grader.errors import SandboxError
 from grader.machine.lock import TimingLock, Turn
-from grader.pipeline import _runner_starter, grade
+from grader.pipeline import grade, runner_starter
 from grader.preparation import Preparation, Settings
 from grader.progress import Progress, Silent
 from grader.quiet import Quiet
@@ -169,7 +169,7 @@ class Refusing:
 
 def test_a_runner_that_measures_is_looked_at_less_often_and_bounded_alike() -> None:
     sandbox = Refusing()
-    start = _runner_starter(sandbox, load_course(ROOT).get("e2e-conv").assignment)  # type: ignore[arg-type]
+    start = runner_starter(sandbox, load_course(ROOT).get("e2e-conv").assignment)  # type: ignore[arg-type]
     kinds: tuple[Kind, ...] = ("pure", "timing")
     for kind in kinds:
         with pytest.raises(SandboxError):

@@ -23,6 +23,7 @@ from grader.cli.run import RunOptions, run_submission
 from grader.cli.self_test import self_test_of
 from grader.cli.setting import GradingOptions
 from grader.cli.template import TemplateOptions, run_template
+from grader.cli.verify import VerifyOptions, run_verify
 from grader.errors import GraderError
 from grader.sandbox.interface import Level
 
@@ -139,6 +140,39 @@ def batch(
     grading = GradingOptions(assignment, data, seed, course, sandbox, language)
     options = BatchOptions(tuple(submissions), output, grading, jobs, again)
     if run_batch(options, Console(), Console(stderr=True)).ungraded:
+        raise typer.Exit(UNGRADED)
+
+
+@app.command()
+def verify(
+    assignment: Annotated[
+        str | None,
+        typer.Argument(metavar="[SLUG]", help="Which assignment; all of the course if not given."),
+    ] = None,
+    course: CourseOption = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Measure no speed.")] = False,
+    json: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write what was found as JSON to FILE.")
+    ] = None,
+    data: DataOption = None,
+    seed: SeedOption = None,
+    sandbox: SandboxOption = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Mutants at a time; one on every core by default."),
+    ] = None,
+) -> None:
+    """Say whether an assignment is sound.
+
+    Its reference must get all points, the empty template none, and every mutant of the reference
+    must lose some.
+    """
+    grading = GradingOptions(None, data, seed, course, sandbox)
+    options = VerifyOptions(assignment, grading, quick, json, jobs)
+    found = run_verify(options, Console(), Console(stderr=True))
+    if any(each.problems for each in found):
+        raise typer.Exit(BELOW)
+    if any(each.unmeasured for each in found):
         raise typer.Exit(UNGRADED)
 
 

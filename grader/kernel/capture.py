@@ -7,8 +7,8 @@ once, and the referee grades the best.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +56,6 @@ class Watcher:
         self._registry = ExternRegistry()
         self._ledger = ScheduleLedger(self._is_named)
         self._home = _working_folder()
-        self._quiet = functools.partial(undisturbed, shell)
         self._outlet = Outlet(emit, self._registry, shell, self._cells, self._quiet)
         self._caller = EntryCaller(shell, self._cells, self._registry, self._ledger, self._quiet)
         self._models: dict[ModelSpec, TracedModel] = {}
@@ -121,6 +120,12 @@ class Watcher:
         return EntryPoints(
             spec.part, names, self._caller, self._outlet, self.faults, spec.holds, supply
         )
+
+    @contextlib.contextmanager
+    def _quiet(self) -> Iterator[None]:
+        """Run the body undisturbed; the copies of schedules made for that are no answers."""
+        with self._ledger.aside(), undisturbed(self._shell):
+            yield
 
     def _values(self) -> Namespace:
         return public_values(self._shell.user_ns)

@@ -43,10 +43,18 @@ class Cells:
         if result is not None and result.info is not self._open:
             return False
         if result is not None and result.execution_count is not None:
-            text = _Text(self.number, self._open.raw_cell.splitlines())
-            self._texts[result.execution_count] = text
+            self.learn(result.execution_count, self.number, self._open.raw_cell)
         self._open = None
         return True
+
+    def learn(self, label: int, number: int, text: str) -> None:
+        """Note a cell's text: IPython calls it In[`label`], we count it as `number`."""
+        self._texts[label] = _Text(number, text.splitlines())
+
+    def number_of(self, filename: str) -> int | None:
+        """Return the number of the cell that IPython compiled under a name, if it is known."""
+        text = self._text_of(filename)
+        return None if text is None else text.number
 
     def locate(self, error: BaseException) -> Place | None:
         """Return the innermost line of a cell in an error's traceback."""
@@ -57,18 +65,21 @@ class Cells:
         if step.tb_frame.f_globals is not self._shell.user_ns:
             return None
         filename = step.tb_frame.f_code.co_filename
-        label = self._shell.compile.format_code_name(filename)
-        match = _LABEL.fullmatch(label[1]) if label else None
-        text = self._texts.get(int(match[1])) if match else None
+        text = self._text_of(filename)
         source = linecache.getline(filename, step.tb_lineno)
         return None if text is None else text.place(step.tb_lineno, source)
+
+    def _text_of(self, filename: str) -> _Text | None:
+        label = self._shell.compile.format_code_name(filename)
+        match = _LABEL.fullmatch(label[1]) if label else None
+        return self._texts.get(int(match[1])) if match else None
 
 
 class _Text:
     """The text of a cell. IPython drops empty lines at its top before it compiles it."""
 
     def __init__(self, number: int, lines: list[str]) -> None:
-        self._number = number
+        self.number = number
         self._lines = [line.strip() for line in lines]
         self._dropped = next((index for index, line in enumerate(self._lines) if line), 0)
 
@@ -77,7 +88,7 @@ class _Text:
         index = line - 1 + self._dropped
         if index >= len(self._lines) or self._lines[index] != source.strip():
             return None
-        return Place(self._number, index + 1)
+        return Place(self.number, index + 1)
 
 
 def _steps(traceback: TracebackType | None) -> Iterator[TracebackType]:

@@ -60,18 +60,25 @@ from grader.messages.kernel import (
     ModelSpec,
 )
 from grader.messages.library import FromLibrary, LibraryTiming, TimeLibrary
+from grader.messages.mutants import (
+    MutatedModule,
+    MutateModule,
+    Mutation,
+    MutationKind,
+    MutationResult,
+    Unmutated,
+)
 from grader.messages.replay import Documents, ReplayResult, ReplayTrace
 from grader.messages.runner import (
     EXTERN_DIED,
-    FromRunner,
     RunArgument,
     RunModule,
     RunResult,
     TaskFailure,
     TensorSpec,
-    ToRunner,
 )
 from grader.messages.target import CompareTarget, TargetResult
+from grader.messages.tasks import FromRunner, ToRunner
 from grader.messages.timing import (
     ARRAY_LIMIT,
     ROUND_LIMIT,
@@ -130,6 +137,11 @@ __all__ = [
     "Message",
     "ModelSpec",
     "Moment",
+    "MutateModule",
+    "MutatedModule",
+    "Mutation",
+    "MutationKind",
+    "MutationResult",
     "Names",
     "Output",
     "Pickles",
@@ -154,6 +166,7 @@ __all__ = [
     "TimingRules",
     "ToEvaluator",
     "ToRunner",
+    "Unmutated",
     "decode_payload",
     "encode_frame",
     "pack_array",

@@ -1,4 +1,4 @@
-"""What the referee and a runner say to each other; timing and replay have their own modules."""
+"""What the referee and a runner say to each other about running a module."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ import msgspec
 
 from grader.messages.arrays import Array, Counts, Names, Pickles, Shape
 from grader.messages.frames import Message
-from grader.messages.replay import ReplayResult, ReplayTrace
-from grader.messages.target import CompareTarget, TargetResult
-from grader.messages.timing import TimeSchedule, TimingResult
 
 EXTERN_DIED = "ExternDied"
 """Name of the error of a task whose evaluator's process has ended."""
@@ -75,7 +72,3 @@ class TaskFailure(Message, frozen=True):
     stage: Literal["decode", "load", "build", "externs", "signature", "run", "time"]
     error_name: str
     message: str
-
-
-ToRunner = RunModule | TimeSchedule | ReplayTrace | CompareTarget
-FromRunner = RunResult | TimingResult | ReplayResult | TargetResult | TaskFailure

@@ -57,6 +57,20 @@ class CaseOracle:
         desired.setflags(write=False)
         return desired
 
+    @property
+    def argument_names(self) -> tuple[str, ...]:
+        """Return what messages call the arguments, in their order."""
+        return tuple(each.name for each in self._arguments)
+
+    def depends_on(self, place: int) -> bool:
+        """Say whether the outputs are other ones when one argument is that of another case."""
+        arrays = [each.array.copy() for each in self._arguments]
+        moved = np.roll(arrays[place], 1, axis=0)
+        arrays[place] = moved if len(moved) > 1 else -moved
+        result = self._compute(*arrays)
+        fields = result if isinstance(result, tuple) else (result,)
+        return not np.array_equal(self._joined([np.asarray(each) for each in fields]), self.desired)
+
     def arrange(self, part: PartTable, facts: ModuleFacts | None) -> Arrangement | Problem:
         """Return calls on all cases: of a Relax `main`, the TIR function that fits, or Python."""
         outputs = tuple(TensorSpec(each.dtype, each.shape) for each in self.options.outputs)

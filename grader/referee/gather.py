@@ -61,7 +61,7 @@ def gather_outputs(
     kind = runner_kind(part)
     externs = candidate.capture.externs if kind == "extern" else {}
     try:
-        answer = runners.request(kind, _task(candidate, arrangement, externs=externs))
+        answer = runners.request(kind, run_task(candidate, arrangement, externs=externs))
     except ProtocolError:
         return unreadable()
     if not isinstance(answer, RunResult):
@@ -107,7 +107,7 @@ def _run_stubs(
     """Run a candidate once with noise in place of its externs."""
     stubs = dict.fromkeys(candidate.facts.externs, seed)
     try:
-        answer = runners.request("pure", _task(candidate, arrangement, stubs=stubs))
+        answer = runners.request("pure", run_task(candidate, arrangement, stubs=stubs))
         if isinstance(answer, RunResult):
             return cast(FloatArray, unpack_array(answer.outputs))
     except (ProtocolError, FrameError):
@@ -115,12 +115,13 @@ def _run_stubs(
     return explain_failure(answer)
 
 
-def _task(
+def run_task(
     candidate: Candidate,
     arrangement: Arrangement,
     externs: dict[str, bytes] | None = None,
     stubs: dict[str, int] | None = None,
 ) -> RunModule:
+    """Return the task to call a candidate as arranged, with its externs or with noise."""
     return RunModule(
         module=candidate.capture.module,
         arguments=arrangement.packed(),

@@ -29,6 +29,8 @@ from grader.messages import (
     FromLibrary,
     FromRunner,
     LibraryTiming,
+    MutateModule,
+    MutationResult,
     ReplayResult,
     ReplayTrace,
     RunModule,
@@ -53,6 +55,7 @@ _RESULTS: dict[type[Task], type[Answer]] = {
     TimeSchedule: TimingResult,
     ReplayTrace: ReplayResult,
     CompareTarget: TargetResult,
+    MutateModule: MutationResult,
     TimeLibrary: LibraryTiming,
 }
 """What each task is answered with, unless it fails."""
@@ -312,7 +315,9 @@ def _pair(
 
 
 def _stage(task: Task) -> Literal["run", "time"]:
-    return "run" if isinstance(task, RunModule | ReplayTrace | CompareTarget) else "time"
+    if isinstance(task, RunModule | ReplayTrace | CompareTarget | MutateModule):
+        return "run"
+    return "time"
 
 
 def _start_hint(*processes: Process) -> str:

@@ -47,8 +47,8 @@ def render(report: Report, console: Console) -> None:
     sections = [
         _score(report),
         *_notes(report),
-        *_parts(report),
-        *(_part(part) for part in report.parts),
+        *([points_table(report.parts)] if report.parts else []),
+        *(part_section(part) for part in report.parts),
         *_problems(report.problems),
         *_speed(report.timing),
         _circumstances(report),
@@ -136,17 +136,16 @@ def _notes(report: Report) -> Iterator[RenderableType]:
         yield Group(*(Text(wording.plain(note), style="yellow") for note in report.notes))
 
 
-def _parts(report: Report) -> Iterator[RenderableType]:
-    if not report.parts:
-        return
+def points_table(parts: tuple[Part, ...]) -> RenderableType:
+    """Return a table with the points of every part."""
     table = Table(
         box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, expand=True, header_style="dim"
     )
     table.add_column("Part", ratio=1, overflow="fold")
     table.add_column("Points", justify="right", no_wrap=True)
-    for part in report.parts:
+    for part in parts:
         table.add_row(Text(wording.one_line(part.title)), _points(part.score, part.max_score))
-    yield table
+    return table
 
 
 def _points(score: float, maximum: float) -> Text:
@@ -156,7 +155,8 @@ def _points(score: float, maximum: float) -> Text:
     return Text(wording.points_of(score, maximum), style=style)
 
 
-def _part(part: Part) -> RenderableType:
+def part_section(part: Part) -> RenderableType:
+    """Return a part: what was graded, its checks, and the reasons for points that were lost."""
     points = wording.points_of(part.score, part.max_score)
     rows: list[RenderableType] = [_Heading(wording.one_line(part.title), points)]
     if part.origin is not None:

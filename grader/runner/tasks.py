@@ -5,6 +5,7 @@ from __future__ import annotations
 from grader.messages import (
     CompareTarget,
     FromRunner,
+    MutateModule,
     ReplayTrace,
     RunModule,
     TaskFailure,
@@ -13,6 +14,7 @@ from grader.messages import (
 from grader.runner.evaluation import Evaluator
 from grader.runner.failure import TaskError
 from grader.runner.model import run_module
+from grader.runner.mutants import mutate_module
 from grader.runner.replay import replay_trace
 from grader.runner.target import compare_target
 from grader.runner.timing import time_schedule
@@ -27,6 +29,8 @@ def perform(task: ToRunner, evaluator: Evaluator | None = None) -> FromRunner:
     try:
         if isinstance(task, RunModule):
             return run_module(task, evaluator)
+        if isinstance(task, MutateModule):
+            return mutate_module(task, evaluator)
         if evaluator is not None:
             return TaskFailure("time", "NotHere", "This kind of runner only runs modules.")
         if isinstance(task, CompareTarget):

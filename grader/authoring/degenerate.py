@@ -1,0 +1,114 @@
+"""Is there something to tell right from wrong by? What an oracle's outputs say of themselves.
+
+Outputs that are not finite, that are the same for all inputs or all seeds, or that vary by less
+than the tolerance, let wrong submissions pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from grader.assignment import Comparison
+from grader.authoring.verify_result import Range
+from grader.referee.answers import Answers
+from grader.referee.cases import CaseOracle
+from grader.referee.evidence import FloatArray
+from grader.referee.oracle import Oracle
+
+ROOM = 10.0
+"""An output's items should vary, over inputs, by ten times the tolerance at least: a mistake that
+moves them by a tenth of what inputs do is then seen."""
+
+DISTINCT = 0.5
+"""Least share of inputs whose outputs are unlike those of all others."""
+
+
+def examine(answers: Answers, others: Answers) -> tuple[tuple[Range, ...], tuple[str, ...]]:
+    """Return the range of each oracle's outputs, and a sentence for everything that is wrong.
+
+    `others` are the answers for another seed.
+    """
+    ranges, findings = [], []
+    for name, oracle, other in _pairs(answers, others):
+        desired, options = oracle.desired, oracle.options
+        ranges.append(_range(name, desired, options))
+        found = list(_findings(desired, other.desired, ~oracle.from_test_set, options))
+        if isinstance(oracle, CaseOracle) and not found:
+            found = list(_unused_arguments(oracle))
+        findings += [f"{name}: {each}" for each in found]
+    return tuple(ranges), tuple(findings)
+
+
+def _pairs(answers: Answers, others: Answers) -> Iterator[tuple[str, Oracle, Oracle]]:
+    if answers.model is not None and others.model is not None:
+        yield "oracle", answers.model, others.model
+    for name, oracle in answers.computations.items():
+        yield name, oracle, others.computations[name]
+
+
+def _range(name: str, desired: FloatArray, options: Comparison) -> Range:
+    flat = desired.reshape(len(desired), -1).astype(np.float64)
+    finite = flat[np.isfinite(flat)]
+    return Range(
+        name,
+        len(flat),
+        float(finite.min(initial=np.inf)),
+        float(finite.max(initial=-np.inf)),
+        float(np.median(flat.std(axis=0))),
+        float(np.median(_tolerance(flat, options))),
+    )
+
+
+def _findings(
+    desired: FloatArray, other: FloatArray, hidden: np.ndarray, options: Comparison
+) -> Iterator[str]:
+    flat = desired.reshape(len(desired), -1).astype(np.float64)
+    if not np.isfinite(flat).all():
+        share = float((~np.isfinite(flat)).any(axis=1).mean())
+        yield f"the right outputs are NaN or infinite for {share:.0%} of the inputs."
+        return
+    drawn = flat[hidden]
+    same = "the outputs are the same for all inputs"
+    if _is_constant(flat):
+        yield f"{same}: a submission that returns them without looking at its input is right."
+        return
+    if _is_constant(drawn):
+        yield f"{same} that are drawn: the hidden inputs show nothing. Choose another scale."
+        return
+    if other.shape == desired.shape and np.array_equal(other, desired):
+        yield "another seed gives the same outputs: they do not depend on what is drawn."
+    yield from _weak(drawn, options)
+
+
+def _weak(drawn: np.ndarray, options: Comparison) -> Iterator[str]:
+    """Say where outputs differ, but not by enough."""
+    spread, allowed = drawn.std(axis=0), _tolerance(drawn, options)
+    narrow = float((spread < ROOM * allowed).mean())
+    if narrow > DISTINCT:
+        yield (
+            f"{narrow:.0%} of the output's items vary over the hidden inputs by less than"
+            f" {ROOM:g} times the tolerance (typically {np.median(spread):.2g}, allowed is"
+            f" {np.median(allowed):.2g}): make the tolerance smaller or the inputs larger."
+        )
+    distinct = len(np.unique(drawn.round(12), axis=0)) / len(drawn)
+    if distinct < DISTINCT:
+        yield f"only {distinct:.0%} of the hidden inputs have an output that no other one has."
+
+
+def _unused_arguments(oracle: CaseOracle) -> Iterator[str]:
+    """Say which arguments make no difference."""
+    for place, name in enumerate(oracle.argument_names):
+        if not oracle.depends_on(place):
+            yield f"{name} makes no difference to the output."
+
+
+def _tolerance(flat: np.ndarray, options: Comparison) -> np.ndarray:
+    allowed: np.ndarray = options.atol + options.rtol * np.abs(flat).mean(axis=0)
+    return allowed
+
+
+def _is_constant(flat: np.ndarray) -> bool:
+    """Say whether all rows are equal, but for rounding in double precision."""
+    return bool(np.allclose(flat, flat[:1], rtol=1e-12, atol=0))

@@ -1,0 +1,131 @@
+"""`grader verify`: run an assignment's own notebooks and mutants, print what they got."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from grader.authoring.verify import Notebooks, Verifier
+from grader.authoring.verify_result import Mutant, Verification, encode_verification
+from grader.cli.progress import LiveProgress
+from grader.cli.setting import GradingOptions, open_settings
+from grader.course import find_course
+from grader.environment import usable_cores
+
+
+class VerifyOptions(msgspec.Struct, frozen=True):
+    """The arguments of `grader verify`, as they were given."""
+
+    slug: str | None
+    grading: GradingOptions
+    quick: bool = False
+    json: Path | None = None
+    jobs: int | None = None
+
+
+def run_verify(options: VerifyOptions, output: Console, messages: Console) -> list[Verification]:
+    """Verify one assignment or all; print tables to `output` and progress to `messages`.
+
+    Raises GraderError when one cannot be verified.
+    """
+    course = find_course(options.grading.course, (Path.cwd(),))
+    slugs = [options.slug] if options.slug is not None else sorted(course.assignments)
+    found = []
+    for slug in slugs:
+        chosen = course.get(slug)
+        notebooks = Notebooks(course.root, chosen.assignment)
+        with open_settings(options.grading, [chosen]) as settings:
+            verifier = Verifier(
+                chosen,
+                notebooks,
+                settings,
+                timed=not options.quick,
+                jobs=options.jobs or usable_cores(),
+            )
+            with LiveProgress(messages) as progress:
+                found.append(verifier.verify(progress))
+        render_verification(found[-1], output)
+    if options.json is not None:
+        write_json(options.json, found)
+    return found
+
+
+def write_json(path: Path, found: list[Verification]) -> None:
+    """Write one document, or a list of them where all assignments were verified."""
+    document = encode_verification(found[0]) if len(found) == 1 else _all(found)
+    path.write_bytes(document)
+
+
+def render_verification(found: Verification, output: Console) -> None:
+    """Print the parts, the mutants, the oracle's range, and then what is wrong."""
+    _say(output, f"{found.assignment}, version {found.version}, seed {found.seed}", "bold")
+    output.print(_parts(found))
+    output.print(_mutants(found))
+    for each in found.inapplicable:
+        _say(output, f"no {each.kind} in {each.part}: {each.reason}", "dim")
+    for seen in found.oracles:
+        _say(
+            output,
+            f"{seen.oracle}: {seen.inputs} inputs, outputs from {seen.low:.3g} to {seen.high:.3g},"
+            f" which vary by {seen.spread:.2g}; {seen.tolerance:.2g} is allowed",
+        )
+    for text in found.notes:
+        _say(output, text)
+    for text in found.unmeasured:
+        _say(output, f"not measured: {text}", "yellow")
+    for text in found.problems:
+        _say(output, f"✗ {text}", "red")
+    _say(output, _verdict(found), "bold green" if found.passed else "bold red")
+
+
+def _verdict(found: Verification) -> str:
+    caught = sum(each.verdict == "caught" for each in found.mutants)
+    counted = f"{caught} of {len(found.mutants)} mutants are caught, in {found.seconds:.0f} s."
+    if found.problems:
+        return f"{found.assignment} is weak: {len(found.problems)} problems. {counted}"
+    if found.unmeasured:
+        return f"{found.assignment}: what could be measured is sound. {counted}"
+    return f"{found.assignment} is sound. {counted}"
+
+
+def _parts(found: Verification) -> Table:
+    table = Table("part", "reference", "template", "of", box=None, pad_edge=False)
+    for reference, template in zip(found.reference, found.template, strict=True):
+        table.add_row(
+            Text(reference.part),
+            f"{reference.score:g}",
+            f"{template.score:g}",
+            f"{reference.full:g}",
+        )
+    return table
+
+
+def _mutants(found: Verification) -> Table:
+    table = Table("mutant", "part", "got", "caught by", "what it is", box=None, pad_edge=False)
+    for each in found.mutants:
+        table.add_row(
+            Text(each.id),
+            Text(each.part),
+            f"{each.score:g} of {each.full:g}",
+            _outcome(each),
+            Text(each.about),
+        )
+    return table
+
+
+def _outcome(mutant: Mutant) -> Text:
+    if mutant.verdict == "caught" and not mutant.advice:
+        return Text(", ".join(mutant.checks), "green")
+    return Text(mutant.verdict.replace("_", " "), "yellow" if not mutant.advice else "red")
+
+
+def _all(found: list[Verification]) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n"
+
+
+def _say(console: Console, text: str, style: str | None = None) -> None:
+    console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)

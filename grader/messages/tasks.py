@@ -1,0 +1,12 @@
+"""All that is asked of runners, and all that they answer."""
+
+from __future__ import annotations
+
+from grader.messages.mutants import MutateModule, MutationResult
+from grader.messages.replay import ReplayResult, ReplayTrace
+from grader.messages.runner import RunModule, RunResult, TaskFailure
+from grader.messages.target import CompareTarget, TargetResult
+from grader.messages.timing import TimeSchedule, TimingResult
+
+ToRunner = RunModule | TimeSchedule | ReplayTrace | CompareTarget | MutateModule
+FromRunner = RunResult | TimingResult | ReplayResult | TargetResult | MutationResult | TaskFailure

@@ -1,0 +1,50 @@
+"""The process that checks: it does for a live notebook what the referee does for a submission."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+from typing import cast
+
+from grader.errors import GraderError
+from grader.messages import decode_payload, encode_frame, read_frame
+from grader.notebook.desk import Desk
+from grader.notebook.messages import FRAME_LIMIT, FindAssignment, FromChecker, Refused, ToChecker
+from grader.sandbox.choose import choose_sandbox
+
+
+def serve(connection: socket.socket, desk: Desk) -> None:
+    """Answer requests up to the end of the connection. What goes wrong becomes an answer, too."""
+    while (payload := read_frame(connection, FRAME_LIMIT)) is not None:
+        # mypy has no type for a union as a value
+        request = decode_payload(payload, cast("type[ToChecker]", ToChecker))
+        connection.sendall(encode_frame(_answer(desk, request)))
+
+
+def _answer(desk: Desk, request: ToChecker) -> FromChecker:
+    try:
+        if isinstance(request, FindAssignment):
+            return desk.find(request)
+        return desk.check(request)
+    except GraderError as error:
+        return Refused(error.message, error.hint)
+    except Exception as error:
+        if "GRADER_DEBUG" in os.environ:
+            raise
+        return Refused(f"The grader failed itself, with {type(error).__name__}: {error}")
+
+
+def main(arguments: list[str]) -> None:
+    """Serve the connection whose descriptor is the argument."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the kernel says when it is over
+    with (
+        socket.socket(fileno=int(arguments[0])) as connection,
+        Desk(lambda: choose_sandbox(None, "none"), os.environ) as desk,
+    ):
+        serve(connection, desk)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

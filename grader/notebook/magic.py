@@ -1,0 +1,232 @@
+"""`%grader` in a notebook: reads a line, captures, asks the checker, shows the answer.
+
+Whatever happens is shown as the cell's output. Nothing is raised into the notebook, so that "Run
+all" goes on, and nothing of TVM is imported before the notebook has done so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from IPython.display import display
+
+from grader.errors import GraderError, UsageError
+from grader.notebook.client import Checker
+from grader.notebook.messages import AssignmentCard, Checked, CheckParts, FindAssignment, PartCard
+from grader.notebook.show import Bundle, show_checked, show_message, show_parts
+
+if TYPE_CHECKING:
+    from grader.notebook.watch import LiveWatcher
+
+NAME = "grader"
+
+HELP = """\
+%grader check [PART ...]   check parts of the assignment, or all of them
+%grader parts              list the parts, their points and the names that are graded
+%grader use SLUG           say which assignment this notebook is, where its metadata do not
+%grader help               show this
+
+A check runs the assignment's checks on what the notebook holds now, with other inputs than the
+grading's. It takes a few seconds, the first time some more. `%grader use` takes two options:
+--course DIR names the folder with `assignments/`, otherwise it is $GRADER_COURSE, or a folder above
+this one; --lang CODE is the language of the answers, otherwise it is the notebook's."""
+
+_OPTIONS = {"--course": "course", "--lang": "language"}
+_COMMANDS = ("check", "parts", "use", "help")
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """What the notebook has said with `%grader use`."""
+
+    slug: str | None = None
+    course: str | None = None
+    language: str | None = None
+
+
+class Magic:
+    """`%grader` of one shell."""
+
+    def __init__(self, shell: Any) -> None:
+        self._shell = shell
+        self._checker = Checker()
+        self._choice = Choice()
+        self._watcher: LiveWatcher | None = None
+        self._ids: tuple[str, ...] = ()
+
+    def load(self) -> None:
+        """Make the magic known, and begin to watch as soon as there is TVM."""
+        self._shell.register_magic_function(self.run, "line", NAME)
+        self._shell.events.register("post_run_cell", self._look)
+        self._shell.set_hook("complete_command", self._complete, str_key=f"%{NAME}")
+        self._look(None)
+
+    def unload(self) -> None:
+        """Take everything back."""
+        self._shell.magics_manager.magics["line"].pop(NAME, None)
+        self._shell.events.unregister("post_run_cell", self._look)
+        if self._watcher is not None:
+            self._watcher.detach()
+        self._checker.close()
+
+    def run(self, line: str) -> None:
+        """Do what a line of the magic says, and show what comes of it."""
+        try:
+            bundle = self._serve(line)
+        except GraderError as error:
+            bundle = show_message(error.message, error.hint)
+        except KeyboardInterrupt:
+            bundle = show_message("The check was interrupted.")
+        except Exception as error:  # noqa: BLE001 - the notebook goes on, whatever is wrong with us
+            bundle = show_message(f"The check failed itself, with {type(error).__name__}: {error}")
+        if bundle is not None:
+            display(bundle, raw=True)
+
+    def _serve(self, line: str) -> Bundle | None:
+        command, *words = _split(line) or ["help"]
+        if command == "check":
+            return self._check(words)
+        if command == "parts":
+            return show_parts(self._find(None))
+        if command == "use":
+            self._choice = _chosen(words, self._choice)
+            return None
+        if command == "help":
+            return {"text/plain": HELP}
+        raise UsageError(f"%grader has no command {command!r}.", "See %grader help.")
+
+    def _check(self, words: list[str]) -> Bundle:
+        wanted = [self._without_slug(word) for word in words]
+        card = self._find(wanted[0] if wanted else None)
+        parts = _select(card, wanted)
+        self._look(None)
+        if self._watcher is None:
+            raise UsageError("TVM is not imported yet.", "Run the cells above this one first.")
+        captures = self._watcher.take(tuple(part.entry for part in parts))
+        request = CheckParts(tuple(part.id for part in parts), captures, card.language)
+        return show_checked(self._checker.ask(request, Checked), _notes(self._watcher.unseen))
+
+    def _without_slug(self, word: str) -> str:
+        """Take the assignment out of `e2e-conv/emit_te`, and remember it."""
+        slug, slash, part = word.rpartition("/")
+        if slash:
+            self._choice = msgspec.structs.replace(self._choice, slug=slug)
+        return part
+
+    def _find(self, part: str | None) -> AssignmentCard:
+        names = self._shell.user_ns
+        request = FindAssignment(
+            folder=_working_folder(),
+            names=tuple(name for name in list(names) if not name.startswith("_")),
+            course=self._choice.course,
+            slug=self._choice.slug,
+            language=self._choice.language,
+            part=part,
+            notebook=_notebook_file(names),
+        )
+        card = self._checker.ask(request, AssignmentCard)
+        self._ids = tuple(each.id for each in card.parts)
+        return card
+
+    def _look(self, _: Any) -> None:
+        """Begin to watch once the notebook has imported TVM: externs must be seen made."""
+        if self._watcher is not None or "tvm" not in sys.modules:
+            return
+        with contextlib.suppress(ImportError):  # only half of TVM could be imported: not our matter
+            from grader.notebook.watch import LiveWatcher
+
+            watcher = LiveWatcher(self._shell)
+            watcher.attach()
+            self._watcher = watcher
+
+    def _complete(self, _shell: Any, event: Any) -> list[str]:
+        """Complete commands, and parts once they are known."""
+        words = event.line.split()
+        is_command = len(words) < 2 or (len(words) == 2 and not event.line.endswith(" "))
+        return [*(_COMMANDS if is_command else self._ids)]
+
+
+_loaded: dict[int, Magic] = {}
+
+
+def load(shell: Any) -> None:
+    """Make `%grader` known to a shell."""
+    unload(shell)
+    _loaded[id(shell)] = Magic(shell)
+    _loaded[id(shell)].load()
+
+
+def unload(shell: Any) -> None:
+    """Take `%grader` back from a shell, if it is there."""
+    magic = _loaded.pop(id(shell), None)
+    if magic is not None:
+        magic.unload()
+
+
+def _notes(unseen: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(
+        f"`{name}` was registered before %load_ext grader, so it could not be taken out: run the"
+        " cell that registers it once more."
+        for name in unseen
+    )
+
+
+def _chosen(words: list[str], before: Choice) -> Choice:
+    """Read what follows `%grader use`; what is not said stays. Raises UsageError."""
+    said: dict[str, str] = {}
+    rest = iter(words)
+    for word in rest:
+        name = _OPTIONS.get(word, "slug")
+        value = word if name == "slug" else next(rest, "")
+        if name in said or not value or value.startswith("-"):
+            raise UsageError(
+                "%grader use takes the name of one assignment.", "For example: %grader use e2e-conv"
+            )
+        said[name] = value
+    return msgspec.structs.replace(before, **said)
+
+
+def _split(line: str) -> list[str]:
+    try:
+        return shlex.split(line, comments=True)
+    except ValueError:
+        return line.split()
+
+
+def _select(card: AssignmentCard, wanted: list[str]) -> tuple[PartCard, ...]:
+    """Return the parts with these ids or entry names, all without any. Raises UsageError."""
+    for word in wanted:
+        if not any(_is_meant(part, word) for part in card.parts):
+            known = ", ".join(part.id for part in card.parts)
+            raise UsageError(f"{card.slug} has no part {word!r}.", f"There is: {known}.")
+    return tuple(
+        part for part in card.parts if not wanted or any(_is_meant(part, word) for word in wanted)
+    )
+
+
+def _is_meant(part: PartCard, word: str) -> bool:
+    return word in (part.id, *part.entry.names)
+
+
+def _working_folder() -> str:
+    try:
+        return str(Path.cwd())
+    except OSError:  # the notebook removed it
+        return os.path.sep
+
+
+def _notebook_file(names: Mapping[str, Any]) -> str | None:
+    """Return the notebook's file, where somebody has told the kernel.
+
+    VS Code binds a name to it, Jupyter Server puts it into the environment.
+    """
+    for told in (names.get("__vsc_ipynb_file__"), os.environ.get("JPY_SESSION_NAME")):
+        if isinstance(told, str) and told.endswith(".ipynb"):
+            return told
+    return None

@@ -1,0 +1,217 @@
+"""`%grader` in real kernels, beside what `grader run` says of the same notebooks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from nbformat import NotebookNode
+
+from grader.report import Part, Report
+from tests.endtoend.command import run_grader
+from tests.notebook import kernels
+from tests.notebook.kernels import (
+    COURSE,
+    IMPORTS,
+    LOAD,
+    RAISES,
+    REGISTERED,
+    SCHEDULED,
+    SOLVED,
+    STUB,
+    WITHOUT_BIAS,
+    run_notebook,
+    shown,
+)
+from tests.notebook.pages import section
+
+STATE = """
+import random, warnings
+state = (
+    np.random.get_state()[1].tolist(), torch.get_rng_state().tolist(), random.getstate(),
+    os.getcwd(), str(warnings.filters), torch.get_num_threads(),
+    [name for name in sorted(globals()) if not name.startswith("_")],
+    tvm.get_global_func("env.dense").__chandle__(),
+)
+"""
+
+CELLS = (
+    IMPORTS,
+    LOAD,
+    SOLVED,
+    "%grader check model",
+    REGISTERED,
+    WITHOUT_BIAS,
+    f"before = state = None\n{STATE}before = state",
+    "%grader check extern",
+    f"{STATE}assert before == state",
+    SCHEDULED,
+    "%grader check schedule",
+    "%grader check",
+    "%grader parts",
+    "%grader chek",
+    "%grader check layer",
+    "%grader check small/layer",
+    "%grader use trio",
+    RAISES,
+    "%grader check create_model",
+    f"{STUB}# again",
+    "%grader check model extern",
+)
+
+
+@pytest.fixture(scope="module")
+def notebook(tmp_path_factory: pytest.TempPathFactory) -> NotebookNode:
+    """All of CELLS, run to the end."""
+    return run_notebook(tmp_path_factory.mktemp("student"), *CELLS)
+
+
+def graded(folder: Path, *sources: str) -> tuple[Report, dict[str, Part]]:
+    """Return what `grader run` says of cells."""
+    kernels.write_notebook(folder / "hw.ipynb", *sources)
+    arguments = ("hw.ipynb", "--assignment", "trio", "--course", COURSE)
+    report = run_grader(folder, *arguments).report
+    assert report is not None
+    return report, {part.id: part for part in report.parts}
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Part]:
+    """What `grader run` says of the cells up to the check of all parts."""
+    report, parts = graded(tmp_path_factory.mktemp("first"), *CELLS[:12])
+    assert () == report.problems
+    return parts
+
+
+@pytest.fixture(scope="module")
+def last(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Part]:
+    """What `grader run` says of an entry point that raises."""
+    return graded(tmp_path_factory.mktemp("last"), IMPORTS, LOAD, *"345", RAISES)[1]
+
+
+@pytest.fixture(scope="module")
+def late(tmp_path_factory: pytest.TempPathFactory) -> NotebookNode:
+    """An extension that is loaded early, taken back, and loaded again when all is there."""
+    return run_notebook(
+        tmp_path_factory.mktemp("late"),
+        "%load_ext grader",
+        "%grader check small/model # too early",
+        "%unload_ext grader",
+        IMPORTS,
+        REGISTERED,
+        WITHOUT_BIAS,
+        "%load_ext grader",
+        "%grader use trio",
+        "%grader check extern",
+        f"{REGISTERED}# again",
+        "%grader check extern # again",
+    )
+
+
+class TestWords:
+    """A check says what the report says."""
+
+    def test_of_a_part_that_is_solved(self, notebook: NotebookNode, first: dict[str, Part]) -> None:
+        assert 10 == first["model"].score
+        assert section(first["model"]) in shown(notebook, "%grader check model")
+
+    def test_of_a_wrong_answer(self, notebook: NotebookNode, first: dict[str, Part]) -> None:
+        assert 4 == first["extern"].score
+        assert section(first["extern"]) in shown(notebook, "%grader check extern")
+
+    def test_of_a_schedule(self, notebook: NotebookNode, first: dict[str, Part]) -> None:
+        assert 10 == first["schedule"].score
+        assert section(first["schedule"]) in shown(notebook, "%grader check schedule")
+
+    def test_of_all_parts_in_the_reports_order(
+        self, notebook: NotebookNode, first: dict[str, Part]
+    ) -> None:
+        everything = shown(notebook, "%grader check")
+        places = [everything.index(section(part)) for part in first.values()]
+        assert sorted(places) == places
+        assert "So far 24 of 30 points. Only the grading counts." in everything
+
+    def test_of_an_entry_point_that_raises(
+        self, notebook: NotebookNode, last: dict[str, Part]
+    ) -> None:
+        text = shown(notebook, "%grader check create_model")
+        (reason,) = {check.reason for check in last["model"].checks}
+        assert reason.startswith("create_model (cell 6) raised AttributeError at line 3:")
+        assert reason.replace("cell 6", "cell 18") in " ".join(text.split())
+
+    def test_of_a_stub(self, notebook: NotebookNode) -> None:
+        text = shown(notebook, "%grader check model extern")
+        assert "create_model (cell 20) is not solved yet." in text
+        assert "Replace the stub by your solution." in text
+
+
+class TestTheLine:
+    """What stands behind %grader."""
+
+    def test_parts_are_listed_with_points_and_names(self, notebook: NotebookNode) -> None:
+        table = shown(notebook, "%grader parts")
+        assert "A layer in three ways (trio)" in table
+        row = next(line for line in table.splitlines() if "create_extern_model" in line)
+        assert ["extern", "create_extern_model", "10"] == [*row.split()[:2], row.split()[-1]]
+
+    def test_a_misspelt_command_is_answered_with_a_sentence(self, notebook: NotebookNode) -> None:
+        assert "%grader has no command 'chek'." in shown(notebook, "%grader chek")
+
+    def test_an_unknown_part_is_answered_with_those_that_there_are(
+        self, notebook: NotebookNode
+    ) -> None:
+        text = shown(notebook, "%grader check layer")
+        assert "trio has no part 'layer'." in text
+        assert "There is: model, extern, schedule." in text
+
+    def test_a_part_may_be_named_with_its_assignment(self, notebook: NotebookNode) -> None:
+        assert "small has no part 'layer'." in shown(notebook, "%grader check small/layer")
+
+    def test_html_says_the_same(self, notebook: NotebookNode) -> None:
+        html = shown(notebook, "%grader check", "text/html")
+        assert html.startswith("<pre")
+        assert "So far 24 of 30 points. Only the grading counts." in html
+        assert "PyTorch&#x27;s" in html
+
+
+class TestLoading:
+    """What was there before the extension."""
+
+    def test_nothing_is_checked_before_tvm_is_there(self, late: NotebookNode) -> None:
+        assert "TVM is not imported yet." in shown(late, "%grader check small/model # too early")
+
+    def test_an_extern_of_an_earlier_cell_is_named(self, late: NotebookNode) -> None:
+        text = " ".join(shown(late, "%grader check extern").split())
+        assert "`env.dense` was registered before %load_ext grader" in text
+
+    def test_its_cell_run_again_mends_it(self, late: NotebookNode) -> None:
+        text = shown(late, "%grader check extern # again")
+        assert "registered before" not in text
+        assert "So far 4 of 10 points." in text
+
+    def test_a_function_of_an_earlier_cell_is_said_to_be_of_that_cell(
+        self, late: NotebookNode
+    ) -> None:
+        text = shown(late, "%grader check extern # again")
+        assert "Graded: create_extern_model, built in code cell 6." in text
+
+
+def test_nothing_is_checked_while_a_notebook_is_graded(tmp_path: Path) -> None:
+    look = "from IPython.utils.capture import capture_output\nwith capture_output() as said:\n"
+    cells = (
+        LOAD,
+        f"{look}    get_ipython().run_line_magic('grader', 'check model')",
+        "assert said.stdout == 'Left out while grading.\\n'",
+        f"{look}    get_ipython().run_line_magic('grader', 'parts')",
+        "assert said.stdout == ''",
+        "import sys\nassert 'grader.notebook.magic' not in sys.modules",
+    )
+    report, _ = graded(tmp_path, *cells)
+    assert () == report.problems
+    assert 6 == report.submission.executed
+
+
+def test_the_language_is_the_one_that_is_asked_for(tmp_path: Path) -> None:
+    cells = (IMPORTS, LOAD, "%grader use trio --lang zh", STUB, "%grader check model")
+    notebook = run_notebook(tmp_path, *cells)
+    assert "create_model" in shown(notebook, "%grader check model")
