@@ -18,7 +18,6 @@ from grader import __version__
 from grader.cli.batch import BatchOptions, run_batch
 from grader.cli.doctor import examine
 from grader.cli.doctor_timing import examine_timing
-from grader.cli.lint import LintOptions, run_lint
 from grader.cli.run import RunOptions, run_submission
 from grader.cli.self_test import self_test_of
 from grader.cli.setting import GradingOptions
@@ -212,6 +211,7 @@ def template(
     course: CourseOption = None,
 ) -> None:
     """Make the notebooks that students start from, out of the master notebooks."""
+
     options = TemplateOptions(slug, lang, output, check, course)
     if not run_template(options, Console(), Console(stderr=True)) and check:
         raise typer.Exit(STALE)
@@ -220,6 +220,8 @@ def template(
 @app.command()
 def lint(slug: SlugArgument = None, course: CourseOption = None) -> None:
     """List what is wrong with master notebooks; exit with 1 when there is an error."""
+    from grader.cli.lint import LintOptions, run_lint  # not needed to grade, and slow
+
     if not run_lint(LintOptions(slug, course), Console(), Console(stderr=True)):
         raise typer.Exit(FAULTY)
 

@@ -15,13 +15,17 @@ from tvm import relax, te, topi
 from tvm.script import relax as R  # noqa: N812
 from tvm.script import tirx as T  # noqa: N812
 
+from grader.authoring.build import template_name
 from grader.authoring.marks import regions
-from grader.authoring.template import read_master
+from grader.authoring.master import find_master, has_master, read_master
+from grader.authoring.template import make_reference, master_languages, paste_solutions
 from grader.course import load_course
 
 ROOT = Path(__file__).resolve().parents[2]
 SLUG = "e2e-conv"
-COURSE_ASSIGNMENT = load_course(ROOT).get(SLUG)
+COURSE = load_course(ROOT)
+COURSE_ASSIGNMENT = COURSE.get(SLUG)
+SLUGS = [slug for slug in COURSE.assignments if has_master(ROOT, slug)]
 MASTER = read_master(ROOT / "reference" / f"{SLUG}.py")
 EXAMPLES = sorted((ROOT / "examples" / SLUG).glob("*.ipynb"))
 COMMAND = [sys.executable, ROOT / "tools" / "build_notebooks.py"]
@@ -67,32 +71,72 @@ class TestTool:
         assert tool.stale(files, tmp_path) == [Path("a/two.ipynb"), Path("three.ipynb")]
 
 
-class TestTemplate:
-    def test_has_no_line_that_only_the_solution_has(self):
-        template = {
-            line.strip()
-            for source in cells(ROOT / "templates" / f"{SLUG}.ipynb")
-            for line in source.splitlines()
-        }
-        for line, elsewhere in solution_lines():
-            assert elsewhere or line not in template
+@pytest.mark.parametrize("slug", SLUGS)
+class TestTemplates:
+    """The templates of every assignment, in every language of its master."""
 
-    def test_asks_for_what_the_assignment_grades_and_says_the_points(self):
-        text = "\n".join(cells(ROOT / "templates" / f"{SLUG}.ipynb", "markdown"))
-        for part in COURSE_ASSIGNMENT.assignment.part:
-            row = next(line for line in text.splitlines() if f"| `{part.entry[0]}` |" in line)
-            assert row.endswith(f"| {part.points:g} |")
+    def test_have_no_line_that_only_the_solution_has(self, slug):
+        hidden = solution_lines(masters(slug))
+        assert hidden
+        for path in templates(slug):
+            lines = {line.strip() for source in cells(path) for line in source.splitlines()}
+            assert set() == hidden & lines, path
+
+    def test_are_the_solved_notebook_once_the_solutions_are_pasted_in(self, slug):
+        master = masters(slug)
+        for path, language in zip(templates(slug), master_languages(master), strict=True):
+            template = nbformat.read(path, as_version=4)
+            pasted = paste_solutions(template, master, language)
+            reference = make_reference(master, slug, 1, language)
+            expected = {cell.id: cell.source for cell in reference.cells}
+            assert [expected[cell.id] for cell in pasted.cells] == [c.source for c in pasted.cells]
+            assert template.cells != pasted.cells
+
+    def test_have_the_same_cells_in_all_languages(self, slug):
+        first, *others = [nbformat.read(path, as_version=4).cells for path in templates(slug)]
+        for cells_there in others:
+            assert [cell.id for cell in first] == [cell.id for cell in cells_there]
+            assert [cell.cell_type for cell in first] == [cell.cell_type for cell in cells_there]
+            assert first != cells_there
+
+    def test_need_nothing_of_an_editor_and_say_what_they_are(self, slug):
+        version = COURSE.get(slug).assignment.version
+        languages = master_languages(masters(slug))
+        for path, language in zip(templates(slug), languages, strict=True):
+            metadata = dict(nbformat.read(path, as_version=4).metadata)
+            declared = {"assignment": slug, "language": language, "version": version}
+            assert declared == metadata.pop("grader")
+            assert {"kernelspec", "language_info"} == set(metadata)
 
 
-def solution_lines():
-    """Give every line of a solution in the master, and whether it stands outside of one too."""
-    inside, outside = set(), set()
-    for cell in MASTER.cells:
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "templates").glob(f"{SLUG}*")), ids=lambda p: p.stem
+)
+def test_a_template_asks_for_what_the_assignment_grades_and_says_the_points(path):
+    text = "\n".join(cells(path, "markdown"))
+    for part in COURSE_ASSIGNMENT.assignment.part:
+        row = next(line for line in text.splitlines() if f"| `{part.entry[0]}` |" in line)
+        assert row.endswith(f"| {part.points:g} |")
+
+
+def masters(slug):
+    return read_master(find_master(ROOT, slug))
+
+
+def templates(slug):
+    languages = master_languages(masters(slug))
+    return [ROOT / "templates" / template_name(slug, language) for language in languages]
+
+
+def solution_lines(master):
+    """Give the lines that stand in solutions of the master and nowhere else."""
+    inside, outside = {""}, {""}
+    for cell in master.cells:
         if cell.cell_type == "code":
             for region in regions(cell.source):
                 lines = {line.strip() for line in region.lines}
                 (inside if region.kind == "solution" else outside).update(lines)
-    return [(line, line in outside) for line in inside if line]
+    return inside - outside
 
 
 @pytest.fixture(scope="module")
