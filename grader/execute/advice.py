@@ -8,6 +8,7 @@ from collections.abc import Callable
 import msgspec
 
 from grader.assignment import Limits
+from grader.language import say
 
 
 class _Advice(msgspec.Struct, frozen=True):
@@ -20,32 +21,37 @@ class _Advice(msgspec.Struct, frozen=True):
 _ADVICE = (
     _Advice(
         re.compile(r"^MemoryError|Cannot allocate memory|can't allocate memory|std::bad_alloc"),
-        lambda limits: (
-            f"A submission may use {limits.memory_mb} MB of memory: use smaller arrays, or delete "
-            "those that you no longer need."
+        lambda limits: say(
+            "A submission may use {memory_mb} MB of memory: use smaller"
+            " arrays, or delete those that you no longer need.",
+            memory_mb=limits.memory_mb,
         ),
     ),
     _Advice(
         re.compile(r"No space left on device"),
-        lambda limits: (
-            f"A submission may write {limits.scratch_mb} MB of files: write less, or delete what "
-            "you no longer need."
+        lambda limits: say(
+            "A submission may write {scratch_mb} MB of files: write less, or"
+            " delete what you no longer need.",
+            scratch_mb=limits.scratch_mb,
         ),
     ),
     _Advice(
         re.compile(r"File too large"),
-        lambda _: "A file may have 256 MB: write less, or several files.",
+        lambda _: say("A file may have 256 MB: write less, or several files."),
     ),
     _Advice(
         re.compile(r"can't start new thread|Resource temporarily unavailable"),
-        lambda limits: (
-            f"A submission may have {limits.processes} processes and threads at a time: start "
-            "fewer, and wait for their end."
+        lambda limits: say(
+            "A submission may have {processes} processes and threads at a"
+            " time: start fewer, and wait for their end.",
+            processes=limits.processes,
         ),
     ),
     _Advice(
         re.compile(r"Too many open files"),
-        lambda limits: f"{limits.open_files} files may be open at a time: close them.",
+        lambda limits: say(
+            "{open_files} files may be open at a time: close them.", open_files=limits.open_files
+        ),
     ),
     _Advice(
         re.compile(
@@ -53,9 +59,9 @@ _ADVICE = (
             r"Name or service not known|^(?:HTTP|URL)Error|^ConnectionError|"
             r"\[Errno 13\] Permission denied\Z|No matching distribution found"
         ),
-        lambda _: (
-            "There is no network while a notebook is graded: use the files and packages that come "
-            "with the assignment."
+        lambda _: say(
+            "There is no network while a notebook is graded: use the files and"
+            " packages that come with the assignment."
         ),
     ),
 )

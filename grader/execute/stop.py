@@ -8,12 +8,13 @@ from typing import Literal
 import msgspec
 
 from grader.assignment import Limits
+from grader.language import mark, say
 from grader.launch.protocol import Cause
 
 OUTPUT_CELLS = 4
 """All cells together may print as much as this many cells at their limit."""
 
-CAPTURE_DAMAGE = (
+CAPTURE_DAMAGE = mark(
     "The notebook wrote something of its own where the grader expects modules. "
     "Only the modules that came before it are graded."
 )
@@ -44,72 +45,124 @@ def _happened(stop: Stop, cell: int, limits: Limits) -> tuple[str, str]:
         return _death(stop.status, cell)
     if stop.kind == "cell_time":
         return (
-            f"Cell {cell} ran longer than {limits.cell_seconds:g} seconds and was stopped.",
-            "Look for an endless loop, or let it work on fewer images.",
+            say(
+                "Cell {cell} ran longer than {cell_seconds:g} seconds and was stopped.",
+                cell=cell,
+                cell_seconds=limits.cell_seconds,
+            ),
+            say("Look for an endless loop, or let it work on fewer images."),
         )
     if stop.kind == "notebook_time":
         return (
-            f"The notebook ran longer than {limits.notebook_seconds:g} seconds and was stopped in "
-            f"cell {cell}.",
-            "Shorten or remove the slowest cells.",
+            say(
+                "The notebook ran longer than {notebook_seconds:g} seconds and was"
+                " stopped in cell {cell}.",
+                notebook_seconds=limits.notebook_seconds,
+                cell=cell,
+            ),
+            say("Shorten or remove the slowest cells."),
         )
     if stop.kind == "output":
         return (
-            f"The notebook was stopped in cell {cell}, because it printed too much: "
-            f"{limits.output_mb:g} MB are allowed for a cell, "
-            f"{OUTPUT_CELLS * limits.output_mb:g} MB for all cells together.",
-            "Print less, for example only the first few values.",
+            say(
+                "The notebook was stopped in cell {cell}, because it printed too"
+                " much: {output_mb:g} MB are allowed for a cell, {value:g} MB for"
+                " all cells together.",
+                cell=cell,
+                output_mb=limits.output_mb,
+                value=OUTPUT_CELLS * limits.output_mb,
+            ),
+            say("Print less, for example only the first few values."),
         )
     return (
-        f"Cell {cell} sent something that is not a Jupyter message, and the notebook was stopped.",
-        "Do not use the kernel's own connection.",
+        say(
+            "Cell {cell} sent something that is not a Jupyter message, and the"
+            " notebook was stopped.",
+            cell=cell,
+        ),
+        say("Do not use the kernel's own connection."),
     )
 
 
 def _excess(cause: Cause, cell: int, limits: Limits) -> tuple[str, str]:
     excesses = {
         "memory": (
-            f"used more than {limits.memory_mb} MB of memory",
-            "Use smaller arrays, or delete those that you no longer need.",
+            say(
+                "Cell {cell} used more than {memory_mb} MB of memory, and the"
+                " notebook was stopped.",
+                cell=cell,
+                memory_mb=limits.memory_mb,
+            ),
+            say("Use smaller arrays, or delete those that you no longer need."),
         ),
         "files": (
-            f"made more than {limits.files} files",
-            "Write fewer files, or delete those that you no longer need.",
+            say(
+                "Cell {cell} made more than {files} files, and the notebook was stopped.",
+                cell=cell,
+                files=limits.files,
+            ),
+            say("Write fewer files, or delete those that you no longer need."),
         ),
         "disk": (
-            f"wrote more than {limits.scratch_mb} MB of files",
-            "Write less, or delete what you no longer need.",
+            say(
+                "Cell {cell} wrote more than {scratch_mb} MB of files, and the"
+                " notebook was stopped.",
+                cell=cell,
+                scratch_mb=limits.scratch_mb,
+            ),
+            say("Write less, or delete what you no longer need."),
         ),
         "processes": (
-            f"started more than {limits.processes} processes and threads",
-            "Start fewer, and wait for their end.",
+            say(
+                "Cell {cell} started more than {processes} processes and threads,"
+                " and the notebook was stopped.",
+                cell=cell,
+                processes=limits.processes,
+            ),
+            say("Start fewer, and wait for their end."),
         ),
     }
-    excess, advice = excesses[cause]
-    return f"Cell {cell} {excess}, and the notebook was stopped.", advice
+    return excesses[cause]
 
 
 def _death(status: int, cell: int) -> tuple[str, str]:
-    ended = f"Cell {cell} ended the Python process"
     causes = {
         128 + signal.SIGSEGV: (
-            f"{ended} with a segmentation fault.",
-            "Look for an index out of range, or a missing function, in code that TVM compiled.",
+            say("Cell {cell} ended the Python process with a segmentation fault.", cell=cell),
+            say(
+                "Look for an index out of range, or a missing function, in code that TVM compiled."
+            ),
         ),
         128 + signal.SIGKILL: (
-            f"{ended}: it was killed, most often because it used too much memory.",
-            "Use smaller arrays, or delete those that you no longer need.",
+            say(
+                "Cell {cell} ended the Python process: it was killed, most often"
+                " because it used too much memory.",
+                cell=cell,
+            ),
+            say("Use smaller arrays, or delete those that you no longer need."),
         ),
         128 + signal.SIGABRT: (
-            f"{ended}: a library gave up, often for want of memory.",
-            "Run the cell on your own machine and read what is printed in the terminal.",
+            say(
+                "Cell {cell} ended the Python process: a library gave up, often"
+                " for want of memory.",
+                cell=cell,
+            ),
+            say("Run the cell on your own machine and read what is printed in the terminal."),
         ),
         128 + signal.SIGXCPU: (
-            f"{ended}, because it used too much processor time.",
-            "Look for an endless loop.",
+            say(
+                "Cell {cell} ended the Python process, because it used too much processor time.",
+                cell=cell,
+            ),
+            say("Look for an endless loop."),
         ),
     }
-    other = (f"{ended} (exit status {status}).", "Remove exit(), quit() and os._exit().")
+    other = (
+        say(
+            "Cell {cell} ended the Python process (exit status {status}).", cell=cell, status=status
+        ),
+        say("Remove exit(), quit() and os._exit()."),
+    )
     return causes.get(status, other)
 
 
@@ -117,5 +170,5 @@ def _left_out(cell: int, cells: int) -> str:
     if cell == cells:
         return ""
     if cell + 1 == cells:
-        return f"Cell {cells} was not run."
-    return f"Cells {cell + 1} to {cells} were not run."
+        return say("Cell {cells} was not run.", cells=cells)
+    return say("Cells {first} to {cells} were not run.", first=cell + 1, cells=cells)

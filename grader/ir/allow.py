@@ -16,6 +16,7 @@ from grader.ir.expressions import Budget
 from grader.ir.facts import Finding
 from grader.ir.graph import Graph
 from grader.ir.names import shown
+from grader.language import say
 
 FINDING_LIMIT = 20
 """Most findings of one module: one is enough to refuse it."""
@@ -45,12 +46,17 @@ def _all_findings(graph: Graph, externs: tuple[str, ...], budget: Budget) -> Ite
 def _module_findings(graph: Graph) -> Iterator[Finding]:
     for key, _ in graph.pairs(graph.field(graph.root, "global_infos")):
         subject = graph.text(key)
-        text = f"The module carries the global information {shown(subject)}, which is not allowed."
+        text = say(
+            "The module carries the global information {shown}, which is not allowed.",
+            shown=shown(subject),
+        )
         yield Finding(code="global_info", subject=subject, where="", message=text)
     table = graph.field(graph.field(graph.root, "attrs"), "__dict__")
     for key, _ in graph.pairs(table):
         subject = graph.text(key)
-        text = f"The module has the attribute {shown(subject)}, which is not allowed."
+        text = say(
+            "The module has the attribute {shown}, which is not allowed.", shown=shown(subject)
+        )
         yield Finding(code="attribute", subject=subject, where="", message=text)
 
 
@@ -79,7 +85,10 @@ class _FunctionReader:
     def read(self, variable: int, root: int) -> Iterator[Finding]:
         """Return the findings of the function at node `root`, and of its variable's type."""
         if self.graph.type_of(root) == "relax.expr.ExternFunc":
-            text = f"The function {shown(self.function)} is defined as an external function."
+            text = say(
+                "The function {shown} is defined as an external function.",
+                shown=shown(self.function),
+            )
             yield self.finding("extern_function", self.function, text)
             return
         seen, pending = {root, variable}, [variable, root]
@@ -138,7 +147,9 @@ class _FunctionReader:
         elif name in allowed.PACKED_CALLS:
             yield self.packed_call(self.first_string(index))
         elif name not in allowed.INTRINSICS:
-            text = f"{self.sentence('uses the intrinsic', name)}, which is not allowed."
+            text = say(
+                "{value}, which is not allowed.", value=self.sentence("uses the intrinsic", name)
+            )
             yield self.finding("intrinsic", name, text)
 
     def operator(self, name: str, extern: int | None) -> Iterator[Finding]:
@@ -150,7 +161,9 @@ class _FunctionReader:
         elif name in allowed.OTHER_EXTERN_OPERATORS and extern is not None:
             yield self.packed_call(self.graph.name(extern, "global_symbol"))
         elif name not in allowed.OPERATORS:
-            text = f"{self.sentence('uses the operator', name)}, which is not allowed."
+            text = say(
+                "{value}, which is not allowed.", value=self.sentence("uses the operator", name)
+            )
             yield self.finding("operator", name, text)
 
     def first_string(self, call: int) -> str:
@@ -162,25 +175,37 @@ class _FunctionReader:
 
     def extern_call(self, subject: str) -> Finding:
         """Return the finding of a call of a symbol."""
-        text = f"{self.sentence('calls the external function', subject)}, which is not allowed."
+        text = say(
+            "{value}, which is not allowed.",
+            value=self.sentence("calls the external function", subject),
+        )
         return self.finding("extern_call", subject, text)
 
     def packed_call(self, subject: str) -> Finding:
         """Return the finding of a call of a registered function."""
-        text = f"{self.sentence('calls the packed function', subject)}, which is not allowed here."
+        text = say(
+            "{value}, which is not allowed here.",
+            value=self.sentence("calls the packed function", subject),
+        )
         return self.finding("packed_call", subject, text)
 
     def extern_function(self, index: int) -> Iterator[Finding]:
         """Judge an external function that is used as a value."""
         subject = self.graph.name(index, "global_symbol")
-        text = f"{self.sentence('takes the packed function', subject)} as a value; it may not."
+        text = say(
+            "{value} as a value; it may not.",
+            value=self.sentence("takes the packed function", subject),
+        )
         yield self.finding("packed_call", subject, text)
 
     def environment_function(self, index: int) -> Iterator[Finding]:
         """Judge a function of TVM's registry that type inference would call."""
         subject = self.graph.text(index)
         if subject not in allowed.ENVIRONMENT_FUNCTIONS:
-            text = f"{self.sentence('refers to the function', subject)}, which is not allowed."
+            text = say(
+                "{value}, which is not allowed.",
+                value=self.sentence("refers to the function", subject),
+            )
             yield self.finding("environment_function", subject, text)
 
     # --- statements -------------------------------------------------------------------------------
@@ -189,15 +214,19 @@ class _FunctionReader:
         """Judge a loop's kind and annotations."""
         if self.graph.field(index, "kind") == THREAD_BINDING:
             subject = self.graph.name(self.graph.field(index, "loop_var"))
-            text = (
-                f"{self.sentence('binds the loop', subject)} to GPU threads, but it runs on a CPU."
+            text = say(
+                "{value} to GPU threads, but it runs on a CPU.",
+                value=self.sentence("binds the loop", subject),
             )
             yield self.finding(LOOP_KINDS[THREAD_BINDING], subject, text)
         yield from self.annotations(index)
 
     def unbounded_loop(self, _index: int) -> Iterator[Finding]:
         """Judge a `while` loop."""
-        text = f"The function {shown(self.function)} has a while loop; use a for loop instead."
+        text = say(
+            "The function {shown} has a while loop; use a for loop instead.",
+            shown=shown(self.function),
+        )
         yield self.finding("unbounded_loop", "while", text)
 
     def annotations(self, index: int) -> Iterator[Finding]:
@@ -214,7 +243,9 @@ class _FunctionReader:
         if key in allowed.ANNOTATIONS:
             return
         pragma = key.startswith("pragma_")
-        text = f"{self.sentence('uses the annotation', key)}, which is not allowed."
+        text = say(
+            "{value}, which is not allowed.", value=self.sentence("uses the annotation", key)
+        )
         yield self.finding("pragma" if pragma else "attribute", key, text)
 
     def attributes(self, index: int) -> Iterator[Finding]:
@@ -224,14 +255,20 @@ class _FunctionReader:
         ):
             subject = self.graph.text(key)
             if subject not in allowed.FUNCTION_ATTRIBUTES:
-                text = f"{self.sentence('has the attribute', subject)}, which is not allowed."
+                text = say(
+                    "{value}, which is not allowed.",
+                    value=self.sentence("has the attribute", subject),
+                )
                 yield self.finding("attribute", subject, text)
 
     def storage_scope(self, index: int) -> Iterator[Finding]:
         """Judge where a buffer lives."""
         subject = self.graph.name(index, "storage_scope")
         if subject not in allowed.STORAGE_SCOPES:
-            text = f"{self.sentence('keeps a buffer in the memory', subject)}; a CPU has none."
+            text = say(
+                "{value}; a CPU has none.",
+                value=self.sentence("keeps a buffer in the memory", subject),
+            )
             yield self.finding("storage_scope", subject, text)
 
     # --- wording ----------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from grader.ir.expressions import Budget, constant
 from grader.ir.facts import Finding
 from grader.ir.graph import Graph
 from grader.ir.names import shown
+from grader.language import say
 
 FINDING_LIMIT = 5
 NESTING_LIMIT = 64
@@ -177,9 +178,15 @@ class _Function:
     def finding(self, buffer: int, axis: int, extent: int, values: _Range) -> Finding:
         """Return the finding for one index of one buffer."""
         subject = self.graph.name(buffer)
-        text = (
-            f"In the function {shown(self.name)}, index {axis + 1} of the buffer {shown(subject)}"
-            f" runs from {values.low} to {values.high}, but it may only run from 0 to {extent - 1}."
+        text = say(
+            "In the function {shown}, index {value} of the buffer {shown2}"
+            " runs from {low} to {high}, but it may only run from 0 to {value2}.",
+            shown=shown(self.name),
+            value=axis + 1,
+            shown2=shown(subject),
+            low=values.low,
+            high=values.high,
+            value2=extent - 1,
         )
         return Finding(code="out_of_bounds", subject=subject, where=self.name, message=text)
 

@@ -14,6 +14,7 @@ from grader.ir.expressions import Budget, constant, data_type, is_buffer
 from grader.ir.facts import LoopKind
 from grader.ir.graph import DAMAGED_HINT, Graph
 from grader.ir.names import is_function_name, is_name, is_symbol, shown
+from grader.language import say
 
 RANK_LIMIT = 32
 EXTENT_LIMIT = 2**40
@@ -45,13 +46,13 @@ def check_consistency(graph: Graph) -> None:
 
 
 def _damaged(reason: str) -> IRError:
-    return IRError(f"The saved module is damaged: {reason}.", DAMAGED_HINT)
+    return IRError(say("The saved module is damaged: {reason}.", reason=reason), DAMAGED_HINT)
 
 
 def _bad_name(text: str) -> IRError:
     return IRError(
-        f"The name {shown(text)} in the module is not a usable name.",
-        "Use letters, digits and underscores in names.",
+        say("The name {shown} in the module is not a usable name.", shown=shown(text)),
+        say("Use letters, digits and underscores in names."),
     )
 
 
@@ -110,7 +111,10 @@ def _module(graph: Graph, index: int) -> None:
 def _positive(graph: Graph, index: int, what: str) -> None:
     value = constant(graph, index)
     if value is not None and not 0 < value <= EXTENT_LIMIT:
-        raise IRError(f"{what} in the module has the extent {value}.", "Extents must be positive.")
+        raise IRError(
+            say("{what} in the module has the extent {value}.", what=what, value=value),
+            say("Extents must be positive."),
+        )
 
 
 def _loop(graph: Graph, index: int) -> None:
@@ -176,9 +180,13 @@ def _access(variable: str, indices: str) -> Callable[[Graph, int], None]:
         rank = len(graph.list(graph.field(buffer, "ty"), "shape"))
         if rank != len(graph.list(index, indices)):
             raise IRError(
-                f"The buffer {shown(graph.name(buffer))} has {rank} dimensions and is used with"
-                f" {len(graph.list(index, indices))} indices.",
-                "Give one index for each dimension.",
+                say(
+                    "The buffer {shown} has {rank} dimensions and is used with {len} indices.",
+                    shown=shown(graph.name(buffer)),
+                    rank=rank,
+                    len=len(graph.list(index, indices)),
+                ),
+                say("Give one index for each dimension."),
             )
 
     return check

@@ -20,6 +20,7 @@ from grader.ir.facts import Finding
 from grader.ir.graph import Graph
 from grader.ir.names import shown
 from grader.ir.schema import load_schema
+from grader.language import say
 
 _RUNS = "which of its statements run"
 _LOOPS = "how often a loop runs"
@@ -230,8 +231,10 @@ class _Function:
     def finding(self, buffer: int, what: str) -> Finding:
         """Return the finding for one buffer."""
         subject = self.graph.name(buffer)
-        text = (
-            f"The function {shown(self.name)} decides by the contents of the buffer"
-            f" {shown(subject)} {what}."
+        text = say(
+            "The function {shown} decides by the contents of the buffer {shown2} {what}.",
+            shown=shown(self.name),
+            shown2=shown(subject),
+            what=what,
         )
         return Finding(code="content", subject=subject, where=self.name, message=text)

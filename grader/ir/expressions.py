@@ -5,6 +5,7 @@ from __future__ import annotations
 from grader.errors import IRError
 from grader.ir.facts import Shape, TensorFacts
 from grader.ir.graph import Graph
+from grader.language import say
 
 WORK_LIMIT = 2_000_000
 """Most steps of reading one module: as nodes may be shared, a small text can be a huge program."""
@@ -20,7 +21,9 @@ class Budget:
         """Count some steps."""
         self._left -= steps
         if self._left < 0:
-            raise IRError("The module has too many parts to be read.", "Build a smaller module.")
+            raise IRError(
+                say("The module has too many parts to be read."), say("Build a smaller module.")
+            )
 
 
 def constant(graph: Graph, index: int) -> int | None:

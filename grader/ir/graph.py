@@ -22,6 +22,7 @@ from grader.errors import IRError
 from grader.ir.names import is_data_type, is_text, shown
 from grader.ir.schema import Rule, Schema, load_schema
 from grader.ir.tensors import TensorError, TensorHeader, read_header
+from grader.language import say
 
 SIZE_LIMIT = 64 * 2**20
 """Longest text, in bytes."""
@@ -132,15 +133,15 @@ def decode_graph(document: bytes) -> Graph:
     if _count_keys(document) != _expected_keys(parsed):
         raise _damaged("a field is written twice")
     if not 0 <= graph.root < len(graph.types) or graph.types[graph.root] != "ir.IRModule":
-        raise IRError("What was saved is not an IRModule.", "Return the IRModule itself.")
+        raise IRError(say("What was saved is not an IRModule."), say("Return the IRModule itself."))
     return graph
 
 
 def _parse(document: bytes) -> _Document:
     if len(document) > SIZE_LIMIT:
         raise IRError(
-            f"The module is larger than {SIZE_LIMIT // 2**20} MB.",
-            "Keep only the given weights as constants.",
+            say("The module is larger than {value} MB.", value=SIZE_LIMIT // 2**20),
+            say("Keep only the given weights as constants."),
         )
     if max(document.count(b","), document.count(b'"')) > ITEM_LIMIT:
         raise _too_many()
@@ -180,11 +181,11 @@ def _expected_keys(parsed: _Document) -> int:
 
 
 def _damaged(reason: str) -> IRError:
-    return IRError(f"The saved module is damaged: {reason}.", DAMAGED_HINT)
+    return IRError(say("The saved module is damaged: {reason}.", reason=reason), DAMAGED_HINT)
 
 
 def _too_many() -> IRError:
-    return IRError("The module has too many parts to be read.", "Build a smaller module.")
+    return IRError(say("The module has too many parts to be read."), say("Build a smaller module."))
 
 
 class _Checker:
@@ -211,8 +212,11 @@ class _Checker:
             depth = 1 + max((self.depths[child] for child in children), default=0)
             if depth > DEPTH_LIMIT:
                 raise IRError(
-                    f"The module is nested more than {DEPTH_LIMIT} levels deep.",
-                    "Use a loop instead of writing out a long expression.",
+                    say(
+                        "The module is nested more than {depth_limit} levels deep.",
+                        depth_limit=DEPTH_LIMIT,
+                    ),
+                    say("Use a loop instead of writing out a long expression."),
                 )
             self.depths.append(depth)
 
@@ -221,7 +225,11 @@ class _Checker:
         rules = self.schema.nodes.get(node.type)
         if rules is None:
             raise IRError(
-                f"The module contains {shown(node.type)}, which is not accepted here.", UNUSUAL_HINT
+                say(
+                    "The module contains {shown}, which is not accepted here.",
+                    shown=shown(node.type),
+                ),
+                UNUSUAL_HINT,
             )
         data = node.data
         if type(data) is not dict or data.keys() != rules.keys():

@@ -19,6 +19,7 @@ from grader.errors import IRError
 from grader.ir.allowed import STORAGE_SCOPES
 from grader.ir.index_map import rewrite_index_map
 from grader.ir.names import is_function_name, is_name, shown
+from grader.language import say
 
 SIZE_LIMIT = 2**18
 """Longest trace, in bytes; a schedule of a convolution has one or two thousand."""
@@ -169,14 +170,19 @@ def _check(instruction: _Instruction, known: set[str]) -> None:
     kind, inputs, attributes, outputs = instruction
     form = _FORMS.get(kind)
     if form is None:
-        raise IRError(f"The step {shown(kind)} of the schedule is not replayed here.", _HINT)
+        raise IRError(
+            say("The step {shown} of the schedule is not replayed here.", shown=shown(kind)), _HINT
+        )
     if not (
         _fits(inputs, form.inputs, lambda value, letter: _is_input(value, letter, known))
         and _fits(attributes, form.attributes, _is_attribute)
         and _fits(outputs, form.outputs, lambda name, letter: _is_new(name, letter, known))
     ):
         if kind == "Annotate" and len(attributes) == 1 and type(attributes[0]) is str:
-            raise IRError(f"The annotation {shown(attributes[0])} is not replayed here.", _HINT)
+            raise IRError(
+                say("The annotation {shown} is not replayed here.", shown=shown(attributes[0])),
+                _HINT,
+            )
         raise _damaged(f"a step {shown(kind)} is not written as it should be")
     known.update(outputs)
 
@@ -242,8 +248,8 @@ def _check_decision(place: int, decision: Any, instructions: list[_Instruction])
 
 
 def _damaged(reason: str) -> IRError:
-    return IRError(f"The trace of the schedule is damaged: {reason}.", _HINT)
+    return IRError(say("The trace of the schedule is damaged: {reason}.", reason=reason), _HINT)
 
 
 def _too_long() -> IRError:
-    return IRError("The trace of the schedule is too long to be replayed.", _HINT)
+    return IRError(say("The trace of the schedule is too long to be replayed."), _HINT)

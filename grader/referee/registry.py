@@ -74,3 +74,8 @@ def find_check(table: CheckTable) -> CheckKind:
             f"There is: {', '.join(sorted(_KINDS))}.",
         )
     return _KINDS[table.kind]
+
+
+def registered_kinds() -> list[CheckKind]:
+    """Return all checks that are registered, by name."""
+    return [kind for _, kind in sorted(_KINDS.items())]

@@ -6,6 +6,7 @@ import numpy as np
 
 from grader.assignment import Table
 from grader.ir.facts import Call, ModuleFacts
+from grader.language import say
 from grader.referee.convolution import takes_weight
 from grader.referee.evidence import Case, Problem
 from grader.referee.flow import input_passes_by
@@ -39,22 +40,29 @@ def extern_call(case: Case, options: ExternOptions) -> Outcome:
     externs = [call for call in facts.calls if call.kind == "extern"]
     if not externs:
         return failed(
-            "The module calls no external function.",
-            'Register a function, for example "env.conv2d", and call it with'
-            " relax.op.call_dps_packed(...) through bb.emit(...).",
+            say("The module calls no external function."),
+            say(
+                'Register a function, for example "env.conv2d", and call it with'
+                " relax.op.call_dps_packed(...) through bb.emit(...)."
+            ),
         )
     inside = [call for call in facts.calls if _is_inside(call, options)]
     if inside:
         return failed(
-            f"The convolution is computed by `{inside[0].callee}`, inside the module.",
-            "Let the external function compute it, and drop the layer made with emit_te.",
+            say(
+                "The convolution is computed by `{callee}`, inside the module.",
+                callee=inside[0].callee,
+            ),
+            say("Let the external function compute it, and drop the layer made with emit_te."),
         )
     layer = [call for call in externs if takes_weight(call, options.weight)]
     layer = layer or _feature_calls(externs, options)
     if not layer:
         return failed(
-            "No external function is given the convolution's weight.",
-            "Pass the input, the weight (and the bias, if you like) to your external function.",
+            say("No external function is given the convolution's weight."),
+            say(
+                "Pass the input, the weight (and the bias, if you like) to your external function."
+            ),
         )
     return _judge_flow(case, layer, options)
 
@@ -76,22 +84,27 @@ def _judge_flow(case: Case, layer: list[Call], options: ExternOptions) -> Outcom
     """Judge whether the output depends on the layer's extern, and on the input by way of it."""
     name, facts, stubs = layer[0].callee, case.candidate.facts, case.evidence.stubs
     if isinstance(stubs, Problem) or stubs is None:
-        return not_graded(stubs or Problem("The module was not run."))
+        return not_graded(stubs or Problem(say("The module was not run.")))
     if np.array_equal(stubs.first, stubs.second, equal_nan=True):
         return failed(
-            f"`{name}` is called, but the model's output does not depend on it.",
-            "Use the result of the external function as the input of the next layer.",
+            say("`{name}` is called, but the model's output does not depend on it.", name=name),
+            say("Use the result of the external function as the input of the next layer."),
         )
     if options.through:
         places = {place for place, call in enumerate(facts.calls) if call in layer}
         same = np.array_equal(stubs.first, stubs.elsewhere, equal_nan=True)
         if input_passes_by(facts, places) or not same:
             return failed(
-                f"`{name}` is called, but the model's input reaches its output past it.",
-                "Make the next layer of the external function's result alone, and drop what else"
-                " computes the convolution.",
+                say(
+                    "`{name}` is called, but the model's input reaches its output past it.",
+                    name=name,
+                ),
+                say(
+                    "Make the next layer of the external function's result alone, and"
+                    " drop what else computes the convolution."
+                ),
             )
-    return passed(f"The external function `{name}` computes the convolution.")
+    return passed(say("The external function `{name}` computes the convolution.", name=name))
 
 
 @check("writes_output", options=NoOptions, needs=("outputs",))
@@ -99,19 +112,21 @@ def writes_output(case: Case, _options: NoOptions) -> Outcome:
     """The external functions write their output argument."""
     outputs = case.evidence.outputs
     if isinstance(outputs, Problem) or outputs is None:
-        return not_graded(outputs or Problem("The module was not run."))
+        return not_graded(outputs or Problem(say("The module was not run.")))
     unwritten = sorted(set(outputs.unwritten) & _extern_names(case.candidate.facts))
     if unwritten:
         return failed(
-            f"`{unwritten[0]}` never wrote to its last argument, the output buffer.",
+            say(
+                "`{value}` never wrote to its last argument, the output buffer.", value=unwritten[0]
+            ),
             WRITE_THE_BUFFER,
         )
     if not np.isfinite(np.asarray(outputs.actual, dtype=np.float64)).all():
         return failed(
-            "Some of the output is NaN or infinite: part of a buffer was never written.",
-            "Every element of the output argument must be written in every call.",
+            say("Some of the output is NaN or infinite: part of a buffer was never written."),
+            say("Every element of the output argument must be written in every call."),
         )
-    return passed("Every output buffer was written in every call.")
+    return passed(say("Every output buffer was written in every call."))
 
 
 def _extern_names(facts: ModuleFacts) -> set[str]:

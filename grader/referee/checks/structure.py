@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from grader.assignment import Table
 from grader.ir.facts import Call, ModuleFacts
+from grader.language import say
 from grader.referee.convolution import takes_weight
 from grader.referee.evidence import Case
 from grader.referee.outcome import Outcome, failed, partial, passed
@@ -28,21 +29,29 @@ def call_tir_graph(case: Case, options: GraphOptions) -> Outcome:
     missing = [shape for shape in options.weights if not _is_used(facts, shape)]
     if not any(call.kind == "tir" for call in facts.calls):
         return failed(
-            "No call in `main` is a call_tir into a TIR function.",
-            "Add each layer with bb.emit_te(...): it writes the TIR function and the call_tir.",
+            say("No call in `main` is a call_tir into a TIR function."),
+            say(
+                "Add each layer with bb.emit_te(...): it writes the TIR function and the call_tir."
+            ),
         )
     if missing:
         return failed(
-            f"No layer is given the weight of shape {_spell(missing[0])}.",
-            "Build all layers of the model, each with its own weight and bias.",
+            say("No layer is given the weight of shape {spell}.", spell=_spell(missing[0])),
+            say("Build all layers of the model, each with its own weight and bias."),
         )
     if wrong:
         return partial(
             0.5,
-            f"`{wrong[0].binding}` is made by {_describe(wrong[0])}, not by call_tir.",
-            "Write this layer with bb.emit_te(...) as well.",
+            say(
+                "`{binding}` is made by {maker}, not by call_tir.",
+                binding=wrong[0].binding,
+                maker=_describe(wrong[0]),
+            ),
+            say("Write this layer with bb.emit_te(...) as well."),
         )
-    return passed(f"All {len(facts.calls)} calls of `main` are call_tir into TIR functions.")
+    return passed(
+        say("All {count} calls of `main` are call_tir into TIR functions.", count=len(facts.calls))
+    )
 
 
 @check("pure_tir", options=NoOptions)
@@ -51,10 +60,14 @@ def pure_tir(case: Case, _options: NoOptions) -> Outcome:
     wrong = [call for call in case.candidate.facts.calls if call.kind == "extern"]
     if wrong:
         return failed(
-            f"`{wrong[0].binding}` is computed by the external function `{wrong[0].callee}`.",
-            "Schedule the module that create_model_via_emit_te() builds.",
+            say(
+                "`{binding}` is computed by the external function `{callee}`.",
+                binding=wrong[0].binding,
+                callee=wrong[0].callee,
+            ),
+            say("Schedule the module that create_model_via_emit_te() builds."),
         )
-    return passed("No external function is called.")
+    return passed(say("No external function is called."))
 
 
 def _foreign_calls(facts: ModuleFacts) -> list[Call]:
