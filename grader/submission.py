@@ -84,7 +84,7 @@ def parse_notebook(content: bytes) -> NotebookNode:
     """
     if len(content) > SIZE_LIMIT:
         raise SubmissionError(
-            say("The file is larger than {value} MB.", value=SIZE_LIMIT // 2**20),
+            say("The file is larger than {limit} MB.", limit=SIZE_LIMIT // 2**20),
             say("Clear the outputs of all cells, save, and hand it in again."),
         )
     document = _decode_json(content)
@@ -151,7 +151,8 @@ def _clean_cell(cell: object, index: int) -> NotebookNode:
     if not isinstance(source, str):
         raise SubmissionError(
             say(
-                "Cell {value} of the notebook is damaged: its source is not text.", value=index + 1
+                "Cell {number} of the notebook is damaged: its source is not text.",
+                number=index + 1,
             ),
             say("Open it in Jupyter, mend the cell, save it, and hand in that file."),
         )

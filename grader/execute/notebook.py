@@ -20,6 +20,7 @@ from grader.execute.provisioner import KernelOrder
 from grader.execute.result import Execution
 from grader.execute.session import KernelSession
 from grader.execute.stop import CAPTURE_DAMAGE, OUTPUT_CELLS, Stop, describe_stop
+from grader.language import say
 from grader.messages import EntrySpec
 from grader.progress import Progress
 from grader.report import CellProblem
@@ -57,7 +58,7 @@ async def _execute(
     async with session:
         run = _Run(notebook, session, order.limits, clock)
         await run.all_cells(progress)
-    damaged = (CAPTURE_DAMAGE,) if session.captures.damage else ()
+    damaged = (say(CAPTURE_DAMAGE),) if session.captures.damage else ()
     return Execution(
         notebook=notebook,
         problems=tuple(run.problems),

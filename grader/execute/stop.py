@@ -66,11 +66,11 @@ def _happened(stop: Stop, cell: int, limits: Limits) -> tuple[str, str]:
         return (
             say(
                 "The notebook was stopped in cell {cell}, because it printed too"
-                " much: {output_mb:g} MB are allowed for a cell, {value:g} MB for"
+                " much: {output_mb:g} MB are allowed for a cell, {all_mb:g} MB for"
                 " all cells together.",
                 cell=cell,
                 output_mb=limits.output_mb,
-                value=OUTPUT_CELLS * limits.output_mb,
+                all_mb=OUTPUT_CELLS * limits.output_mb,
             ),
             say("Print less, for example only the first few values."),
         )

@@ -47,15 +47,15 @@ def _module_findings(graph: Graph) -> Iterator[Finding]:
     for key, _ in graph.pairs(graph.field(graph.root, "global_infos")):
         subject = graph.text(key)
         text = say(
-            "The module carries the global information {shown}, which is not allowed.",
-            shown=shown(subject),
+            "The module carries the global information {name}, which is not allowed.",
+            name=shown(subject),
         )
         yield Finding(code="global_info", subject=subject, where="", message=text)
     table = graph.field(graph.field(graph.root, "attrs"), "__dict__")
     for key, _ in graph.pairs(table):
         subject = graph.text(key)
         text = say(
-            "The module has the attribute {shown}, which is not allowed.", shown=shown(subject)
+            "The module has the attribute {name}, which is not allowed.", name=shown(subject)
         )
         yield Finding(code="attribute", subject=subject, where="", message=text)
 
@@ -86,8 +86,8 @@ class _FunctionReader:
         """Return the findings of the function at node `root`, and of its variable's type."""
         if self.graph.type_of(root) == "relax.expr.ExternFunc":
             text = say(
-                "The function {shown} is defined as an external function.",
-                shown=shown(self.function),
+                "The function {name} is defined as an external function.",
+                name=shown(self.function),
             )
             yield self.finding("extern_function", self.function, text)
             return
@@ -224,8 +224,8 @@ class _FunctionReader:
     def unbounded_loop(self, _index: int) -> Iterator[Finding]:
         """Judge a `while` loop."""
         text = say(
-            "The function {shown} has a while loop; use a for loop instead.",
-            shown=shown(self.function),
+            "The function {name} has a while loop; use a for loop instead.",
+            name=shown(self.function),
         )
         yield self.finding("unbounded_loop", "while", text)
 

@@ -179,14 +179,14 @@ class _Function:
         """Return the finding for one index of one buffer."""
         subject = self.graph.name(buffer)
         text = say(
-            "In the function {shown}, index {value} of the buffer {shown2}"
-            " runs from {low} to {high}, but it may only run from 0 to {value2}.",
-            shown=shown(self.name),
-            value=axis + 1,
-            shown2=shown(subject),
+            "In the function {function}, index {axis} of the buffer {buffer}"
+            " runs from {low} to {high}, but it may only run from 0 to {most}.",
+            function=shown(self.name),
+            axis=axis + 1,
+            buffer=shown(subject),
             low=values.low,
             high=values.high,
-            value2=extent - 1,
+            most=extent - 1,
         )
         return Finding(code="out_of_bounds", subject=subject, where=self.name, message=text)
 

@@ -51,7 +51,7 @@ def _damaged(reason: str) -> IRError:
 
 def _bad_name(text: str) -> IRError:
     return IRError(
-        say("The name {shown} in the module is not a usable name.", shown=shown(text)),
+        say("The name {name} in the module is not a usable name.", name=shown(text)),
         say("Use letters, digits and underscores in names."),
     )
 
@@ -181,10 +181,10 @@ def _access(variable: str, indices: str) -> Callable[[Graph, int], None]:
         if rank != len(graph.list(index, indices)):
             raise IRError(
                 say(
-                    "The buffer {shown} has {rank} dimensions and is used with {len} indices.",
-                    shown=shown(graph.name(buffer)),
+                    "The buffer {name} has {rank} dimensions and is used with {count} indices.",
+                    name=shown(graph.name(buffer)),
                     rank=rank,
-                    len=len(graph.list(index, indices)),
+                    count=len(graph.list(index, indices)),
                 ),
                 say("Give one index for each dimension."),
             )

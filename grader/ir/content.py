@@ -232,9 +232,9 @@ class _Function:
         """Return the finding for one buffer."""
         subject = self.graph.name(buffer)
         text = say(
-            "The function {shown} decides by the contents of the buffer {shown2} {what}.",
-            shown=shown(self.name),
-            shown2=shown(subject),
+            "The function {name} decides by the contents of the buffer {other} {what}.",
+            name=shown(self.name),
+            other=shown(subject),
             what=what,
         )
         return Finding(code="content", subject=subject, where=self.name, message=text)

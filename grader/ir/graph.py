@@ -140,7 +140,7 @@ def decode_graph(document: bytes) -> Graph:
 def _parse(document: bytes) -> _Document:
     if len(document) > SIZE_LIMIT:
         raise IRError(
-            say("The module is larger than {value} MB.", value=SIZE_LIMIT // 2**20),
+            say("The module is larger than {limit} MB.", limit=SIZE_LIMIT // 2**20),
             say("Keep only the given weights as constants."),
         )
     if max(document.count(b","), document.count(b'"')) > ITEM_LIMIT:
@@ -226,8 +226,8 @@ class _Checker:
         if rules is None:
             raise IRError(
                 say(
-                    "The module contains {shown}, which is not accepted here.",
-                    shown=shown(node.type),
+                    "The module contains {name}, which is not accepted here.",
+                    name=shown(node.type),
                 ),
                 UNUSUAL_HINT,
             )

@@ -171,7 +171,7 @@ def _check(instruction: _Instruction, known: set[str]) -> None:
     form = _FORMS.get(kind)
     if form is None:
         raise IRError(
-            say("The step {shown} of the schedule is not replayed here.", shown=shown(kind)), _HINT
+            say("The step {name} of the schedule is not replayed here.", name=shown(kind)), _HINT
         )
     if not (
         _fits(inputs, form.inputs, lambda value, letter: _is_input(value, letter, known))
@@ -180,7 +180,7 @@ def _check(instruction: _Instruction, known: set[str]) -> None:
     ):
         if kind == "Annotate" and len(attributes) == 1 and type(attributes[0]) is str:
             raise IRError(
-                say("The annotation {shown} is not replayed here.", shown=shown(attributes[0])),
+                say("The annotation {name} is not replayed here.", name=shown(attributes[0])),
                 _HINT,
             )
         raise _damaged(f"a step {shown(kind)} is not written as it should be")

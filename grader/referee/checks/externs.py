@@ -116,9 +116,7 @@ def writes_output(case: Case, _options: NoOptions) -> Outcome:
     unwritten = sorted(set(outputs.unwritten) & _extern_names(case.candidate.facts))
     if unwritten:
         return failed(
-            say(
-                "`{value}` never wrote to its last argument, the output buffer.", value=unwritten[0]
-            ),
+            say("`{name}` never wrote to its last argument, the output buffer.", name=unwritten[0]),
             WRITE_THE_BUFFER,
         )
     if not np.isfinite(np.asarray(outputs.actual, dtype=np.float64)).all():
