@@ -3,57 +3,69 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from grader.authoring.expectation import Range, load_expectation, mismatches
+from grader.authoring.expectation import load_expectation, mismatches
+from tests.endtoend.batches import GradedBatch
 from tests.endtoend.command import ROOT, run_grader
+from tests.endtoend.examples import EXAMPLES, brisk_course, is_timed
 
-EXAMPLES = sorted((ROOT / "examples").glob("*/*.verdict.toml"))
-SPEED_POINTS = 15
-"""An example that must get more than this for its schedule is about speed."""
+ASSIGNMENTS = sorted(path.parent.name for path in ROOT.glob("assignments/*/assignment.toml"))
 REAL_DATA = os.environ.get("GRADER_DATA", "")
 REFERENCE = ROOT / "examples" / "e2e-conv" / "reference.ipynb"
-TEMPLATE = ROOT / "templates" / "e2e-conv.ipynb"
 
 needs_real_data = pytest.mark.skipif(
     not REAL_DATA, reason="GRADER_DATA names no folder with the real images"
 )
 
 
-def test_there_are_at_least_a_dozen_examples_besides_the_reference():
-    assert len(EXAMPLES) >= 13
+@pytest.mark.parametrize("assignment", ASSIGNMENTS)
+def test_there_are_at_least_ten_examples_besides_the_reference(assignment: str) -> None:
+    names = [name for name in EXAMPLES if name.startswith(f"{assignment}/")]
+    assert f"{assignment}/reference" in names
+    assert len(names) > 10
 
 
-def example(path):
-    """Mark an example whose verdict depends on the clock."""
-    schedule = load_expectation(path).part.get("schedule")
-    score = schedule.score if schedule is not None else None
-    least = score.min if isinstance(score, Range) else score
-    is_judged = schedule is not None and schedule.check.get("speed", "not_graded") != "not_graded"
-    marks = [pytest.mark.timed] if is_judged or (least or 0) > SPEED_POINTS else []
-    return pytest.param(path, marks=marks, id=path.name.split(".")[0])
+def _parameter(name: str) -> object:
+    mark = pytest.mark.timed if is_timed(name) else pytest.mark.graded
+    return pytest.param(name, marks=[mark])
 
 
-@pytest.mark.parametrize("path", [example(path) for path in EXAMPLES])
-def test_an_example_gets_its_verdict(path, tmp_path):
-    notebook = path.with_name(path.name.replace(".verdict.toml", ".ipynb"))
-    result = run_grader(tmp_path, notebook)
+@pytest.mark.parametrize("example", [_parameter(name) for name in EXAMPLES])
+def test_an_example_gets_its_verdict(
+    example: str, graded_examples: Callable[[str], GradedBatch]
+) -> None:
+    batch = graded_examples(example)
+    assert 0 == batch.code, batch.messages
+    report = batch.reports[example]
+    assert () == mismatches(load_expectation(EXAMPLES[example]), report)
+
+
+@pytest.mark.timed
+@needs_real_data
+def test_the_reference_gets_everything_on_real_images(tmp_path: Path) -> None:
+    result = run_grader(tmp_path, REFERENCE, "--data", REAL_DATA)
     assert 0 == result.code, result.messages
-    assert () == mismatches(load_expectation(path), result.report), result.output
+    assert (100, 100) == (result.report.score, result.report.max_score), result.output
 
 
-@pytest.mark.parametrize(
-    "data", ["builtin", pytest.param(REAL_DATA, marks=needs_real_data, id="real")]
-)
-class TestExtremes:
-    @pytest.mark.timed
-    def test_the_reference_gets_everything(self, data, tmp_path):
-        result = run_grader(tmp_path, REFERENCE, "--data", data)
-        assert 0 == result.code, result.messages
-        assert (100, 100) == (result.report.score, result.report.max_score), result.output
+@pytest.mark.parametrize("assignment", ASSIGNMENTS)
+def test_the_untouched_template_gets_nothing_and_every_part_says_why(
+    assignment: str, tmp_path: Path
+) -> None:
+    result = run_grader(tmp_path, ROOT / "templates" / f"{assignment}.ipynb")
+    assert (0, 0) == (result.code, result.report.score), result.output
+    assert all(check.reason for part in result.report.parts for check in part.checks)
 
-    def test_the_untouched_template_gets_nothing_and_every_part_says_why(self, data, tmp_path):
-        result = run_grader(tmp_path, TEMPLATE, "--data", data)
-        assert (0, 0) == (result.code, result.report.score), result.output
-        assert all(check.reason for part in result.report.parts for check in part.checks)
+
+def test_the_brisk_course_differs_in_nothing_but_how_long_is_measured(tmp_path: Path) -> None:
+    course = brisk_course(tmp_path)
+    added = " budget_seconds = 0.1,"
+    for table in (ROOT / "assignments").glob("*/assignment.toml"):
+        original = table.read_text(encoding="utf-8")
+        brisk = (course / table.relative_to(ROOT)).read_text(encoding="utf-8")
+        assert original.replace("{ ", "{") == brisk.replace(added, "").replace("{ ", "{")
+        assert ('kind = "speed"' in original) == (added in brisk)

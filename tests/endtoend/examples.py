@@ -1,0 +1,76 @@
+"""The example submissions, and their gradings: all of a kind in one batch."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+from grader.assignment import PartTable
+from grader.authoring.expectation import (
+    PartExpectation,
+    Range,
+    Score,
+    load_expectation,
+)
+from grader.course import load_course
+from tests.endtoend.batches import GradedBatch, grade_batch
+from tests.endtoend.command import ROOT
+
+SUFFIX = ".verdict.toml"
+EXAMPLES = {
+    f"{path.parent.name}/{path.name.removesuffix(SUFFIX)}": path
+    for path in sorted((ROOT / "examples").glob(f"*/*{SUFFIX}"))
+}
+"""The verdict files, by "assignment/example"."""
+
+BRISK = re.compile(r"\bspeed\b.*?options = \{", re.DOTALL)
+"""Where a brisk course has its speed check measure no longer than it must."""
+
+
+def is_timed(name: str) -> bool:
+    """Say whether an example's verdict depends on the clock."""
+    assignment = load_course(ROOT).get(name.split("/")[0]).assignment
+    parts = {part.id: part for part in assignment.part}
+    expected = load_expectation(EXAMPLES[name]).part
+    return any(_needs_time(parts[part], each) for part, each in expected.items())
+
+
+def _needs_time(part: PartTable, expected: PartExpectation) -> bool:
+    """Say whether a part's speed is judged, or it gets more than all its other checks are worth."""
+    for check in part.check:
+        if check.kind == "speed":
+            judged = expected.check.get(check.id, "not_graded") != "not_graded"
+            return judged or _least(expected.score) > part.points - check.points
+    return False
+
+
+def _least(score: Score | None) -> float:
+    return (score.min or 0.0) if isinstance(score, Range) else (score or 0.0)
+
+
+def grade_examples(names: Iterable[str], folder: Path, course: Path = ROOT) -> GradedBatch:
+    """Grade examples side by side; only timing has the machine alone."""
+    contents = {
+        name: EXAMPLES[name].with_name(f"{name.split('/')[1]}.ipynb").read_bytes() for name in names
+    }
+    return grade_batch(folder, contents, "--course", course)
+
+
+def brisk_course(folder: Path) -> Path:
+    """Make a copy of the course in which no schedule is timed for longer than it must be.
+
+    It is for examples whose verdict does not depend on the clock.
+    """
+    shutil.copytree(
+        ROOT / "assignments",
+        folder / "assignments",
+        ignore=shutil.ignore_patterns("__pycache__"),
+    )
+    for table in folder.glob("assignments/*/assignment.toml"):
+        text = table.read_text(encoding="utf-8")
+        for place in reversed(list(BRISK.finditer(text))):
+            text = f"{text[: place.end()]} budget_seconds = 0.1, {text[place.end() :].lstrip()}"
+        table.write_text(text, encoding="utf-8")
+    return folder
