@@ -175,7 +175,8 @@ class PartTable(Titled, frozen=True, kw_only=True):
     "module" itself, a "schedule", a "python" function that computes with NumPy, or an "importer",
     which is given a traced PyTorch model and its input shapes and returns a module. Modules compute
     `computation`, or the model of `[oracle]` where there is none; then `main` takes the named
-    `parameters` after the input. At most `samples` inputs are used: slow Python takes few.
+    `parameters` after the input. At most `samples` inputs are used: slow Python takes few. A
+    `hidden` part is no part of what students can check themselves.
     """
 
     id: Slug
@@ -183,6 +184,7 @@ class PartTable(Titled, frozen=True, kw_only=True):
     entry: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
     check: tuple[CheckTable, ...]
     externs: bool = False
+    hidden: bool = False
     computation: Slug | None = None
     parameters: tuple[str, ...] = ()
     samples: PositiveInt | None = None

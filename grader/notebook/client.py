@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import subprocess
@@ -108,7 +109,11 @@ class Checker:
         return decode_payload(payload, cast("type[FromChecker]", FromChecker))
 
     def _last_words(self) -> str:
+        """Return the last line that the process wrote: it closes the connection before it."""
         assert self._messages is not None
+        assert self._process is not None
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_END_SECONDS)
         self._messages.seek(0)
         lines = self._messages.read().decode("utf-8", "replace").strip().splitlines()
         return lines[-1] if lines else ""

@@ -18,7 +18,7 @@ from grader.language import say, speaking, spoken
 from grader.messages import Capture, CaptureFailure
 from grader.notebook.data import notebook_data
 from grader.notebook.messages import AssignmentCard, Checked, CheckParts, FindAssignment, PartCard
-from grader.notebook.public import complete, restrict, undecided
+from grader.notebook.public import complete, published, restrict, undecided
 from grader.pipeline import entries_of, runner_starter
 from grader.preparation import Preparation, Settings
 from grader.progress import Progress, Silent
@@ -43,6 +43,7 @@ class Desk:
     """One assignment at a time, with its answers; and the sandbox, which serves for all.
 
     `open_sandbox` raises SandboxError where there is none: then modules are read and not run.
+    `prepared` is the assignment that was found last.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class Desk:
         self._open_sandbox = open_sandbox
         self._environment = environment
         self._sandbox: SteppingSandbox | NoSandbox | None = None
-        self._prepared: LivePreparation | None = None
+        self.prepared: LivePreparation | None = None
 
     def __enter__(self) -> Desk:
         return self
@@ -72,18 +73,22 @@ class Desk:
         course = find_course(folder / named if named else None, (folder,))
         notebook = _read_notebook(request)
         chosen = _choose(course, request, notebook)
-        if self._prepared is None or not self._prepared.is_of(chosen, folder):
+        points = chosen.assignment.points
+        chosen = msgspec.structs.replace(chosen, assignment=published(chosen.assignment))
+        if self.prepared is None or not self.prepared.is_of(chosen, folder):
             settings = Settings(
                 sandbox=self._open(), seed=secrets.randbits(48), environment=self._environment
             )
-            self._prepared = LivePreparation(chosen, settings, folder)
+            self.prepared = LivePreparation(
+                chosen, settings, folder, hidden=points - chosen.assignment.points
+            )
         declared = None if notebook is None else notebook.declared_language
         with speaking(request.language or declared):
-            return self._prepared.card()
+            return self.prepared.card()
 
     def check(self, request: CheckParts) -> Checked:
         """Judge parts of the assignment that was found last. Raises DataError."""
-        prepared = self._prepared
+        prepared = self.prepared
         assert prepared is not None
         with speaking(request.language):
             return _check(prepared, request)
@@ -122,13 +127,17 @@ class NoSandbox:
 
 
 class LivePreparation(Preparation):
-    """An assignment made ready for the notebook in one folder."""
+    """An assignment, as far as it is published, made ready for the notebook in one folder.
+
+    `hidden` are the points of its other parts.
+    """
 
     def __init__(
-        self, course_assignment: CourseAssignment, settings: Settings, folder: Path
+        self, course_assignment: CourseAssignment, settings: Settings, folder: Path, hidden: float
     ) -> None:
         super().__init__(course_assignment, settings)
         self._folder = folder
+        self._hidden = hidden
         self._more_images = 0
 
     def is_of(self, course_assignment: CourseAssignment, folder: Path) -> bool:
@@ -163,13 +172,21 @@ class LivePreparation(Preparation):
 
     def left_out(self) -> tuple[str, ...]:
         """Return sentences that say on what a submission is compared and this notebook was not."""
-        hidden = say(
-            "Not checked here: the hidden inputs of the grading. Others were drawn for this check."
-        )
-        if not self._more_images:
-            return (hidden,)
-        more = say("Not checked here: {count:,} more test images.", count=self._more_images)
-        return hidden, more
+        sentences = [
+            say(
+                "Not checked here: the hidden inputs of the grading. Others were drawn for this"
+                " check."
+            )
+        ]
+        if self._more_images:
+            sentences.append(
+                say("Not checked here: {count:,} more test images.", count=self._more_images)
+            )
+        if self._hidden:
+            sentences.append(
+                say("Not checked here: hidden parts, for {points:g} points.", points=self._hidden)
+            )
+        return tuple(sentences)
 
     def compared_on(self) -> tuple[str, ...]:
         """Return sentences that say on what, and behind which isolation, modules were run."""

@@ -6,7 +6,6 @@ all" goes on, and nothing of TVM is imported before the notebook has done so.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shlex
 import sys
@@ -23,7 +22,7 @@ from grader.notebook.messages import AssignmentCard, Checked, CheckParts, FindAs
 from grader.notebook.show import Bundle, show_checked, show_message, show_parts
 
 if TYPE_CHECKING:
-    from grader.notebook.watch import LiveWatcher
+    from grader.notebook.watch import LiveWatcher, Taken
 
 NAME = "grader"
 
@@ -58,6 +57,7 @@ class Magic:
         self._checker = Checker()
         self._choice = Choice()
         self._watcher: LiveWatcher | None = None
+        self._obstacle = ""
         self._ids: tuple[str, ...] = ()
 
     def load(self) -> None:
@@ -105,12 +105,21 @@ class Magic:
         wanted = [self._without_slug(word) for word in words]
         card = self._find(wanted[0] if wanted else None)
         parts = _select(card, wanted)
+        taken = self._watching().take(tuple(part.entry for part in parts))
+        request = CheckParts(tuple(part.id for part in parts), taken.captures, card.language)
+        return show_checked(self._checker.ask(request, Checked), _notes(taken))
+
+    def _watching(self) -> LiveWatcher:
+        """Return what watches the notebook. Raises UsageError."""
         self._look(None)
+        if self._obstacle:
+            raise UsageError(
+                f"This notebook's TVM cannot be looked into. {self._obstacle}",
+                "Install the version that the assignment asks for, and restart the kernel.",
+            )
         if self._watcher is None:
             raise UsageError("TVM is not imported yet.", "Run the cells above this one first.")
-        captures = self._watcher.take(tuple(part.entry for part in parts))
-        request = CheckParts(tuple(part.id for part in parts), captures, card.language)
-        return show_checked(self._checker.ask(request, Checked), _notes(self._watcher.unseen))
+        return self._watcher
 
     def _without_slug(self, word: str) -> str:
         """Take the assignment out of `e2e-conv/emit_te`, and remember it."""
@@ -136,14 +145,16 @@ class Magic:
 
     def _look(self, _: Any) -> None:
         """Begin to watch once the notebook has imported TVM: externs must be seen made."""
-        if self._watcher is not None or "tvm" not in sys.modules:
+        if self._watcher is not None or self._obstacle or "tvm" not in sys.modules:
             return
-        with contextlib.suppress(ImportError):  # only half of TVM could be imported: not our matter
+        try:
             from grader.notebook.watch import LiveWatcher
 
             watcher = LiveWatcher(self._shell)
             watcher.attach()
             self._watcher = watcher
+        except Exception as error:  # noqa: BLE001 - another TVM; told when a check is asked for
+            self._obstacle = f"{type(error).__name__}: {error}"
 
     def _complete(self, _shell: Any, event: Any) -> list[str]:
         """Complete commands, and parts once they are known."""
@@ -169,12 +180,14 @@ def unload(shell: Any) -> None:
         magic.unload()
 
 
-def _notes(unseen: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(
+def _notes(taken: Taken) -> tuple[str, ...]:
+    unseen = (
         f"`{name}` was registered before %load_ext grader, so it could not be taken out: run the"
         " cell that registers it once more."
-        for name in unseen
+        for name in taken.unseen
     )
+    faults = (f"The grader failed to look at something: {fault}" for fault in taken.faults)
+    return (*unseen, *faults)
 
 
 def _chosen(words: list[str], before: Choice) -> Choice:

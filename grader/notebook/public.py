@@ -6,11 +6,26 @@ import msgspec
 
 from grader.assignment import Assignment, CheckTable, PartTable
 from grader.language import mark, say
+from grader.referee import checks as registered
 from grader.referee.registry import find_check
 from grader.report import Check, Part
 
+assert registered.__all__  # importing the package registers the checks
+
 TIMED = mark("It is timed when you are graded.")
 """Said of a check that measures time: a kernel, a browser and this process share the machine."""
+
+
+def published(assignment: Assignment) -> Assignment:
+    """Return the assignment without its hidden parts, and without what only they compute."""
+    parts = tuple(part for part in assignment.part if not part.hidden)
+    used = {part.computation for part in parts}
+    return msgspec.structs.replace(
+        assignment,
+        part=parts,
+        points=sum(part.points for part in parts),
+        computation=tuple(each for each in assignment.computation if each.id in used),
+    )
 
 
 def restrict(assignment: Assignment, parts: tuple[str, ...], *, runs: bool) -> Assignment:
@@ -26,7 +41,7 @@ def restrict(assignment: Assignment, parts: tuple[str, ...], *, runs: bool) -> A
         if part.id in parts
     )
     points = sum(part.points for part in kept)
-    return msgspec.structs.replace(assignment, part=kept, points=points or assignment.points)
+    return msgspec.structs.replace(assignment, part=kept, points=points)
 
 
 def complete(table: PartTable, judged: Part, why_not_run: str) -> Part:

@@ -24,6 +24,18 @@ from grader.messages import Capture, CaptureFailure, EntrySpec
 Captures = tuple[Capture | CaptureFailure, ...]
 
 
+class Taken(msgspec.Struct, frozen=True):
+    """What a live notebook held.
+
+    `unseen` are names that its modules call and that were registered before anybody watched: such a
+    function cannot be taken out any more. `faults` are errors of the capture itself, a line each.
+    """
+
+    captures: Captures
+    unseen: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
+
+
 class NumberedCells(Cells):
     """Cells by the numbers that Jupyter shows: as a report counts them, if all were run once."""
 
@@ -64,15 +76,10 @@ class Births:
 
 
 class LiveWatcher(Watcher):
-    """Watches a shell as the grading does, but captures only when it is told to.
-
-    `unseen` are names that captured modules call and that were registered before it watched: such a
-    function cannot be taken out any more.
-    """
+    """Watches a shell as the grading does, but captures only when it is told to."""
 
     def __init__(self, shell: Any) -> None:
         super().__init__(shell, (), _drop)
-        self.unseen: tuple[str, ...] = ()
         self._early = frozenset(map(str, tvm_ffi.registry.list_global_func_names()))
         self._cells = NumberedCells(shell)
         self._births = Births(self._cells, self._values())
@@ -85,24 +92,34 @@ class LiveWatcher(Watcher):
             self._births.note(self._values())
             self._cells.end(result)
 
-    def take(self, entries: tuple[EntrySpec, ...]) -> Captures:
+    def take(self, entries: tuple[EntrySpec, ...]) -> Taken:
         """Return every candidate for `entries` that there is now, and every failure."""
-        taken: list[Capture | CaptureFailure] = []
-        self._births.note(self._values())
-        outlet = _NotingOutlet(taken.append, self._registry, self._shell, self._cells, self._quiet)
+        emitted: list[Capture | CaptureFailure] = []
+        outlet = self._prepare(entries, emitted)
+        self.faults.texts.clear()
+        self._busy = True
+        try:
+            self._births.note(self._values())
+            self._sweep()
+        finally:
+            self._busy = False
+        unseen = (outlet.called & self._early) - self._registry.functions.keys()
+        faults = tuple(text.strip().splitlines()[-1] for text in self.faults.texts)
+        return Taken(tuple(self._numbered(emitted)), tuple(sorted(unseen)), faults)
+
+    def _prepare(
+        self, entries: tuple[EntrySpec, ...], emitted: list[Capture | CaptureFailure]
+    ) -> _NotingOutlet:
+        """Look for these entries as if nothing had been called or sent before."""
+        outlet = _NotingOutlet(
+            emitted.append, self._registry, self._shell, self._cells, self._quiet
+        )
         self._outlet = outlet
         self._caller = EntryCaller(
             self._shell, self._cells, self._registry, self._ledger, self._quiet
         )
         self._parts = [self._make_part(spec) for spec in entries]
-        self._busy = True
-        try:
-            self._sweep()
-        finally:
-            self._busy = False
-        unseen = (outlet.called & self._early) - self._registry.functions.keys()
-        self.unseen = tuple(sorted(unseen))
-        return tuple(self._numbered(taken))
+        return outlet
 
     def _numbered(self, taken: Iterable[Capture | CaptureFailure]) -> Iterable[Any]:
         """Name the cell that made a candidate: the grading sees it there, and not afterwards."""

@@ -35,6 +35,11 @@ state = (
 )
 """
 
+INTERRUPTED = """
+threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+%grader check trio/model
+"""  # the process that checks takes longer to start
+
 CELLS = (
     IMPORTS,
     LOAD,
@@ -94,7 +99,9 @@ def late(tmp_path_factory: pytest.TempPathFactory) -> NotebookNode:
     """An extension that is loaded early, taken back, and loaded again when all is there."""
     return run_notebook(
         tmp_path_factory.mktemp("late"),
+        "import os, signal, threading",
         "%load_ext grader",
+        INTERRUPTED,
         "%grader check small/model # too early",
         "%unload_ext grader",
         IMPORTS,
@@ -177,6 +184,9 @@ class TestTheLine:
 class TestLoading:
     """What was there before the extension."""
 
+    def test_an_interrupt_ends_the_check_and_no_more(self, late: NotebookNode) -> None:
+        assert "The check was interrupted." in shown(late, INTERRUPTED)
+
     def test_nothing_is_checked_before_tvm_is_there(self, late: NotebookNode) -> None:
         assert "TVM is not imported yet." in shown(late, "%grader check small/model # too early")
 
@@ -193,7 +203,7 @@ class TestLoading:
         self, late: NotebookNode
     ) -> None:
         text = shown(late, "%grader check extern # again")
-        assert "Graded: create_extern_model, built in code cell 6." in text
+        assert "Graded: create_extern_model, built in code cell 8." in text
 
 
 def test_nothing_is_checked_while_a_notebook_is_graded(tmp_path: Path) -> None:

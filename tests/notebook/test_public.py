@@ -1,0 +1,107 @@
+"""Which checks are made in a live notebook."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.assignment import Assignment, CheckTable, PartTable
+from grader.course import load_course
+from grader.language import speaking
+from grader.notebook.public import complete, published, restrict, undecided
+from grader.referee.evidence import Problem
+from grader.referee.judge import judge_problem
+from grader.report import Check, Origin, Part
+from tests.notebook.kernels import COURSE, ROOT
+
+CONVOLUTION = load_course(ROOT).get("e2e-conv").assignment
+TRIO = load_course(COURSE).get("trio").assignment
+NOT_RUN = "It was not checked, because modules cannot be run here."
+
+
+def part(assignment: Assignment, name: str) -> PartTable:
+    return next(each for each in assignment.part if each.id == name)
+
+
+def judged(table: PartTable) -> Part:
+    """A part whose checks all passed."""
+    checks = tuple(
+        Check(each.id, each.id, each.points, each.points, "passed", "") for each in table.check
+    )
+    return Part(table.id, table.title, table.points, table.points, checks, Origin("sch", 3))
+
+
+def names(tables: tuple[CheckTable, ...] | tuple[Check, ...]) -> list[str]:
+    return [each.id for each in tables]
+
+
+class TestPublished:
+    def test_hidden_parts_and_what_only_they_compute_are_left_out(self) -> None:
+        torch = load_course(ROOT).get("from-torch").assignment
+        public = published(torch)
+        hidden = {part.id for part in torch.part if part.hidden}
+        assert hidden
+        assert {part.id for part in torch.part} - hidden == {part.id for part in public.part}
+        assert {part.computation for part in public.part} == {
+            each.id for each in public.computation
+        }
+        assert sum(part.points for part in public.part) == public.points < torch.points
+
+    def test_without_hidden_parts_an_assignment_is_published_whole(self) -> None:
+        assert CONVOLUTION == published(CONVOLUTION)
+
+
+class TestRestrict:
+    def test_only_the_named_parts_are_left_in_their_order(self) -> None:
+        kept = restrict(TRIO, ("schedule", "model"), runs=True)
+        assert ["model", "schedule"] == [each.id for each in kept.part]
+        assert 20 == kept.points
+
+    def test_what_is_timed_is_left_out(self) -> None:
+        kept = part(restrict(CONVOLUTION, ("schedule",), runs=True), "schedule")
+        assert ["pure_tir", "equivalence", "steps"] == names(kept.check)
+
+    def test_without_runs_what_is_read_off_the_module_is_left(self) -> None:
+        kept = restrict(TRIO, ("model", "extern", "schedule"), runs=False)
+        assert [["structure"], [], ["pure_tir"]] == [names(each.check) for each in kept.part]
+
+    def test_a_part_without_points_is_an_assignment_all_the_same(self) -> None:
+        assert 0 == restrict(TRIO, ("schedule",), runs=False).part[0].points
+
+
+class TestComplete:
+    def test_checks_that_were_left_out_are_back_in_their_places(self) -> None:
+        table = part(CONVOLUTION, "schedule")
+        made = part(restrict(CONVOLUTION, ("schedule",), runs=True), "schedule")
+        whole = complete(table, judged(made), "")
+        assert names(table.check) == names(whole.checks)
+        assert (15, 30) == (whole.score, whole.max_score)
+        timed = whole.checks[-1]
+        assert ("not_graded", 0) == (timed.verdict, timed.score)
+        assert "It is timed when you are graded." == timed.reason
+
+    def test_what_could_not_be_run_says_why(self) -> None:
+        table = part(TRIO, "model")
+        made = part(restrict(TRIO, ("model",), runs=False), "model")
+        whole = complete(table, judged(made), NOT_RUN)
+        assert ["", NOT_RUN] == [check.reason for check in whole.checks]
+
+    def test_where_nothing_was_found_all_checks_give_that_reason(self) -> None:
+        table = part(CONVOLUTION, "schedule")
+        made = part(restrict(CONVOLUTION, ("schedule",), runs=True), "schedule")
+        whole = complete(table, judge_problem(made, Problem("Nothing there.", "Look.")), "")
+        assert {("Nothing there.", "Look.")} == {(each.reason, each.hint) for each in whole.checks}
+        assert judge_problem(table, Problem("Nothing there.", "Look.")) == whole
+
+    def test_titles_are_said_in_the_language_that_is_spoken(self) -> None:
+        table = part(CONVOLUTION, "schedule")
+        made = part(restrict(CONVOLUTION, ("schedule",), runs=True), "schedule")
+        with speaking("zh"):
+            whole = complete(table, judged(made), "")
+            missing = judge_problem(table, Problem(""))
+        assert missing.checks[-1].title == whole.checks[-1].title
+
+
+@pytest.mark.parametrize(("name", "points"), [("schedule", 15), ("emit_te", 0)])
+def test_points_of_what_is_left_out_are_undecided(name: str, points: float) -> None:
+    made = part(restrict(CONVOLUTION, (name,), runs=True), name)
+    assert points == undecided(part(CONVOLUTION, name), made)

@@ -1,0 +1,94 @@
+"""What a self-check looks like."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from grader.messages import EntrySpec
+from grader.notebook.messages import AssignmentCard, Checked, PartCard
+from grader.notebook.show import WIDTH, show_checked, show_message, show_parts
+from grader.report import Check, Origin, Part
+from tests.notebook.pages import section
+from tests.sample_reports import HOSTILE
+
+MARKUP = '<script>alert("&")</script>'
+
+
+def part(name: str, score: float) -> Part:
+    verdict = "passed" if score == 10 else "failed"
+    check = Check("same", f"It is right {MARKUP}", score, 10, verdict, f"Why {HOSTILE}", MARKUP)
+    return Part(name, f"Part {MARKUP}", score, 10, (check,), Origin(f"f {MARKUP}", 3))
+
+
+def checked(*parts: Part, undecided: float = 0) -> Checked:
+    return Checked("Title", "en", parts, undecided, ("Not this.",), ("On that.",))
+
+
+class TestText:
+    def test_a_part_looks_as_in_the_report(self) -> None:
+        assert show_checked(checked(part("a", 0)))["text/plain"].startswith(section(part("a", 0)))
+
+    def test_several_parts_have_a_table_before_them(self) -> None:
+        lines = show_checked(checked(part("a", 0), part("b", 10)))["text/plain"].splitlines()
+        assert "Title" == lines[0]
+        assert ["Part", "Points"] == lines[2].split()
+        assert "0 of 10" in lines[4]
+        assert "10 of 10" in lines[5]
+
+    def test_points_are_those_so_far(self) -> None:
+        text = show_checked(checked(part("a", 0), part("b", 10)))["text/plain"]
+        assert "So far 10 of 20 points. Only the grading counts." in text
+        assert "Decided" not in text
+
+    def test_at_the_end_it_says_what_was_not_checked(self) -> None:
+        text = show_checked(checked(part("a", 10), undecided=2.5))["text/plain"]
+        assert ["Decided when you are graded: 2.5 points.", "Not this.", "On that."] == (
+            text.splitlines()[-3:]
+        )
+
+    def test_notes_stand_before_the_points(self) -> None:
+        text = show_checked(checked(part("a", 10)), ("Look here.",))["text/plain"]
+        assert text.index("Look here.") < text.index("So far")
+
+    def test_no_line_is_wider_than_a_cell(self) -> None:
+        text = show_checked(checked(part("a", 0), part("b", 10)))["text/plain"]
+        assert max(map(len, text.splitlines())) <= WIDTH
+
+    def test_parts_have_names_and_points(self) -> None:
+        entry = EntrySpec("a", "function", ("make_a", "make_a*"))
+        card = AssignmentCard("slug", "Title", "en", (PartCard(entry, "First", 2.5),))
+        text = show_parts(card)["text/plain"]
+        assert "Title (slug)" in text
+        assert re.search(r"^a +make_a, make_a\* +First +2\.5$", text, re.MULTILINE)
+
+    def test_a_message_has_its_next_step_below(self) -> None:
+        text = show_message("No.", "Do.")["text/plain"]
+        assert "No.\nWhat to do: Do." == text
+
+
+class TestHtml:
+    def test_everything_is_escaped(self) -> None:
+        bundles = (
+            show_checked(checked(part("a", 0), part(MARKUP, 10)), (MARKUP,)),
+            show_message(MARKUP, MARKUP),
+        )
+        for bundle in bundles:
+            tags = set(re.findall(r"</?(\w+)", bundle["text/html"]))
+            assert {"pre", "span"} >= tags
+            assert "&lt;script&gt;" in bundle["text/html"]
+
+    def test_control_characters_are_gone(self) -> None:
+        html = show_checked(checked(part("a", 0)))["text/html"]
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\ud800]", html)
+
+    def test_it_says_the_same_as_the_text(self) -> None:
+        bundle = show_message("It's so.", "Do & look.")
+        bare = re.sub("<[^>]*>", "", bundle["text/html"])
+        assert "It&#x27;s so.\nWhat to do: Do &amp; look." == bare.strip()
+
+
+def test_a_language_that_nobody_speaks_is_english() -> None:
+    other = msgspec.structs.replace(checked(part("a", 10)), language="xx")
+    assert show_checked(checked(part("a", 10))) == show_checked(other)
