@@ -116,6 +116,19 @@ from tvm.script import tirx as T
 torch.set_num_threads(1)
 print("TVM", tvm.__version__, "and PyTorch", torch.__version__)
 
+# %% tags=["self-check"]
+# `%grader check` says how your solution stands. Where the grader is not installed, it does nothing.
+# zh: `%grader check` 告诉你答案做得怎么样。没有安装 grader 的地方，它什么也不做。
+# ko: `%grader check`는 답안의 상태를 알려 줍니다. grader가 없는 곳에서는 아무 일도 하지 않습니다.
+try:
+    get_ipython().run_line_magic("load_ext", "grader")
+    get_ipython().run_line_magic("grader", "use e2e-conv")
+except ImportError:
+    get_ipython().register_magic_function(
+        lambda _: print("The grader is not installed here: nothing was checked."),
+        magic_name="grader",
+    )
+
 # %% [markdown]
 # ### Images and parameters
 #
@@ -450,6 +463,9 @@ mod = create_model_via_emit_te()
 mod["main"].show()
 check_equivalence(mod)
 
+# %% tags=["self-check"]
+# %grader check emit_te
+
 # %% [markdown]
 # ## Part 2. Let a library do the convolution
 #
@@ -621,6 +637,9 @@ def create_model_with_torch_func():
 mod = create_model_with_torch_func()
 mod["main"].show()
 check_equivalence(mod)
+
+# %% tags=["self-check"]
+# %grader check torch_extern
 
 # %% [markdown]
 # ## Part 3. A faster convolution
@@ -1066,6 +1085,9 @@ sch.show()
 check_equivalence(sch.mod)
 before, after = time_function(mod, "conv2d"), time_function(sch.mod, "conv2d")
 print(f"{before:.1f} us before, {after:.1f} us after: {before / after:.1f} times as fast")
+
+# %% tags=["self-check"]
+# %grader check schedule
 
 # %% [markdown]
 # ## Hand in

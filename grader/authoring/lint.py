@@ -12,13 +12,14 @@ from fnmatch import fnmatchcase
 
 from grader.authoring.marks import MarkError, regions
 from grader.authoring.master import INSTRUCTOR, UNREADABLE, tags_of
-from grader.authoring.prose import outline_of, scripts_in
+from grader.authoring.prose import Outline, outline_of, scripts_in
 from grader.authoring.subject import Finding, Subject, bound_names
 from grader.authoring.template import parse_cell, syntax_problem
 from grader.authoring.translation import ENGLISH, LANGUAGES, Comment, Misplaced, cut_comments
 
 Rule = Callable[[Subject], Iterator[Finding]]
 
+_NAMES = {"fences": "a block of code", "rows": "a row of a table", "items": "an item of a list"}
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
@@ -178,17 +179,11 @@ def _missing(subject: Subject, missing: list[str], number: int, line: int = 0) -
 
 
 def translations_that_lost_something(subject: Subject) -> Iterator[Finding]:
-    """Headings, code and links are the same in every language."""
+    """Headings, code, links, numbers and tables are the same in every language."""
     for passage in subject.passages:
         english = outline_of(passage.cell.source)
         for language, (number, cell) in passage.translations.items():
-            here = outline_of(cell.source)
-            lost = [f"the code `{each}`" for each in sorted(english.spans - here.spans)]
-            lost += [f"the link to {each}" for each in sorted(english.targets - here.targets)]
-            if here.headings != english.headings:
-                lost.append(f"the headings of levels {list(english.headings)}")
-            if here.fences < english.fences:
-                lost.append("a block of code")
+            lost = _lost(english, outline_of(cell.source))
             if lost:
                 yield subject.finding(
                     "warning",
@@ -196,6 +191,18 @@ def translations_that_lost_something(subject: Subject) -> Iterator[Finding]:
                     f"Compare it with the original, cell {passage.number}.",
                     number,
                 )
+
+
+def _lost(english: Outline, here: Outline) -> list[str]:
+    lost = [f"the code `{each}`" for each in sorted(english.spans - here.spans)]
+    lost += [f"the link to {each}" for each in sorted(english.targets - here.targets)]
+    lost += [f"the number {each}" for each in sorted(english.numbers - here.numbers)]
+    if here.headings != english.headings:
+        lost.append(f"the headings of levels {list(english.headings)}")
+    for what in ("fences", "rows", "items"):
+        if getattr(here, what) < getattr(english, what):
+            lost.append(_NAMES[what])
+    return lost
 
 
 def emphasis_that_is_not_rendered(subject: Subject) -> Iterator[Finding]:

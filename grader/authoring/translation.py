@@ -17,6 +17,8 @@ from collections.abc import Iterable
 import msgspec
 from nbformat import NotebookNode
 
+from grader.authoring.prose import UNSPACED, join_lines
+
 ENGLISH = "en"
 LANGUAGES = {ENGLISH: "English", "zh": "Chinese", "ko": "Korean"}
 """The languages that comments are always searched for; a master may have cells in others too."""
@@ -37,8 +39,10 @@ class Passage(msgspec.Struct, frozen=True):
         """Return the cell's source in one language, solutions and marks included."""
         if self.cell.cell_type == "code":
             return localize_comments(self.cell.source, language, languages)
-        _, cell = self.translations.get(language, (self.number, self.cell))
-        return str(cell.source)
+        if language not in self.translations:
+            return str(self.cell.source)
+        _, cell = self.translations[language]
+        return join_lines(cell.source) if language in UNSPACED else str(cell.source)
 
 
 class Misplaced(msgspec.Struct, frozen=True):

@@ -65,12 +65,36 @@ def test_a_fault_is_found_where_it_is(tmp_path, before, after, severity, problem
     assert first.hint
 
 
+@pytest.mark.parametrize(
+    ("english", "chinese", "lost"),
+    [
+        ("10 for one, 30 for all", "一题 10 分，共 20 分", "the number 30"),
+        ("* a\n* b", "* 甲，乙", "an item of a list"),
+        ("|a|\n|---|\n|b|\n|c|", "|甲|\n|---|\n|乙|", "a row of a table"),
+        ("a\n```\nx\n```", "甲", "a block of code"),
+    ],
+)
+def test_what_a_translation_lost_is_named(tmp_path, english, chinese, lost):
+    cells = [("", english), (' lang="zh"', chinese)]
+    text = "# %%\ndef answer():\n    return 1\n"
+    for language, words in cells:
+        lines = "\n".join(f"# {line}" for line in words.split("\n"))
+        text += f"# %% [markdown]{language}\n{lines}\n"
+    (found,) = findings(tmp_path, text)
+    assert f"The translation into Chinese lost {lost}." == found.problem
+
+
 def test_a_translation_without_a_word_of_its_language_is_told(tmp_path):
     text = "# %% [markdown]\n# Words.\n"
     text += '# %% [markdown] lang="zh"\n# Words.\n# %% [markdown] lang="de"\n# Words.\n'
     text += "# %%\ndef answer():\n    return 1"
     (found,) = findings(tmp_path, text)
     assert "The translation into Chinese has no word of it." == found.problem
+
+
+def test_a_translation_of_code_alone_needs_no_word(tmp_path):
+    text = '# %% [markdown]\n# `answer`\n# %% [markdown] lang="zh"\n# `answer`\n'
+    assert [] == findings(tmp_path, text + "# %%\ndef answer():\n    return 1")
 
 
 def test_a_name_that_only_the_solution_has_is_told(tmp_path):

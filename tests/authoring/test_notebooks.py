@@ -139,6 +139,10 @@ def solution_lines(master):
     return inside - outside
 
 
+SHAPES = {"data": (4, 1, 28, 28), "weight": (32, 1, 3, 3)}
+"""What the convolution takes."""
+
+
 @pytest.fixture(scope="module")
 def scheduled():
     """Run the cells of parts 1 and 3 that the schedule depends on, with parameters of ones."""
@@ -163,13 +167,13 @@ class TestReferenceSchedule:
     def test_has_the_loops_of_the_workload(self, scheduled, part, step):
         workload, block = {}, f"conv2d_nchw_{part}_{step}"
         exec(COURSE_ASSIGNMENT.workload(), workload)
-        reference = workload["reference"]("conv2d", 4, (32,), 4)
+        reference = workload["reference"]("conv2d", SHAPES, 4)
         assert loops(scheduled, block, "conv2d") == loops(reference, block, "main")
 
     def test_packs_the_input_as_the_workload_does(self, scheduled):
         workload = {}
         exec(COURSE_ASSIGNMENT.workload(), workload)
-        reference = workload["reference"]("conv2d", 4, (32,), 4)
+        reference = workload["reference"]("conv2d", SHAPES, 4)
         assert loops(scheduled, "x_global", "conv2d") == loops(reference, "data_global", "main")
 
     def test_leaves_no_padding_block(self, scheduled):

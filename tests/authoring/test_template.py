@@ -122,6 +122,16 @@ class TestReference:
         assert "SOLUTION" not in "".join(reference)
 
 
+def test_both_say_their_language(tmp_path):
+    path = tmp_path / "task.py"
+    path.write_text('# %% [markdown]\n# a\n# %% [markdown] lang="ko"\n# 가')
+    master = read_master(path)
+    for make in (make_template, make_reference):
+        assert "en" == make(master, "task", 1).metadata.grader.language
+        korean = make(master, "task", 1, "ko")
+        assert ("ko", ["가"]) == (korean.metadata.grader.language, sources(korean))
+
+
 class TestDamagedMaster:
     @pytest.mark.parametrize(
         "source",

@@ -50,6 +50,13 @@ class TestCells:
         assert passages[0].text("de", LANGUAGES).startswith("# A task")
         assert "Only for instructors." == passages[1].text("zh", LANGUAGES)
 
+    def test_chinese_is_written_without_spaces_where_lines_break(self, tmp_path):
+        text = "# %% [markdown]\n# a\n# b\n"
+        text += '# %% [markdown] lang="zh"\n# 甲\n# 乙\n# %% [markdown] lang="ko"\n# 가\n# 나'
+        (passage,), _ = find_passages(master_of(tmp_path, text))
+        expected = ["a\nb", "甲乙", "가\n나"]
+        assert expected == [passage.text(each, LANGUAGES) for each in LANGUAGES]
+
     def test_languages_come_in_the_order_of_the_master(self, tmp_path):
         text = (
             '# %% [markdown]\n# a\n# %% [markdown] lang="ko"\n# b\n# %% [markdown] lang="de"\n# c'
