@@ -176,7 +176,8 @@ class PartTable(Titled, frozen=True, kw_only=True):
     which is given a traced PyTorch model and its input shapes and returns a module. Modules compute
     `computation`, or the model of `[oracle]` where there is none; then `main` takes the named
     `parameters` after the input. At most `samples` inputs are used: slow Python takes few. A
-    `hidden` part is no part of what students can check themselves.
+    `hidden` part is no part of what students can check themselves. `only_named`: a module under
+    another name, which no Schedule made, is no answer.
     """
 
     id: Slug
@@ -188,6 +189,7 @@ class PartTable(Titled, frozen=True, kw_only=True):
     computation: Slug | None = None
     parameters: tuple[str, ...] = ()
     samples: PositiveInt | None = None
+    only_named: bool = False
 
     def __post_init__(self) -> None:
         if len({check.id for check in self.check}) != len(self.check):

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from snippets_tensorir import (
-    BMM_RELU,
-    BMM_SUM,
     CONV_BODY,
     MY_ADD,
-    MY_BMM,
-    MY_CONV,
     SETUP,
     add,
-    bmm,
     conv,
     module,
 )
@@ -34,12 +29,6 @@ out = te.compute(
     name="out",
 )
 MyConv = te.create_prim_func([data, weight, out])
-
-p, q = (te.placeholder((16, 128, 128), "float32", name=name) for name in "PQ")
-k = te.reduce_axis((0, 128), name="k")
-y = te.compute((16, 128, 128), lambda n, i, j: te.sum(p[n, i, k] * q[n, k, j], axis=k), name="Y")
-relu = te.compute(y.shape, lambda *i: te.max(y[i], 0.0), name="relu")
-MyBmmRelu = te.create_prim_func([p, q, relu])
 """
 
 LONE_CONV = """\
@@ -64,55 +53,18 @@ def MyConv(a: T.handle, b: T.handle, c: T.handle):
                         C[0, vf, vy, vx] += B[vf, 0, vi, vj] * A[0, 0, vy + vi, vx + vj]
 """
 
-# The initial value in a block of its own, and the ReLU in the place of the sums.
-DECOMPOSED_BMM = """\
-for n, i, j in T.grid(16, 128, 128):
-    with T.sblock("zero"):
-        vn, vi, vj = T.axis.remap("SSS", [n, i, j])
-        C[vn, vi, vj] = T.float32(0)
-for n, i, k, j in T.grid(16, 128, 128, 128):
-    with T.sblock("sum"):
-        vn, vi, vk, vj = T.axis.remap("SSRS", [n, i, k, j])
-        C[vn, vi, vj] = A[vn, vi, vk] * B[vn, vk, vj] + C[vn, vi, vj]
-for n, i, j in T.grid(16, 128, 128):
-    with T.sblock("relu"):
-        vn, vi, vj = T.axis.remap("SSS", [n, i, j])
-        C[vn, vi, vj] = T.if_then_else(C[vn, vi, vj] > T.float32(0), C[vn, vi, vj], T.float32(0))
-"""
-
 # --- a Relax function around it -------------------------------------------------------------------
 
-WITH_MAIN = """\
-from tvm.script import relax as R
-
-@I.ir_module
-class MyBmmRelu:
-    @T.prim_func(s_tir=True)
-    def product(A: T.Buffer((16, 128, 128), "float32"), B: T.Buffer((16, 128, 128), "float32"),
-                Y: T.Buffer((16, 128, 128), "float32")):
-        for n, i, j, k in T.grid(16, 128, 128, 128):
-            with T.sblock("Y"):
-                vn, vi, vj, vk = T.axis.remap("SSSR", [n, i, j, k])
-                with T.init():
-                    Y[vn, vi, vj] = T.float32(0)
-                Y[vn, vi, vj] += A[vn, vi, vk] * B[vn, vk, vj]
-
-    @T.prim_func(s_tir=True)
-    def relu(Y: T.Buffer((16, 128, 128), "float32"), C: T.Buffer((16, 128, 128), "float32")):
-        for n, i, j in T.grid(16, 128, 128):
-            with T.sblock("C"):
-                vn, vi, vj = T.axis.remap("SSS", [n, i, j])
-                C[vn, vi, vj] = T.max(Y[vn, vi, vj], T.float32(0))
-
-    @R.function
-    def main(A: R.Tensor((16, 128, 128), "float32"), B: R.Tensor((16, 128, 128), "float32")):
-        cls = MyBmmRelu
-        with R.dataflow():
-            Y = R.call_tir(cls.product, (A, B), R.Tensor((16, 128, 128), "float32"))
-            C = R.call_tir(cls.relu, (Y,), R.Tensor((16, 128, 128), "float32"))
-            R.output(C)
-        return C
+MAIN = """\
+@R.function
+def main(x: R.Tensor((1, 1, 8, 8), "int64"), w: R.Tensor((2, 1, 3, 3), "int64")):
+    cls = MyConv
+    with R.dataflow():
+        y = R.call_tir(cls.conv, (x, w), R.Tensor((1, 2, 6, 6), "int64"))
+        R.output(y)
+    return y
 """
+WITH_MAIN = "from tvm.script import relax as R\n\n\n" + module("MyConv", conv(), MAIN)
 
 # --- drafts ---------------------------------------------------------------------------------------
 
@@ -135,21 +87,15 @@ MyAdd = None
 
 UNUSUAL: dict[str, tuple[str, ...]] = {
     "functions_of_tensor_expressions": (SETUP, TENSOR_EXPRESSIONS),
-    "function_without_module": (
-        SETUP,
-        MY_ADD,
-        LONE_CONV,
-        module("MyBmmRelu", bmm(DECOMPOSED_BMM)),
-    ),
-    "all_in_one_module": (SETUP, module("MyModule", add(), conv(), bmm(BMM_SUM + BMM_RELU))),
-    "main_in_relax": (SETUP, MY_ADD, MY_CONV, WITH_MAIN),
+    "function_without_module": (SETUP, MY_ADD, LONE_CONV),
+    "all_in_one_module": (SETUP, module("MyModule", add(), conv())),
+    "main_in_relax": (SETUP, MY_ADD, WITH_MAIN),
     "drafts_first": (
         SETUP,
         BAD_INDENTATION,
         MY_ADD,
         DRAFT_OF_CONV,
         RIGHT_CONV_UNDER_ANOTHER_NAME,
-        MY_BMM,
         USED_LATER,
     ),
 }

@@ -153,7 +153,7 @@ class Referee:
     ) -> list[Graded]:
         """Judge a part's candidates on everything but time, best first; the list is never empty."""
         candidates = [each for each in captures if each.part == part.id]
-        found = [each for each in candidates if isinstance(each, Capture)]
+        found = [each for each in candidates if isinstance(each, Capture) and _is_meant(part, each)]
         failures = tuple(each for each in candidates if isinstance(each, CaptureFailure))
         graded: list[Graded] = []
         for capture in _in_order(found)[:CANDIDATE_LIMIT]:
@@ -285,6 +285,11 @@ def speed_options(part: PartTable) -> tuple[SpeedOptions, float]:
         if isinstance(options, SpeedOptions):
             return options, table.points
     raise AssertionError(f"part {part.id} is timed without a speed check")
+
+
+def _is_meant(part: PartTable, capture: Capture) -> bool:
+    """Say whether a capture may be the answer: in some parts other modules are no drafts of it."""
+    return capture.by_name or capture.trace is not None or not part.only_named
 
 
 def _in_order(found: list[Capture]) -> list[Capture]:
