@@ -203,8 +203,14 @@ class PartTable(Titled, frozen=True, kw_only=True):
         return sum(check.points for check in self.check)
 
 
+Word = Annotated[str, msgspec.Meta(pattern=r"^[^\W\d]\w*\Z")]
+
+
 class Assignment(Titled, frozen=True, kw_only=True):
-    """An assignment, complete. `part` is plural in meaning: TOML's [[part]] tables in order."""
+    """An assignment, complete. `part` is plural in meaning: TOML's [[part]] tables in order.
+
+    `watch` are words that the report mentions where the code of a submission has them.
+    """
 
     slug: Slug
     version: PositiveInt
@@ -215,6 +221,7 @@ class Assignment(Titled, frozen=True, kw_only=True):
     data: DataNeeds = DataNeeds()
     limits: Limits = Limits()
     sandbox: SandboxNeeds = SandboxNeeds()
+    watch: tuple[Word, ...] = ()
 
     def __post_init__(self) -> None:
         if self.data.dataset == "none" and self.data.parameters:

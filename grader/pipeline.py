@@ -13,7 +13,7 @@ from grader.data import DataSet
 from grader.environment import describe_environment
 from grader.execute.notebook import execute_notebook
 from grader.execute.result import Execution
-from grader.language import speaking, spoken
+from grader.language import say, speaking, spoken
 from grader.machine.lock import Turn
 from grader.messages import Capture, CaptureFailure, EntrySpec, ModelSpec
 from grader.preparation import Preparation, Settings
@@ -43,7 +43,7 @@ from grader.report import (
     Timing,
 )
 from grader.sandbox.interface import Sandbox
-from grader.submission import SubmissionFile
+from grader.submission import SubmissionFile, first_cell_with
 
 Results = tuple[tuple[Part, ...], "Timing | None"]
 
@@ -103,7 +103,23 @@ def _grade(
     else:
         execution, results, turn = run_parts(submission, prepared, progress, stages)
         notes += (turn.note,) if turn.note else ()
+        notes += _watched(submission, prepared.course_assignment.assignment)
     return _report(submission, prepared, data, results, execution, notes, stages.duration())
+
+
+def _watched(submission: SubmissionFile, assignment: Assignment) -> tuple[str, ...]:
+    """Say where the code has a word that the instructor wants to be told of."""
+    found = [(word, first_cell_with(word, submission.sources)) for word in assignment.watch]
+    return tuple(
+        say(
+            "Code cell {cell} uses `{word}`. That costs no points here; an instructor should look"
+            " whether the assignment allows it.",
+            cell=cell,
+            word=word,
+        )
+        for word, cell in found
+        if cell is not None
+    )
 
 
 def run_parts(

@@ -177,3 +177,13 @@ def defined_names(sources: tuple[str, ...]) -> frozenset[str]:
         names.update(_DEFINITION.findall(source))
         names.update(_BINDING.findall(source))
     return frozenset(names)
+
+
+def first_cell_with(word: str, sources: tuple[str, ...]) -> int | None:
+    """Return the number of the first cell, from 1, that has a word, not only in a comment.
+
+    A word in a text counts, and so does one behind a `#` in a text that spans lines: who reads the
+    cell can tell. It costs linear time, as `defined_names` does.
+    """
+    pattern = re.compile(rf"^[^#\n]*?\b{re.escape(word)}\b", re.MULTILINE)
+    return next((place for place, text in enumerate(sources, 1) if pattern.search(text)), None)

@@ -21,7 +21,8 @@
 # **What cannot be enforced.** The importer is to be written by hand. TVM has importers of its own,
 # in `tvm.relax.frontend.torch`, and `relax.transform.LegalizeOps` turns operators into TensorIR. A
 # submission that calls them computes the right thing and has the right structure, so it gets the
-# points. The rules in part 3 forbid it. Look for these two names in the notebooks.
+# points. The rules in part 3 forbid it. The report names cells in which the words `frontend` or
+# `LegalizeOps` occur (`watch` in `assignment.toml`); whoever hides them is not found.
 
 # %% [markdown]
 # # From PyTorch to TVM

@@ -144,6 +144,15 @@ def test_what_cannot_be_timed_does_not_hold_up_the_others() -> None:
     assert ["shared", "start", "end"] == events
 
 
+def test_the_report_names_cells_with_words_that_are_watched_and_takes_no_points() -> None:
+    folder = ROOT / "examples" / "from-torch"
+    report, _ = run(ROOT, "from-torch", folder / "importer_of_tvm.ipynb")
+    assert 64 == report.score
+    assert ["`frontend`", "`LegalizeOps`"] == [
+        note.removeprefix("Code cell 2 uses ").split(".")[0] for note in report.notes
+    ]
+
+
 @pytest.mark.parametrize("content", ["", "no notebook"])
 def test_a_damaged_notebook_runs_nothing(tmp_path: Path, content: str) -> None:
     (tmp_path / "hw.ipynb").write_text(content)

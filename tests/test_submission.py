@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.errors import SubmissionError, UsageError
-from grader.submission import CELL_LIMIT, defined_names, parse_notebook, read_submission
+from grader.submission import (
+    CELL_LIMIT,
+    defined_names,
+    first_cell_with,
+    parse_notebook,
+    read_submission,
+)
 
 CODE = {"cell_type": "code", "source": ["x = 1\n", "y = 2"], "metadata": {}, "outputs": [7]}
 
@@ -89,3 +95,25 @@ class TestReadSubmission:
 
 def test_names_are_found_in_cells_that_do_not_parse():
     assert {"create", "sch"} <= defined_names(("def create(:\n  ((", "sch = 1\nif x == 2:"))
+
+
+class TestFirstCellWith:
+    def test_cells_are_counted_from_one_and_the_first_is_named(self):
+        cells = ("x = 1", "from tvm.relax.frontend.torch import from_fx", "frontend")
+        assert 2 == first_cell_with("frontend", cells)
+
+    def test_only_the_whole_word_counts(self):
+        assert first_cell_with("frontend", ("frontends = my_frontend",)) is None
+
+    def test_a_comment_does_not_count(self):
+        assert first_cell_with("frontend", ("x = 1  # no frontend\n# frontend",)) is None
+
+    def test_code_behind_a_comment_counts(self):
+        assert 1 == first_cell_with("frontend", ("# mine\nfrontend()",))
+
+    def test_a_cell_that_does_not_parse_counts(self):
+        assert 1 == first_cell_with("frontend", ("def (:\n  frontend",))
+
+    @pytest.mark.parametrize("text", ["a" * 300_000, "#" * 300_000, "a.b " * 100_000])
+    def test_a_long_line_costs_linear_time(self, text):
+        assert first_cell_with("frontend", (text,)) is None

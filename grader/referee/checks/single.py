@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from grader.assignment import Computation, TensorTable
 from grader.ir.facts import BufferFacts
+from grader.language import say
 from grader.referee.evidence import Case
 from grader.referee.functions import find_function
 from grader.referee.outcome import Outcome, failed, passed
@@ -18,27 +19,37 @@ def one_function(case: Case, _options: NoOptions) -> Outcome:
 
     Inputs come first, then outputs. What else is computed on the way is no parameter.
     """
-    facts, wanted = case.candidate.facts, case.comparison
+    facts, wanted, name = case.candidate.facts, case.comparison, case.candidate.capture.name
     if facts.has_main:
         return failed(
-            "This is a module with a Relax function `main`, not a TensorIR function.",
-            "Hand in what te.create_prim_func([...]) returns.",
+            say(
+                "`{name}` is a module with a Relax function `main`, not a TensorIR function.",
+                name=name,
+            ),
+            say("Hand in what te.create_prim_func([...]) returns."),
         )
     functions = list(facts.functions.values())
     if not functions or not isinstance(wanted, Computation):
         return failed(
-            "There is no TensorIR function in it.", "Make one with te.create_prim_func([...])."
+            say("There is no TensorIR function in `{name}`.", name=name),
+            say("Make one with te.create_prim_func([...])."),
         )
     fitting = find_function(facts, wanted)
     if fitting is None:
-        tables = (*wanted.arguments, *wanted.outputs)
         return failed(
-            f"`{functions[0].name}` has the parameters {_spell(functions[0].parameters)};"
-            f" it should have {_spell_tables(tables)}.",
-            "te.create_prim_func takes the inputs first, then the outputs. A tensor that is not in"
-            " its list is kept inside of the function.",
+            say(
+                "`{name}` has the parameters {found}; it should have {wanted}.",
+                name=name,
+                found=_spell(functions[0].parameters),
+                wanted=_spell_tables((*wanted.arguments, *wanted.outputs)),
+            ),
+            say(
+                "te.create_prim_func takes the inputs first, then the outputs. A tensor that is not"
+                " in its list is kept inside of the function."
+            ),
         )
-    return passed(f"`{fitting.name}` has the parameters {_spell(fitting.parameters)}.")
+    found = _spell(fitting.parameters)
+    return passed(say("`{name}` has the parameters {found}.", name=name, found=found))
 
 
 def _spell(buffers: Iterable[BufferFacts]) -> str:

@@ -1,0 +1,51 @@
+"""docs/course-map.md says where each block of the course's texts went: these places exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from grader.authoring.template import read_master
+from grader.course import load_course
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = (ROOT / "docs" / "course-map.md").read_text(encoding="utf-8")
+BLOCKS = {"000": 6, "001": 13, "002": 29, "003": 15, "004": 34}
+"""How many blocks of code each text has, counted in the texts."""
+
+
+def rows(text):
+    """Return the rows of one text's table: (number of the block, slug, sections)."""
+    section = PAGE.split(f"\n## {text}: ")[1].split("\n## ")[0]
+    found = re.findall(r"^\| (\d+) \| [^|]+ \| `([a-z0-9-]+)`: ([^|]+) \|$", section, re.MULTILINE)
+    return [(int(number), slug, sections.split("; ")) for number, slug, sections in found]
+
+
+def headings(slug):
+    master = read_master(ROOT / "reference" / f"{slug}.py")
+    return {
+        line.lstrip("#").strip()
+        for cell in master.cells
+        if cell.cell_type == "markdown" and "lang" not in cell.metadata
+        for line in cell.source.splitlines()
+        if line.startswith("#")
+    }
+
+
+@pytest.mark.parametrize("text", BLOCKS)
+def test_every_block_of_a_text_has_a_home(text):
+    assert list(range(1, BLOCKS[text] + 1)) == [number for number, _, _ in rows(text)]
+
+
+@pytest.mark.parametrize("text", BLOCKS)
+def test_every_home_is_a_section_of_a_master_notebook(text):
+    known = {slug: headings(slug) for slug in load_course(ROOT).assignments}
+    missing = [
+        (number, slug, section)
+        for number, slug, sections in rows(text)
+        for section in sections
+        if section not in known[slug]
+    ]
+    assert [] == missing
