@@ -25,6 +25,11 @@ class CourseAssignment(msgspec.Struct, frozen=True):
         """Import the assignment's `oracle.py`: trusted code of the course, for the referee only."""
         return _import_file(self.folder / "oracle.py", f"oracle_{self.assignment.slug}")
 
+    def load_checks(self) -> None:
+        """Import `checks.py`, if there is one: kinds of checks that the course adds."""
+        if (self.folder / "checks.py").exists():
+            _import_file(self.folder / "checks.py", f"checks_{self.assignment.slug}")
+
     def load_models(self) -> ModuleType:
         """Import `models.py`: the PyTorch models that importers are tried on."""
         return _import_file(self.folder / "models.py", f"models_{self.assignment.slug}")

@@ -15,9 +15,12 @@ from grader.data import DataSet, resolve_data
 from grader.machine.lock import TimingLock
 from grader.progress import Progress
 from grader.quiet import Quiet
+from grader.referee import checks as registered
 from grader.referee.answers import Answers, load_answers, model_seed
 from grader.sandbox.interface import Sandbox
 from grader.timing.pace import KnownPace
+
+assert registered.__all__  # a course's checks come after the built-in ones, which they may not hide
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -50,6 +53,7 @@ class Preparation:
 
     def __init__(self, course_assignment: CourseAssignment, settings: Settings) -> None:
         self.course_assignment = course_assignment
+        course_assignment.load_checks()
         self.settings = settings
         self._lock = threading.Lock()
         self._data: DataSet | None = None

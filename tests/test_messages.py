@@ -45,6 +45,10 @@ from grader.messages import (
     MachineLimits,
     Message,
     Moment,
+    MutatedModule,
+    MutateModule,
+    Mutation,
+    MutationResult,
     Output,
     ReplayResult,
     ReplayTrace,
@@ -61,6 +65,7 @@ from grader.messages import (
     TimingRules,
     ToEvaluator,
     ToRunner,
+    Unmutated,
     decode_payload,
     encode_frame,
     pack_array,
@@ -88,6 +93,14 @@ ONE_OF_EACH: list[tuple[Message, object]] = [
     (ReplayTrace(b"[]", b"{}", b"{}", (b"{}", b"")), ToRunner),
     (ReplayResult("differs", ("f",), "message", (b"{}", b"")), FromRunner),
     (RunModule(b"{}", (RunArgument(ARRAY),), "llvm", 4, {"env.a": b"x"}, {"env.b": 1}), ToRunner),
+    (MutateModule(RunModule(b"{}", (RunArgument(ARRAY),), "llvm", 1), 3), ToRunner),
+    (
+        MutationResult(
+            (MutatedModule(Mutation("drop_bias", "f", "lv", "이름"), b"{}", float("inf")),),
+            (Unmutated("float16", "reason"),),
+        ),
+        FromRunner,
+    ),
     (
         TimeSchedule(
             "text",

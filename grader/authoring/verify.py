@@ -8,19 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
-from nbformat import NotebookNode
 
 from grader.assignment import Assignment, PartTable
 from grader.authoring import verify_words as words
 from grader.authoring.degenerate import examine
+from grader.authoring.master import find_master, read_master
 from grader.authoring.mutants import Made, make_mutants
 from grader.authoring.mutants_declared import DeclaredMutant, apply_declared, load_declared
 from grader.authoring.mutants_python import PythonMutant, python_mutants
 from grader.authoring.mutants_run import Captures, judge, run_python_mutants, up_to
-from grader.authoring.template import make_reference, make_template, read_master
+from grader.authoring.template import make_reference, make_template
 from grader.authoring.verify_result import (
     Inapplicable,
     Mutant,
@@ -30,7 +31,6 @@ from grader.authoring.verify_result import (
     Verification,
 )
 from grader.course import CourseAssignment
-from grader.errors import UsageError
 from grader.pipeline import Stages, compare_captures, run_notebook, run_parts
 from grader.preparation import Preparation, Settings
 from grader.progress import Progress, Silent
@@ -43,21 +43,25 @@ from grader.submission import SubmissionFile
 EACH_KIND = 3
 """Most automatic mutants of one kind for a part."""
 
-MASTERS = (".py", ".ipynb", ".md")
+UNCERTAIN = 0.05
+"""Share of a speed's points that the reference may lack: it is measured against itself, and two
+measurements of the same function differ by so much on a busy machine."""
+
+
+class Known(NamedTuple):
+    """What is known of the reference: its candidates by part, its scores, what is wrong with it."""
+
+    best: dict[str, Graded]
+    scores: tuple[Score, ...]
+    problems: tuple[str, ...]
+    unmeasured: tuple[str, ...]
 
 
 class Notebooks:
-    """An assignment's master notebook, and what is made of it."""
+    """What is made of an assignment's master notebook. Raises CourseError where that cannot be."""
 
     def __init__(self, root: Path, assignment: Assignment) -> None:
-        paths = [root / "reference" / f"{assignment.slug}{suffix}" for suffix in MASTERS]
-        found = [path for path in paths if path.exists()]
-        if not found:
-            raise UsageError(
-                f"There is no master notebook reference/{assignment.slug}.py in this course.",
-                "Write one, with solutions; see docs/authoring.md.",
-            )
-        master = read_master(found[0])
+        master = read_master(find_master(root, assignment.slug))
         self.reference = make_reference(master, assignment.slug, assignment.version)
         self.template = make_template(master, assignment.slug, assignment.version)
 
@@ -93,13 +97,20 @@ class Verifier:
         for each in self.declared:  # mistakes in the file are told before anything is run
             apply_declared(each, self.notebooks.reference)
         progress.stage("the reference")
-        best, reference, problems, unmeasured = self._reference()
-        progress.stage("the empty template")
-        template = self._template()
-        problems += [words.template_problem(e.part, e.score) for e in template if e.score > 0]
-        progress.stage("the oracle's outputs")
-        ranges, findings = self._oracles()
-        mutants, missing = self._mutants(best, progress)
+        with ThreadPoolExecutor(max_workers=2) as beside:
+            if self.timed:  # nothing else runs while speed is measured
+                known = self._reference()
+            template, outputs = beside.submit(self._template), beside.submit(self._oracles)
+            if not self.timed:
+                known = self._reference()
+            mutants, missing = self._mutants(known.best, progress)
+        ranges, findings = outputs.result()
+        problems = [
+            *known.problems,
+            *(words.template_problem(e.part, e.score) for e in template.result() if e.score > 0),
+            *findings,
+            *(each.advice for each in mutants if each.advice),
+        ]
         assignment = self.prepared.course_assignment.assignment
         return Verification(
             assignment=assignment.slug,
@@ -107,47 +118,51 @@ class Verifier:
             seed=self.prepared.settings.seed,
             timed=self.timed,
             seconds=round(clock() - start, 1),
-            reference=reference,
-            template=template,
+            reference=known.scores,
+            template=template.result(),
             mutants=tuple(mutants),
             inapplicable=tuple(missing),
             oracles=ranges,
-            problems=(*problems, *findings, *(each.advice for each in mutants if each.advice)),
-            unmeasured=unmeasured,
+            problems=tuple(problems),
+            unmeasured=known.unmeasured,
             notes=self.notes,
         )
 
-    def _reference(
-        self,
-    ) -> tuple[dict[str, Graded], tuple[Score, ...], list[str], tuple[str, ...]]:
-        """Return what mutants are compared with, the scores, what is wrong, what is not known."""
+    def _reference(self) -> Known:
+        """Run and judge the reference, with its speed if that is to be measured."""
+        timed: tuple[Part, ...] = ()
         if self.timed:
-            execution, (timed, _), _ = run_parts(
-                _submission(self.notebooks.reference),
-                self.prepared,
-                Silent(),
-                Stages(self.prepared.settings.clock),
-            )
+            stages = Stages(self.prepared.settings.clock)
+            submission = SubmissionFile("reference.ipynb", "", self.notebooks.reference)
+            execution, (timed, _), _ = run_parts(submission, self.prepared, Silent(), stages)
         else:
-            execution, timed = run_notebook(self.notebooks.reference, self.prepared, Silent()), ()
+            execution = run_notebook(self.notebooks.reference, self.prepared, Silent())
         compared = compare_captures(execution.captures, self.prepared, Silent())
         best = {part.id: graded[0] for part, graded in compared}
         results = {part.id: part for part in timed} or {name: g.part for name, g in best.items()}
-        scores: list[Score] = []
-        problems: list[str] = []
+        problems = [words.failed_cell(each) for each in execution.problems]
         unmeasured: list[str] = []
         for part in self.parts:
-            scores.append(self._score(part, results[part.id]))
-            for check in results[part.id].checks:
-                is_timed = check.id in words.timed_checks(part)
-                if check.verdict == "passed" or (is_timed and not self.timed):
-                    continue
-                if is_timed and check.score >= check.max_score:
-                    continue
-                text = f"The reference loses points in part {part.id}, check {check.id}: "
-                late = is_timed and check.verdict == "not_graded"
-                (unmeasured if late else problems).append(text + check.reason)
-        return best, tuple(scores), problems, tuple(unmeasured)
+            lost, unknown = self._losses(part, results[part.id])
+            problems += lost
+            unmeasured += unknown
+        scores = tuple(self._score(part, results[part.id]) for part in self.parts)
+        return Known(best, scores, tuple(problems), tuple(unmeasured))
+
+    def _losses(self, part: PartTable, result: Part) -> tuple[list[str], list[str]]:
+        """Say which checks of the reference lose points, and which could not be measured."""
+        lost: list[str] = []
+        unmeasured: list[str] = []
+        for check in result.checks:
+            is_timed = check.id in words.timed_checks(part)
+            enough = check.max_score * (1 - UNCERTAIN if is_timed else 1)
+            if check.verdict == "passed" or (is_timed and not self.timed):
+                continue
+            if is_timed and check.verdict == "not_graded":
+                unmeasured.append(words.reference_problem(part, check))
+            elif not is_timed or check.score < enough:
+                lost.append(words.reference_problem(part, check))
+        return lost, unmeasured
 
     def _score(self, part: PartTable, result: Part) -> Score:
         lost = tuple(words.say_loss(each) for each in words.not_passed(part, result))
@@ -297,7 +312,3 @@ def _same_outputs(one: Graded, other: Graded) -> bool:
     if not isinstance(first, Outputs) or not isinstance(second, Outputs):
         return False
     return first.actual.shape == second.actual.shape and np.array_equal(first.actual, second.actual)
-
-
-def _submission(notebook: NotebookNode) -> SubmissionFile:
-    return SubmissionFile("reference.ipynb", "", notebook)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from grader.assignment import Comparison, PartTable
 from grader.referee.registry import find_check
-from grader.report import Check, Part
+from grader.report import CellProblem, Check, Part
 
 
 def timed_checks(part: PartTable) -> frozenset[str]:
@@ -33,6 +33,16 @@ def not_passed(part: PartTable, result: Part) -> list[Check]:
 def say_loss(check: Check) -> str:
     """Say what a check found."""
     return f"{check.id}: {check.reason}"
+
+
+def reference_problem(part: PartTable, check: Check) -> str:
+    """Say that the solved notebook does not get all points."""
+    return f"The reference loses points in part {part.id}, check {check.id}: {check.reason}"
+
+
+def failed_cell(problem: CellProblem) -> str:
+    """Say that a cell of the solved notebook ends in an error."""
+    return f"Cell {problem.cell} of the reference fails: {problem.error}: {problem.message}"
 
 
 def template_problem(part: str, score: float) -> str:

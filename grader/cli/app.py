@@ -1,7 +1,8 @@
 """The command line: arguments in, one call, exit code out.
 
 Exit codes: 0 graded, 1 graded below `--fail-under`, 2 could not be graded (in a batch: one of them
-at least), 130 interrupted. `template --check` and `lint`: 1 when there is something to mend.
+at least), 130 interrupted. `template --check`, `lint` and `verify`: 1 when there is something to
+mend; `verify`: 2 when speed could not be measured.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from grader import __version__
 from grader.cli.batch import BatchOptions, run_batch
 from grader.cli.doctor import examine
 from grader.cli.doctor_timing import examine_timing
+from grader.cli.new import run_new
 from grader.cli.run import RunOptions, run_submission
 from grader.cli.self_test import self_test_of
 from grader.cli.setting import GradingOptions
@@ -140,6 +142,15 @@ def batch(
     options = BatchOptions(tuple(submissions), output, grading, jobs, again)
     if run_batch(options, Console(), Console(stderr=True)).ungraded:
         raise typer.Exit(UNGRADED)
+
+
+@app.command()
+def new(
+    slug: Annotated[str, typer.Argument(metavar="SLUG", help="The new assignment's name.")],
+    course: CourseOption = None,
+) -> None:
+    """Begin an assignment: a small one that is complete, to be changed."""
+    run_new(slug, course, Console())
 
 
 @app.command()

@@ -65,8 +65,7 @@ def render_verification(found: Verification, output: Console) -> None:
     _say(output, f"{found.assignment}, version {found.version}, seed {found.seed}", "bold")
     output.print(_parts(found))
     output.print(_mutants(found))
-    for each in found.inapplicable:
-        _say(output, f"no {each.kind} in {each.part}: {each.reason}", "dim")
+    _say_inapplicable(found, output)
     for seen in found.oracles:
         _say(
             output,
@@ -80,6 +79,15 @@ def render_verification(found: Verification, output: Console) -> None:
     for text in found.problems:
         _say(output, f"✗ {text}", "red")
     _say(output, _verdict(found), "bold green" if found.passed else "bold red")
+
+
+def _say_inapplicable(found: Verification, output: Console) -> None:
+    """Print each reason once, with the parts that it holds for."""
+    parts: dict[tuple[str, str], list[str]] = {}
+    for each in found.inapplicable:
+        parts.setdefault((each.kind, each.reason), []).append(each.part)
+    for (kind, reason), names in parts.items():
+        _say(output, f"no {kind} in {', '.join(names)}: {reason}", "dim")
 
 
 def _verdict(found: Verification) -> str:

@@ -60,10 +60,21 @@ class check(Generic[Options]):  # noqa: N801 - read as a decorator
         # Checks are parsed in threads: msgspec must not meet the options there for the first time.
         msgspec.json.Decoder(self.options)
         title = (inspect.getdoc(decide) or self.kind).split("\n\n")[0].replace("\n", " ")
+        known = _KINDS.get(self.kind)
+        if known is not None and _file(known.decide) != _file(decide):
+            raise CourseError(
+                f"There are two kinds of checks called {self.kind!r}.",
+                f"Rename the one in {_file(decide)}.",
+            )
         _KINDS[self.kind] = CheckKind(
             self.kind, title.rstrip("."), self.needs, self.options, decide
         )
         return decide
+
+
+def _file(function: Callable[..., object]) -> str:
+    """Return where a function is written: a file may be imported again, and says the same."""
+    return function.__code__.co_filename
 
 
 def find_check(table: CheckTable) -> CheckKind:

@@ -50,12 +50,14 @@ def drop_addend(function: PrimFunc) -> Iterator[Change]:
     arguments = set(map(_key, function.params))
     for store in _all(function, tirx.BufferStore):
         value = store.value
+        if _is_smaller(value, store, arguments):  # the sum begins with the bias
+            nothing = tirx.const(0, str(value.ty.dtype))
+            about = f"{value.source.name} is not added"
+            yield about, lambda s=store, n=nothing: _with_value(function, s, n)  # type: ignore[misc]
         if not isinstance(value, tvm.ir.prim.Add):
             continue
         for addend, rest in ((value.b, value.a), (value.a, value.b)):
-            if not isinstance(addend, TensorLoad) or _key(addend.source) not in arguments:
-                continue
-            if _size(addend.source) < _size(store.buffer):
+            if _is_smaller(addend, store, arguments):
                 about = f"{addend.source.name} is not added"
                 yield about, lambda s=store, r=rest: _with_value(function, s, r)  # type: ignore[misc]
 
@@ -197,6 +199,15 @@ def _shortened(chosen: Any) -> Callable[[Any], Any]:
 
 def _exchange(old: Any, new: Any) -> Callable[[Any], Any]:
     return lambda node: new if node.same_as(old) else node
+
+
+def _is_smaller(value: Any, store: Any, arguments: set[int]) -> bool:
+    """Say whether a value is read from an argument with fewer items than what is stored to."""
+    return (
+        isinstance(value, TensorLoad)
+        and _key(value.source) in arguments
+        and _size(value.source) < _size(store.buffer)
+    )
 
 
 def _with_value(function: PrimFunc, chosen: Any, value: Any) -> PrimFunc:

@@ -1,0 +1,142 @@
+"""docs/authoring.md, word for word: its commands are run, its files are written."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import nbformat
+import pytest
+
+from grader.authoring.master import find_master, read_master
+from grader.authoring.template import paste_solutions
+from grader.report import Report, decode_report
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "authoring.md").read_text(encoding="utf-8")
+BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
+SECONDS = 300
+
+
+class Step(NamedTuple):
+    """A block of the page, and the line of text above it."""
+
+    above: str
+    language: str
+    text: str
+
+
+def steps() -> list[Step]:
+    found, end = [], 0
+    for match in BLOCK.finditer(PAGE):
+        above = PAGE[end : match.start()].strip().split("\n")[-1]
+        found.append(Step(above, match[1], match[2]))
+        end = match.end()
+    return found
+
+
+class Author:
+    """Does what the page says, in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.outputs: list[str] = []
+        self._replaced: tuple[Path, str] | None = None
+
+    def follow(self, step: Step) -> None:
+        if step.language == "sh":
+            for line in step.text.splitlines():
+                self.run(line)
+        elif whole := re.fullmatch(r"Let `(.+)` be:", step.above):
+            (self.folder / whole[1]).write_text(step.text, encoding="utf-8")
+        elif change := re.fullmatch(r"In `(.+)`, replace", step.above):
+            self._replaced = (self.folder / change[1], step.text)
+        else:
+            assert "by" == step.above
+            assert self._replaced is not None
+            self.replace(*self._replaced, step.text)
+
+    def replace(self, path: Path, old: str, new: str) -> None:
+        text = path.read_text(encoding="utf-8")
+        assert 1 == text.count(old)
+        path.write_text(text.replace(old, new), encoding="utf-8")
+
+    def run(self, line: str) -> None:
+        command, *arguments = shlex.split(line)
+        if command == "cd":
+            self.folder /= arguments[0]
+        elif command == "mkdir":
+            (self.folder / arguments[0]).mkdir()
+        else:
+            assert "grader" == command
+            self.grader(*arguments)
+
+    def grader(self, *arguments: str) -> None:
+        done = subprocess.run(
+            [str(Path(sys.executable).with_name("grader")), *arguments],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            env={**os.environ, "COLUMNS": "200"},
+        )
+        assert 0 == done.returncode, done.stdout + done.stderr
+        self.outputs.append(done.stdout)
+
+    def solve(self, change: tuple[str, str] = ("", "")) -> None:
+        """Fill in the stubs of the template as a student does, here with the solutions."""
+        template = nbformat.read(self.folder / "templates" / "relu-layer.ipynb", as_version=4)
+        solved = paste_solutions(template, read_master(find_master(self.folder, "relu-layer")))
+        for cell in solved.cells:
+            cell.source = cell.source.replace(*change)
+        nbformat.write(solved, self.folder / "submission.ipynb")
+
+    def report(self) -> Report:
+        self.grader("run", "submission.ipynb", "--json", "report.json")
+        return decode_report((self.folder / "report.json").read_bytes())
+
+
+@pytest.fixture(scope="module")
+def author(tmp_path_factory: pytest.TempPathFactory) -> Author:
+    """An author who has followed the page to its end."""
+    author = Author(tmp_path_factory.mktemp("outside"))
+    for step in steps():
+        if "submission.ipynb" in step.text:
+            author.solve()
+        author.follow(step)
+    return author
+
+
+def test_the_new_assignment_is_sound_before_and_after_it_was_changed(author: Author) -> None:
+    said = [text for text in author.outputs if "mutants are caught" in text]
+    assert 2 == len(said)
+    assert all("relu-layer is sound" in text for text in said)
+    assert "few_calls" in said[1]
+
+
+def test_a_submission_of_it_is_graded(author: Author) -> None:
+    assert [5, 5] == [part.score for part in author.report().parts]
+    assert "few calls" in author.outputs[-1]
+
+
+def test_a_mistake_costs_the_points_of_the_courses_own_check(author: Author) -> None:
+    """The docstring of the check is what the student reads."""
+    author.solve(("topi.nn.dense, x, weight, bias)", "topi.nn.dense, x, weight)"))
+    kernel, graph = author.report().parts
+    assert 5 == kernel.score
+    assert ["passed", "failed", "passed"] == [check.verdict for check in graph.checks]
+    author.solve(
+        (
+            "hidden = bb.emit_te(",
+            "hidden = bb.emit_te(topi.identity, x)\n            hidden = bb.emit_te(",
+        )
+    )
+    _, graph = author.report().parts
+    check = next(each for each in graph.checks if each.id == "few_calls")
+    assert ("failed", "`main` needs few calls") == (check.verdict, check.title)
+    assert 4 == graph.score

@@ -1,0 +1,138 @@
+"""Weak assignments, and what `grader verify` says of them. A sound one: test_tutorial.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from grader.authoring.skeleton import make_assignment
+from grader.authoring.verify import Notebooks, Verifier
+from grader.authoring.verify_result import Verification, encode_verification
+from grader.course import load_course
+from grader.errors import CourseError
+from grader.preparation import Settings
+from grader.progress import Silent
+from grader.sandbox.interface import Sandbox
+
+SLUG = "layer"
+
+
+class Author:
+    """A new assignment in a folder, and changes of its files."""
+
+    def __init__(self, root: Path, sandbox: Sandbox) -> None:
+        self.root = root
+        self._sandbox = sandbox
+        make_assignment(root, SLUG)
+
+    def change(self, name: str, old: str, new: str) -> None:
+        path = self.root / (name if "/" in name else f"assignments/{SLUG}/{name}")
+        text = path.read_text(encoding="utf-8")
+        assert 1 == text.count(old)
+        path.write_text(text.replace(old, new), encoding="utf-8")
+
+    def verify(self) -> Verification:
+        chosen = load_course(self.root).get(SLUG)
+        notebooks = Notebooks(self.root, chosen.assignment)
+        settings = Settings(self._sandbox, seed=7)
+        return Verifier(chosen, notebooks, settings, timed=True, jobs=2).verify(Silent())
+
+
+@pytest.fixture
+def author(tmp_path: Path, sandbox: Sandbox) -> Author:
+    return Author(tmp_path, sandbox)
+
+
+def survivors(found: Verification, part: str) -> set[str]:
+    return {each.id for each in found.mutants if each.verdict == "survived" and each.part == part}
+
+
+def test_without_a_check_of_outputs_every_mutant_survives(author: Author) -> None:
+    author.change(
+        "assignment.toml", 'kind = "equivalence"\npoints = 5', 'kind = "pure_tir"\npoints = 5'
+    )
+    author.change("mutants.toml", 'replace = ""\nexpect = "equivalence"', 'replace = ""')
+    found = author.verify()
+    assert {"sum_not_initialised", "drop_bias-1", "off_by_one-1", "return_zeros-1"} < survivors(
+        found, "kernel"
+    )
+    assert set() == survivors(found, "graph")
+    said = [each for each in found.problems if "of part kernel" in each]
+    assert len(said) == len(survivors(found, "kernel"))
+    assert all("Add one of kind `equivalence`." in each for each in said)
+
+
+def test_a_wide_tolerance_is_named_with_the_check_that_has_it(author: Author) -> None:
+    """What remains is caught: a submission that returns zeros is still off by more."""
+    author.change("assignment.toml", "atol = 1e-5", "atol = 0.05")
+    found = author.verify()
+    assert {"float16-1"} == survivors(found, "kernel")
+    (said,) = [each for each in found.problems if "of part kernel" in each]
+    assert "check `equivalence` should have caught it" in said
+    assert "0.05 + 0.0001 * |output| is allowed" in said
+
+
+def test_a_reference_that_is_wrong_is_told_with_the_reason(author: Author) -> None:
+    author.change("oracle.py", "+ bias[:, None, :]", "- bias[:, None, :]")
+    found = author.verify()
+    assert [0, 1] == [each.score for each in found.reference]
+    assert "The reference loses points in part kernel, check equivalence: " in found.problems[0]
+    assert not found.passed
+
+
+def test_a_template_that_is_solved_is_told(author: Author) -> None:
+    """Without marks the solution is in the template."""
+    path = author.root / "reference" / f"{SLUG}.py"
+    text = path.read_text(encoding="utf-8")
+    before, after = text.split("# %%\nlinear.show()")
+    marks = ("### BEGIN SOLUTION\n", "### END SOLUTION\n")
+    for mark in marks:
+        before = before.replace(mark, "")
+    path.write_text(f"{before}# %%\nlinear.show(){after}", encoding="utf-8")
+    found = author.verify()
+    assert [5, 0] == [each.score for each in found.template]
+    assert ["The empty template gets 5 points in part kernel; it should get none."] == [
+        each.split(" Put ")[0] for each in found.problems
+    ]
+
+
+def test_the_check_that_was_named_must_catch_a_declared_mutant(author: Author) -> None:
+    author.change(
+        "mutants.toml",
+        'dense, x, weight))"\nexpect = "equivalence"',
+        'dense, x, weight))"\nexpect = "structure"',
+    )
+    (said,) = author.verify().problems
+    assert said.startswith("Mutant bias_forgotten was to be caught by check `structure`")
+
+
+def test_a_mutant_that_cannot_run_shows_nothing(author: Author) -> None:
+    author.change("mutants.toml", 'dense, x, weight))"', 'dense, x, nothing))"')
+    found = author.verify()
+    (row,) = [each for each in found.mutants if each.verdict == "broken"]
+    assert ("bias_forgotten", "graph") == (row.id, row.part)
+    assert "NameError" in row.advice
+
+
+def test_a_text_that_is_not_there_is_told_before_anything_runs(author: Author) -> None:
+    author.change("mutants.toml", 'find = "output = ', 'find = "input = ')
+    with pytest.raises(CourseError, match="0 times, not once"):
+        author.verify()
+
+
+def test_an_oracle_that_says_always_the_same_is_told(author: Author) -> None:
+    author.change("oracle.py", "return x @ ", "return 0 * x @ ")
+    author.change("oracle.py", "+ bias[:, None, :]", "")
+    found = author.verify()
+    assert any("linear: the outputs are the same for all inputs" in each for each in found.problems)
+
+
+def test_the_document_says_what_was_changed_in_a_module(author: Author) -> None:
+    document = msgspec.json.decode(encode_verification(author.verify()), type=Verification)
+    assert document.passed
+    changed = {each.id: each.mutation for each in document.mutants if each.mutation is not None}
+    assert (
+        "linear" == changed["off_by_one-1"].function or "dense" == changed["off_by_one-1"].function
+    )
