@@ -69,7 +69,7 @@ class ShapeTiming(Frozen, frozen=True):
     `ratios` are the unscheduled function's times over the submission's, one for each round that
     counts, in the order of measuring. `floor_us` is the least time that the machine could take:
     `flops` operations at its peak rate, or `bytes` at its bandwidth. `library_us` is PyTorch's
-    convolution, None where that was not measured.
+    function, None where that was not measured.
     """
 
     batch: int

@@ -95,13 +95,13 @@ def reference(variant: str, shapes: Shapes, threads: int) -> tvm.IRModule:
     schedule.reorder(n, band, row_tile, rows, vectors, lanes)
     schedule.vectorize(lanes)
 
-    # 2. Sum a tile up just before it is cut off at zero.
-    schedule.compute_at(product, row_tile)
-    tile(schedule, product)
-
-    # 3. Give each thread whole matrices.
+    # 2. Give each thread whole matrices.
     if threads > 1:
         schedule.parallel(n)
+
+    # 3. Sum a tile up just before it is cut off at zero.
+    schedule.compute_at(product, row_tile)
+    tile(schedule, product)
     return schedule.mod
 
 

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 
 from grader.ir.facts import FunctionFacts, LoopKind
 from grader.ir.names import shown
+from grader.language import mark, say
 from grader.referee.nests import Level, Nest, read_nests
 
 Third = Literal["loops", "annotations", "places"]
@@ -18,15 +19,16 @@ the other blocks are inside the right loops of it, with the right loops of their
 THIRDS: tuple[Third, ...] = ("loops", "annotations", "places")
 
 _KINDS: dict[LoopKind, tuple[str, str]] = {
-    "serial": ("serial", "Leave that loop as it is."),
-    "parallel": ("parallel", "Call `parallel` on it."),
-    "vectorized": ("vectorized", "Call `vectorize` on it, before you decompose the reduction."),
-    "unrolled": ("unrolled", "Call `unroll` on it."),
-    "thread_binding": ("bound to a thread", "Call `bind` on it."),
+    "serial": (mark("serial"), mark("Leave that loop as it is.")),
+    "parallel": (mark("parallel"), mark("Call `parallel` on it.")),
+    "vectorized": (
+        mark("vectorized"),
+        mark("Call `vectorize` on it, before you decompose the reduction."),
+    ),
+    "unrolled": (mark("unrolled"), mark("Call `unroll` on it.")),
+    "thread_binding": (mark("bound to a thread"), mark("Call `bind` on it.")),
 }
 """What a loop of a kind is called, and how it becomes one."""
-
-_AS_LAST = "as the last step: TVM does not annotate the loops of a sum that was taken apart"
 
 
 class Difference(NamedTuple):
@@ -50,6 +52,9 @@ def compare_functions(wanted: FunctionFacts, found: FunctionFacts) -> Likeness:
     function that nobody has scheduled would have it.
     """
     one, other = read_nests(wanted), read_nests(found)
+    if not other:
+        reason = say("The function has no blocks.")
+        return Likeness((), Difference(reason, say("Schedule the function as it was given.")))
     loops = list(_loops(one, other))
     places = list(_places(one, other))
     of_sums, of_others = list(_sum_annotations(one, other)), list(_other_annotations(one, other))
@@ -76,30 +81,27 @@ def _sums(nests: tuple[Nest, ...]) -> list[Nest]:
 
 
 def _others(nests: tuple[Nest, ...]) -> list[Nest]:
-    """Return the blocks beside the sums, initialisations first."""
+    """Return the blocks beside the sums."""
     sums = _sums(nests)
-    beside = [nest for nest in nests if all(nest is not each for each in sums)]
-    return sorted(beside, key=lambda nest: nest.role != "init")
+    return [nest for nest in nests if all(nest is not each for each in sums)]
 
 
-def _pairs(wanted: tuple[Nest, ...], found: tuple[Nest, ...]) -> Iterator[tuple[Nest, Nest]]:
-    """Yield blocks beside the sums that stand for each other: of one role, in their order."""
-    for role in ("init", "other"):
-        yield from zip(
-            (nest for nest in _others(wanted) if nest.role == role),
-            (nest for nest in _others(found) if nest.role == role),
-            strict=False,
-        )
+def _of(role: Literal["init", "other"], nests: tuple[Nest, ...]) -> list[Nest]:
+    """Return the initialisations beside the sums, or all that is neither."""
+    return [nest for nest in _others(nests) if (nest.role == "init") == (role == "init")]
 
 
 def _loops(wanted: tuple[Nest, ...], found: tuple[Nest, ...]) -> Iterator[Difference]:
     """Yield how the sums' loops differ in extents and order."""
     one, other = _sums(wanted), _sums(found)
     if len(one) != len(other):
-        yield Difference(
-            f"The sum is done by {_count(len(other), 'block')}, in the target by {len(one)}.",
-            "Start from the function as it was given, and schedule that.",
+        reason = say(
+            "Blocks that do the sum: {found}; in the target: {wanted}.",
+            found=len(other),
+            wanted=len(one),
         )
+        hint = say("Start from the function as it was given, and schedule that.")
+        yield Difference(reason, hint)
     for left, right in zip(one, other, strict=False):
         yield from _nest_differences(left.levels, right.levels, _name(right))
 
@@ -110,76 +112,109 @@ def _nest_differences(
     """Yield how the loops around a block differ: in their extents first, then in their order."""
     for axes in dict.fromkeys(level.axes for level in (*wanted, *found)):
         left, right = _extents(wanted, axes), _extents(found, axes)
-        if left != right:
-            yield Difference(
-                f"Around {name}, {_along(axes)} should have {_loops_of(left)} and has"
-                f" {_loops_of(right)}.",
-                f"`split` it into {list(left)}." if len(left) > 1 else "Do not `split` it.",
+        if sorted(map(str, left)) != sorted(map(str, right)):
+            reason = say(
+                "Around {name}, the loops {along} should have the extents {wanted} and have"
+                " {found}.",
+                name=name,
+                along=_along(axes),
+                wanted=_list(left),
+                found=_list(right),
             )
+            yield Difference(reason, _split_hint(left))
     for number, (one, other) in enumerate(zip(wanted, found, strict=False), 1):
         if (one.extent, one.axes) != (other.extent, other.axes):
-            yield Difference(
-                f"Loop {number} around {name} should be {_spell(one)} and is {_spell(other)}.",
-                "`reorder` the loops.",
+            reason = say(
+                "Loop {number} around {name} should be that of {wanted} iterations {along} and is"
+                " that of {found} iterations {instead}.",
+                number=number,
+                name=name,
+                wanted=one.extent,
+                along=_along(one.axes),
+                found=other.extent,
+                instead=_along(other.axes),
             )
+            yield Difference(reason, say("`reorder` the loops."))
+
+
+def _split_hint(extents: tuple[int | None, ...]) -> str:
+    if len(extents) > 1:
+        return say("`split` that loop with the factors {factors}.", factors=_list(extents))
+    return say("Do not `split` that loop.")
 
 
 def _places(wanted: tuple[Nest, ...], found: tuple[Nest, ...]) -> Iterator[Difference]:
-    """Yield how initialisations and other blocks are elsewhere than in the target."""
-    one, other = _others(wanted), _others(found)
-    for left, right in _pairs(wanted, found):
-        if left.role == "other":
-            yield from _place(left, right, found)
-    inits = [[nest for nest in each if nest.role == "init"] for each in (one, other)]
-    for init, own in zip_longest(*inits):
+    """Yield how other blocks and initialisations are elsewhere than in the target."""
+    one, other = _of("other", wanted), _of("other", found)
+    for left, right in zip(one, other, strict=False) if len(one) == len(other) else ():
+        yield from _place(left, right, found)
+    for init, own in zip_longest(_of("init", wanted), _of("init", found)):
         yield from _initialisation(init, own, found)
-    if len(one) - len(inits[0]) != len(other) - len(inits[1]):
-        yield Difference(
-            f"Beside the sum there {_are(len(other) - len(inits[1]))}, in the target"
-            f" {len(one) - len(inits[0])}.",
-            "Leave out what caches or inlines a block, or put it in, as in the target.",
+    if len(one) != len(other):
+        reason = say(
+            "Blocks beside the sum: {found}; in the target: {wanted}.",
+            found=len(other),
+            wanted=len(one),
         )
+        hint = say("Cache and inline what is cached and inlined in the target, and nothing else.")
+        yield Difference(reason, hint)
 
 
 def _place(wanted: Nest, found: Nest, nests: tuple[Nest, ...]) -> Iterator[Difference]:
-    name, total = _name(found), _name(_sums(nests)[0])
-    if wanted.shared != found.shared:
-        is_after = nests.index(found) > nests.index(_sums(nests)[0])
-        primitive = "reverse_compute_at" if is_after else "compute_at"
-        yield Difference(
-            f"{name} should be inside of {_first(wanted.shared)} around {total} and is inside of"
-            f" {_first(found.shared)}.",
-            f"Call `{primitive}` for {name}, with loop {wanted.shared} around {total}."
-            if wanted.shared
-            else f"Leave {name} where it was.",
-        )
+    """Yield how a block is elsewhere beside the sum, or has other loops of its own there."""
+    total = _sums(nests)[0]
+    if wanted.shared == found.shared:
+        yield from _nest_differences(wanted.own, found.own, _name(found))
         return
-    yield from _nest_differences(_own(wanted), _own(found), name)
+    reason = say(
+        "{name} is inside of the first {found} loops of {total}; in the target it is inside of"
+        " the first {wanted}.",
+        name=_name(found),
+        total=_name(total),
+        found=found.shared,
+        wanted=wanted.shared,
+    )
+    is_after = nests.index(found) > nests.index(total)
+    hint = say("Leave it where it was.")
+    if wanted.shared:
+        hint = say(
+            "Call `{primitive}` for it with loop {number} around {total}.",
+            primitive="reverse_compute_at" if is_after else "compute_at",
+            number=wanted.shared,
+            total=_name(total),
+        )
+    yield Difference(reason, hint)
 
 
 def _initialisation(
     wanted: Nest | None, found: Nest | None, nests: tuple[Nest, ...]
 ) -> Iterator[Difference]:
-    """Yield what is to be said of a sum's initialisation; None is one in the sum's own block."""
+    """Yield what is other in how a sum is initialised; None is within the sum's own block."""
     total = _name(_sums(nests)[0])
     if wanted is None:
         yield Difference(
-            "The sum is initialised in a block of its own; in the target it is not.",
-            "Leave out `decompose_reduction`.",
+            say("The sum is initialised in a block of its own; in the target it is not."),
+            say("Leave out `decompose_reduction`."),
         )
-    elif found is None:
-        yield Difference(
-            f"The sum is initialised within {total}; in the target it has a block of its own.",
-            f"Call `decompose_reduction` for {total} with loop {wanted.shared + 1}, {_AS_LAST}.",
-        )
+        return
+    hint = say(
+        "Call `decompose_reduction` for it with loop {number}, as the last step.",
+        number=wanted.shared + 1,
+    )
+    if found is None:
+        reason = "The sum is initialised within {total}; in the target it has a block of its own."
+        yield Difference(say(reason, total=total), hint)
     elif wanted.shared != found.shared:
-        yield Difference(
-            f"The sum should be initialised inside of {_first(wanted.shared)} around {total} and"
-            f" is inside of {_first(found.shared)}.",
-            f"Call `decompose_reduction` with loop {wanted.shared + 1}, {_AS_LAST}.",
+        reason = say(
+            "The sum is initialised inside of the first {found} loops of {total}; in the target"
+            " inside of the first {wanted}.",
+            found=found.shared,
+            total=total,
+            wanted=wanted.shared,
         )
+        yield Difference(reason, hint)
     else:
-        yield from _nest_differences(_own(wanted), _own(found), _name(found))
+        yield from _nest_differences(wanted.own, found.own, _name(found))
 
 
 def _sum_annotations(wanted: tuple[Nest, ...], found: tuple[Nest, ...]) -> Iterator[Difference]:
@@ -190,37 +225,42 @@ def _sum_annotations(wanted: tuple[Nest, ...], found: tuple[Nest, ...]) -> Itera
 
 def _other_annotations(wanted: tuple[Nest, ...], found: tuple[Nest, ...]) -> Iterator[Difference]:
     """Yield which of the other blocks' own loops should be of another kind."""
-    for left, right in _pairs(wanted, found):
-        yield from _kinds(_own(left), _own(right), _name(right))
+    for role in ("init", "other"):
+        for left, right in zip(_of(role, wanted), _of(role, found), strict=False):
+            yield from _kinds(left.own, right.own, _name(right))
 
 
 def _kinds(wanted: tuple[Level, ...], found: tuple[Level, ...], name: str) -> Iterator[Difference]:
+    """Yield which loops around a block should be of another kind.
+
+    Where the loops are others, what is missing is told by extent and axis.
+    """
     if [level[:2] for level in wanted] == [level[:2] for level in found]:
         for number, (one, other) in enumerate(zip(wanted, found, strict=True), 1):
             if one.kind != other.kind:
-                kind, hint = _KINDS[one.kind]
-                yield Difference(
-                    f"The loop of {_spell(other)} ({number} of {len(found)}) around {name} should"
-                    f" be {kind} and is {_KINDS[other.kind][0]}.",
-                    hint,
-                )
+                yield _kind(one, other.kind, say("Loop {number}", number=number), name)
         return
     left = [level for level in found if level.kind != "serial"]
     for level in (each for each in wanted if each.kind != "serial"):
         if level in left:
             left.remove(level)
-            continue
-        kind, hint = _KINDS[level.kind]
-        yield Difference(f"{name} should have {_spell(level)} that is {kind}.", hint)
+        else:
+            yield _kind(level, "serial", say("A loop"), name)
     for level in left:
-        kind = _KINDS[level.kind][0]
-        reason = f"{name} has {_spell(level)} that is {kind}; the target has none."
-        yield Difference(reason, "Leave that loop as it is.")
+        yield _kind(level._replace(kind="serial"), level.kind, say("A loop"), name)
 
 
-def _own(nest: Nest) -> tuple[Level, ...]:
-    """Return the loops that a block does not have in common with the sum."""
-    return nest.levels[nest.shared :]
+def _kind(wanted: Level, found: LoopKind, loop: str, name: str) -> Difference:
+    reason = say(
+        "{loop} of {extent} iterations {along} around {name} should be {wanted} and is {found}.",
+        loop=loop,
+        extent=wanted.extent,
+        along=_along(wanted.axes),
+        name=name,
+        wanted=say(_KINDS[wanted.kind][0]),
+        found=say(_KINDS[found][0]),
+    )
+    return Difference(reason, say(_KINDS[wanted.kind][1]))
 
 
 def _extents(levels: tuple[Level, ...], axes: tuple[int, ...]) -> tuple[int | None, ...]:
@@ -233,29 +273,9 @@ def _name(nest: Nest) -> str:
 
 def _along(axes: tuple[int, ...]) -> str:
     if not axes:
-        return "the sum"
-    return f"{'axes' if len(axes) > 1 else 'axis'} {' and '.join(map(str, axes))} of the output"
+        return say("over the sum")
+    return say("along axis {axes}", axes=", ".join(map(str, axes)))
 
 
-def _spell(level: Level) -> str:
-    where = "over the sum" if not level.axes else f"along {_along(level.axes)}"
-    return f"one of {level.extent} iterations {where}"
-
-
-def _loops_of(extents: tuple[int | None, ...]) -> str:
-    if len(extents) == 1:
-        return f"one loop of {extents[0]}"
-    return f"loops of {' and '.join(map(str, extents))}" if extents else "none"
-
-
-def _first(count: int) -> str:
-    """Name the outer loops."""
-    return {0: "no loop", 1: "the first loop"}.get(count, f"the first {count} loops")
-
-
-def _count(count: int, noun: str) -> str:
-    return f"one {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def _are(count: int) -> str:
-    return "is one other block" if count == 1 else f"are {count} other blocks"
+def _list(extents: tuple[int | None, ...]) -> str:
+    return str([extent for extent in extents if extent is not None])

@@ -29,7 +29,7 @@ class Nest(NamedTuple):
     """A block with the loops around it, outermost first.
 
     `shared` says how many of them it has in common with the function's first block that sums up, or
-    with its first block where none does. `has_init`: it initialises its sum itself.
+    with its first block where none does.
     """
 
     block: Block
@@ -38,14 +38,9 @@ class Nest(NamedTuple):
     shared: int
 
     @property
-    def structure(self) -> list[tuple[int | None, tuple[int, ...]]]:
-        """Return the loops' extents and axes, in their order."""
-        return [(level.extent, level.axes) for level in self.levels]
-
-    @property
-    def annotations(self) -> list[Level]:
-        """Return the loops that are more than serial."""
-        return [level for level in self.levels if level.kind != "serial"]
+    def own(self) -> tuple[Level, ...]:
+        """Return the loops that it does not have in common with that block."""
+        return self.levels[self.shared :]
 
 
 def read_nests(function: FunctionFacts) -> tuple[Nest, ...]:

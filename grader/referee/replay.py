@@ -26,7 +26,7 @@ NO_TRACE = "the module comes from no Schedule, or its Schedule kept no trace tha
 NO_BASE = "the module that its Schedule started from is not known"
 BAD_BASE = "the module that its Schedule started from is not one that is accepted here"
 NO_STEPS = "its Schedule has done no step"
-CHANGED_BASE = "the {noun} was already changed in the module that its Schedule started from"
+CHANGED_BASE = "the function was already changed in the module that its Schedule started from"
 NOT_REPLAYED = "its trace could not be replayed"
 
 
@@ -88,7 +88,7 @@ def _unscheduled(candidate: Candidate, subject: Subject) -> _Unscheduled:
     if base is None or function is None:
         raise _UnprovenError(BAD_BASE)
     if not is_unscheduled(function, subject.weight):
-        raise _UnprovenError(CHANGED_BASE.format(noun=subject.noun))
+        raise _UnprovenError(CHANGED_BASE)
     return _Unscheduled(function.name, subject.data(base, function))
 
 

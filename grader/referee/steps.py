@@ -76,13 +76,13 @@ def is_unscheduled(function: FunctionFacts, weight: tuple[int, ...]) -> bool:
     """Say whether a convolution is as it is written: one loop for each axis, in their order.
 
     How many loops the sum has is up to who writes it: a weight of another shape may need one.
-    Without a weight all blocks of the function must be so.
+    Without a weight all blocks of the function must be so, with a loop for each iterator of a sum.
     """
     updates = find_updates(function, weight) if weight else all_updates(function)
-    return all(_is_as_written(function, each) for each in updates)
+    return all(_is_as_written(function, each, weight) for each in updates)
 
 
-def _is_as_written(function: FunctionFacts, update: Update) -> bool:
+def _is_as_written(function: FunctionFacts, update: Update, weight: tuple[int, ...]) -> bool:
     nest = [axes for axes in _axes(update) if axes]
     order = _order(update)
     return (
@@ -90,6 +90,7 @@ def _is_as_written(function: FunctionFacts, update: Update) -> bool:
         and not _inits(function, update)
         and order == sorted(set(order))
         and sorted(axis for axes in nest for axis in axes) == sorted({axes[0] for axes in nest})
+        and (bool(weight) or _axes(update).count(()) == _sums_as_written(update, weight))
     )
 
 

@@ -65,11 +65,6 @@ class Subject:
         return self.comparison
 
     @property
-    def noun(self) -> str:
-        """Return what messages call it."""
-        return "convolution" if self.weight else "function"
-
-    @property
     def missing(self) -> Problem:
         """Return what is to be said of a module without it."""
         return NO_CONVOLUTION if self.weight else NO_FUNCTION

@@ -9,11 +9,8 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import math
 import os
-import resource
 import socket
-import time
 from collections.abc import Callable
 from statistics import median
 from types import ModuleType
@@ -33,8 +30,7 @@ from grader.messages import (
 )
 from grader.runner.failure import TaskError, stage
 from grader.runner.machine import pin, prepare_environment, silence
-
-MOST_CALLS = 10**6
+from grader.timing.blocks import Meter, Subject, SystemMeter, choose_calls, take_block
 
 _WARM_SECONDS = 0.02
 """How long the function is called before anything is measured: PyTorch compiles a kernel at the
@@ -127,12 +123,35 @@ def _settle(task: TimeLibrary) -> None:
     torch.set_num_threads(task.threads)
 
 
+class LibrarySubject:
+    """PyTorch's function on its tensors, as `grader.timing` wants it: there is one input."""
+
+    ring = 1
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+
+    def prepare(self, first: int) -> None:
+        """Leave all as it is: a call makes its output anew."""
+
+    def run(self, first: int, calls: int) -> None:  # noqa: ARG002 - there is but one input
+        """Call it."""
+        call = self._call
+        for _ in range(calls):
+            call()
+
+    def finish(self, last: int) -> None:
+        """Leave the output unread: nothing of a submission was here."""
+
+
 def _measure(call: Call, output: Any, task: TimeLibrary) -> LibraryTiming:
+    subject, meter = LibrarySubject(call), SystemMeter(task.cpus)
     gc.collect()
     gc.disable()
     try:
-        calls = choose_calls(call, task.block_seconds)
-        kept, disturbed = measure_blocks(call, calls, task, involuntary_switches)
+        warm_up(subject, meter)
+        calls = choose_calls(subject, task.block_seconds, meter)
+        kept, disturbed = measure_blocks(subject, calls, task, meter)
     finally:
         gc.enable()
     return LibraryTiming(
@@ -140,40 +159,25 @@ def _measure(call: Call, output: Any, task: TimeLibrary) -> LibraryTiming:
     )
 
 
-def choose_calls(call: Call, block_seconds: float) -> int:
-    """Return how many calls last about `block_seconds`, once the function is warm."""
-    _block_seconds(call, 1)
-    end = time.perf_counter() + _WARM_SECONDS
-    each = _block_seconds(call, 1)
-    while time.perf_counter() < end:
-        each = min(each, _block_seconds(call, 1))
-    return max(1, min(math.ceil(block_seconds / each), MOST_CALLS))
+def warm_up(subject: Subject, meter: Meter) -> None:
+    """Call a function for a while."""
+    end = meter.wall() + _WARM_SECONDS
+    subject.run(0, 1)
+    while meter.wall() < end:
+        subject.run(0, 1)
 
 
 def measure_blocks(
-    call: Call, calls: int, task: TimeLibrary, count_switches: Callable[[], int]
+    subject: Subject, calls: int, task: TimeLibrary, meter: Meter
 ) -> tuple[list[float], list[float]]:
     """Return seconds of a call in each undisturbed block, and in each disturbed one.
 
-    A block is disturbed when `count_switches` gives more after it than before.
+    A block is disturbed when a thread had to leave its processor to somebody else meanwhile.
     """
-    end = time.perf_counter() + task.budget_seconds
+    end = meter.wall() + task.budget_seconds
     kept: list[float] = []
     disturbed: list[float] = []
-    while len(kept) < task.blocks and (time.perf_counter() < end or not kept + disturbed):
-        before = count_switches()
-        seconds = _block_seconds(call, calls) / calls
-        (disturbed if count_switches() > before else kept).append(seconds)
+    while len(kept) < task.blocks and (meter.wall() < end or not kept + disturbed):
+        block = take_block(subject, 0, calls, meter)
+        (disturbed if block.switches else kept).append(block.seconds)
     return kept, disturbed
-
-
-def _block_seconds(call: Call, calls: int) -> float:
-    start = time.perf_counter()
-    for _ in range(calls):
-        call()
-    return time.perf_counter() - start
-
-
-def involuntary_switches() -> int:
-    """Count how often a thread of this process had to leave its processor to somebody else."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw

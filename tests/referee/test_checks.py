@@ -17,9 +17,11 @@ from grader.referee.checks.python import LowLevelOptions, low_level
 from grader.referee.checks.schedule import StepOptions, schedule_steps
 from grader.referee.checks.speed import SpeedOptions, speed
 from grader.referee.checks.structure import GraphOptions, call_tir_graph, pure_tir
-from grader.referee.evidence import Problem, Replay, StubOutputs, TimedSchedule
+from grader.referee.checks.target import target
+from grader.referee.evidence import Problem, Replay, StubOutputs, TargetMatch, TimedSchedule
 from grader.referee.registry import NoOptions, find_check
 from tests import sample_reports
+from tests.referee import products
 from tests.referee.factory import (
     WEIGHT,
     argument,
@@ -483,3 +485,42 @@ class TestSpeedOptions:
     def test_what_could_never_give_a_grade_is_the_courses_error(self, options):
         with pytest.raises(CourseError, match="options"):
             self.parse(**options)
+
+
+class TestTarget:
+    WANTED = products.facts_after(products.transform)
+
+    def judge(self, steps=products.transform, *, equal=False, replay=None):
+        found = products.facts_after(steps)
+        match = TargetMatch(equal, "" if equal else "<root>.body", self.WANTED, found)
+        return target(case(module(), target=match, replay=replay), NoOptions())
+
+    def test_what_tvm_finds_equal_earns_all(self):
+        assert ("passed", 1.0) == (self.judge(equal=True).verdict, self.judge(equal=True).fraction)
+
+    def test_what_differs_in_statements_alone_does_too(self):
+        outcome = self.judge()
+        assert "passed" == outcome.verdict
+        assert "how the statements are written" in outcome.reason
+
+    def test_each_third_earns_a_third_and_the_first_difference_is_told(self):
+        outcome = self.judge(lambda sch: products.transform(sch, without="unroll"))
+        assert ("partial", 2 / 3) == (outcome.verdict, pytest.approx(outcome.fraction))
+        assert "As in the target: the loops of the sum, where the initialisation" in outcome.reason
+        assert "should be unrolled and is serial." in outcome.reason
+        assert "Call `unroll` on it." == outcome.hint
+
+    def test_nothing_done_earns_nothing(self):
+        outcome = self.judge(lambda sch: None)
+        assert ("failed", 0.0) == (outcome.verdict, outcome.fraction)
+        assert "First difference from the target" in outcome.reason
+
+    def test_it_says_whether_the_schedule_is_proven(self):
+        reason = self.judge(equal=True, replay=Replay(proven=True, steps=9)).reason
+        assert "The schedule is proven: its 9 steps" in reason
+
+    def test_without_a_comparison_it_is_not_graded(self):
+        problem = Problem("It could not be compared.")
+        outcome = target(case(module(), target=problem), NoOptions())
+        assert ("not_graded", problem.reason) == (outcome.verdict, outcome.reason)
+        assert "not_graded" == target(case(module()), NoOptions()).verdict

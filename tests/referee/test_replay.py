@@ -19,7 +19,7 @@ from grader.referee.replay import gather_replay
 from grader.referee.subject import Subject
 from tests.ir import modules
 from tests.ir.test_rebatch import convolve, draw, run
-from tests.referee import schedules
+from tests.referee import products, schedules
 from tests.referee.factory import ORACLE
 from tests.referee.schedules import WEIGHT, candidate, read_candidate
 
@@ -101,9 +101,7 @@ class TestByHand:
         def rest(sch: Any) -> None:
             sch.parallel(sch.get_loops(sch.get_sblock("compute", "relu"))[0])
 
-        assert proving.CHANGED_BASE.format(noun="convolution") == self.reason(
-            candidate(first.mod, rest)
-        )
+        assert proving.CHANGED_BASE == self.reason(candidate(first.mod, rest))
 
     def test_a_module_that_was_changed_after(self):
         def swap(module: Any) -> Any:
@@ -272,3 +270,27 @@ def test_tvm_is_what_tests_think_it_is():
     schedules.schedule_topi(one)
     schedules.schedule_topi(other)
     tvm.ir.assert_structural_equal(one.mod, other.mod)
+
+
+class TestFunctions:
+    """A module of TIR functions without a model: one of them computes what is asked for."""
+
+    def gather(self, subject: Candidate) -> Replay:
+        return gather_replay(subject, products.SUBJECT, (), schedules.Runners())
+
+    def test_an_honest_schedule_is_proven(self):
+        found = self.gather(products.scheduled())
+        assert (True, 9, ()) == (found.proven, found.steps, found.larger)
+
+    def test_one_of_a_function_that_was_scheduled_before_is_not(self):
+        first = s_tir.Schedule(products.Written)
+        first.parallel(first.get_loops(first.get_sblock("C", "bmm_relu"))[0])
+        found = self.gather(products.scheduled(module=first.mod))
+        assert (False, proving.CHANGED_BASE) == (found.proven, found.reason)
+
+    def test_one_of_another_module_is_not(self):
+        made = products.scheduled().capture
+        found = self.gather(
+            read_candidate(made.module, modules.save(schedules.model()), made.trace)
+        )
+        assert (False, proving.BAD_BASE) == (found.proven, found.reason)

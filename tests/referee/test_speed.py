@@ -29,7 +29,7 @@ from grader.referee.evidence import Candidate, LargerBatch, Problem, Replay, Tim
 from grader.referee.speed import gather_timing
 from grader.referee.subject import Subject
 from grader.timing.pace import KnownPace
-from tests.referee import factory
+from tests.referee import factory, products
 from tests.referee.factory import WEIGHT, argument, call, case, convolution, module, update
 from tests.timing.machine import PACE, in_turn, pair, single_round
 
@@ -37,9 +37,17 @@ CALL = call("tir", "conv2d", argument("input", 4, 1, 28, 28), argument("constant
 FACTS = module(CALL, functions={"conv2d": convolution(update())})
 CANDIDATE: Candidate = case(FACTS).candidate
 OPTIONS = SpeedOptions(weight=WEIGHT, threads=2)
-ORACLE = SimpleNamespace(workload=lambda variant, data, *fixed: data[:, :, :1] * 2.0)
 LIMITS = MachineLimits(flops=1e12, bytes=1e12)
 KEPT = 20
+
+
+def twice(variant: str, data: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    """What is right here: the first channel of the images, doubled."""
+    assert ("conv2d", WEIGHT, WEIGHT[:1]) == (variant, weight.shape, bias.shape)
+    return data[:, :, :1] * 2.0
+
+
+ORACLE = SimpleNamespace(workload=twice)
 
 
 def quiet(cpus: tuple[int, ...]) -> bool:
@@ -371,3 +379,77 @@ def forget_inputs(result: ShapeResult) -> ShapeResult:
 def cut(result: ShapeResult) -> ShapeResult:
     outputs = msgspec.structs.replace(result.outputs, data=result.outputs.data[:-1])
     return msgspec.structs.replace(result, outputs=outputs)
+
+
+class TestComputation:
+    """A function that a computation names, in a module without a model."""
+
+    def answer(self, task: TimeSchedule) -> Any:
+        (timed,) = task.shapes
+        data, (fixed,) = unpack_array(timed.data), map(unpack_array, task.fixed)
+        outputs = np.maximum(data[:KEPT] @ fixed, 0)
+        result = ShapeResult(1, pack_array(outputs.astype(np.float32)), tuple(range(len(outputs))))
+        return TimingResult(
+            variant="bmm_relu",
+            target="llvm",
+            shapes=(result,),
+            control=(pair(),) * 20,
+            rounds=in_turn([single_round(1.0, 0.5, 0.2)] * 20),
+            limits=LIMITS,
+        )
+
+    def gather(self, candidate: Candidate) -> tuple[TimedSchedule | Problem, list[TimeSchedule]]:
+        asked: list[TimeSchedule] = []
+        runners = SimpleNamespace(
+            request=lambda kind, task: asked.append(task) or self.answer(task)
+        )
+        oracle = SimpleNamespace(workload=lambda variant, a, b: np.maximum(a @ b, 0))
+        bench = Bench(
+            workload="text",
+            options=SpeedOptions(operations=256),
+            subject=products.SUBJECT,
+            points=15.0,
+            runners=runners,
+            machine=benches.Machine(first_cpus, KnownPace()),
+        )
+        return gather_timing(candidate, bench, oracle, np.random.default_rng(1)), asked
+
+    def test_it_is_timed_on_the_computations_arguments(self) -> None:
+        evidence, (task,) = self.gather(products.scheduled())
+        assert isinstance(evidence, TimedSchedule)
+        assert evidence.outputs_right
+        (shape,) = task.shapes
+        assert (("A", "B"), "bmm_relu") == (task.names, shape.function)
+        assert (products.SHAPE, products.SHAPE) == (shape.data.shape[1:], task.fixed[0].shape)
+
+    def test_its_work_is_that_of_the_options(self) -> None:
+        evidence, _ = self.gather(products.scheduled())
+        assert isinstance(evidence, TimedSchedule)
+        (shape,) = evidence.timing.shapes
+        items = 16 * 128 * 128
+        assert (16, 256 * items, 3 * 4 * items) == (shape.batch, shape.flops, shape.bytes)
+
+    def test_inputs_of_all_rounds_together_have_a_bound(self) -> None:
+        _, (task,) = self.gather(products.scheduled())
+        assert benches.MOST_INPUT_BYTES == len(task.shapes[0].data.data)
+
+    def test_a_module_without_it_is_not_timed(self) -> None:
+        evidence, asked = self.gather(CANDIDATE)
+        assert isinstance(evidence, Problem)
+        assert "the arguments that are asked for" in evidence.reason
+        assert [] == asked
+
+
+class TestOptions:
+    @pytest.mark.parametrize(
+        "options", [{"batches": (8,)}, {"weight": WEIGHT, "operations": 1}], ids=str
+    )
+    def test_what_does_not_fit_together_is_refused(self, options: dict[str, Any]) -> None:
+        with pytest.raises(ValueError, match="weight"):
+            SpeedOptions(**options)
+
+    def test_a_convolution_multiplies_and_adds_for_each_weight_of_a_channel(self) -> None:
+        assert (18, 256) == (
+            SpeedOptions(weight=WEIGHT).operations_per_item,
+            SpeedOptions(operations=256).operations_per_item,
+        )

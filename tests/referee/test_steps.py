@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 from tvm import s_tir
 
 from grader.ir.facts import BufferFacts, Store
 from grader.ir.read import read_module
-from grader.referee.steps import find_steps, is_unscheduled
+from grader.referee.steps import NO_STEPS, find_steps, is_unscheduled
 from tests.ir import modules
-from tests.referee import schedules
+from tests.referee import products, schedules
 from tests.referee.factory import (
     PLAIN,
     WEIGHT,
@@ -373,3 +375,53 @@ class TestUnscheduled:
         change(made, block, *made.get_loops(block))
         facts = read_module(modules.save(made.mod))
         assert not is_unscheduled(facts.functions["conv2d"], schedules.WEIGHT)
+
+
+class TestAnyFunction:
+    """Without a weight, the steps are those of the blocks that sum up."""
+
+    def steps(self, schedule: Any) -> set[str]:
+        return set(
+            find_steps(products.facts_after(schedule), products.facts_of(products.Written), ())
+        )
+
+    def test_all_steps_of_a_matrix_product_are_seen(self):
+        assert {
+            "split", "reorder", "reorganize", "decompose", "annotate", "parallel", "vectorize",
+            "unroll", "contiguous",
+        } == self.steps(products.transform)  # fmt: skip
+
+    def test_an_unscheduled_function_shows_none(self):
+        function = products.facts_of(products.Written)
+        assert NO_STEPS == find_steps(function, None, ()) == find_steps(function, function, ())
+        assert is_unscheduled(function, ())
+
+    @pytest.mark.parametrize(
+        ("primitive", "expected"),
+        [
+            ("split", {"split", "reorganize"}),
+            ("reorder", {"reorder", "reorganize"}),
+            ("fuse", {"fuse", "reorganize"}),
+            ("parallel", {"parallel", "annotate"}),
+        ],
+    )
+    def test_each_is_seen_by_itself(self, primitive, expected):
+        def schedule(sch: Any) -> None:
+            n, i, j, k = sch.get_loops(sch.get_sblock("Y", "bmm_relu"))
+            arguments = {
+                "split": (k, [None, 4]),
+                "reorder": (k, j),
+                "fuse": (n, i),
+                "parallel": (n,),
+            }
+            getattr(sch, primitive)(*arguments[primitive])
+
+        assert expected == self.steps(schedule)
+        assert not is_unscheduled(products.facts_after(schedule), ())
+
+    def test_steps_on_other_blocks_are_no_steps_of_the_sum(self):
+        def schedule(sch: Any) -> None:
+            sch.parallel(sch.get_loops(sch.get_sblock("C", "bmm_relu"))[0])
+
+        assert set() == self.steps(schedule)
+        assert not is_unscheduled(products.facts_after(schedule), ())

@@ -14,6 +14,7 @@ from grader.messages import TimedFunction, pack_array, unpack_array
 from grader.runner import subjects
 from grader.runner.failure import TaskError
 from grader.runner.subjects import CourseSubject, Outputs, ShapeSubjects
+from grader.runner.timing import load_workload
 from tests.runner import modules
 from tests.runner.timed import (
     OUTPUT,
@@ -267,3 +268,77 @@ class TestOutputs:
     def test_there_is_room_for_one_however_large(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(subjects, "MOST_OUTPUT_BYTES", 1)
         assert 1 == len(offered(9)[0].result(7).inputs)
+
+
+class TestNamedArrays:
+    """Any function of arrays is timed likewise: here a product of matrices of one shape."""
+
+    WORKLOAD = """
+import tvm
+from tvm import te
+
+VARIANTS = {"product": ("A", "B"), "scaled": ("A", "B", "scale")}
+
+def baseline(variant, shapes):
+    arguments = [te.placeholder(shapes[name], "float32", name=name) for name in VARIANTS[variant]]
+    a, b, *scale = arguments
+    k = te.reduce_axis((0, 4), name="k")
+    result = te.compute((4, 4), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
+    if scale:
+        place = [0] * len(scale[0].shape)
+        result = te.compute((4, 4), lambda i, j: result[i, j] * scale[0](*place), name="D")
+    return tvm.IRModule({"main": te.create_prim_func([*arguments, result])})
+
+def reference(variant, shapes, threads):
+    return baseline(variant, shapes)
+"""
+    A, B = draw(RING, 4, 4), draw(1, 4, 4)[0]
+
+    def prepare(self, variant: str = "product", order: str = "AB", **shapes: Any) -> ShapeSubjects:
+        workload = load_workload(self.WORKLOAD)
+        known = {"A": (4, 4), "B": (4, 4), "scale": (1,), **shapes}
+        function = workload.baseline(variant, known)["main"]
+        if order == "BA":
+            a, b, *rest = function.params
+            function = tvm.tirx.PrimFunc([b, a, *rest], function.body)
+        module = tvm.IRModule({"mine": function.with_attr("global_symbol", "mine")})
+        shape = TimedFunction(modules.document(module), "mine", pack_array(self.A))
+        fixed = (pack_array(self.B), pack_array(np.full(1, 3, np.float32)))
+        task = timing_task(shape, names=("A", "B", "scale"), fixed=fixed, workload=self.WORKLOAD)
+        return prepared(task, self.WORKLOAD)
+
+    def test_arrays_of_one_shape_are_told_apart_by_their_order(self) -> None:
+        shape = self.prepare()
+        for subject in (shape.baseline, shape.submission, shape.reference):
+            subject.prepare(2)
+            subject.run(2, 1)
+            np.testing.assert_allclose(self.A[2] @ self.B, shape.arena.output(), rtol=1e-4)
+
+    def test_a_function_that_takes_them_the_other_way_round_is_another_one(self) -> None:
+        with pytest.raises(TaskError) as caught:
+            self.prepare(order="BA")
+        assert "UnknownWorkload" == caught.value.error_name
+
+    @pytest.mark.parametrize("scale", [(1,), (1, 1, 1)])
+    def test_the_arrays_that_it_takes_decide_which_variants_it_may_be(
+        self, scale: tuple[int, ...]
+    ) -> None:
+        shape = self.prepare("scaled", scale=scale)
+        assert ("scaled", scale) == (shape.variant, shape.arena.shapes["scale"])
+
+    def test_a_change_of_a_fixed_array_is_noticed(self) -> None:
+        shape = self.prepare()
+        np.from_dlpack(shape.arena.tensors["B"])[0, 0] = 7
+        with pytest.raises(TaskError) as caught:
+            shape.submission.finish(0)
+        assert "InputChanged" == caught.value.error_name
+
+    def test_a_function_of_arrays_that_no_variant_takes_is_refused(self) -> None:
+        only = self.WORKLOAD.replace('"product": ("A", "B"), ', "")
+        module = load_workload(self.WORKLOAD).baseline("product", {"A": (4, 4), "B": (4, 4)})
+        shape = TimedFunction(modules.document(module), "main", pack_array(self.A))
+        fixed = (pack_array(self.B), pack_array(np.ones(1, np.float32)))
+        task = timing_task(shape, names=("A", "B", "scale"), fixed=fixed)
+        with pytest.raises(TaskError) as caught:
+            prepared(task, only)
+        assert "it should take A, B, scale, output" in caught.value.message

@@ -79,7 +79,7 @@ def speed(case: Case, options: SpeedOptions) -> Outcome:
         return not_graded(timed or Problem("The schedule was not timed."))
     if not timed.outputs_right:
         return failed(
-            f"{_the(options)} gave wrong values while it was timed.",
+            "The function gave wrong values while it was timed.",
             "A schedule must not change the result: look for loops that overlap in parallel.",
         )
     timing = timed.timing
@@ -102,7 +102,7 @@ def _slower(case: Case, timing: Timing, options: SpeedOptions) -> Outcome:
     if not causes:
         causes.append("the compiler makes vectors of the plain loops by itself, and not of these")
     return failed(
-        f"{_measured(timing, options)} Yours is slower than doing nothing. What is likely:"
+        f"{_measured(timing)} Yours is slower than doing nothing. What is likely:"
         f" {'; '.join(causes)}.",
         "Vectorize along the last axis of the output, keep a small tile of outputs in registers,"
         " and run few large pieces in parallel.",
@@ -126,27 +126,22 @@ def _hold(timing: Timing, options: SpeedOptions) -> Outcome | None:
         return None
     return not_graded(
         Problem(
-            f"{_measured(timing, options)} {beyond}, so this result is held for your instructor's"
-            " look.",
+            f"{_measured(timing)} {beyond}, so this result is held for your instructor's look.",
             "You need not do anything if the function does all of its work at each call.",
         )
     )
 
 
-def _the(options: SpeedOptions) -> str:
-    return "The convolution" if options.weight else "The function"
-
-
-def _measured(timing: Timing, options: SpeedOptions) -> str:
+def _measured(timing: Timing) -> str:
     return (
-        f"{_the(options)} is {timing.speedup:.2f} times as fast as the unscheduled one"
+        f"The function is {timing.speedup:.2f} times as fast as the unscheduled one"
         f" [{timing.ci_low:.2f}, {timing.ci_high:.2f}]; the reference schedule is"
         f" {timing.reference_speedup:.2f} times as fast."
     )
 
 
 def _judge(timing: Timing, options: SpeedOptions) -> Outcome:
-    measured = _measured(timing, options)
+    measured = _measured(timing)
     fraction, low, high = (
         speed_fraction(share, timing.reference_speedup, options)
         for share in (timing.share, timing.share_low, timing.share_high)

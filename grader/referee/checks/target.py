@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from grader.language import mark, say
 from grader.referee.checks.schedule import spell_provenance
 from grader.referee.difference import THIRDS, Third, compare_functions
 from grader.referee.evidence import Case, Problem, TargetMatch
@@ -9,13 +10,13 @@ from grader.referee.outcome import Outcome, not_graded, partial, passed
 from grader.referee.registry import NoOptions, check
 
 _WORDING: dict[Third, str] = {
-    "loops": "the loops have the right extents and order",
-    "annotations": "the right loops are parallel, vectorized and unrolled",
-    "places": "the initialisation and the other blocks are in the right loops",
+    "loops": mark("the loops of the sum"),
+    "annotations": mark("which loops are parallel, vectorized and unrolled"),
+    "places": mark("where the initialisation and the other blocks are"),
 }
 
-_EQUAL = "It is the target: TVM finds both structurally equal."
-_ALIKE = (
+_EQUAL = mark("It is the target: TVM finds both structurally equal.")
+_ALIKE = mark(
     "It has the loops, the annotations and the blocks of the target. TVM still finds a difference,"
     " in how the statements are written: that is no matter of scheduling, and costs nothing."
 )
@@ -30,22 +31,22 @@ def target(case: Case, _options: NoOptions) -> Outcome:
     """
     match = case.evidence.target
     if isinstance(match, Problem) or match is None:
-        return not_graded(match or Problem("The function was not compared with the target."))
+        return not_graded(match or Problem(say("The function was not compared with the target.")))
     provenance = ""
     if case.evidence.replay is not None:
         provenance = f" {spell_provenance(case.evidence.replay)}"
     if match.equal:
-        return passed(f"{_EQUAL}{provenance}")
+        return passed(f"{say(_EQUAL)}{provenance}")
     return _compare(match, provenance)
 
 
 def _compare(match: TargetMatch, provenance: str) -> Outcome:
     likeness = compare_functions(match.wanted, match.found)
     if likeness.first is None:
-        return passed(f"{_ALIKE}{provenance}")
-    done = "; ".join(_WORDING[each] for each in likeness.right)
-    sentences = [f"Right: {done}."] if done else []
-    sentences.append(f"First difference from the target: {likeness.first.reason}")
-    fraction = len(likeness.right) / len(THIRDS)
-    reason = " ".join(sentences) + (provenance if done else "")
-    return partial(min(fraction, 1 - 1 / len(THIRDS)), reason, likeness.first.hint)
+        return passed(f"{say(_ALIKE)}{provenance}")
+    done = ", ".join(say(_WORDING[each]) for each in likeness.right)
+    reason = say("First difference from the target: {reason}", reason=likeness.first.reason)
+    if done:
+        reason = f"{say('As in the target: {done}.', done=done)} {reason}{provenance}"
+    # With a difference somewhere, all thirds cannot be right: it is in one of them.
+    return partial(len(likeness.right) / len(THIRDS), reason, likeness.first.hint)
