@@ -13,6 +13,7 @@ import msgspec
 SCHEMA_VERSION: Literal[1] = 1
 
 Verdict = Literal["passed", "partial", "failed", "not_graded"]
+NodeKind = Literal["input", "constant", "tir", "extern", "operator", "function"]
 
 
 class Frozen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -38,8 +39,41 @@ class Origin(Frozen, frozen=True):
     cell: int
 
 
+class Node(Frozen, frozen=True):
+    """One box of a graph: an input or a constant of `main`, or a call.
+
+    `variable` is the name of what it gives, `callee` that of what is called. `shape` is None where
+    the module leaves it open; an extent that it leaves open is its name. `dataflow` says that a
+    call stands in a dataflow block.
+    """
+
+    kind: NodeKind
+    variable: str
+    callee: str = ""
+    shape: tuple[int | str, ...] | None = None
+    dtype: str = ""
+    dataflow: bool = False
+
+
+class Graph(Frozen, frozen=True):
+    """The computational graph of `main`: its boxes in an order in which they can be computed.
+
+    Nodes are named by their places: an edge goes from what gives a tensor to what takes it, and
+    `output` is the node that `main` returns, None where it is none or several. `omitted` counts
+    nodes that are left out because there are too many.
+    """
+
+    nodes: tuple[Node, ...]
+    edges: tuple[tuple[int, int], ...]
+    output: int | None = None
+    omitted: int = 0
+
+
 class Part(Frozen, frozen=True):
-    """One part of the assignment, with its checks. `origin` is None if nothing was found."""
+    """One part of the assignment, with its checks. `origin` is None if nothing was found.
+
+    `graph` is that of the graded module's `main`, None where there is none.
+    """
 
     id: str
     title: str
@@ -47,6 +81,7 @@ class Part(Frozen, frozen=True):
     max_score: float
     checks: tuple[Check, ...]
     origin: Origin | None = None
+    graph: Graph | None = None
 
 
 class CellProblem(Frozen, frozen=True):

@@ -11,6 +11,8 @@ from grader.report import (
     Data,
     Duration,
     Environment,
+    Graph,
+    Node,
     Origin,
     Part,
     Report,
@@ -60,6 +62,20 @@ TIMING = Timing(
     self_test=SelfTest(1.0004, 0.9987, 1.0019, 20),
     peak_gflops=14.9,
     bandwidth_gbs=22.1,
+)
+
+
+GRAPH = Graph(
+    nodes=(
+        Node("input", "x", shape=(1, 784), dtype="float32"),
+        Node("input", "w0", shape=(128, 784), dtype="float32"),
+        Node("tir", "lv0", "linear0", (1, 128), "float32", dataflow=True),
+        Node("extern", "lv1", "env.relu", (1, 128), "float32", dataflow=True),
+        Node("constant", "", shape=(10, 128), dtype="float32"),
+        Node("extern", "out", "env.linear", (1, 10), "float32", dataflow=True),
+    ),
+    edges=((0, 2), (1, 2), (2, 3), (3, 5), (4, 5)),
+    output=5,
 )
 
 
@@ -233,12 +249,17 @@ def hostile() -> Report:
     report = typical()
     part = report.parts[1]
     check = msgspec.structs.replace(part.checks[2], title=HOSTILE, reason=HOSTILE, hint=HOSTILE)
+    box = Node("tir", HOSTILE, HOSTILE, (HOSTILE, 4), HOSTILE)
     return msgspec.structs.replace(
         report,
         submission=msgspec.structs.replace(report.submission, name=HOSTILE),
         parts=(
             msgspec.structs.replace(
-                part, title=HOSTILE, checks=(check,), origin=Origin(HOSTILE, 1)
+                part,
+                title=HOSTILE,
+                checks=(check,),
+                origin=Origin(HOSTILE, 1),
+                graph=Graph(nodes=(box, box), edges=((0, 1),), output=1),
             ),
         ),
         problems=(CellProblem(1, HOSTILE, HOSTILE * 400, 1),),

@@ -81,13 +81,16 @@ class Outlet:
         self._cells = cells
         self._quiet = quiet
         self._serializer = Serializer()
-        self._sent: dict[tuple[object, ...], bool] = {}
+        self._sent: dict[tuple[object, ...], set[str]] = {}
         self._failed: set[CaptureFailure] = set()
         self._counts: Counter[tuple[str, str]] = Counter()
         self._watched: deque[_Watched] = deque(maxlen=_WATCHED_LIMIT)
 
     def offer(self, candidate: Candidate) -> None:
-        """Send a candidate unless it was sent before; if it calls externs, watch it from now on."""
+        """Send a candidate unless it was sent before; if it calls externs, watch it from now on.
+
+        The same module is sent again when it now has a trace, or the name that was asked for.
+        """
         names = called_names(candidate.module.module)
         if names:
             self._watched.append(_Watched(candidate, names, *self._resolve(candidate, names)))
@@ -103,7 +106,7 @@ class Outlet:
             return
         key = (part, name, hashlib.sha256(pickle).digest())
         if key not in self._sent and self._count(part, "capture", CAPTURE_LIMIT):
-            self._sent[key] = False
+            self._sent[key] = set()
             externs = {PYTHON_FUNCTION: pickle}
             number = self._cells.number
             self._transmit(Capture(part, name, number, True, b"", externs=externs, source=source))
@@ -136,11 +139,13 @@ class Outlet:
             return
         digests = sorted((name, hashlib.sha256(each).digest()) for name, each in externs.items())
         key = (candidate.part, document.digest, tuple(digests))
-        has_trace = candidate.trace is not None
-        if self._sent.get(key, False) or (key in self._sent and not has_trace):
+        has = {"trace"} if candidate.trace is not None else set()
+        has |= {"name"} if candidate.by_name else set()
+        sent = self._sent.get(key)
+        if sent is not None and ("trace" in sent or has <= sent):
             return
         if self._may_send(candidate):
-            self._sent[key] = has_trace
+            self._sent[key] = has | (sent or set())
             self._transmit(self._capture(candidate, document, externs))
 
     def _capture(

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 
+from msgspec.structs import replace
+
 from grader.assignment import CheckTable, PartTable
 from grader.language import say, spoken
 from grader.referee.evidence import Case, Problem
+from grader.referee.graph import draw_graph
 from grader.referee.outcome import Outcome, not_graded
 from grader.referee.registry import find_check
 from grader.report import Check, Origin, Part
@@ -30,7 +33,8 @@ def judge_case(part: PartTable, case: Case) -> Part:
         _score(table, _blocked(outcomes[table.id], table, blocking, part)) for table in part.check
     )
     capture = case.candidate.capture
-    return _part(part, checks, Origin(capture.name, capture.cell))
+    origin = Origin(capture.name, capture.cell)
+    return replace(_part(part, checks, origin), graph=draw_graph(case.candidate.facts))
 
 
 def judge_problem(part: PartTable, problem: Problem, origin: Origin | None = None) -> Part:

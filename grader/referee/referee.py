@@ -168,17 +168,20 @@ class Referee:
     def _is_beside_the_point(self, part: PartTable, found: list[Capture], best: Graded) -> bool:
         """Say whether no entry point gave a module, and one that happened to be there is no answer.
 
-        It is none if it is worth nothing, or lacks something and is what another part asks for.
-        Then the missing entry point is what a student must hear of, not what the module lacks.
+        It is none if it is worth nothing, cannot be called as the part asks (such as an example of
+        the notebook's), or lacks something and is what another part asks for. Then the missing
+        entry point is what a student must hear of, not what the module lacks.
         """
         if part.entry_kind == "schedule" or any(capture.by_name for capture in found):
             return False
-        if best.part.score == 0 or best.capture is None:
+        if best.part.score == 0 or best.case is None or best.capture is None:
             return True
+        if _is_complete(part, best.part):
+            return False
         parts = self._course_assignment.assignment.part
         name, others = best.capture.name, [each for each in parts if each.id != part.id]
         asked = any(fnmatchcase(name, pattern) for each in others for pattern in each.entry)
-        return asked and not _is_complete(part, best.part)
+        return asked or isinstance(best.case.evidence.outputs, Problem)
 
     def _compare_one(self, part: PartTable, capture: Capture) -> Graded:
         candidate = _inspect(part, capture)

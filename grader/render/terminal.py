@@ -20,6 +20,7 @@ from rich.text import Text
 
 from grader.render import wording
 from grader.render.bar import Bar
+from grader.render.graph import GraphDrawing
 from grader.render.speed import speed_section
 from grader.report import CellProblem, Check, Part, Report, Timing, Verdict
 
@@ -163,6 +164,8 @@ def part_section(part: Part) -> RenderableType:
         name = wording.one_line(part.origin.name)
         rows.append(Text(f"Graded: {name}, built in code cell {part.origin.cell}.", style="dim"))
     rows.append(_checks(part.checks))
+    if part.graph is not None and part.graph.nodes:
+        rows += [Text(), Text("The graph of main:", style="dim"), GraphDrawing(part.graph)]
     return Group(*rows)
 
 

@@ -47,6 +47,14 @@ class TestWhenAnEntryPointIsCalled:
         notebook.run(entry("return build_model()", "create_model_via_emit_te_topi"))
         assert len(notebook.captures(EMIT_TE)) == 1
 
+    def test_a_module_that_was_sent_without_a_name_is_sent_again_with_the_one_asked_for(
+        self, notebook: Notebook
+    ) -> None:
+        notebook.run("mod = build_model()")
+        notebook.run(entry("return build_model()"))
+        sent = [(each.name, each.by_name) for each in notebook.captures(EMIT_TE)]
+        assert [("mod", False), ("create_model_via_emit_te", True)] == sent
+
     def test_a_cell_that_changes_nothing_calls_nothing(self, notebook: Notebook) -> None:
         notebook.run("calls = []")
         notebook.run(entry("calls_made.append(1); return build_model()"), fails=False)

@@ -174,6 +174,11 @@ class TestUnderAnotherName:
         notebook.run("other = build_model()")
         assert [("MyModule", 3, True)] == names(notebook, "module")
 
+    def test_the_same_module_under_the_name_later_is_an_answer(self, notebook: Notebook) -> None:
+        notebook.run(script("Mine"))
+        notebook.run("MyModule = Mine")
+        assert [("Mine", 3, False), ("MyModule", 4, True)] == names(notebook, "module")
+
     def test_the_order_within_a_cell_does_not_matter(self, notebook: Notebook) -> None:
         notebook.run("another = build_model(2.0); MyModule = build_model()")
         assert [("MyModule", 3, True)] == names(notebook, "module")

@@ -8,9 +8,16 @@ import pytest
 from grader.assignment import CheckTable
 from grader.errors import CourseError
 from grader.ir.facts import Argument, Call
-from grader.referee.checks.graph import Amount, CallOptions, calls
+from grader.referee.checks.graph import (
+    Amount,
+    CallOptions,
+    ConstantOptions,
+    calls,
+    constants,
+    dataflow,
+)
 from grader.referee.flow import used_calls
-from grader.referee.registry import find_check
+from grader.referee.registry import NoOptions, find_check
 from tests.referee.factory import argument, call, case, module, tensor
 
 W0 = (128, 784)
@@ -126,6 +133,19 @@ class TestDataflow:
         outcome = judge(loose, tir=1, dataflow=True)
         assert ("failed", True) == (outcome.verdict, "dataflow" in outcome.reason)
         assert "passed" == judge(TIR, dataflow=True).verdict
+
+
+class TestSingleDemands:
+    def test_dataflow_alone_asks_for_the_block_and_for_some_call(self):
+        loose = chain(("tir", "linear0"), dataflow=False)
+        verdicts = [dataflow(case(each), NoOptions()).verdict for each in (TIR, loose, module())]
+        assert ["passed", "failed", "failed"] == verdicts
+
+    def test_constants_alone_asks_for_bound_parameters(self):
+        options = ConstantOptions(shapes=(W0,))
+        assert "passed" == constants(case(TIR), options).verdict
+        unbound = chain(("tir", "linear0"), weights="input")
+        assert "failed" == constants(case(unbound), options).verdict
 
 
 class TestPartialCredit:

@@ -61,6 +61,7 @@ class TestLoops:
             (0, "for i in range(0, 1): g(x[i])"),
             (1, "for i in range(2): g(x[i])"),
             (1, "for row in x: g(row)"),
+            (1, "for value in [x[i] for i in range(9)]: g(value)"),
             (1, "while g(): pass"),
             (2, "return [[x[i, j] for j in range(9)] for i in range(9)]"),
             (2, "return [x[i, j] for j in range(9) for i in range(9)]"),
@@ -121,6 +122,7 @@ class TestWholeArrays:
             "return matmul(x, w)",
             "return np.linalg.multi_dot([x, w])",
             "return torch.mm(x, w)",
+            "return torch.add(g(x), g(w))",
             "return torch.nn.functional.linear(x, w, b)",
             "return x + b",
             "x += b",
@@ -161,6 +163,7 @@ class TestWholeArrays:
             "y = np.array(x); z = y.reshape(10); return z.copy()",
             "if x is None or b in (1, 2): pass",
             "print('shape', x.shape == w.shape)",
+            "rows = []; rows = rows + [x[0, 0]]; print(rows[0])",
         ],
     )
     def test_work_on_elements_is_none(self, text):

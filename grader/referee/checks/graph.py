@@ -14,7 +14,7 @@ from grader.language import mark, say
 from grader.referee.evidence import Case
 from grader.referee.flow import used_calls
 from grader.referee.outcome import Outcome, failed, partial, passed
-from grader.referee.registry import check
+from grader.referee.registry import NoOptions, check
 
 Kind = Literal["tir", "extern", "operator", "function"]
 Demand = Literal["tir", "extern", "operator", "function", "constants", "dataflow"]
@@ -141,6 +141,26 @@ def calls(case: Case, options: CallOptions) -> Outcome:
         fraction *= options.partial.get(demand, 0.0)
     worst = min(unmet, key=lambda each: options.partial.get(each.demand, 0.0))
     return partial(fraction, worst.reason, say(options.hints.get(worst.demand, worst.hint)))
+
+
+@check("dataflow", options=NoOptions)
+def dataflow(case: Case, _options: NoOptions) -> Outcome:
+    """The calls of `main` stand in a dataflow block."""
+    if not case.candidate.facts.calls:
+        return failed(say("`main` makes no call."), say("Write the layers first, then the graph."))
+    return calls(case, CallOptions(dataflow=True))
+
+
+class ConstantOptions(Table, frozen=True):
+    """`shapes` are those of the constants: for each of them, some call must be given one."""
+
+    shapes: tuple[Shape, ...]
+
+
+@check("constants", options=ConstantOptions)
+def constants(case: Case, options: ConstantOptions) -> Outcome:
+    """The parameters are constants of the module."""
+    return calls(case, CallOptions(constants=options.shapes))
 
 
 def _unmet(facts: ModuleFacts, options: CallOptions) -> Iterator[_Unmet]:
