@@ -73,11 +73,6 @@ class Cheat:
         return not (SMALL_COURSE / "assignments" / self.description.assignment).is_dir()
 
     @property
-    def course(self) -> Path:
-        """The folder that holds its assignment."""
-        return ROOT if self.is_timed else SMALL_COURSE
-
-    @property
     def expectation(self) -> Expectation:
         """What its report must say."""
         expect = self.description.expect

@@ -1,4 +1,4 @@
-"""Grading cheats by the real command line: all in one batch, timed ones each by itself."""
+"""Grading cheats by the real command line: all in one batch, and timed ones in another."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ from grader.report import Report
 from tests.cheats.fixtures import Cheat
 from tests.cheats.host import Host
 from tests.endtoend.batches import GradedBatch, grade_batch
+from tests.endtoend.examples import brisk_course
+
+TIMED_SECONDS = 3
+"""How long a schedule is timed: enough to tell a cheat's points from none."""
 
 
 @dataclass(frozen=True)
@@ -30,22 +34,23 @@ class Gradings:
     """All gradings of a session: each cheat is graded once.
 
     `together` are graded in one batch when the first of them is asked for, those that come after
-    another cheat in a second one. Timed ones are graded when they are asked for, alone.
+    another cheat in a second one. So are those that are timed: each of them has the machine alone
+    while it is.
     """
 
     def __init__(self, host: Host, cheats: Iterable[Cheat], together: Iterable[Cheat]) -> None:
         self._host = host
         self._by_name = {(cheat.group, cheat.name): cheat for cheat in cheats}
-        self._together = {_key(cheat): cheat for cheat in together if not cheat.is_timed}
+        self._together = {_key(cheat): cheat for cheat in together}
         self._graded: dict[str, Graded] = {}
 
     def result(self, cheat: Cheat) -> Graded:
         """Return a cheat's grading, waiting for it if need be."""
         if _key(cheat) not in self._graded:
-            wanted = {_key(cheat): cheat}
-            if not cheat.is_timed:
-                wanted.update(self._together)
-            self._grade(wanted)
+            alike = {
+                key: each for key, each in self._together.items() if each.is_timed is cheat.is_timed
+            }
+            self._grade({_key(cheat): cheat, **alike})
         return self._graded[_key(cheat)]
 
     def _grade(self, wanted: dict[str, Cheat]) -> None:
@@ -62,7 +67,10 @@ class Gradings:
         host, first = self._host, cheats[0]
         folder = host.folder / "runs" / f"{len(self._graded)}"
         folder.mkdir(parents=True)
-        course = first.course if first.is_timed else Path(host.values["course"])
+        if first.is_timed:
+            course = brisk_course(folder, TIMED_SECONDS)
+        else:
+            course = Path(host.values["course"])
         batch = grade_batch(
             folder,
             {_key(cheat): self._submission(cheat) for cheat in cheats},
