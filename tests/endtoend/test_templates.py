@@ -1,0 +1,49 @@
+"""Every template, with the reference's solutions pasted in, runs from top to bottom."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from grader.authoring.master import find_master, read_master
+from grader.authoring.template import notebook_bytes, paste_solutions
+from tests.endtoend.batches import GradedBatch, grade_batch
+from tests.endtoend.command import ROOT
+from tests.endtoend.examples import brisk_course
+
+TEMPLATES = {path.stem: path for path in sorted((ROOT / "templates").glob("*.ipynb"))}
+UNTIMED = {"e2e-conv": 85, "e2e-mlp": 100, "from-torch": 100, "tensorir": 85}
+"""Points that do not depend on the clock, of which the brisk course takes no account."""
+
+
+@pytest.fixture(scope="module")
+def solved(tmp_path_factory: pytest.TempPathFactory) -> GradedBatch:
+    """All solved templates, graded in one batch."""
+    notebooks = {f"solved/{name}": _solve(name) for name in TEMPLATES}
+    folder = tmp_path_factory.mktemp("templates")
+    return grade_batch(folder, notebooks, "--course", brisk_course(folder))
+
+
+def _solve(name: str) -> bytes:
+    slug, _, language = name.partition(".")
+    master = read_master(find_master(ROOT, slug))
+    template = nbformat.read(TEMPLATES[name], as_version=4)
+    return notebook_bytes(paste_solutions(template, master, language or "en"))
+
+
+def test_there_are_three_languages_of_each_assignment() -> None:
+    wanted = {f"{slug}{code}" for slug in UNTIMED for code in ("", ".zh", ".ko")}
+    assert wanted == set(TEMPLATES)
+
+
+@pytest.mark.graded
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_a_solved_template_runs_and_earns_its_points(name: str, solved: GradedBatch) -> None:
+    report = solved.reports[f"solved/{name}"]
+    assert () == report.problems
+    assert report.submission.executed == report.submission.cells
+    assert report.score >= UNTIMED[name.split(".")[0]]
+    language = Path(name).suffix.removeprefix(".") or "en"
+    assert language == report.language
