@@ -15,12 +15,14 @@ from grader.messages import (
     FrameError,
     RunModule,
     RunResult,
+    TaskFailure,
     unpack_array,
 )
 from grader.referee.arrangement import Arrangement
 from grader.referee.evidence import Candidate, FloatArray, Outputs, Problem, StubOutputs
 from grader.referee.failures import explain_failure
 from grader.referee.oracle import Oracle
+from grader.referee.python_failure import explain_python_failure
 from grader.referee.runners import Kind, RunnerPool
 
 BUILD_TARGET = "llvm"
@@ -64,6 +66,8 @@ def gather_outputs(
         answer = runners.request(kind, run_task(candidate, arrangement, externs=externs))
     except ProtocolError:
         return unreadable()
+    if isinstance(answer, TaskFailure) and is_python(candidate):
+        return explain_python_failure(answer, candidate.capture)
     if not isinstance(answer, RunResult):
         return explain_failure(answer)
     actual = _by_sample(answer.outputs, arrangement)
