@@ -74,7 +74,9 @@ def gather_outputs(
     if isinstance(actual, Problem):
         return actual
     first = slice(arrangement.samples)
-    return Outputs(actual, oracle.desired[first], oracle.from_test_set[first], answer.unwritten)
+    names = {PYTHON_FUNCTION: candidate.capture.name} if is_python(candidate) else {}
+    unwritten = tuple(names.get(each, each) for each in answer.unwritten)
+    return Outputs(actual, oracle.desired[first], oracle.from_test_set[first], unwritten)
 
 
 def gather_stubs(
