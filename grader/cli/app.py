@@ -2,7 +2,7 @@
 
 Exit codes: 0 graded, 1 graded below `--fail-under`, 2 could not be graded (in a batch: one of them
 at least), 130 interrupted. `template --check`, `lint` and `verify`: 1 when there is something to
-mend; `verify`: 2 when speed could not be measured.
+mend; `verify`: 2 when speed could not be measured. `migrate`: 1 when something was left as it was.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ app = typer.Typer(
 )
 
 GRADED, BELOW, UNGRADED, INTERRUPTED = 0, 1, 2, 130
-STALE = FAULTY = 1
+STALE = FAULTY = LEFT = 1
 
 AssignmentOption = Annotated[
     str | None, typer.Option(help="Which assignment it is; otherwise the notebook says.")
@@ -235,6 +235,29 @@ def lint(slug: SlugArgument = None, course: CourseOption = None) -> None:
 
     if not run_lint(LintOptions(slug, course), Console(), Console(stderr=True)):
         raise typer.Exit(FAULTY)
+
+
+@app.command()
+def migrate(
+    old: Annotated[
+        Path, typer.Argument(metavar="OLD", help="A notebook, a Python script or Markdown.")
+    ],
+    new: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="NEW", help="Where; nothing is written if not given."
+        ),
+    ] = None,
+    diff: Annotated[bool, typer.Option("--diff", help="Print the differences.")] = False,
+) -> None:
+    """Rewrite code for an older TVM into today's spelling, cell by cell.
+
+    Exits with 1 when something had to be left as it was.
+    """
+    from grader.cli.migrate import MigrateOptions, run_migrate  # not needed to grade, and slow
+
+    if not run_migrate(MigrateOptions(old, new, diff), Console(), Console(stderr=True)):
+        raise typer.Exit(LEFT)
 
 
 def main() -> None:

@@ -7,6 +7,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from grader.assignment import SandboxNeeds
+from grader.dialects.table import describe_api
 from grader.environment import describe_environment
 from grader.sandbox.choose import Finding, survey
 from grader.sandbox.interface import LEVELS, Level
@@ -19,6 +20,8 @@ def examine(console: Console) -> bool:
     console.print(f"CPU       {environment.cpu}, {environment.cores} cores", highlight=False)
     for name, version in environment.packages.items():
         console.print(f"          {name} {version}", highlight=False, markup=False)
+    tvm = environment.packages.get("apache-tvm", "")
+    console.print(f"TVM       {tvm}: {describe_api(tvm)}", highlight=False, markup=False)
     findings = survey()
     for finding in findings:
         _print_finding(finding, console)

@@ -1,0 +1,150 @@
+"""`grader migrate`: a file in an older dialect of TVM becomes one in today's."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from grader.dialects.documents import Document, migrate_document
+from grader.dialects.table import CURRENT, by_id
+from grader.errors import UsageError
+from grader.submission import SIZE_LIMIT
+
+
+class MigrateOptions(msgspec.Struct, frozen=True):
+    """The arguments of `grader migrate`, as they were given."""
+
+    old: Path
+    new: Path | None = None
+    diff: bool = False
+
+
+def run_migrate(options: MigrateOptions, output: Console, messages: Console) -> bool:
+    """Migrate one file; print what changed and what could not be. Returns whether all of it was.
+
+    With `diff` the differences go to `output` and everything else to `messages`. Nothing is written
+    without `new`. Raises GraderError when the file cannot be read or written.
+    """
+    document = migrate_document(_read(options.old), options.old.suffix.lower())
+    told = messages if options.diff else output
+    if options.diff:
+        _print_differences(options.old.name, document, output)
+    _print_summary(options.old.name, document, told)
+    if options.new is not None:
+        _write(options.new, document.content)
+        _say(told, f"Written: {options.new}")
+    elif document.changed:
+        _say(told, "Nothing was written: name a file with -o.")
+    return not document.migration.left
+
+
+def _read(path: Path) -> bytes:
+    try:
+        if not path.is_file():
+            raise UsageError(f"There is no file {path}.", "Check the name and the folder.")
+        with path.open("rb") as file:
+            return file.read(SIZE_LIMIT + 1)
+    except OSError as error:
+        raise UsageError(f"Cannot read {path}: {error.strerror}.") from None
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write by renaming, so that a file is whole or as it was."""
+    draft = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        draft.write_bytes(content)
+        draft.replace(path)
+    except OSError as error:
+        raise UsageError(f"Cannot write {path}: {error.strerror}.") from None
+
+
+def _print_summary(name: str, document: Document, output: Console) -> None:
+    migration = document.migration
+    if migration.changes:
+        output.print(_table_of_changes(document))
+    if migration.left:
+        output.print(_table_of_the_rest(document))
+    if not migration.changes and not migration.left:
+        _say(output, f"{name}: nothing to change; its dialect is {CURRENT}.")
+        return
+    rest = len(migration.left)
+    _say(
+        output,
+        f"{name}: dialect {migration.dialect}; {_count(len(migration.changes), 'change')}, "
+        f"{rest or 'nothing'} left as it was.",
+    )
+
+
+def _table_of_changes(document: Document) -> Table:
+    """List each row of the migration table once, with the places where it was applied."""
+    table = Table("was", "is", "where", title="Changed", title_justify="left")
+    places: dict[str, list[str]] = {}
+    for change in document.migration.changes:
+        place = _place(document, change.cell, change.line)
+        known = places.setdefault(change.row, [])
+        known.append(place.removeprefix("line ") if known else place)
+    for row_id, where in places.items():
+        row = by_id()[row_id]
+        more = f" and {len(where) - SHOWN_PLACES} more" if len(where) > SHOWN_PLACES else ""
+        table.add_row(
+            Text(row.was), Text(row.becomes), Text(", ".join(where[:SHOWN_PLACES]) + more)
+        )
+    return table
+
+
+def _table_of_the_rest(document: Document) -> Table:
+    table = Table("what", "where", "why", title="Left as it was", title_justify="left")
+    for left in document.migration.left:
+        why = left.why + ("; `grader run` supplies it" if left.supplied else "")
+        where = _place(document, left.cell, left.line)
+        table.add_row(Text(left.what), Text(where), Text(printable(why)))
+    return table
+
+
+def _place(document: Document, cell: int, line: int) -> str:
+    """Say where something is, as an editor of that kind of file counts."""
+    if document.starts is None:
+        return f"cell {cell + 1} line {line}"
+    return f"line {document.starts[cell] + line - 1}"
+
+
+def _print_differences(name: str, document: Document, output: Console) -> None:
+    """Print the differences of all cells, in the form that `patch` reads."""
+    pairs = zip(document.before, document.migration.sources, strict=True)
+    for number, (old, new) in enumerate(pairs):
+        title = name if document.starts is not None else f"{name} cell {number + 1}"
+        first = 1 if document.starts is None else document.starts[number]
+        for line in _unified(old, new, title, first):
+            output.out(printable(line), highlight=False)
+
+
+def _unified(old: str, new: str, title: str, first: int) -> list[str]:
+    """Return a unified diff of a cell whose lines are counted from `first`."""
+    lead = [""] * (first - 1)  # lines before the cell, which are the same
+    lines = difflib.unified_diff(
+        [*lead, *old.split("\n")], [*lead, *new.split("\n")], title, title, n=0, lineterm=""
+    )
+    return list(lines)
+
+
+def printable(text: str) -> str:
+    """Return foreign text without characters that steer a terminal."""
+    return "".join(char if char.isprintable() or char in "\t\n" else "\ufffd" for char in text)
+
+
+def _say(output: Console, text: str) -> None:
+    output.print(printable(text), markup=False, highlight=False, soft_wrap=True)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+SHOWN_PLACES = 6
+"""So many places of a change are named; in a diff all of them are."""

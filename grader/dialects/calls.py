@@ -1,0 +1,244 @@
+"""Calls of TVM's Python functions whose arguments have changed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import libcst
+
+from grader.dialects.page import Page, Scope, attributes, dotted
+from grader.dialects.table import Row, by_id, of_kind
+
+CALL_TIR = ("tvm.script.relax.call_tir", "tvm.relax.op.call_tir", "tvm.relax.call_tir")
+CALL_DPS = (
+    "tvm.script.relax.call_dps_packed",
+    "tvm.relax.op.call_dps_packed",
+    "tvm.relax.call_dps_packed",
+)
+_RANKED = ("tvm.relax.DynTensorType", "tvm.relax.TensorType")
+"""Types of a tensor by its rank. The second was one in 2025, and is one by shape today."""
+
+_SHAPED = ("tvm.relax.TensorStructInfo", "tvm.relax.TensorType")
+_TYPES = frozenset({"Tensor", "TensorStructInfo", "TensorType", "Tuple", "TupleType"})
+_EMITTERS = frozenset({"emit_te", "call_te"})
+_DATA_TYPES = ("float", "int", "uint", "bool", "bfloat")
+
+
+def rewrite_call(page: Page, call: libcst.Call, scope: Scope, full: str | None) -> None:
+    """Rewrite one call. `full` is what it calls, from `tvm` on; None for nothing of TVM."""
+    _rewrite_keywords(page, call, full)
+    if full is None:
+        return
+    rule = _RULES.get(full)
+    if rule is not None and not any(each.star for each in call.args):
+        rule(page, call, scope)
+
+
+def positional(call: libcst.Call) -> list[libcst.Arg]:
+    """Return the arguments without names."""
+    return [each for each in call.args if each.keyword is None]
+
+
+def keyword(call: libcst.Call, name: str) -> libcst.Arg | None:
+    """Return the argument of a name."""
+    named = (each for each in call.args if each.keyword and each.keyword.value == name)
+    return next(named, None)
+
+
+def argument_start(page: Page, argument: libcst.Arg) -> int:
+    """Return where an argument begins, its name included."""
+    return page.start(argument.keyword or argument.value)
+
+
+def called(page: Page, node: libcst.BaseExpression) -> str | None:
+    """Return what an expression calls, from `tvm` on; None if it is no call of TVM's."""
+    return page.names.full(dotted(node.func)) if isinstance(node, libcst.Call) else None
+
+
+def _rewrite_keywords(page: Page, call: libcst.Call, full: str | None) -> None:
+    target = full
+    if call.args and isinstance(call.func, libcst.Attribute):
+        emits = call.func.attr.value in _EMITTERS
+        target = page.names.full(dotted(call.args[0].value)) if emits else full
+    for row in of_kind("keyword").values():
+        found = keyword(call, row.was) if target in row.callee else None
+        if found is not None and found.keyword is not None and keyword(call, row.becomes) is None:
+            place = found.keyword
+            page.replace(page.start(place), page.end(place), row.becomes, row)
+
+
+def _variable(page: Page, call: libcst.Call, _: Scope) -> None:
+    """`relax.Var(name, shape, type)`: the shape goes into the type."""
+    if len(call.args) < 3 or any(each.keyword for each in call.args[:3]):
+        return
+    row = by_id()["var-shape-type"]
+    shape, kind = call.args[1].value, call.args[2].value
+    make = page.names.spell("tvm.relax.TensorType", dotted(call.func))
+    if make is None:
+        return
+    if isinstance(kind, libcst.Call) and called(page, kind) in _RANKED:
+        _merge(page, shape, kind, make, row)
+    elif isinstance(kind, libcst.Name) and kind.value in page.names.types:
+        page.insert(page.start(shape), f"{make}(", row)
+        page.insert(page.end(kind), ".dtype)", row)
+
+
+def _merge(
+    page: Page, shape: libcst.BaseExpression, kind: libcst.Call, make: str, row: Row
+) -> None:
+    dtype = _dtype(kind)
+    if kind.lpar or (len(kind.args) > 1 and dtype is None) or len(kind.args) > 2:
+        return
+    page.insert(page.start(shape), f"{make}(", row)
+    page.handled.update((kind, kind.func))
+    if dtype is None:
+        page.replace(page.end(shape), page.end(kind), ")", row)
+    else:
+        page.replace(page.start(kind), argument_start(page, dtype), "", row)
+
+
+def _dtype(kind: libcst.Call) -> libcst.Arg | None:
+    unnamed = positional(kind)
+    return keyword(kind, "dtype") or (unnamed[1] if len(unnamed) > 1 else None)
+
+
+def _constant(page: Page, call: libcst.Call, _: Scope) -> None:
+    """`relax.const(value, type)`: a data type is enough."""
+    unnamed = positional(call)
+    found = keyword(call, "dtype") or (unnamed[1] if len(unnamed) > 1 else None)
+    if found is None:
+        return
+    row, kind = by_id()["const-type"], found.value
+    if isinstance(kind, libcst.Name) and kind.value in page.names.types:
+        page.insert(page.end(kind), ".dtype", row)
+    if not isinstance(kind, libcst.Call) or called(page, kind) not in (*_RANKED, *_SHAPED):
+        return
+    dtype = _dtype(kind)
+    if dtype is not None and not kind.lpar:
+        page.handled.update((kind, kind.func))
+        page.replace(page.start(kind), page.start(dtype.value), "", row)
+        page.replace(page.end(dtype.value), page.end(kind), "", row)
+
+
+def _ranked(page: Page, call: libcst.Call, _: Scope) -> None:
+    """`relax.DynTensorType(rank, dtype)` by itself: the same arguments, by name."""
+    if call in page.handled:
+        return
+    for argument, name in zip(positional(call), ("ndim", "dtype"), strict=False):
+        page.insert(page.start(argument.value), f"{name}=", by_id()["dyn-tensor-type"])
+
+
+def _call_tir(page: Page, call: libcst.Call, scope: Scope) -> None:
+    if not call.args:
+        return
+    callee = call.args[0].value
+    if _is_extern(page, callee):
+        _call_packed(page, call)
+    elif isinstance(callee, libcst.Name) and callee.value in scope.siblings - scope.own:
+        page.insert(page.start(callee), f"{scope.module}.", by_id()["sibling-name"])
+    _result_type(page, call)
+
+
+def _is_extern(page: Page, callee: libcst.BaseExpression) -> bool:
+    if isinstance(callee, (libcst.SimpleString, libcst.ConcatenatedString)):
+        return True
+    return called(page, callee) in ("tvm.relax.ExternFunc", "tvm.relax.extern")
+
+
+def _call_packed(page: Page, call: libcst.Call) -> None:
+    row, parts = by_id()["call-tir-string"], attributes(call.func)
+    if len(parts) > 2 or not dotted(call.func).startswith("relax.call"):
+        name = "call_dps_packed"
+    else:
+        name = "op.call_dps_packed"
+    if len(parts) > 1:
+        page.handled.add(call.func)
+        page.replace(page.start(parts[-1]), page.end(parts[-1]), name, row)
+
+
+def _result_type(page: Page, call: libcst.Call) -> None:
+    """Shape and data type become one type; so they do for externs."""
+    row = by_id()["call-tir-shape"]
+    unnamed = positional(call)
+    shape = keyword(call, "shape") or (unnamed[2] if len(unnamed) > 2 else None)
+    dtype = keyword(call, "dtype") or (unnamed[3] if len(unnamed) > 3 else None)
+    if shape is None or dtype is None:
+        return
+    value = shape.value
+    name = dotted(value.func).rsplit(".", 1)[-1] if isinstance(value, libcst.Call) else ""
+    if name in _TYPES or call.args.index(dtype) != call.args.index(shape) + 1:
+        return
+    if isinstance(value, (libcst.List, libcst.ListComp)):
+        page.leave(call, "call_tir", "it has several outputs, each with a shape and a data type")
+        return
+    near = dotted(call.func)
+    full = page.names.full(near) or ""
+    script = full.startswith("tvm.script.")
+    kind = "tvm.script.relax.Tensor" if script else "tvm.relax.TensorType"
+    make = page.names.spell(kind, near)
+    if make is None:
+        page.leave(call, near, f"no import of the notebook reaches {kind}")
+        return
+    if shape.keyword is None:
+        page.insert(page.start(value), f"{make}(", row)
+    else:
+        page.replace(page.start(shape.keyword), page.start(value), f"out_ty={make}(", row)
+    page.insert(page.end(dtype.value), ")", row)
+
+
+def _convolution(page: Page, call: libcst.Call, _: Scope) -> None:
+    """The seventh argument was the data type and is the kernel's layout."""
+    unnamed = positional(call)
+    last = unnamed[6].value if len(unnamed) == 7 else None
+    if isinstance(last, libcst.SimpleString) and last.raw_value.startswith(_DATA_TYPES):
+        page.insert(page.start(last), "out_dtype=", by_id()["conv2d-out-dtype"])
+
+
+def _target(page: Page, call: libcst.Call, _: Scope) -> None:
+    """A target with options is a table today, and no text."""
+    full = page.names.full(dotted(call.func)) or ""
+    unnamed = positional(call)
+    place = 0 if full == "tvm.target.Target" else 1
+    found = keyword(call, "target") or (unnamed[place] if len(unnamed) > place else None)
+    value = found.value if found is not None else None
+    if not isinstance(value, libcst.SimpleString) or not value.raw_value.startswith("llvm -"):
+        return
+    table = _options(value.raw_value)
+    make = page.names.spell("tvm.target.Target")
+    if table is None or make is None:
+        page.leave(value, "a target", "its options are not known")
+    elif full == "tvm.target.Target":
+        page.replace(page.start(value), page.end(value), table, by_id()["target-options"])
+    else:
+        text = f"{make}({table})"
+        page.replace(page.start(value), page.end(value), text, by_id()["target-options"])
+
+
+def _options(text: str) -> str | None:
+    """Return the table that a target's text stands for, as Python; None if it cannot be read."""
+    kind, *options = text.split()
+    found = [_OPTION.fullmatch(option) for option in options]
+    if not all(found):
+        return None
+    pairs = [(match.group(1), match.group(2)) for match in found if match]
+    values = [
+        f'"{name}": {value}' if value.isdigit() else f'"{name}": "{value}"' for name, value in pairs
+    ]
+    return "{" + ", ".join([f'"kind": "{kind}"', *values]) + "}"
+
+
+_OPTION = re.compile(r"--?([a-z-]{1,40})=([\w.,+-]{1,80})")
+
+_TARGETED = ("tvm.relax.build", "tvm.relax.vm.build", "tvm.build", "tvm.tir.build", "tvm.compile")
+
+_RULES: dict[str, Callable[[Page, libcst.Call, Scope], None]] = {
+    "tvm.relax.Var": _variable,
+    "tvm.relax.DataflowVar": _variable,
+    "tvm.relax.const": _constant,
+    "tvm.relax.DynTensorType": _ranked,
+    "tvm.topi.nn.conv2d": _convolution,
+    "tvm.target.Target": _target,
+    **dict.fromkeys(_TARGETED, _target),
+    **dict.fromkeys(CALL_TIR, _call_tir),
+}

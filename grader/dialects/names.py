@@ -1,0 +1,137 @@
+"""Which names of a notebook stand for what of TVM, as far as its imports say."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from grader.dialects.table import Row, of_kind
+
+CUSTOMARY = {
+    "tvm": "tvm",
+    "relax": "tvm.relax",
+    "topi": "tvm.topi",
+    "te": "tvm.te",
+    "tir": "tvm.tir",
+    "T": "tvm.script.tir",
+    "R": "tvm.script.relax",
+    "I": "tvm.script.ir",
+}
+"""What names mean that a notebook uses and binds nowhere: a text's first cells may be elsewhere."""
+
+_SCRIPT_TODAY, _SCRIPT_THEN = "tvm.script.tirx", "tvm.script.tir"
+
+
+class Names:
+    """The names of a notebook's imports, in all its cells together.
+
+    Cells may run in any order, so an import in one counts for all. `assigned` are names that cells
+    bind to anything else at top level, `defined` all functions and methods, and `types` all names
+    that are bound to a DynTensorType.
+    """
+
+    def __init__(self, modules: Iterable[ast.Module]) -> None:
+        self.imported: dict[str, str] = {}
+        self.assigned: set[str] = set()
+        self.defined: set[str] = set()
+        self.types: set[str] = set()
+        for module in modules:
+            for node in ast.walk(module):
+                self._import(node)
+                self._define(node)
+            for statement in module.body:
+                self.assigned.update(_bound(statement))
+        free = CUSTOMARY.keys() - self.imported.keys() - self.assigned
+        self.known = {name: CUSTOMARY[name] for name in free}
+        self.known.update(
+            (name, target)
+            for name, target in self.imported.items()
+            if target == "tvm" or target.startswith("tvm.")
+        )
+
+    def _import(self, node: ast.AST) -> None:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                top = alias.name.split(".")[0]
+                self.imported[alias.asname or top] = alias.name if alias.asname else top
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            for alias in node.names:
+                self.imported[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+
+    def _define(self, node: ast.AST) -> None:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            self.defined.add(node.name)
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            function = node.value.func
+            last = getattr(function, "attr", None) or getattr(function, "id", None)
+            if last == "DynTensorType":
+                self.types.update(each.id for each in node.targets if isinstance(each, ast.Name))
+
+    def target(self, name: str) -> str | None:
+        """Return what of TVM a name stands for, as the notebook's own imports spell it."""
+        return self.known.get(name)
+
+    def full(self, dotted: str) -> str | None:
+        """Return a dotted name of the notebook from `tvm` on, with the modules of old."""
+        root, dot, rest = dotted.partition(".")
+        target = self.target(root)
+        return None if target is None else as_of_old(target + dot + rest)
+
+    def spell(self, full: str, near: str = "") -> str | None:
+        """Return how a cell can say a name of TVM, with the same beginning as `near` if it fits.
+
+        None when no import of the notebook reaches it. Names that are bound to something else
+        somewhere are not used.
+        """
+        begin = near.split(".")[0]
+        safe = {
+            name: today(target)
+            for name, target in self.known.items()
+            if name not in self.assigned or name == begin
+        }
+        reaching = [
+            (name != begin, -len(target), name, target)
+            for name, target in safe.items()
+            if full.startswith(f"{target}.")
+        ]
+        if not reaching:
+            return None
+        _, _, name, target = min(reaching)
+        return name + full[len(target) :]
+
+
+def as_of_old(full: str) -> str:
+    """Spell today's module of TVMScript as the table does, which knows it by its old name."""
+    if full == _SCRIPT_TODAY or full.startswith(f"{_SCRIPT_TODAY}."):
+        return _SCRIPT_THEN + full[len(_SCRIPT_TODAY) :]
+    return full
+
+
+def renamed(full: str) -> tuple[str, Row] | None:
+    """Return today's spelling of a name from `tvm` on, and the row that says so."""
+    table = of_kind("name")
+    whole = as_of_old(full)
+    parts = whole.split(".")
+    for length in range(len(parts), 1, -1):
+        row = table.get(".".join(parts[:length]))
+        if row is not None:
+            return ".".join([row.becomes, *parts[length:]]), row
+    return None
+
+
+def today(full: str) -> str:
+    """Return a name's spelling of today, which may be the one it has."""
+    found = renamed(full)
+    return full if found is None else found[0]
+
+
+def _bound(statement: ast.stmt) -> set[str]:
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return {statement.name}
+    if isinstance(statement, (ast.Import, ast.ImportFrom)):
+        return set()
+    return {
+        node.id
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }

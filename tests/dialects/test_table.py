@@ -1,0 +1,106 @@
+"""The migration table: every row through its example, and against the TVM that is installed."""
+
+from __future__ import annotations
+
+import importlib
+import runpy
+from pathlib import Path
+
+import pytest
+import tvm
+
+from grader.dialects.migration import migrate_cells
+from grader.dialects.table import CURRENT_TVM, Row, by_id, describe_api, names_gone, recognise, rows
+from grader.kernel.compatibility import SUPPLIED
+
+ROOT = Path(__file__).parents[2]
+
+
+def exists(dotted: str) -> bool:
+    """Say whether the installed TVM has a name, as a module or in one."""
+    value = importlib.import_module("tvm")
+    path = "tvm"
+    for part in dotted.split(".")[1:]:
+        path = f"{path}.{part}"
+        if not hasattr(value, part):
+            try:
+                importlib.import_module(path)
+            except ImportError:
+                return False
+        value = getattr(value, part)
+    return True
+
+
+names = [row for row in rows() if row.kind == "name"]
+
+
+@pytest.mark.parametrize("row", rows(), ids=lambda row: row.id)
+class TestRow:
+    def test_its_example_becomes_what_it_says(self, row: Row) -> None:
+        migration = migrate_cells([row.before])
+        assert (row.after,) == migration.sources
+
+    def test_its_example_needs_it_and_no_other_row(self, row: Row) -> None:
+        migration = migrate_cells([row.before])
+        assert {row.id} == {change.row for change in migration.changes}
+        assert () == migration.left
+
+    def test_its_result_does_not_change_again(self, row: Row) -> None:
+        again = migrate_cells([row.after])
+        assert ((row.after,), (), ()) == (again.sources, again.changes, again.left)
+
+    def test_its_words_are_in_its_example(self, row: Row) -> None:
+        assert any(word in row.before for word in row.words)
+
+
+@pytest.mark.parametrize("row", names, ids=lambda row: row.id)
+def test_the_installed_tvm_has_the_name_of_today(row: Row) -> None:
+    assert exists(row.becomes)
+
+
+@pytest.mark.parametrize("row", [row for row in names if row.id != "build"], ids=lambda row: row.id)
+def test_the_installed_tvm_lacks_the_old_name(row: Row) -> None:
+    """But for `tvm.build`, which warns."""
+    assert not exists(row.was)
+
+
+def test_the_table_ends_with_the_installed_tvm() -> None:
+    assert CURRENT_TVM == ".".join(tvm.__version__.split(".")[:2])
+
+
+def test_any_release_of_its_version_has_that_api_and_others_have_not() -> None:
+    assert describe_api(f"{CURRENT_TVM}.0.post1").startswith("the API")
+    assert describe_api("0.2.7").startswith("another API")
+    assert describe_api("").startswith("another API")
+
+
+def test_ids_are_unique() -> None:
+    assert len(rows()) == len(by_id())
+
+
+def test_what_is_said_to_be_supplied_is() -> None:
+    supplied = {each.name for each in SUPPLIED}
+    assert {each.name for each in names_gone() if each.supplied} <= supplied
+
+
+class TestRecognition:
+    def test_without_a_match_a_text_is_in_todays_dialect(self) -> None:
+        assert "2026" == recognise(frozenset())
+
+    def test_what_belongs_to_several_dialects_is_in_the_newest(self) -> None:
+        assert "2025" == recognise(frozenset({"block", "tir-schedule"}))
+
+    def test_a_row_of_one_dialect_decides(self) -> None:
+        assert "2022" == recognise(frozenset({"block", "tir-schedule", "vm-build"}))
+
+    def test_the_dialect_to_which_most_rows_belong_counts(self) -> None:
+        assert "2023-24" == recognise(frozenset({"out-sinfo", "nd-array", "register-func"}))
+
+    def test_names_that_are_gone_count_too(self) -> None:
+        assert "2023-24" == migrate_cells(["import tvm\ntvm.lower(f)"]).dialect
+
+
+def test_the_page_about_dialects_is_fresh() -> None:
+    """If it is not: python tools/make_dialects_page.py"""
+    tool = runpy.run_path(str(ROOT / "tools" / "make_dialects_page.py"))
+    assert tool["page"]() == (ROOT / "docs" / "dialects.md").read_text("utf-8")
