@@ -12,6 +12,7 @@ import msgspec
 
 from grader.assignment import Assignment, load_assignment
 from grader.errors import CourseError, UsageError
+from grader.language import later
 from grader.submission import SubmissionFile, defined_names
 
 
@@ -61,7 +62,8 @@ class Course(msgspec.Struct, frozen=True):
         if slug not in self.assignments:
             known = ", ".join(sorted(self.assignments)) or "none"
             raise UsageError(
-                f"There is no assignment called {slug!r} in this course.", f"There is: {known}."
+                later("There is no assignment called {slug!r} in this course.", slug=slug),
+                later("There is: {known}.", known=known),
             )
         return self.assignments[slug]
 
@@ -109,7 +111,11 @@ def choose_assignment(
     if demanded is not None:
         chosen = course.get(demanded)
         if declared not in (None, demanded):
-            return chosen, f"The notebook says that it is {declared}; it was graded as {demanded}."
+            return chosen, later(
+                "The notebook says that it is {declared}; it was graded as {demanded}.",
+                declared=declared,
+                demanded=demanded,
+            )
         return chosen, ""
     if declared in course.assignments:
         return course.assignments[declared], ""
@@ -121,9 +127,15 @@ def _by_entry_points(
 ) -> tuple[CourseAssignment, str]:
     recognised = recognise(course, defined_names(submission.sources))
     if recognised is not None:
-        return recognised, (
-            f"The assignment was recognised by its entry points; the notebook says"
-            f" {declared or 'nothing'} in its metadata."
+        if declared is None:
+            return recognised, later(
+                "The assignment was recognised by its entry points; the notebook says nothing in"
+                " its metadata."
+            )
+        return recognised, later(
+            "The assignment was recognised by its entry points; the notebook says {declared} in"
+            " its metadata.",
+            declared=declared,
         )
     problem = submission.problem or "The notebook does not say which assignment it is"
     known = ", ".join(sorted(course.assignments))

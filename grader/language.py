@@ -2,7 +2,8 @@
 
 Every sentence for a student is said by `say`, in English in the code, with its values by name. The
 catalogues in `locale/` have it in other languages; what they lack is said in English. Which
-language is spoken is decided once for each grading, by `speaking`.
+language is spoken is decided once for each grading, by `speaking`; what is written down before that
+is kept by `later`, and said by `retell`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import functools
 import gettext
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -34,8 +35,51 @@ def say(text: str, /, **values: object) -> str:
     `text` is what the code says, in English: it is the key of the catalogues. Raises KeyError where
     a value is missing.
     """
-    translated = _catalogue(_spoken.get()).gettext(text)
+    translated = _catalogue(_spoken.get()).gettext(text) if text else ""
     return translated.format(**values) if values else translated
+
+
+class Later(str):
+    """A sentence in English that can still be said in the language that will be spoken."""
+
+    __slots__ = ("text", "values")
+
+    text: str
+    values: dict[str, object]
+
+
+def later(text: str, /, **values: object) -> Later:
+    """Return a sentence that is written down before it is known who will read it.
+
+    It is the English sentence until `retell` says it; a value may be such a sentence, too.
+    """
+    sentence = Later(text.format(**values) if values else text)
+    sentence.text, sentence.values = text, values
+    return sentence
+
+
+def retell(sentence: str) -> str:
+    """Say what `later` kept in the language that is spoken; return any other text as it is."""
+    if not isinstance(sentence, Later):
+        return sentence
+    values = {
+        name: retell(value) if isinstance(value, str) else value
+        for name, value in sentence.values.items()
+    }
+    return say(sentence.text, **values)
+
+
+def join(*sentences: str) -> str:
+    """Return sentences one after the other; those that are empty are left out.
+
+    Chinese has its spaces in its full stops.
+    """
+    return ("" if spoken() == "zh" else " ").join(filter(None, sentences))
+
+
+def in_a_row(items: Iterable[str]) -> str:
+    """Return items in a row, between them what the language has there."""
+    return say(", ").join(items)
 
 
 def mark(text: str) -> str:

@@ -13,7 +13,7 @@ from grader.data import DataSet
 from grader.environment import describe_environment
 from grader.execute.notebook import execute_notebook
 from grader.execute.result import Execution
-from grader.language import say, speaking, spoken
+from grader.language import retell, say, speaking, spoken
 from grader.machine.lock import Turn
 from grader.messages import Capture, CaptureFailure, EntrySpec, ModelSpec
 from grader.preparation import Preparation, Settings
@@ -85,7 +85,7 @@ def grade(
     """
     language = prepared.settings.language or submission.declared_language
     with speaking(language):
-        return _grade(submission, prepared, progress, notes)
+        return _grade(submission, prepared, progress, tuple(map(retell, notes)))
 
 
 def _grade(
@@ -268,8 +268,8 @@ def _report(
         problems=execution.problems if execution is not None else (),
         notes=notes + (execution.notes if execution is not None else ()),
         timing=timing,
-        data=Data(data.name, len(data.images), _hidden_inputs(assignment), data.detail),
-        sandbox=SandboxFacts(settings.sandbox.level, settings.sandbox.detail),
+        data=Data(data.name, len(data.images), _hidden_inputs(assignment), retell(data.detail)),
+        sandbox=SandboxFacts(settings.sandbox.level, retell(settings.sandbox.detail)),
         environment=describe_environment(),
         seed=settings.seed,
         duration=duration,

@@ -13,7 +13,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from grader.errors import SubmissionError, UsageError
-from grader.language import say
+from grader.language import later
 
 SIZE_LIMIT = 64 * 2**20
 """Largest notebook that is read, in bytes. Saved outputs of a long night stay well below."""
@@ -84,15 +84,15 @@ def parse_notebook(content: bytes) -> NotebookNode:
     """
     if len(content) > SIZE_LIMIT:
         raise SubmissionError(
-            say("The file is larger than {limit} MB.", limit=SIZE_LIMIT // 2**20),
-            say("Clear the outputs of all cells, save, and hand it in again."),
+            later("The file is larger than {limit} MB.", limit=SIZE_LIMIT // 2**20),
+            later("Clear the outputs of all cells, save, and hand it in again."),
         )
     document = _decode_json(content)
     cells = [_clean_cell(cell, index) for index, cell in enumerate(_cells_of(document))]
     if not any(cell.cell_type == "code" and cell.source.strip() for cell in cells):
         raise SubmissionError(
-            say("The notebook has no code."),
-            say("Open the template, solve it, save it, and hand in that file."),
+            later("The notebook has no code."),
+            later("Open the template, solve it, save it, and hand in that file."),
         )
     metadata = document.get("metadata")
     declared = metadata.get("grader") if isinstance(metadata, dict) else None
@@ -106,15 +106,15 @@ def parse_notebook(content: bytes) -> NotebookNode:
 
 
 def _decode_json(content: bytes) -> dict[str, object]:
-    hint = "Hand in the .ipynb file itself, as Jupyter saved it."
+    hint = later("Hand in the .ipynb file itself, as Jupyter saved it.")
     if not content.strip():
-        raise SubmissionError(say("The file is empty."), hint)
+        raise SubmissionError(later("The file is empty."), hint)
     try:
         document = json.loads(content.decode("utf-8-sig", errors="replace"))
     except (ValueError, RecursionError):
-        raise SubmissionError(say("The file is not a notebook: it is not JSON."), hint) from None
+        raise SubmissionError(later("The file is not a notebook: it is not JSON."), hint) from None
     if not isinstance(document, dict):
-        raise SubmissionError(say("The file is not a notebook: it has no cells."), hint)
+        raise SubmissionError(later("The file is not a notebook: it has no cells."), hint)
     return document
 
 
@@ -127,13 +127,13 @@ def _cells_of(document: dict[str, object]) -> list[object]:
         cells = [cell for sheet in sheets for cell in _as_list(sheet.get("cells"))]
     if not isinstance(cells, list):
         raise SubmissionError(
-            say("The file is not a notebook: it has no cells."),
-            say("Hand in the .ipynb file itself, as Jupyter saved it."),
+            later("The file is not a notebook: it has no cells."),
+            later("Hand in the .ipynb file itself, as Jupyter saved it."),
         )
     if len(cells) > CELL_LIMIT:
         raise SubmissionError(
-            say("The notebook has more than {cell_limit} cells.", cell_limit=CELL_LIMIT),
-            say("Hand in a shorter one."),
+            later("The notebook has more than {cell_limit} cells.", cell_limit=CELL_LIMIT),
+            later("Hand in a shorter one."),
         )
     return cells
 
@@ -150,11 +150,11 @@ def _clean_cell(cell: object, index: int) -> NotebookNode:
         source = "".join(line for line in source if isinstance(line, str))
     if not isinstance(source, str):
         raise SubmissionError(
-            say(
+            later(
                 "Cell {number} of the notebook is damaged: its source is not text.",
                 number=index + 1,
             ),
-            say("Open it in Jupyter, mend the cell, save it, and hand in that file."),
+            later("Open it in Jupyter, mend the cell, save it, and hand in that file."),
         )
     source = _encodable(source)
     make = nbformat.v4.new_code_cell if fields.get("cell_type") == "code" else None

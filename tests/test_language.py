@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from grader import language
-from grader.language import LANGUAGES, say, speaking, spoken
+from grader.language import LANGUAGES, in_a_row, join, later, retell, say, speaking, spoken
 
 CATALOGUE = """\
 msgid ""
@@ -56,3 +56,39 @@ def test_a_thread_speaks_what_its_context_does() -> None:
     with speaking("zh"), ThreadPoolExecutor(1) as executor:
         assert "zh" == executor.submit(contextvars.copy_context().run, spoken).result()
     assert LANGUAGES[0] == spoken()
+
+
+class TestLater:
+    """Sentences that are written down before it is known who will read them."""
+
+    def test_such_a_sentence_is_english_until_it_is_retold(self) -> None:
+        with speaking("zh"):
+            sentence = later("{count} samples differ.", count=3)
+            assert "3 samples differ." == sentence
+            assert "3 个样本不同。" == retell(sentence)
+        assert "3 samples differ." == retell(sentence)
+
+    def test_its_values_are_retold_too(self) -> None:
+        sentence = later("Not translated: {inner}", inner=later("{count} samples differ.", count=2))
+        with speaking("zh"):
+            assert "Not translated: 2 个样本不同。" == retell(sentence)
+
+    def test_any_other_text_is_returned_as_it_is(self) -> None:
+        with speaking("zh"):
+            assert "{count} samples differ." == retell("{count} samples differ.")
+
+
+def test_nothing_is_said_of_nothing() -> None:
+    """The empty message is the header of a catalogue."""
+    with speaking("zh"):
+        assert "" == say("")
+
+
+@pytest.mark.parametrize(("code", "text"), [("en", "A. B."), ("ko", "A. B."), ("zh", "A.B.")])
+def test_sentences_are_joined_as_their_language_does(code: str, text: str) -> None:
+    with speaking(code):
+        assert text == join("A.", "", "B.")
+
+
+def test_items_are_separated_as_the_catalogue_says() -> None:
+    assert "a, b" == in_a_row(["a", "b"])

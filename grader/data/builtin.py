@@ -12,11 +12,18 @@ from grader.data.dataset import DataSet
 from grader.data.drawing import draw_images
 from grader.data.parameters import KNOWN, Parameters, decode_parameters
 from grader.errors import DataError
+from grader.language import later, mark
 
 TEST_SEED = 2026
 
 TEST_COUNT = 499
 """Number of test images. Batches of four leave a remainder, as in the real images at hand."""
+
+_ALONE = mark("{count} synthetic images drawn by the grader, because {reason}.")
+_TRAINED = mark(
+    "{count} synthetic images drawn by the grader, with parameters trained on such images, because"
+    " {reason}."
+)
 
 
 def builtin_data(parameter_file: str, reason: str) -> DataSet:
@@ -26,10 +33,10 @@ def builtin_data(parameter_file: str, reason: str) -> DataSet:
     """
     parameters = builtin_parameters(parameter_file) if parameter_file else {}
     images, labels = draw_images(TEST_SEED, TEST_COUNT)
-    trained = ", with parameters trained on such images" if parameters else ""
+    detail = _TRAINED if parameters else _ALONE
     return DataSet(
         name="built-in",
-        detail=f"{TEST_COUNT} synthetic images drawn by the grader{trained}, because {reason}.",
+        detail=later(detail, count=TEST_COUNT, reason=reason),
         images=images,
         labels=labels,
         parameters=parameters,

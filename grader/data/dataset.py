@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from grader.data.idx import write_idx
 from grader.data.pickles import pickle_arrays
+from grader.language import later
 
 DataSetName = Literal["Fashion-MNIST", "built-in", "none"]
 
@@ -70,5 +71,5 @@ class DataSet(msgspec.Struct, frozen=True, eq=False):
 def no_data() -> DataSet:
     """Return the data of an assignment that needs none."""
     images = np.empty((0, 28, 28), np.uint8)
-    detail = "The assignment needs no test images."
+    detail = later("The assignment needs no test images.")
     return DataSet("none", detail, images, np.empty(0, np.uint8), {})

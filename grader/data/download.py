@@ -13,6 +13,7 @@ import msgspec
 from grader.data.folder import IMAGES, LABELS, PARAMETERS
 from grader.data.parameters import KNOWN
 from grader.errors import DataError
+from grader.language import later
 from grader.progress import Progress
 
 _CHUNK = 2**16
@@ -55,7 +56,11 @@ class RemoteFile(msgspec.Struct, frozen=True):
 
 
 class UnavailableError(Exception):
-    """Raised when a download cannot be had now; its text is a clause for the report."""
+    """Raised when a download cannot be had now; `reason` is a clause for the report."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 def image_files(sources: Sources) -> tuple[RemoteFile, RemoteFile]:
@@ -70,7 +75,7 @@ def image_files(sources: Sources) -> tuple[RemoteFile, RemoteFile]:
 def known_parameter_file(name: str, sources: Sources) -> RemoteFile:
     """Return the official parameter file of this name. Raises UnavailableError for others."""
     if name not in KNOWN:
-        raise UnavailableError(f"{name} cannot be downloaded")
+        raise UnavailableError(later("{name} cannot be downloaded", name=name))
     expected = Expected(KNOWN[name].size, KNOWN[name].sha256)
     return RemoteFile(f"{sources.parameters}{name}", PARAMETERS / name, expected)
 
@@ -131,11 +136,11 @@ def _await_answer(url: str, sources: Sources) -> None:
     try:
         error = answers.get(timeout=sources.answer_seconds)
     except queue.Empty:
-        raise UnavailableError("the download server did not answer in time") from None
+        raise UnavailableError(later("the download server did not answer in time")) from None
     if isinstance(error, requests.ReadTimeout):
-        raise UnavailableError("the download server did not answer in time") from error
+        raise UnavailableError(later("the download server did not answer in time")) from error
     if error is not None:
-        raise UnavailableError("the download server could not be reached") from error
+        raise UnavailableError(later("the download server could not be reached")) from error
 
 
 def _download(file: RemoteFile, cache: Path, sources: Sources, show: Callable[[int], None]) -> None:
@@ -157,9 +162,9 @@ def _download(file: RemoteFile, cache: Path, sources: Sources, show: Callable[[i
             downloader=stream,
         )
     except requests.HTTPError as error:
-        raise UnavailableError("the download server does not hand out the file") from error
+        raise UnavailableError(later("the download server does not hand out the file")) from error
     except requests.RequestException as error:
-        raise UnavailableError("the download broke off") from error
+        raise UnavailableError(later("the download broke off")) from error
     except ValueError as error:
         # From pooch for a wrong checksum, from `_stream` for a file that is too long.
         raise DataError(
@@ -168,7 +173,7 @@ def _download(file: RemoteFile, cache: Path, sources: Sources, show: Callable[[i
             " or use --data builtin.",
         ) from error
     except OSError as error:
-        raise UnavailableError("the cache folder cannot be written") from error
+        raise UnavailableError(later("the cache folder cannot be written")) from error
 
 
 def _stream(

@@ -10,6 +10,7 @@ from grader.data.dataset import DataSet
 from grader.data.idx import read_images, read_labels
 from grader.data.parameters import BYTE_LIMIT, accepted_names, decode_parameters
 from grader.errors import DataError
+from grader.language import later, mark
 
 RAW = Path("FashionMNIST") / "raw"
 IMAGES = RAW / "t10k-images-idx3-ubyte"
@@ -48,6 +49,11 @@ def find_files(folder: Path, parameter_file: str) -> Paths:
     return Paths(images, labels, parameters[0] if parameters else None)
 
 
+_ALL = mark("All {count:,} test images {origin}.")
+_PART = mark("{count:,} test images {origin}, a part of the official {official:,}.")
+_MORE = mark("{count:,} test images {origin}, more than the official {official:,}.")
+
+
 def read_files(paths: Paths, parameter_file: str, origin: str) -> DataSet:
     """Read a data set; `origin` ends the report's phrase "10,000 test images". Raises DataError."""
     images = read_images(_read(paths.images), paths.images.name)
@@ -73,11 +79,8 @@ def read_files(paths: Paths, parameter_file: str, origin: str) -> DataSet:
 
 
 def _describe(count: int, origin: str) -> str:
-    if count == OFFICIAL_COUNT:
-        return f"All {count:,} test images {origin}."
-    if count < OFFICIAL_COUNT:
-        return f"{count:,} test images {origin}, a part of the official {OFFICIAL_COUNT:,}."
-    return f"{count:,} test images {origin}, more than the official {OFFICIAL_COUNT:,}."
+    sentence = _ALL if count == OFFICIAL_COUNT else _PART if count < OFFICIAL_COUNT else _MORE
+    return later(sentence, count=count, origin=origin, official=OFFICIAL_COUNT)
 
 
 def _first_file(folder: Path, places: list[Path]) -> Path | None:

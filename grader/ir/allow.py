@@ -16,7 +16,7 @@ from grader.ir.expressions import Budget
 from grader.ir.facts import Finding
 from grader.ir.graph import Graph
 from grader.ir.names import shown
-from grader.language import say
+from grader.language import mark, say
 
 FINDING_LIMIT = 20
 """Most findings of one module: one is enough to refuse it."""
@@ -147,8 +147,9 @@ class _FunctionReader:
         elif name in allowed.PACKED_CALLS:
             yield self.packed_call(self.first_string(index))
         elif name not in allowed.INTRINSICS:
-            text = say(
-                "{value}, which is not allowed.", value=self.sentence("uses the intrinsic", name)
+            text = self.told(
+                mark("The function {function} uses the intrinsic {name}, which is not allowed."),
+                name,
             )
             yield self.finding("intrinsic", name, text)
 
@@ -161,8 +162,9 @@ class _FunctionReader:
         elif name in allowed.OTHER_EXTERN_OPERATORS and extern is not None:
             yield self.packed_call(self.graph.name(extern, "global_symbol"))
         elif name not in allowed.OPERATORS:
-            text = say(
-                "{value}, which is not allowed.", value=self.sentence("uses the operator", name)
+            text = self.told(
+                mark("The function {function} uses the operator {name}, which is not allowed."),
+                name,
             )
             yield self.finding("operator", name, text)
 
@@ -175,26 +177,33 @@ class _FunctionReader:
 
     def extern_call(self, subject: str) -> Finding:
         """Return the finding of a call of a symbol."""
-        text = say(
-            "{value}, which is not allowed.",
-            value=self.sentence("calls the external function", subject),
+        text = self.told(
+            mark(
+                "The function {function} calls the external function {name}, which is not allowed."
+            ),
+            subject,
         )
         return self.finding("extern_call", subject, text)
 
     def packed_call(self, subject: str) -> Finding:
         """Return the finding of a call of a registered function."""
-        text = say(
-            "{value}, which is not allowed here.",
-            value=self.sentence("calls the packed function", subject),
+        text = self.told(
+            mark(
+                "The function {function} calls the packed function {name}, which is not"
+                " allowed here."
+            ),
+            subject,
         )
         return self.finding("packed_call", subject, text)
 
     def extern_function(self, index: int) -> Iterator[Finding]:
         """Judge an external function that is used as a value."""
         subject = self.graph.name(index, "global_symbol")
-        text = say(
-            "{value} as a value; it may not.",
-            value=self.sentence("takes the packed function", subject),
+        text = self.told(
+            mark(
+                "The function {function} takes the packed function {name} as a value; it may not."
+            ),
+            subject,
         )
         yield self.finding("packed_call", subject, text)
 
@@ -202,9 +211,11 @@ class _FunctionReader:
         """Judge a function of TVM's registry that type inference would call."""
         subject = self.graph.text(index)
         if subject not in allowed.ENVIRONMENT_FUNCTIONS:
-            text = say(
-                "{value}, which is not allowed.",
-                value=self.sentence("refers to the function", subject),
+            text = self.told(
+                mark(
+                    "The function {function} refers to the function {name}, which is not allowed."
+                ),
+                subject,
             )
             yield self.finding("environment_function", subject, text)
 
@@ -214,9 +225,12 @@ class _FunctionReader:
         """Judge a loop's kind and annotations."""
         if self.graph.field(index, "kind") == THREAD_BINDING:
             subject = self.graph.name(self.graph.field(index, "loop_var"))
-            text = say(
-                "{value} to GPU threads, but it runs on a CPU.",
-                value=self.sentence("binds the loop", subject),
+            text = self.told(
+                mark(
+                    "The function {function} binds the loop {name} to GPU threads, but it"
+                    " runs on a CPU."
+                ),
+                subject,
             )
             yield self.finding(LOOP_KINDS[THREAD_BINDING], subject, text)
         yield from self.annotations(index)
@@ -243,8 +257,8 @@ class _FunctionReader:
         if key in allowed.ANNOTATIONS:
             return
         pragma = key.startswith("pragma_")
-        text = say(
-            "{value}, which is not allowed.", value=self.sentence("uses the annotation", key)
+        text = self.told(
+            mark("The function {function} uses the annotation {name}, which is not allowed."), key
         )
         yield self.finding("pragma" if pragma else "attribute", key, text)
 
@@ -255,9 +269,9 @@ class _FunctionReader:
         ):
             subject = self.graph.text(key)
             if subject not in allowed.FUNCTION_ATTRIBUTES:
-                text = say(
-                    "{value}, which is not allowed.",
-                    value=self.sentence("has the attribute", subject),
+                text = self.told(
+                    mark("The function {function} has the attribute {name}, which is not allowed."),
+                    subject,
                 )
                 yield self.finding("attribute", subject, text)
 
@@ -265,18 +279,20 @@ class _FunctionReader:
         """Judge where a buffer lives."""
         subject = self.graph.name(index, "storage_scope")
         if subject not in allowed.STORAGE_SCOPES:
-            text = say(
-                "{value}; a CPU has none.",
-                value=self.sentence("keeps a buffer in the memory", subject),
+            text = self.told(
+                mark(
+                    "The function {function} keeps a buffer in the memory {name}; a CPU has none."
+                ),
+                subject,
             )
             yield self.finding("storage_scope", subject, text)
 
     # --- wording ----------------------------------------------------------------------------------
 
-    def sentence(self, verb: str, subject: str) -> str:
-        """Return the beginning of a sentence: which function does what."""
-        named = shown(subject) if subject else "with a name that is not written there"
-        return f"The function {shown(self.function)} {verb} {named}"
+    def told(self, sentence: str, subject: str) -> str:
+        """Say which `function` does what with the `name` that is its subject."""
+        named = shown(subject) if subject else say("with a name that is not written there")
+        return say(sentence, function=shown(self.function), name=named)
 
     def finding(self, code: str, subject: str, message: str) -> Finding:
         """Return a finding in this function."""

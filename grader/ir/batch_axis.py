@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from grader.ir.expressions import Budget, constant, is_buffer
 from grader.ir.graph import Graph
+from grader.language import say
 
 _SPATIAL = 0
 
@@ -83,19 +84,19 @@ class _BatchAxis:
         graph = self.graph
         parameters = graph.list(self.function, "params")
         if not 0 <= data < len(parameters) - 1 or not all(is_buffer(graph, p) for p in parameters):
-            raise NotPlainError("its arguments are not the data and other arrays")
+            raise NotPlainError(say("its arguments are not the data and other arrays"))
         self.read(graph.field(self.function, "body"))
         source, output = parameters[data], parameters[-1]
         self.own |= {source, output}
         size = constant(graph, self.shape(source)[0]) if self.shape(source) else None
         if size is None:
-            raise NotPlainError("its batch is not a number")
+            raise NotPlainError(say("its batch is not a number"))
         self.size = size
         self.follow_axis(source, 0)
         while self.pending:
             self.follow_variable(self.pending.pop())
         if self.axes.get(output) != 0:
-            raise NotPlainError("the batch of its output is another one")
+            raise NotPlainError(say("the batch of its output is another one"))
         return self.changes
 
     # --- reading ----------------------------------------------------------------------------------
@@ -121,13 +122,13 @@ class _BatchAxis:
             self.access(_Access(index, "indices", graph.field(index, "buffer"), indices))
             self.scan(graph.field(index, "value"))
             return []
-        raise NotPlainError("it has other statements than loops, blocks and stores")
+        raise NotPlainError(say("it has other statements than loops, blocks and stores"))
 
     def loop(self, index: int) -> list[int]:
         graph = self.graph
         variable = graph.field(index, "loop_var")
         if variable in self.loops or graph.optional(index, "step") is not None:
-            raise NotPlainError("its loops are written in an unusual way")
+            raise NotPlainError(say("its loops are written in an unusual way"))
         self.loops[variable] = index
         self.scan(graph.field(index, "min"))
         self.scan(graph.field(index, "extent"))
@@ -136,7 +137,7 @@ class _BatchAxis:
     def block(self, realize: int) -> list[int]:
         graph, block = self.graph, self.graph.field(realize, "block")
         if graph.list(block, "match_buffers"):
-            raise NotPlainError("its blocks work on parts of buffers")
+            raise NotPlainError(say("its blocks work on parts of buffers"))
         self.scan(graph.field(realize, "predicate"))
         values = graph.list(realize, "iter_values")
         self.budget.spend(len(values) + len(graph.list(block, "alloc_buffers")))
@@ -152,7 +153,7 @@ class _BatchAxis:
         """Take down what a block's iterator stands for."""
         variable = self.graph.field(iterator, "var")
         if variable in self.iterators:
-            raise NotPlainError("its blocks share an iterator")
+            raise NotPlainError(say("its blocks share an iterator"))
         self.iterators[variable] = (iterator, value)
         if self.graph.type_of(value) == "ir.Var":
             self.bound[value].append(variable)
@@ -216,16 +217,24 @@ class _BatchAxis:
         kind = self.graph.field(buffer, "ty")
         extents = self.shape(buffer)
         if buffer in self.axes or constant(self.graph, extents[axis]) != self.size:
-            raise NotPlainError(f"an axis of {self.spell(buffer)} is the batch, or part of it")
+            raise NotPlainError(
+                say("an axis of {buffer} is the batch, or part of it", buffer=self.spell(buffer))
+            )
         if self.graph.list(kind, "strides"):
-            raise NotPlainError(f"the elements of {self.spell(buffer)} are not side by side")
+            raise NotPlainError(
+                say("the elements of {buffer} are not side by side", buffer=self.spell(buffer))
+            )
         self.axes[buffer] = axis
         shape = Change(self.graph.field(kind, "shape"), {axis: self.batch(extents[axis])})
         self.changes[buffer]["ty"] = Change(kind, {"shape": shape})
         for access in self.accesses[buffer]:
             index = access.indices[axis]
             if index is None or self.graph.type_of(index) != "ir.Var":
-                raise NotPlainError(f"{self.spell(buffer)} is not indexed by the batch's own loop")
+                raise NotPlainError(
+                    say(
+                        "{buffer} is not indexed by the batch's own loop", buffer=self.spell(buffer)
+                    )
+                )
             self.pending.append(index)
 
     def follow_variable(self, variable: int) -> None:
@@ -234,13 +243,18 @@ class _BatchAxis:
             return
         self.followed.add(variable)
         if variable in self.entangled:
-            raise NotPlainError(f"the batch is part of an expression, by {self.spell(variable)}")
+            raise NotPlainError(
+                say(
+                    "the batch is part of an expression, by {variable}",
+                    variable=self.spell(variable),
+                )
+            )
         if variable in self.iterators:
             self.follow_iterator(*self.iterators[variable])
         elif variable in self.loops:
             self.change_range(self.loops[variable], self.loops[variable], "extent")
         else:
-            raise NotPlainError(f"{self.spell(variable)} is no loop")
+            raise NotPlainError(say("{variable} is no loop", variable=self.spell(variable)))
         self.pending.extend(self.bound[variable])
         for access, axis in self.indexed[variable]:
             self.follow_access(access, axis)
@@ -249,7 +263,7 @@ class _BatchAxis:
         """Change an iterator's domain, and follow the loop that it is bound to."""
         graph = self.graph
         if graph.field(iterator, "iter_type") != _SPATIAL or graph.type_of(value) != "ir.Var":
-            raise NotPlainError("the batch is not an axis of its own in a block")
+            raise NotPlainError(say("the batch is not an axis of its own in a block"))
         domain = graph.field(iterator, "dom")
         self.change_range(domain, iterator, "dom")
         self.pending.append(value)
@@ -259,7 +273,7 @@ class _BatchAxis:
         extent = self.graph.field(node, "extent")
         low = constant(self.graph, self.graph.field(node, "min"))
         if low != 0 or constant(self.graph, extent) != self.size:
-            raise NotPlainError("a loop goes over a part of the batch")
+            raise NotPlainError(say("a loop goes over a part of the batch"))
         new = self.batch(extent)
         self.changes[owner][field] = new if node == owner else Change(node, {"extent": new})
 
@@ -272,7 +286,9 @@ class _BatchAxis:
             self.follow_axis(access.buffer, axis)
             return
         if constant(self.graph, self.shape(access.buffer)[axis]) != 1:
-            raise NotPlainError(f"{self.spell(access.buffer)} is indexed by the batch")
+            raise NotPlainError(
+                say("{buffer} is indexed by the batch", buffer=self.spell(access.buffer))
+            )
         self.pin(access, axis)
 
     def pin(self, access: _Access, axis: int) -> None:

@@ -14,7 +14,7 @@ from grader.ir.expressions import Budget, constant, data_type, is_buffer
 from grader.ir.facts import LoopKind
 from grader.ir.graph import DAMAGED_HINT, Graph
 from grader.ir.names import is_function_name, is_name, is_symbol, shown
-from grader.language import say
+from grader.language import mark, say
 
 RANK_LIMIT = 32
 EXTENT_LIMIT = 2**40
@@ -42,7 +42,7 @@ def check_consistency(graph: Graph) -> None:
         elif kind in _LONG_CHECKS:
             _LONG_CHECKS[kind](graph, index, budget)
     if graph.types.count("ir.IRModule") != 1:
-        raise _damaged("there is a module inside the module")
+        raise _damaged(say("there is a module inside the module"))
 
 
 def _damaged(reason: str) -> IRError:
@@ -89,7 +89,7 @@ def _attributes(graph: Graph, index: int, budget: Budget) -> None:
     for key, value in graph.pairs(table):
         if graph.text(key) == "global_symbol":
             if graph.type_of(value) != "ffi.String":
-                raise _damaged("a function's symbol is not a string")
+                raise _damaged(say("a function's symbol is not a string"))
             _function_name(graph.text(value))
 
 
@@ -102,17 +102,17 @@ def _module(graph: Graph, index: int) -> None:
     functions = [variable for variable, _ in graph.pairs(graph.field(index, "functions"))]
     named = {graph.name(variable, "name_hint"): variable for variable in functions}
     if len(named) != len(functions) or named != by_name:
-        raise _damaged("the names of its functions do not fit its functions")
+        raise _damaged(say("the names of its functions do not fit its functions"))
 
 
 # --- extents -------------------------------------------------------------------------------------
 
 
-def _positive(graph: Graph, index: int, what: str) -> None:
+def _positive(graph: Graph, index: int, sentence: str) -> None:
     value = constant(graph, index)
     if value is not None and not 0 < value <= EXTENT_LIMIT:
         raise IRError(
-            say("{what} in the module has the extent {value}.", what=what, value=value),
+            say(sentence, value=value),
             say("Extents must be positive."),
         )
 
@@ -120,21 +120,27 @@ def _positive(graph: Graph, index: int, what: str) -> None:
 def _loop(graph: Graph, index: int) -> None:
     kind = graph.field(index, "kind")
     if not 0 <= kind < len(LOOP_KINDS):
-        raise _damaged("a loop is of no known kind")
+        raise _damaged(say("a loop is of no known kind"))
     if (kind == THREAD_BINDING) != (graph.optional(index, "thread_binding") is not None):
-        raise _damaged("a loop is bound to no thread, or to one without saying so")
-    _positive(graph, graph.field(index, "extent"), "A loop")
+        raise _damaged(say("a loop is bound to no thread, or to one without saying so"))
+    _positive(
+        graph, graph.field(index, "extent"), mark("A loop in the module has the extent {value}.")
+    )
     step = graph.optional(index, "step")
     if step is not None:
-        _positive(graph, step, "A loop's step")
+        _positive(graph, step, mark("A loop's step in the module has the extent {value}."))
 
 
 def _iterator(graph: Graph, index: int) -> None:
     kind, domain = graph.field(index, "iter_type"), graph.optional(index, "dom")
     if not 0 <= kind < ITERATOR_TYPES or (domain is None and kind != THREAD_INDEX):
-        raise _damaged("an iterator is of no known kind")
+        raise _damaged(say("an iterator is of no known kind"))
     if domain is not None:
-        _positive(graph, graph.field(domain, "extent"), "An iterator")
+        _positive(
+            graph,
+            graph.field(domain, "extent"),
+            mark("An iterator in the module has the extent {value}."),
+        )
 
 
 def _block(graph: Graph, index: int, budget: Budget) -> None:
@@ -143,15 +149,15 @@ def _block(graph: Graph, index: int, budget: Budget) -> None:
     iterators, buffers = graph.list(index, "iter_vars"), graph.list(index, "alloc_buffers")
     budget.spend(len(iterators) + len(buffers))
     if any(graph.optional(iterator, "dom") is None for iterator in iterators):
-        raise _damaged("a block's iterator has no domain")
+        raise _damaged(say("a block's iterator has no domain"))
     if not all(is_buffer(graph, buffer) for buffer in buffers):
-        raise _damaged("a block allocates something that is not a buffer")
+        raise _damaged(say("a block allocates something that is not a buffer"))
 
 
 def _realize(graph: Graph, index: int) -> None:
     iterators = graph.list(graph.field(index, "block"), "iter_vars")
     if len(iterators) != len(graph.list(index, "iter_values")):
-        raise _damaged("a block has not one value for each iterator")
+        raise _damaged(say("a block has not one value for each iterator"))
 
 
 # --- buffers and tensors -------------------------------------------------------------------------
@@ -160,14 +166,14 @@ def _realize(graph: Graph, index: int) -> None:
 def _buffer_type(graph: Graph, index: int) -> None:
     shape, strides = graph.list(index, "shape"), graph.list(index, "strides")
     if len(shape) > RANK_LIMIT or len(strides) not in (0, len(shape)):
-        raise _damaged("a buffer's strides do not fit its shape")
+        raise _damaged(say("a buffer's strides do not fit its shape"))
     for item in shape:
-        _positive(graph, item, "A buffer")
+        _positive(graph, item, mark("A buffer in the module has the extent {value}."))
     alignment, factor = graph.field(index, "data_alignment"), graph.field(index, "offset_factor")
     if not 0 < alignment <= ALIGNMENT_LIMIT or not 0 <= factor <= ALIGNMENT_LIMIT:
-        raise _damaged("a buffer's alignment is out of range")
+        raise _damaged(say("a buffer's alignment is out of range"))
     if graph.list(index, "allocated_addr"):
-        raise _damaged("a buffer is placed at an address")
+        raise _damaged(say("a buffer is placed at an address"))
 
 
 def _access(variable: str, indices: str) -> Callable[[Graph, int], None]:
@@ -176,7 +182,7 @@ def _access(variable: str, indices: str) -> Callable[[Graph, int], None]:
     def check(graph: Graph, index: int) -> None:
         buffer = graph.field(index, variable)
         if not is_buffer(graph, buffer):
-            raise _damaged("something that is not a buffer is read or written like one")
+            raise _damaged(say("something that is not a buffer is read or written like one"))
         rank = len(graph.list(graph.field(buffer, "ty"), "shape"))
         if rank != len(graph.list(index, indices)):
             raise IRError(
@@ -194,20 +200,20 @@ def _access(variable: str, indices: str) -> Callable[[Graph, int], None]:
 
 def _buffer_of(graph: Graph, index: int) -> None:
     if not is_buffer(graph, graph.field(index, "buffer")):
-        raise _damaged("something that is not a buffer is used like one")
+        raise _damaged(say("something that is not a buffer is used like one"))
 
 
 def _tensor_type(graph: Graph, index: int) -> None:
     rank, shape = graph.field(index, "ndim"), graph.optional(index, "shape")
     if not -1 <= rank <= RANK_LIMIT:
-        raise _damaged("a tensor's rank is out of range")
+        raise _damaged(say("a tensor's rank is out of range"))
     if shape is not None and graph.type_of(shape) == "relax.expr.ShapeExpr":
         _extents(graph, graph.list(shape, "values"), rank)
 
 
 def _shape_type(graph: Graph, index: int) -> None:
     if not -1 <= graph.field(index, "ndim") <= RANK_LIMIT:
-        raise _damaged("a shape's rank is out of range")
+        raise _damaged(say("a shape's rank is out of range"))
     if graph.optional(index, "values") is not None:
         _extents(graph, graph.list(index, "values"), graph.field(index, "ndim"))
 
@@ -216,7 +222,7 @@ def _extents(graph: Graph, items: list[int], rank: int) -> None:
     good = len(items) == rank
     values = [constant(graph, item) for item in items] if good else []
     if not good or any(v is not None and not 0 <= v <= EXTENT_LIMIT for v in values):
-        raise _damaged("a tensor's shape does not fit its rank")
+        raise _damaged(say("a tensor's shape does not fit its rank"))
 
 
 def _constant(graph: Graph, index: int) -> None:
@@ -230,7 +236,7 @@ def _constant(graph: Graph, index: int) -> None:
         extents = tuple(constant(graph, item) for item in graph.list(shape, "values"))
         if extents == header.shape and declared == header.dtype:
             return
-    raise _damaged("a constant is not of the type that is written beside it")
+    raise _damaged(say("a constant is not of the type that is written beside it"))
 
 
 # --- scalars -------------------------------------------------------------------------------------
@@ -238,25 +244,25 @@ def _constant(graph: Graph, index: int) -> None:
 
 def _integer(graph: Graph, index: int) -> None:
     if not data_type(graph, graph.field(index, "ty")).startswith(("int", "uint", "bool")):
-        raise _damaged("an integer has not the type of one")
+        raise _damaged(say("an integer has not the type of one"))
 
 
 def _float(graph: Graph, index: int) -> None:
     if not data_type(graph, graph.field(index, "ty")).startswith(("float", "bfloat")):
-        raise _damaged("a floating-point number has not the type of one")
+        raise _damaged(say("a floating-point number has not the type of one"))
 
 
 def _vector(graph: Graph, index: int) -> None:
     lanes = constant(graph, graph.field(index, "lanes"))
     if lanes is None or not 0 < lanes <= LANES_LIMIT:
-        raise _damaged("a vector's length is out of range")
+        raise _damaged(say("a vector's length is out of range"))
 
 
 def _tuple_item(graph: Graph, index: int) -> None:
     position, kind = graph.field(index, "index"), _type_of_value(graph, index)
     fields = graph.list(kind, "fields") if graph.type_of(kind) == "ir.TupleType" else None
     if position < 0 or (fields is not None and position >= len(fields)):
-        raise _damaged("an element of a tuple is asked for that it does not have")
+        raise _damaged(say("an element of a tuple is asked for that it does not have"))
 
 
 def _type_of_value(graph: Graph, index: int) -> int:

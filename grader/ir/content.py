@@ -20,12 +20,23 @@ from grader.ir.facts import Finding
 from grader.ir.graph import Graph
 from grader.ir.names import shown
 from grader.ir.schema import load_schema
-from grader.language import say
+from grader.language import mark, say
 
-_RUNS = "which of its statements run"
-_LOOPS = "how often a loop runs"
-_ACCESS = "which element of a buffer it reads or writes"
-_CHOICE = "which of two expressions it computes"
+_RUNS = mark(
+    "The function {name} decides by the contents of the buffer {buffer} which of its"
+    " statements run."
+)
+_LOOPS = mark(
+    "The function {name} decides by the contents of the buffer {buffer} how often a loop runs."
+)
+_ACCESS = mark(
+    "The function {name} decides by the contents of the buffer {buffer} which element of a"
+    " buffer it reads or writes."
+)
+_CHOICE = mark(
+    "The function {name} decides by the contents of the buffer {buffer} which of two"
+    " expressions it computes."
+)
 
 _DECIDING: dict[str, tuple[tuple[str, ...], str]] = {
     "ir.Range": (("min", "extent"), _ACCESS),
@@ -229,12 +240,7 @@ class _Function:
         raise AssertionError("a value has content without a load")
 
     def finding(self, buffer: int, what: str) -> Finding:
-        """Return the finding for one buffer."""
+        """Return the finding for one buffer; `what` is decided by its contents."""
         subject = self.graph.name(buffer)
-        text = say(
-            "The function {name} decides by the contents of the buffer {other} {what}.",
-            name=shown(self.name),
-            other=shown(subject),
-            what=what,
-        )
+        text = say(what, name=shown(self.name), buffer=shown(subject))
         return Finding(code="content", subject=subject, where=self.name, message=text)

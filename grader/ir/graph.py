@@ -22,7 +22,7 @@ from grader.errors import IRError
 from grader.ir.names import is_data_type, is_text, shown
 from grader.ir.schema import Rule, Schema, load_schema
 from grader.ir.tensors import TensorError, TensorHeader, read_header
-from grader.language import say
+from grader.language import later, say
 
 SIZE_LIMIT = 64 * 2**20
 """Longest text, in bytes."""
@@ -36,8 +36,8 @@ ITEM_LIMIT = 1_000_000
 DEPTH_LIMIT = 1000
 """Longest chain of references. TVM's loader recurses and overflows between 1 000 and 2 000."""
 
-DAMAGED_HINT = "Restart the kernel, run all cells and hand the notebook in again."
-UNUSUAL_HINT = "Build the module with TE, TensorIR and Relax only, as in the lecture notes."
+DAMAGED_HINT = later("Restart the kernel, run all cells and hand the notebook in again.")
+UNUSUAL_HINT = later("Build the module with TE, TensorIR and Relax only, as in the lecture notes.")
 
 _SPECIAL_FLOAT = re.compile(rb'(?<=[a-z_])":(-?Infinity|NaN)(?=[,}])')
 _SPECIAL_FLOATS = {"Infinity", "-Infinity", "NaN"}
@@ -131,7 +131,7 @@ def decode_graph(document: bytes) -> Graph:
     graph = Graph(parsed)
     _Checker(graph, load_schema()).run(parsed.nodes)
     if _count_keys(document) != _expected_keys(parsed):
-        raise _damaged("a field is written twice")
+        raise _damaged(say("a field is written twice"))
     if not 0 <= graph.root < len(graph.types) or graph.types[graph.root] != "ir.IRModule":
         raise IRError(say("What was saved is not an IRModule."), say("Return the IRModule itself."))
     return graph
@@ -151,7 +151,7 @@ def _parse(document: bytes) -> _Document:
     try:
         parsed = _DECODER.decode(document)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError, ValueError):
-        raise _damaged("it is not the JSON that TVM writes") from None
+        raise _damaged(say("it is not the JSON that TVM writes")) from None
     if len(parsed.nodes) > NODE_LIMIT:
         raise _too_many()
     return parsed
@@ -233,11 +233,17 @@ class _Checker:
             )
         data = node.data
         if type(data) is not dict or data.keys() != rules.keys():
-            raise _damaged(f"a {shown(node.type)} has not the fields it should have")
+            raise _damaged(say("a {node} has not the fields it should have", node=shown(node.type)))
         for name, rule in rules.items():
             value = data[name]
             if not self.accepts(value, rule, index):
-                raise _damaged(f"the field {shown(name)} of a {shown(node.type)} is not right")
+                raise _damaged(
+                    say(
+                        "the field {name} of a {node} is not right",
+                        name=shown(name),
+                        node=shown(node.type),
+                    )
+                )
             if rule.kind in _REFERENCES:
                 children.append(value)
         return data
@@ -246,9 +252,9 @@ class _Checker:
         """Check a node whose data is not a table of fields, and return its value."""
         if kind in ("array", "map"):
             if not self.references(data, index) or (kind == "map" and len(data) % 2):
-                raise _damaged(f"a {kind} refers to something that is not there")
+                raise _damaged(say("a {kind} refers to something that is not there", kind=kind))
             if kind == "map" and not self.are_distinct(data[::2]):
-                raise _damaged("a map has a key twice")
+                raise _damaged(say("a map has a key twice"))
             children.extend(data)
             if all(self.is_plain(child) for child in data):
                 self.plain.add(index)
@@ -256,7 +262,7 @@ class _Checker:
         if kind == "tensor":
             return self.tensor(data)
         if not _is_payload(kind, data):
-            raise _damaged(f"a value of kind {kind} is not right")
+            raise _damaged(say("a value of kind {kind} is not right", kind=kind))
         return None if kind == "none" else data
 
     def are_distinct(self, keys: list[int]) -> bool:
@@ -268,11 +274,11 @@ class _Checker:
     def tensor(self, data: Any) -> TensorHeader:
         """Check a constant and return its header."""
         if type(data) is not str:
-            raise _damaged("a constant is not a tensor")
+            raise _damaged(say("a constant is not a tensor"))
         try:
             return read_header(data)
         except TensorError as error:
-            raise _damaged(f"a constant is not a whole tensor, {error}") from None
+            raise _damaged(say("a constant is not a whole tensor, {error}", error=error)) from None
 
     def references(self, data: Any, index: int) -> bool:
         """Say whether `data` is a list of nodes before `index`."""

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from grader.ir.batch_axis import Change, Changes, NotPlainError, find_batch_axis
 from grader.ir.graph import Graph, decode_graph
 from grader.ir.schema import load_schema
+from grader.language import say
 
 _SCHEDULABLE = "tirx.PrimFunc"
 
@@ -44,7 +45,7 @@ def rebatch(
     }
     node = functions.get(function)
     if node is None:
-        return Rebatched((), "there is no such function")
+        return Rebatched((), say("there is no such function"))
     try:
         changes = find_batch_axis(graph, node, data)
         kept = dict.fromkeys(functions[name] for name in functions if name in (function, *others))
@@ -68,9 +69,9 @@ class _Writer:
         others = [each for each in self.functions if each != function]
         shared = self.reachable([*others, *map(self.variables.get, others)])
         if not shared.isdisjoint(changes):
-            raise NotPlainError("it shares parts with another function")
+            raise NotPlainError(say("it shares parts with another function"))
         if any(graph.type_of(each) == "ffi.Tensor" for each in self.kept):
-            raise NotPlainError("a function holds an array of its own")
+            raise NotPlainError(say("a function holds an array of its own"))
 
     def reachable(self, roots: list[Any]) -> set[int]:
         """Return nodes and all that they refer to, but for the types of functions."""

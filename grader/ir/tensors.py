@@ -13,6 +13,8 @@ from binascii import a2b_base64
 
 import msgspec
 
+from grader.language import say
+
 MAGIC = 0xDD5E40F096B4A13F
 RANK_LIMIT = 32
 
@@ -43,14 +45,14 @@ def read_header(text: str) -> TensorHeader:
     prefix = _decode(text, _PREFIX.size)
     magic, _, device, _, rank, code, bits, lanes = _PREFIX.unpack(prefix)
     if magic != MAGIC or device != _CPU or not 0 <= rank <= RANK_LIMIT:
-        raise TensorError("its header is not a tensor's")
+        raise TensorError(say("its header is not a tensor's"))
     dtype = _dtype(code, bits, lanes)
     header = _PREFIX.size + 8 * (rank + 1)
     *shape, byte_count = struct.unpack_from(f"<{rank + 1}q", _decode(text, header), _PREFIX.size)
     if any(extent < 0 for extent in shape):
-        raise TensorError("it has a negative extent")
+        raise TensorError(say("it has a negative extent"))
     if byte_count != math.prod(shape) * ((bits + 7) // 8) or byte_count != size - header:
-        raise TensorError("its bytes do not fill its shape")
+        raise TensorError(say("its bytes do not fill its shape"))
     return TensorHeader(shape=tuple(shape), dtype=dtype)
 
 
@@ -59,10 +61,10 @@ def _decoded_size(text: str) -> int:
     try:
         raw = text.encode("ascii")
     except UnicodeEncodeError:
-        raise TensorError("it is not base64") from None
+        raise TensorError(say("it is not base64")) from None
     padding = raw.translate(None, _ALPHABET)
     if len(raw) % 4 or padding not in (b"", b"=", b"==") or not raw.endswith(padding):
-        raise TensorError("it is not base64")
+        raise TensorError(say("it is not base64"))
     return len(raw) // 4 * 3 - len(padding)
 
 
@@ -70,12 +72,12 @@ def _decode(text: str, size: int) -> bytes:
     """Return the first `size` bytes. Raises TensorError when there are fewer."""
     part = a2b_base64(text[: (size + 2) // 3 * 4])[:size]
     if len(part) < size:
-        raise TensorError("it ends inside its header")
+        raise TensorError(say("it ends inside its header"))
     return part
 
 
 def _dtype(code: int, bits: int, lanes: int) -> str:
     name = _CODES.get(code)
     if name is None or bits not in _BITS or lanes != 1:
-        raise TensorError("its data type is not known")
+        raise TensorError(say("its data type is not known"))
     return "bool" if name == "bool" or (name, bits) == ("uint", 1) else f"{name}{bits}"

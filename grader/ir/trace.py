@@ -19,7 +19,7 @@ from grader.errors import IRError
 from grader.ir.allowed import STORAGE_SCOPES
 from grader.ir.index_map import rewrite_index_map
 from grader.ir.names import is_function_name, is_name, shown
-from grader.language import say
+from grader.language import later, say
 
 SIZE_LIMIT = 2**18
 """Longest trace, in bytes; a schedule of a convolution has one or two thousand."""
@@ -46,7 +46,9 @@ ANNOTATIONS = frozenset(
 _LOOK_UP = "GetSBlock"
 _NAME = re.compile(r"[blv](?:0|[1-9][0-9]{0,4})", re.ASCII)
 _NUMBERS = range(-(2**31), 2**31)
-_HINT = "Schedule with the primitives of the lecture notes: split, fuse, reorder, vectorize, ..."
+_HINT = later(
+    "Schedule with the primitives of the lecture notes: split, fuse, reorder, vectorize, ..."
+)
 
 
 class Trace(NamedTuple):
@@ -148,7 +150,7 @@ def _parse(document: bytes) -> tuple[list[_Instruction], list[tuple[int, Any]]]:
     try:
         instructions, decisions = _DECODER.decode(document)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError, ValueError):
-        raise _damaged("it is not the JSON that TVM writes") from None
+        raise _damaged(say("it is not the JSON that TVM writes")) from None
     if max(len(instructions), len(decisions)) > INSTRUCTION_LIMIT:
         raise _too_long()
     return instructions, decisions
@@ -183,7 +185,7 @@ def _check(instruction: _Instruction, known: set[str]) -> None:
                 say("The annotation {name} is not replayed here.", name=shown(attributes[0])),
                 _HINT,
             )
-        raise _damaged(f"a step {shown(kind)} is not written as it should be")
+        raise _damaged(say("a step {shown} is not written as it should be", shown=shown(kind)))
     known.update(outputs)
 
 
@@ -244,7 +246,7 @@ def _check_decision(place: int, decision: Any, instructions: list[_Instruction])
     numbers = decision if type(decision) is list else [decision]
     is_drawn = 0 <= place < len(instructions) and instructions[place][0].startswith("Sample")
     if not is_drawn or len(numbers) > LIST_LIMIT or not all(map(_is_number, numbers)):
-        raise _damaged("something was decided where nothing is drawn")
+        raise _damaged(say("something was decided where nothing is drawn"))
 
 
 def _damaged(reason: str) -> IRError:

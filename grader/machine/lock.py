@@ -22,6 +22,7 @@ from pathlib import Path
 import msgspec
 
 from grader.errors import GraderError
+from grader.language import mark, say
 
 SHARED_PLACE = Path("/tmp/grader-timing.lock")  # noqa: S108 - one place for all users
 """Where the file is. Not in the folder that TMPDIR names, which may differ from user to user."""
@@ -41,11 +42,11 @@ _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _PERMISSIONS = 0o444
 """Whoever can read a file can lock it, see flock(2): nobody needs to write into this one."""
 
-HELD_TOO_LONG = (
+HELD_TOO_LONG = mark(
     "Other gradings were timing on this machine, and their turn did not end within {seconds:.0f}"
     " seconds: this one did not wait any longer. More of its measurements may have been disturbed."
 )
-NO_LOCK = (
+NO_LOCK = mark(
     "Other gradings on this machine could not be kept from timing at the same moment: {reason}."
     " More of the measurements may have been disturbed."
 )
@@ -90,10 +91,10 @@ class TimingLock:
         try:
             descriptor = self._acquire(on_wait)
         except LockError as error:
-            yield Turn(is_alone=False, note=NO_LOCK.format(reason=error.message))
+            yield Turn(is_alone=False, note=say(NO_LOCK, reason=error.message))
             return
         if descriptor is None:
-            note = HELD_TOO_LONG.format(seconds=self._seconds())
+            note = say(HELD_TOO_LONG, seconds=self._seconds())
             self._was_in_vain = True
             yield Turn(is_alone=False, note=note)
             return
@@ -170,10 +171,12 @@ def _open(path: Path) -> int:
         except FileExistsError:
             continue
         except OSError as error:
-            raise LockError(f"{path} cannot be made ({error.strerror})") from None
+            raise LockError(
+                say("{path} cannot be made ({reason})", path=path, reason=error.strerror)
+            ) from None
         os.fchmod(descriptor, _PERMISSIONS)  # whatever the umask: others have to open it
         return descriptor
-    raise LockError(f"{path} comes and goes")
+    raise LockError(say("{path} comes and goes", path=path))
 
 
 def _open_existing(path: Path) -> int:
@@ -183,11 +186,13 @@ def _open_existing(path: Path) -> int:
     except FileNotFoundError:
         raise
     except OSError as error:
-        reason = "it is a link" if error.errno == errno.ELOOP else error.strerror
-        raise LockError(f"{path} cannot be opened ({reason})") from None
+        reason = say("it is a link") if error.errno == errno.ELOOP else error.strerror
+        raise LockError(
+            say("{path} cannot be opened ({reason})", path=path, reason=reason)
+        ) from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise LockError(f"{path} is no plain file")
+        raise LockError(say("{path} is no plain file", path=path))
     return descriptor
 
 
@@ -202,5 +207,7 @@ def _try_lock(descriptor: int, kind: int = fcntl.LOCK_EX) -> bool:
         return False
     except OSError as error:
         os.close(descriptor)
-        raise LockError(f"the file system has no locks ({error.strerror})") from None
+        raise LockError(
+            say("the file system has no locks ({reason})", reason=error.strerror)
+        ) from None
     return True

@@ -9,6 +9,7 @@ import sys
 from typing import cast
 
 from grader.errors import GraderError
+from grader.language import retell, say, speaking
 from grader.messages import decode_payload, encode_frame, read_frame
 from grader.notebook.desk import Desk
 from grader.notebook.messages import FRAME_LIMIT, FindAssignment, FromChecker, Refused, ToChecker
@@ -29,11 +30,19 @@ def _answer(desk: Desk, request: ToChecker) -> FromChecker:
             return desk.find(request)
         return desk.check(request)
     except GraderError as error:
-        return Refused(error.message, error.hint)
+        with speaking(desk.language):
+            return Refused(retell(error.message), retell(error.hint))
     except Exception as error:
         if "GRADER_DEBUG" in os.environ:
             raise
-        return Refused(f"The grader failed itself, with {type(error).__name__}: {error}")
+        with speaking(desk.language):
+            return Refused(
+                say(
+                    "The grader failed itself, with {error}: {message}",
+                    error=type(error).__name__,
+                    message=error,
+                )
+            )
 
 
 def main(arguments: list[str]) -> None:

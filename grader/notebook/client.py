@@ -14,6 +14,7 @@ from typing import IO, TypeVar, cast
 
 import grader
 from grader.errors import GraderError
+from grader.language import join, say
 from grader.messages import FrameError, decode_payload, encode_frame, read_frame
 from grader.notebook.messages import FRAME_LIMIT, FromChecker, Refused, ToChecker
 
@@ -104,7 +105,7 @@ class Checker:
         except (OSError, FrameError):
             payload = None
         if payload is None:
-            raise CheckError(f"The check ended before it was done. {self._last_words()}".strip())
+            raise CheckError(join(say("The check ended before it was done."), self._last_words()))
         # mypy has no type for a union as a value
         return decode_payload(payload, cast("type[FromChecker]", FromChecker))
 

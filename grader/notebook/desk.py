@@ -14,7 +14,7 @@ from grader.assignment import Assignment
 from grader.course import Course, CourseAssignment, find_course, recognise
 from grader.data import DataSet
 from grader.errors import SandboxError, UsageError
-from grader.language import say, speaking, spoken
+from grader.language import join, later, retell, say, speaking, spoken
 from grader.messages import Capture, CaptureFailure
 from grader.notebook.data import notebook_data
 from grader.notebook.messages import AssignmentCard, Checked, CheckParts, FindAssignment, PartCard
@@ -43,7 +43,8 @@ class Desk:
     """One assignment at a time, with its answers; and the sandbox, which serves for all.
 
     `open_sandbox` raises SandboxError where there is none: then modules are read and not run.
-    `prepared` is the assignment that was found last.
+    `prepared` is the assignment that was found last, `language` what was asked in last, None where
+    that is not known.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Desk:
         self._environment = environment
         self._sandbox: SteppingSandbox | NoSandbox | None = None
         self.prepared: LivePreparation | None = None
+        self.language: str | None = None
 
     def __enter__(self) -> Desk:
         return self
@@ -68,10 +70,13 @@ class Desk:
 
     def find(self, request: FindAssignment) -> AssignmentCard:
         """Return the assignment that is asked for. Raises UsageError, CourseError."""
+        self.language = request.language
         folder = Path(request.folder)
         named = request.course or self._environment.get(COURSE_VARIABLE)
         course = find_course(folder / named if named else None, (folder,))
         notebook = _read_notebook(request)
+        if notebook is not None:
+            self.language = request.language or notebook.declared_language
         chosen = _choose(course, request, notebook)
         points = chosen.assignment.points
         chosen = msgspec.structs.replace(chosen, assignment=published(chosen.assignment))
@@ -82,8 +87,7 @@ class Desk:
             self.prepared = LivePreparation(
                 chosen, settings, folder, hidden=points - chosen.assignment.points
             )
-        declared = None if notebook is None else notebook.declared_language
-        with speaking(request.language or declared):
+        with speaking(self.language):
             return self.prepared.card()
 
     def check(self, request: CheckParts) -> Checked:
@@ -115,7 +119,7 @@ class NoSandbox:
     def detail(self) -> str:
         """Say why nothing can be run."""
         because = say("It was not checked, because modules cannot be run here.")
-        return f"{because} {self._error.message}"
+        return join(because, self._error.message)
 
     def start(self, command: Command) -> Process:
         """Raise the error with which the sandbox could not be opened."""
@@ -194,7 +198,7 @@ class LivePreparation(Preparation):
         if isinstance(sandbox, NoSandbox):
             return ()
         isolation = say("Isolation: {level}.", level=sandbox.level)
-        return self.data(Silent()).detail, f"{isolation} {sandbox.detail}"
+        return retell(self.data(Silent()).detail), join(isolation, retell(sandbox.detail))
 
 
 def _check(prepared: LivePreparation, request: CheckParts) -> Checked:
@@ -267,6 +271,9 @@ def _choose(
     if recognised is not None:
         return recognised
     raise UsageError(
-        "It is not clear which assignment this notebook is.",
-        f"Say it with %grader use SLUG. There is: {', '.join(sorted(course.assignments))}.",
+        later("It is not clear which assignment this notebook is."),
+        later(
+            "Say it with %grader use SLUG. There is: {known}.",
+            known=", ".join(sorted(course.assignments)),
+        ),
     )

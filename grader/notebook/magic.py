@@ -17,6 +17,7 @@ import msgspec
 from IPython.display import display
 
 from grader.errors import GraderError, UsageError
+from grader.language import later, mark, retell, say, speaking
 from grader.notebook.client import Checker
 from grader.notebook.messages import AssignmentCard, Checked, CheckParts, FindAssignment, PartCard
 from grader.notebook.show import Bundle, show_checked, show_message, show_parts
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
 NAME = "grader"
 
-HELP = """\
+HELP = mark(
+    """\
 %grader check [PART ...]   check parts of the assignment, or all of them
 %grader parts              list the parts, their points and the names that are graded
 %grader use SLUG           say which assignment this notebook is, where its metadata do not
@@ -36,6 +38,7 @@ A check runs the assignment's checks on what the notebook holds now, with other 
 grading's. It takes a few seconds, the first time some more. `%grader use` takes two options:
 --course DIR names the folder with `assignments/`, otherwise it is $GRADER_COURSE, or a folder above
 this one; --lang CODE is the language of the answers, otherwise it is the notebook's."""
+)
 
 _OPTIONS = {"--course": "course", "--lang": "language"}
 _COMMANDS = ("check", "parts", "use", "help")
@@ -59,6 +62,7 @@ class Magic:
         self._watcher: LiveWatcher | None = None
         self._obstacle = ""
         self._ids: tuple[str, ...] = ()
+        self._language: str | None = None
 
     def load(self) -> None:
         """Make the magic known, and begin to watch as soon as there is TVM."""
@@ -80,13 +84,21 @@ class Magic:
         try:
             bundle = self._serve(line)
         except GraderError as error:
-            bundle = show_message(error.message, error.hint)
+            bundle = self._show(error.message, error.hint)
         except KeyboardInterrupt:
-            bundle = show_message("The check was interrupted.")
+            bundle = self._show(later("The check was interrupted."))
         except Exception as error:  # noqa: BLE001 - the notebook goes on, whatever is wrong with us
-            bundle = show_message(f"The check failed itself, with {type(error).__name__}: {error}")
+            name = type(error).__name__
+            bundle = self._show(
+                later("The check failed itself, with {error}: {message}", error=name, message=error)
+            )
         if bundle is not None:
             display(bundle, raw=True)
+
+    def _show(self, message: str, hint: str = "") -> Bundle:
+        """Return a sentence in the language that was spoken last, or that was asked for."""
+        with speaking(self._choice.language or self._language):
+            return show_message(retell(message), retell(hint))
 
     def _serve(self, line: str) -> Bundle | None:
         command, *words = _split(line) or ["help"]
@@ -98,8 +110,12 @@ class Magic:
             self._choice = _chosen(words, self._choice)
             return None
         if command == "help":
-            return {"text/plain": HELP}
-        raise UsageError(f"%grader has no command {command!r}.", "See %grader help.")
+            with speaking(self._choice.language or self._language):
+                return {"text/plain": say(HELP)}
+        raise UsageError(
+            later("%grader has no command {command!r}.", command=command),
+            later("See %grader help."),
+        )
 
     def _check(self, words: list[str]) -> Bundle:
         wanted = [self._without_slug(word) for word in words]
@@ -107,18 +123,20 @@ class Magic:
         parts = _select(card, wanted)
         taken = self._watching().take(tuple(part.entry for part in parts))
         request = CheckParts(tuple(part.id for part in parts), taken.captures, card.language)
-        return show_checked(self._checker.ask(request, Checked), _notes(taken))
+        return _answer(self._checker.ask(request, Checked), taken)
 
     def _watching(self) -> LiveWatcher:
         """Return what watches the notebook. Raises UsageError."""
         self._look(None)
         if self._obstacle:
             raise UsageError(
-                f"This notebook's TVM cannot be looked into. {self._obstacle}",
-                "Install the version that the assignment asks for, and restart the kernel.",
+                later("This notebook's TVM cannot be looked into. {error}", error=self._obstacle),
+                later("Install the version that the assignment asks for, and restart the kernel."),
             )
         if self._watcher is None:
-            raise UsageError("TVM is not imported yet.", "Run the cells above this one first.")
+            raise UsageError(
+                later("TVM is not imported yet."), later("Run the cells above this one first.")
+            )
         return self._watcher
 
     def _without_slug(self, word: str) -> str:
@@ -141,6 +159,7 @@ class Magic:
         )
         card = self._checker.ask(request, AssignmentCard)
         self._ids = tuple(each.id for each in card.parts)
+        self._language = card.language
         return card
 
     def _look(self, _: Any) -> None:
@@ -180,13 +199,24 @@ def unload(shell: Any) -> None:
         magic.unload()
 
 
+def _answer(checked: Checked, taken: Taken) -> Bundle:
+    with speaking(checked.language):
+        return show_checked(checked, _notes(taken))
+
+
 def _notes(taken: Taken) -> tuple[str, ...]:
     unseen = (
-        f"`{name}` was registered before %load_ext grader, so it could not be taken out: run the"
-        " cell that registers it once more."
+        say(
+            "`{name}` was registered before %load_ext grader, so it could not be taken out: run the"
+            " cell that registers it once more.",
+            name=name,
+        )
         for name in taken.unseen
     )
-    faults = (f"The grader failed to look at something: {fault}" for fault in taken.faults)
+    faults = (
+        say("The grader failed to look at something: {fault}", fault=fault)
+        for fault in taken.faults
+    )
     return (*unseen, *faults)
 
 
@@ -199,7 +229,8 @@ def _chosen(words: list[str], before: Choice) -> Choice:
         value = word if name == "slug" else next(rest, "")
         if name in said or not value or value.startswith("-"):
             raise UsageError(
-                "%grader use takes the name of one assignment.", "For example: %grader use e2e-conv"
+                later("%grader use takes the name of one assignment."),
+                later("For example: %grader use e2e-conv"),
             )
         said[name] = value
     return msgspec.structs.replace(before, **said)
@@ -217,7 +248,10 @@ def _select(card: AssignmentCard, wanted: list[str]) -> tuple[PartCard, ...]:
     for word in wanted:
         if not any(_is_meant(part, word) for part in card.parts):
             known = ", ".join(part.id for part in card.parts)
-            raise UsageError(f"{card.slug} has no part {word!r}.", f"There is: {known}.")
+            raise UsageError(
+                later("{slug} has no part {word!r}.", slug=card.slug, word=word),
+                later("There is: {known}.", known=known),
+            )
     return tuple(
         part for part in card.parts if not wanted or any(_is_meant(part, word) for word in wanted)
     )

@@ -18,7 +18,7 @@ from rich.text import Text
 from grader.language import say, speaking
 from grader.notebook.messages import AssignmentCard, Checked
 from grader.render import wording
-from grader.render.terminal import Page, part_section, points_table
+from grader.render.terminal import Page, advice, part_section, points_table
 
 WIDTH = 92
 """Columns of what is shown: the output of a cell is narrower than most terminals."""
@@ -65,7 +65,7 @@ def show_message(message: str, hint: str = "") -> Bundle:
     """Return a sentence, and what to do next."""
     lines: list[RenderableType] = [Text(wording.plain(message))]
     if hint:
-        lines.append(Text.assemble(("What to do: ", "bold"), wording.plain(hint)))
+        lines.append(advice(hint))
     return _bundle([Group(*lines)])
 
 

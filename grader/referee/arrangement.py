@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.ir.facts import BufferFacts
-from grader.language import say
+from grader.language import retell, say
 from grader.messages import RunArgument, TensorSpec, pack_array
 from grader.referee.evidence import Problem
 
@@ -101,7 +101,7 @@ def match_inputs(
 
 def wanted(given: tuple[Given, ...]) -> str:
     """Say what `main` must take."""
-    spelled = [f"{each.name} {each.array.dtype}{list(each.shape)}" for each in given]
+    spelled = [f"{retell(each.name)} {each.array.dtype}{list(each.shape)}" for each in given]
     return say("`main` must take {arguments}.", arguments=", ".join(spelled))
 
 

@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from grader.errors import ProtocolError
+from grader.language import later, say
 from grader.machine.cpus import quiet_cpus
 from grader.messages import (
     Array,
@@ -43,8 +44,8 @@ ATTEMPTS = 3
 are chosen anew."""
 
 UNREADABLE = Problem(
-    "The answer of the process that timed the schedule cannot be read.",
-    "A schedule may compute, and must leave the process that it runs in alone.",
+    later("The answer of the process that timed the schedule cannot be read."),
+    later("A schedule may compute, and must leave the process that it runs in alone."),
 )
 
 Cpus = Callable[[int], tuple[int, ...]]
@@ -187,7 +188,11 @@ def _read(
     wanted = bench.options.threads
     if timing.threads == wanted:
         return timing
-    note = f"Measured with {timing.threads} of {wanted} threads: this machine has no more."
+    note = say(
+        "Measured with {threads} of {wanted} threads: this machine has no more.",
+        threads=timing.threads,
+        wanted=wanted,
+    )
     return msgspec.structs.replace(timing, notes=(*timing.notes, note))
 
 
@@ -195,8 +200,12 @@ def too_noisy(reasons: Sequence[str]) -> Problem:
     """Return the verdict of a machine on which nothing can be measured."""
     causes = "; ".join(dict.fromkeys(reasons))
     return Problem(
-        f"The machine was too busy to measure the speed, {len(reasons)} times: {causes}.",
-        "This is not your fault. Have it graded again on a machine that does nothing else.",
+        say(
+            "The machine was too busy to measure the speed, {times} times: {causes}.",
+            times=len(reasons),
+            causes=causes,
+        ),
+        say("This is not your fault. Have it graded again on a machine that does nothing else."),
     )
 
 

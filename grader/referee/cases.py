@@ -13,7 +13,7 @@ import numpy.typing as npt
 from grader.assignment import ArgumentTable, Computation, PartTable
 from grader.errors import CourseError
 from grader.ir.facts import ModuleFacts
-from grader.language import say
+from grader.language import later, say
 from grader.messages import TensorSpec
 from grader.referee.arrangement import Arrangement, Given, Values, match_inputs
 from grader.referee.evidence import FloatArray, Problem
@@ -35,7 +35,7 @@ class CaseOracle:
         self.options = computation
         self._compute = compute
         self._arguments = tuple(
-            self._given(each, each.name or f"argument {place}", generator)
+            self._given(each, each.name or later("argument {place}", place=place), generator)
             for place, each in enumerate(computation.arguments, start=1)
         )
         for each in self._arguments:

@@ -3,49 +3,64 @@
 from __future__ import annotations
 
 from grader.errors import ProtocolError
+from grader.language import join, later, mark, say
 from grader.messages import EXTERN_DIED, FromRunner, TaskFailure
 from grader.referee.evidence import Problem
 
 _REASONS = {
-    "decode": "The module could not be taken over",
-    "load": "TVM could not load the module",
-    "build": "TVM could not build the module",
-    "externs": "An external function could not be used",
-    "signature": "The module does not have the form that is asked for",
-    "run": "The module failed while it ran",
-    "time": "The schedule could not be timed",
+    "decode": mark("The module could not be taken over: {detail}"),
+    "load": mark("TVM could not load the module: {detail}"),
+    "build": mark("TVM could not build the module: {detail}"),
+    "externs": mark("An external function could not be used: {detail}"),
+    "signature": mark("The module does not have the form that is asked for: {detail}"),
+    "run": mark("The module failed while it ran: {detail}"),
+    "time": mark("The schedule could not be timed: {detail}"),
 }
 
 _HINTS = {
-    "build": 'Build it in your notebook with tvm.compile(mod, "llvm") and read the first error.',
-    "externs": "Register the function with tvm.register_global_func in the notebook, and let it use"
-    " only NumPy, PyTorch and names of the notebook.",
-    "run": "Run it in your notebook on one batch of the test set.",
-    "signature": "`main` must return one tensor.",
+    "build": mark(
+        'Build it in your notebook with tvm.compile(mod, "llvm") and read the first error.'
+    ),
+    "externs": mark(
+        "Register the function with tvm.register_global_func in the notebook, and let it use"
+        " only NumPy, PyTorch and names of the notebook."
+    ),
+    "run": mark("Run it in your notebook on one batch of the test set."),
+    "signature": mark("`main` must return one tensor."),
 }
 
 _SPECIAL = {
     "NotDeterministic": Problem(
-        "The same input gave two different outputs.",
-        "An output or intermediate buffer is read before it is written, or parallel loops overlap.",
+        later("The same input gave two different outputs."),
+        later(
+            "An output or intermediate buffer is read before it is written, or parallel"
+            " loops overlap."
+        ),
     ),
     "InputChanged": Problem(
-        "The function wrote into its inputs while it was timed.",
-        "Write to the output and to buffers of the function's own only.",
+        later("The function wrote into its inputs while it was timed."),
+        later("Write to the output and to buffers of the function's own only."),
     ),
     "UnknownWorkload": Problem(
-        "The scheduled function computes something else than the unscheduled one that it would be"
-        " compared with, so its speed says nothing.",
-        "Let it compute the layer (its bias and its ReLU may be in it) and nothing else: keep"
-        " pooling and other layers in functions of their own.",
+        later(
+            "The scheduled function computes something else than the unscheduled one that it would"
+            " be compared with, so its speed says nothing."
+        ),
+        later(
+            "Let it compute the layer (its bias and its ReLU may be in it) and nothing else: keep"
+            " pooling and other layers in functions of their own."
+        ),
     ),
     "TimeLimit": Problem(
-        "The module ran longer than the time limit and was stopped.",
-        "Look for loops that are much longer than the layer needs.",
+        later("The module ran longer than the time limit and was stopped."),
+        later("Look for loops that are much longer than the layer needs."),
     ),
     "Died": Problem(
-        "The module crashed the process that ran it.",
-        "This happens when a loop reads or writes outside its buffers: check extents and indices.",
+        later("The module crashed the process that ran it."),
+        later(
+            "This happens when a loop reads or writes outside its buffers: check extents"
+            " and indices."
+        ),
     ),
 }
 
@@ -61,8 +76,9 @@ def explain_failure(failure: FromRunner) -> Problem:
         return _SPECIAL[failure.error_name]
     if failure.error_name == EXTERN_DIED:
         return Problem(
-            f"An external function ended the process that called it. {failure.message}",
-            "A function must return: it may neither exit nor write outside of its arrays.",
+            join(say("An external function ended the process that called it."), failure.message),
+            say("A function must return: it may neither exit nor write outside of its arrays."),
         )
     detail = f"{failure.error_name}: {failure.message}".strip(": ")
-    return Problem(f"{_REASONS[failure.stage]}: {detail}", _HINTS.get(failure.stage, ""))
+    hint = _HINTS.get(failure.stage)
+    return Problem(say(_REASONS[failure.stage], detail=detail), "" if hint is None else say(hint))

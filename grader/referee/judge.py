@@ -7,7 +7,7 @@ import math
 from msgspec.structs import replace
 
 from grader.assignment import CheckTable, PartTable
-from grader.language import say, spoken
+from grader.language import join, say, spoken
 from grader.referee.evidence import Case, Problem
 from grader.referee.graph import draw_graph
 from grader.referee.outcome import Outcome, not_graded
@@ -72,7 +72,7 @@ def _score(table: CheckTable, outcome: Outcome) -> Check:
         score=_round(outcome, table),
         max_score=table.points,
         verdict=outcome.verdict,
-        reason=f"{outcome.reason}{_certainty(outcome, table)}",
+        reason=join(outcome.reason, _certainty(outcome, table)),
         hint=outcome.hint,
     )
 
@@ -83,10 +83,9 @@ def _certainty(outcome: Outcome, table: CheckTable) -> str:
         return ""
     half = outcome.interval * table.points / 2
     step = _step(float(table.options.get("grid", 0.01)), 2 * half)
-    certain = say(
+    return say(
         "The points are certain to ±{half:.2g} and rounded to {step:.2g}.", half=half, step=step
     )
-    return f" {certain}"
 
 
 def _round(outcome: Outcome, table: CheckTable) -> float:

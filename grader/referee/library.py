@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from grader.language import later, mark, say
 from grader.messages import LibraryTiming, TimeLibrary, pack_array, unpack_array
 from grader.referee.evidence import FloatArray, Problem
 from grader.referee.runner_client import start_runner
@@ -26,10 +27,12 @@ alone by chance."""
 BUDGET_SECONDS = 0.3
 TIMEOUT_SECONDS = 30.0
 
-NOT_HERE = "The time of PyTorch's own function is not known: {reason}"
+NOT_HERE = mark("The time of PyTorch's own function is not known: {reason}")
 TOO_BUSY = Problem(
-    NOT_HERE.format(reason="the machine was too busy to measure it."),
-    "This concerns no points. `grader doctor --timing` says what disturbs measurements here.",
+    later(NOT_HERE, reason=later("the machine was too busy to measure it.")),
+    later(
+        "This concerns no points. `grader doctor --timing` says what disturbs measurements here."
+    ),
 )
 
 
@@ -69,7 +72,7 @@ def measure_library(
         answer = runner.request(task, TIMEOUT_SECONDS)
     if not isinstance(answer, LibraryTiming):
         reason = f"{answer.error_name}: {answer.message}"
-        return Problem(NOT_HERE.format(reason=reason), "Look at the assignment's library.py.")
+        return Problem(say(NOT_HERE, reason=reason), say("Look at the assignment's library.py."))
     if answer.rejected and answer.blocks < FEWEST_BLOCKS:
         return TOO_BUSY
     output = np.asarray(unpack_array(answer.output), np.float64)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from grader.language import say
 from grader.messages import TimingResult, TimingRound
 from grader.report import SelfTest, ShapeTiming, Timing
 from grader.timing.control import Control
@@ -109,22 +110,31 @@ def _read(
     kept = _choose_rounds(answer, clock, setting.pace)
     control = Control(answer.control, setting.pace, generator, clock)
     if control.estimate is None:
-        of_all = f"{control.rounds} of {len(answer.control)}"
-        raise Unsteady(f"only {of_all} rounds of the self-test were undisturbed")
+        raise Unsteady(
+            say(
+                "only {kept} of {rounds} rounds of the self-test were undisturbed",
+                kept=control.rounds,
+                rounds=len(answer.control),
+            )
+        )
     if not control.passed:
-        raise Unsteady("the unscheduled function, measured beside itself, seemed faster or slower")
+        raise Unsteady(
+            say("the unscheduled function, measured beside itself, seemed faster or slower")
+        )
     logs = take_logs(kept, clock)
     rounds_of_places = [len(stratum) for stratum in logs.strata]
     if len(rounds_of_places) < PLACES or min(rounds_of_places) < FEWEST_OF_A_PLACE:
-        raise Unsteady("too few rounds were undisturbed at one place of the stack")
+        raise Unsteady(say("too few rounds were undisturbed at one place of the stack"))
     reference = float(centre(logs.reference, logs.strata))
     if reference < math.log(STEADY_SPEEDUP):
-        raise Unsteady("the reference schedule was hardly faster than the unscheduled function")
+        raise Unsteady(
+            say("the reference schedule was hardly faster than the unscheduled function")
+        )
     picks = resample(logs.strata, generator)
     speedup = estimate_log(logs.submission, logs.strata, picks).map(math.exp)
     share = estimate_share(logs, picks)
     if _counts(share.high) - _counts(share.low) > setting.widest:
-        raise Unsteady("the interval of the speed-up would not become narrow")
+        raise Unsteady(say("the interval of the speed-up would not become narrow"))
     ratio = control.estimate.map(math.exp)
     return Timing(
         function=setting.function,
@@ -164,7 +174,13 @@ def _choose_rounds(answer: TimingResult, clock: Clock, pace: float) -> tuple[Tim
     else:
         kept = tuple(each for each in answer.rounds if not is_held_back(each.moment.probe, pace))
     if len(kept) < MINIMUM_ROUNDS:
-        raise Unsteady(f"only {len(kept)} of {len(answer.rounds)} rounds were undisturbed")
+        raise Unsteady(
+            say(
+                "only {kept} of {rounds} rounds were undisturbed",
+                kept=len(kept),
+                rounds=len(answer.rounds),
+            )
+        )
     return kept
 
 

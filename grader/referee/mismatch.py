@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from grader.assignment import Comparison, OracleOptions
-from grader.language import mark, say
+from grader.language import join, mark, say
 from grader.referee.evidence import Outputs
 
 WRITE_THE_BUFFER = mark(
@@ -32,7 +32,7 @@ def explain(outputs: Outputs, wrong: np.ndarray, comparison: Comparison) -> tupl
     )
     if outputs.unwritten:
         unwritten = say("`{name}` never wrote to its output buffer.", name=outputs.unwritten[0])
-        return f"{reason} {unwritten}", say(WRITE_THE_BUFFER)
+        return join(reason, unwritten), say(WRITE_THE_BUFFER)
     hint = _hint_for_scores if _is_classifier(comparison) else _hint_for_tensors
     return reason, hint(actual[wrong], desired[wrong])
 

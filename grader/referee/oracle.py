@@ -15,7 +15,7 @@ import numpy.typing as npt
 from grader.assignment import Comparison, OracleOptions, PartTable
 from grader.data import DataSet
 from grader.ir.facts import ModuleFacts
-from grader.language import say
+from grader.language import later, say
 from grader.messages import TensorSpec
 from grader.referee.arrangement import Arrangement, Given, match_inputs
 from grader.referee.evidence import FloatArray, Problem
@@ -100,7 +100,7 @@ class ModelOracle:
         if isinstance(batch, Problem):
             return batch
         samples = min(part.samples or len(self.inputs), len(self.inputs))
-        image = Given("the input", self.batches(batch, samples), redraw=self._draw)
+        image = Given(later("the input"), self.batches(batch, samples), redraw=self._draw)
         fixed = [Given(each, self._parameters[each], varies=False) for each in part.parameters]
         arguments = (image, *fixed)
         if facts is None:

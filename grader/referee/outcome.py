@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from grader.language import retell
 from grader.referee.evidence import Problem
 from grader.report import Frozen, Verdict
 
@@ -39,4 +40,4 @@ def failed(reason: str, hint: str) -> Outcome:
 
 def not_graded(problem: Problem) -> Outcome:
     """No points because there was nothing to decide from."""
-    return Outcome("not_graded", 0.0, problem.reason, problem.hint)
+    return Outcome("not_graded", 0.0, retell(problem.reason), retell(problem.hint))

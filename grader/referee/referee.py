@@ -20,6 +20,7 @@ from grader.course import CourseAssignment
 from grader.errors import IRError
 from grader.ir.facts import ModuleFacts
 from grader.ir.read import read_module
+from grader.language import say
 from grader.messages import PYTHON_FUNCTION, Capture, CaptureFailure
 from grader.progress import Progress
 from grader.referee import checks as registered
@@ -258,7 +259,10 @@ def _inspect(part: PartTable, capture: Capture) -> Candidate | Problem:
     if facts.findings:
         return Problem(
             facts.findings[0].message,
-            "Modules may use TensorIR, Relax and arithmetic, and no other way out of the module.",
+            say(
+                "Modules may use TensorIR, Relax and arithmetic, and no other way out of"
+                " the module."
+            ),
         )
     return Candidate(capture, facts, base if base is None or not base.findings else None)
 
@@ -266,7 +270,9 @@ def _inspect(part: PartTable, capture: Capture) -> Candidate | Problem:
 def _inspect_python(capture: Capture) -> Candidate | Problem:
     """Take a capture of a Python function: there is no module to read."""
     if capture.module or list(capture.externs) != [PYTHON_FUNCTION]:
-        return Problem("The function could not be taken over.", "Define it in a cell of its own.")
+        return Problem(
+            say("The function could not be taken over."), say("Define it in a cell of its own.")
+        )
     nothing = ModuleFacts(
         has_main=False, inputs=(), output=None, calls=(), functions={}, externs=(), findings=()
     )

@@ -16,18 +16,21 @@ from grader.ir.names import shown
 from grader.ir.read import read_module
 from grader.ir.rebatch import Rebatched, rebatch
 from grader.ir.trace import Trace, read_trace
+from grader.language import mark, say
 from grader.messages import ReplayResult, ReplayTrace, TaskFailure
 from grader.referee.evidence import Candidate, LargerBatch, Replay
 from grader.referee.runners import RunnerPool
 from grader.referee.steps import is_unscheduled
 from grader.referee.subject import Data, Subject
 
-NO_TRACE = "the module comes from no Schedule, or its Schedule kept no trace that can be saved"
-NO_BASE = "the module that its Schedule started from is not known"
-BAD_BASE = "the module that its Schedule started from is not one that is accepted here"
-NO_STEPS = "its Schedule has done no step"
-CHANGED_BASE = "the function was already changed in the module that its Schedule started from"
-NOT_REPLAYED = "its trace could not be replayed"
+NO_TRACE = mark(
+    "the module comes from no Schedule, or its Schedule kept no trace that can be saved"
+)
+NO_BASE = mark("the module that its Schedule started from is not known")
+BAD_BASE = mark("the module that its Schedule started from is not one that is accepted here")
+NO_STEPS = mark("its Schedule has done no step")
+CHANGED_BASE = mark("the function was already changed in the module that its Schedule started from")
+NOT_REPLAYED = mark("its trace could not be replayed")
 
 
 class _UnprovenError(Exception):
@@ -52,20 +55,20 @@ def gather_replay(
     larger = _read_larger(answer, unscheduled.name, wanted[: len(others.documents)])
     reason = others.reason
     if not larger and not reason and wanted:
-        reason = "the same steps do not fit a larger batch"
+        reason = say("the same steps do not fit a larger batch")
     return Replay(proven=True, steps=steps, reason="", larger=larger, larger_reason=reason)
 
 
 def _trace(candidate: Candidate) -> Trace:
     document = candidate.capture.trace
     if document is None:
-        raise _UnprovenError(NO_TRACE)
+        raise _UnprovenError(say(NO_TRACE))
     try:
         trace = read_trace(document)
     except IRError as error:
         raise _UnprovenError(_clause(error.message)) from None
     if trace.steps == 0:
-        raise _UnprovenError(NO_STEPS)
+        raise _UnprovenError(say(NO_STEPS))
     return trace
 
 
@@ -82,13 +85,13 @@ def _unscheduled(candidate: Candidate, subject: Subject) -> _Unscheduled:
     It is judged by itself: what it says of itself as a base counts for nothing.
     """
     if candidate.capture.base is None:
-        raise _UnprovenError(NO_BASE)
+        raise _UnprovenError(say(NO_BASE))
     base = candidate.base
     function = None if base is None else subject.find(base)
     if base is None or function is None:
-        raise _UnprovenError(BAD_BASE)
+        raise _UnprovenError(say(BAD_BASE))
     if not is_unscheduled(function, subject.weight):
-        raise _UnprovenError(CHANGED_BASE)
+        raise _UnprovenError(say(CHANGED_BASE))
     return _Unscheduled(function.name, subject.data(base, function))
 
 
@@ -101,7 +104,7 @@ def _others(
     """Return the function for other batches, or why there are none."""
     base = candidate.capture.base
     if unscheduled.data is None or base is None:
-        return Rebatched((), "the convolution has not one input of a known batch")
+        return Rebatched((), say("the convolution has not one input of a known batch"))
     if not batches:
         return Rebatched((), "")
     return rebatch(base, unscheduled.name, unscheduled.data.place, batches, functions)
@@ -117,15 +120,20 @@ def _ask(
     try:
         answer = runners.request("pure", task)
     except ProtocolError:
-        raise _UnprovenError(NOT_REPLAYED) from None
+        raise _UnprovenError(say(NOT_REPLAYED)) from None
     if isinstance(answer, TaskFailure) or not isinstance(answer, ReplayResult):
-        raise _UnprovenError(NOT_REPLAYED)
+        raise _UnprovenError(say(NOT_REPLAYED))
     if answer.outcome == "fails":
-        raise _UnprovenError(f"{NOT_REPLAYED} ({answer.message.rstrip('.')})")
+        raise _UnprovenError(
+            say("its trace could not be replayed ({message})", message=answer.message.rstrip("."))
+        )
     if answer.outcome == "differs":
         names = ", ".join(map(shown, answer.functions[:3])) or "`main`"
         raise _UnprovenError(
-            f"its trace gives another module than the one handed in: {names} differs"
+            say(
+                "its trace gives another module than the one handed in: {names} differs",
+                names=names,
+            )
         )
     return answer
 
@@ -159,5 +167,5 @@ def _has_batch(function: FunctionFacts, batch: int) -> bool:
 
 def _clause(sentence: str) -> str:
     """Return a sentence as the end of another one."""
-    text = sentence.rstrip(".")
+    text = sentence.rstrip(".。")
     return text[:1].lower() + text[1:]

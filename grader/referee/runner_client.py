@@ -20,6 +20,7 @@ from typing import Literal, TypeGuard, overload
 import msgspec
 
 from grader.errors import ProtocolError, SandboxError
+from grader.language import join, mark, say
 from grader.launch.protocol import Program
 from grader.messages import (
     EXTERN_DIED,
@@ -77,20 +78,20 @@ _BUFFER = 4 * 2**20
 writer need not wait for the reader in between."""
 
 _ENDINGS = {
-    128 + signal.SIGSEGV: "It read or wrote memory that is not its own (segmentation fault).",
-    128 + signal.SIGBUS: "It read or wrote memory that is not its own (bus error).",
-    128 + signal.SIGILL: "It used an instruction that this processor does not have.",
-    128 + signal.SIGFPE: "It divided an integer by zero.",
-    128 + signal.SIGABRT: "It was aborted, because a check in it failed or memory ran out.",
-    128 + signal.SIGKILL: "It was killed, most likely because memory ran out.",
-    128 + signal.SIGXCPU: "It used up its processor time.",
+    128 + signal.SIGSEGV: mark("It read or wrote memory that is not its own (segmentation fault)."),
+    128 + signal.SIGBUS: mark("It read or wrote memory that is not its own (bus error)."),
+    128 + signal.SIGILL: mark("It used an instruction that this processor does not have."),
+    128 + signal.SIGFPE: mark("It divided an integer by zero."),
+    128 + signal.SIGABRT: mark("It was aborted, because a check in it failed or memory ran out."),
+    128 + signal.SIGKILL: mark("It was killed, most likely because memory ran out."),
+    128 + signal.SIGXCPU: mark("It used up its processor time."),
 }
 
 _EXCESSES = {
-    "memory": "It was ended, because it used more memory than it may.",
-    "processes": "It was ended, because it started more processes than it may.",
-    "files": "It was ended, because it made more files than it may.",
-    "disk": "It was ended, because it wrote more than it may.",
+    "memory": mark("It was ended, because it used more memory than it may."),
+    "processes": mark("It was ended, because it started more processes than it may."),
+    "files": mark("It was ended, because it made more files than it may."),
+    "disk": mark("It was ended, because it wrote more than it may."),
 }
 
 
@@ -159,7 +160,7 @@ class Runner:
         try:
             answer = self._ask(task, _Deadline(self._connection, timeout))
         except TimeoutError:
-            sentence = f"There was no answer within {timeout:g} seconds."
+            sentence = say("There was no answer within {seconds:g} seconds.", seconds=timeout)
             return self._end(TaskFailure(_stage(task), "TimeLimit", sentence))
         except (ConnectionError, FrameError) as error:
             if self._is_gone():
@@ -180,7 +181,7 @@ class Runner:
         for process in filter(None, (self._process, self._evaluator)):
             process.kill()
         if self._failure is None:
-            self._failure = TaskFailure("run", "Died", "The runner was ended.")
+            self._failure = TaskFailure("run", "Died", say("The runner was ended."))
 
     def __enter__(self) -> Runner:
         return self
@@ -224,7 +225,7 @@ class Runner:
 
     def _died(self, task: Task) -> TaskFailure:
         status = self._process.wait(_END_SECONDS)
-        sentence = _describe_end(self._process) or "Its process ended before it answered."
+        sentence = _describe_end(self._process) or say("Its process ended before it answered.")
         name = "TimeLimit" if status == 128 + signal.SIGXCPU else "Died"
         return self._end(TaskFailure(_stage(task), name, sentence))
 
@@ -233,7 +234,7 @@ class Runner:
         status = evaluator.wait(_END_SECONDS)
         sentence = _describe_end(evaluator)
         name = "TimeLimit" if status == 128 + signal.SIGXCPU else EXTERN_DIED
-        return self._end(TaskFailure(answer.stage, name, f"{answer.message} {sentence}".rstrip()))
+        return self._end(TaskFailure(answer.stage, name, join(answer.message, sentence)))
 
     def _end(self, failure: TaskFailure) -> TaskFailure:
         self._failure = failure
@@ -247,7 +248,8 @@ def _tells_of_the_end_of_an_extern(answer: Answer) -> TypeGuard[TaskFailure]:
 
 def _describe_end(process: Process) -> str:
     """Return how a process came to its end; empty for an end that says nothing."""
-    return _EXCESSES.get(process.cause) or _ENDINGS.get(process.wait(_END_SECONDS) or 0, "")
+    end = _EXCESSES.get(process.cause) or _ENDINGS.get(process.wait(_END_SECONDS) or 0)
+    return say(end) if end is not None else ""
 
 
 def start_runner(

@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 
 from grader.ir.facts import FunctionFacts
+from grader.language import join, later, mark, retell, say
 from grader.messages import Array, ShapeResult, TimeSchedule, unpack_array
 from grader.referee.bench import Bench, Measured, TimeLibrary, Version, measure
 from grader.referee.checks.speed import SpeedOptions
@@ -17,14 +18,14 @@ from grader.referee.oracle import Workload
 from grader.referee.subject import Subject
 from grader.report import Timing
 
-DECIDES_HINT = (
+DECIDES_HINT = mark(
     "A schedule must do the same work at every call: let conditions, loop bounds and indices depend"
     " on loop variables only, and write a ReLU as a maximum with 0."
 )
 
 UNREADABLE = Problem(
-    "The answer of the process that timed the schedule cannot be read.",
-    "A schedule may compute, and must leave the process that it runs in alone.",
+    later("The answer of the process that timed the schedule cannot be read."),
+    later("A schedule may compute, and must leave the process that it runs in alone."),
 )
 
 TIMED_RTOL = 1e-3
@@ -68,9 +69,9 @@ def _alone(timing: Timing, options: SpeedOptions, replay: Replay | None) -> list
     """Say why a schedule was timed at its own batch alone, where larger ones were asked for."""
     if replay is None or len(timing.shapes) > 1 or not options.batches:
         return []
-    reason = "a larger one takes a schedule that is proven" if not replay.proven else ""
-    reason = reason or replay.larger_reason or "at a larger one it could not be run"
-    return [f"Timed at its own batch alone: {reason}."]
+    reason = "" if replay.proven else say("a larger one takes a schedule that is proven")
+    reason = reason or replay.larger_reason or say("at a larger one it could not be run")
+    return [say("Timed at its own batch alone: {reason}.", reason=reason)]
 
 
 def with_library(measured: Measured, time_library: TimeLibrary | None) -> Timing:
@@ -84,7 +85,7 @@ def with_library(measured: Measured, time_library: TimeLibrary | None) -> Timing
         arrays = (unpack(function.data)[0], *fixed)
         found = time_library(timing.workload, arrays, timing.cpus)
         if isinstance(found, Problem):
-            notes.append(found.reason)
+            notes.append(retell(found.reason))
         else:
             shape = msgspec.structs.replace(shape, library_us=round(found.seconds * MICRO, 3))
         shapes.append(shape)
@@ -100,7 +101,8 @@ def _version(module: bytes, facts: FunctionFacts, subject: Subject) -> Version |
     """Return what is to be timed, or why it must not be."""
     if facts.decisions:
         reason = facts.decisions[0].message
-        return Problem(f"{reason} Its time would say nothing about a schedule.", DECIDES_HINT)
+        useless = say("Its time would say nothing about a schedule.")
+        return Problem(join(reason, useless), say(DECIDES_HINT))
     arrays = subject.arrays(facts)
     return arrays if isinstance(arrays, Problem) else Version(module, facts.name, arrays)
 

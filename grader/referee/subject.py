@@ -12,6 +12,7 @@ from typing import NamedTuple
 from grader.assignment import Comparison, Computation
 from grader.errors import CourseError
 from grader.ir.facts import FunctionFacts, ModuleFacts
+from grader.language import later, mark, say
 from grader.referee.convolution import (
     NO_CONVOLUTION,
     find_convolution,
@@ -24,12 +25,14 @@ from grader.referee.functions import find_function
 Shape = tuple[int, ...]
 
 NO_FUNCTION = Problem(
-    "No TIR function of the module takes the arguments that are asked for, and after them the"
-    " output.",
-    "Keep the shapes, the dtype and the order of the parameters as the notebook gives them.",
+    later(
+        "No TIR function of the module takes the arguments that are asked for, and after them the"
+        " output."
+    ),
+    later("Keep the shapes, the dtype and the order of the parameters as the notebook gives them."),
 )
 FEW = 4
-NO_IMAGES = "`{name}` has no argument that could be the images."
+NO_IMAGES = mark("`{name}` has no argument that could be the images.")
 
 
 @dataclass(frozen=True)
@@ -85,8 +88,8 @@ class Subject:
         images = _images(function, self.weight)
         if images is None:
             return Problem(
-                NO_IMAGES.format(name=function.name),
-                "Keep the convolution a function of the input, the weight and the output.",
+                say(NO_IMAGES, name=function.name),
+                say("Keep the convolution a function of the input, the weight and the output."),
             )
         return convolution_arrays(images, self.weight)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from grader.errors import IRError, ProtocolError
 from grader.ir.read import read_module
+from grader.language import later, mark, say
 from grader.messages import CompareTarget, TargetResult, TaskFailure
 from grader.referee.evidence import Candidate, Problem, TargetMatch
 from grader.referee.failures import explain_failure
@@ -11,12 +12,12 @@ from grader.referee.runners import RunnerPool
 from grader.referee.subject import Subject
 
 UNREADABLE = Problem(
-    "The answer of the process that compared the schedule with the target cannot be read.",
-    "A schedule may compute, and must leave the process that it runs in alone.",
+    later("The answer of the process that compared the schedule with the target cannot be read."),
+    later("A schedule may compute, and must leave the process that it runs in alone."),
 )
 
-NO_TARGET = "The target of this assignment could not be made ({reason})."
-NOT_YOURS = "This is not your fault: tell your instructor."
+NO_TARGET = mark("The target of this assignment could not be made ({reason}).")
+NOT_YOURS = mark("This is not your fault: tell your instructor.")
 
 
 def gather_target(
@@ -41,9 +42,9 @@ def gather_target(
         return _no_target(error.message)
     (wanted, *more) = facts.functions.values() or (None,)
     if wanted is None or more:
-        return _no_target("it is not one TIR function")
+        return _no_target(say("it is not one TIR function"))
     return TargetMatch(answer.equal, answer.place, wanted, function)
 
 
 def _no_target(reason: str) -> Problem:
-    return Problem(NO_TARGET.format(reason=reason.rstrip(".")), NOT_YOURS)
+    return Problem(say(NO_TARGET, reason=reason.rstrip(".。")), say(NOT_YOURS))

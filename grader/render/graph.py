@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
+from grader.language import mark, say
 from grader.render import wording
 from grader.report import Graph, Node, NodeKind
 
@@ -37,9 +38,9 @@ _ASCII = {
 }
 _KINDS: dict[NodeKind, str] = {
     "tir": "TensorIR",
-    "extern": "external",
-    "operator": "operator",
-    "function": "Relax function",
+    "extern": mark("external"),
+    "operator": mark("operator"),
+    "function": mark("Relax function"),
     "input": "",
     "constant": "",
 }
@@ -105,7 +106,9 @@ class _Rails:
     def rest(self) -> Iterator[_Row]:
         """Return the line that says how much is left out."""
         if self.graph.omitted:
-            yield _Row("", text=Text(f"… and {self.graph.omitted} more", style="dim"))
+            yield _Row(
+                "", text=Text(say("… and {count} more", count=self.graph.omitted), style="dim")
+            )
 
     def node(self, place: int) -> Iterator[_Row]:
         """Draw one node: the line that joins what it takes, then its box."""
@@ -150,12 +153,13 @@ class _Rails:
             text.append(" → ")
         text.append(_tensor(node))
         if place == self.graph.output:
-            text.append(", returned")
-        notes = [_KINDS[node.kind]] if node.callee else []
+            text.append(", " + say("returned"))
+        notes = [say(_KINDS[node.kind])] if node.callee else []
         if beside:
-            notes.append("with " + ", ".join(_tensor(self.graph.nodes[each]) for each in beside))
+            tensors = ", ".join(_tensor(self.graph.nodes[each]) for each in beside)
+            notes.append(say("with {tensors}", tensors=tensors))
         if node.callee and not node.dataflow:
-            notes.append("outside of a dataflow block")
+            notes.append(say("outside of a dataflow block"))
         return text.append("".join(f", {each}" for each in notes), style="dim")
 
 
@@ -181,7 +185,7 @@ def _join(before: list[int | None], after: list[int | None], joined: set[int], b
 def _tensor(node: Node) -> str:
     name = wording.one_line(node.variable)
     if node.kind == "constant":
-        name = f"constant {name}".rstrip()
+        name = say("constant {name}", name=name).rstrip()
     if node.shape is None:
         return name
     extents = ", ".join(wording.one_line(str(extent)) for extent in node.shape)

@@ -11,9 +11,22 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from grader.language import join, mark, say
 from grader.render import wording
 from grader.render.bar import Bar
 from grader.report import ShapeTiming, Timing
+
+_THREADS = mark("{count:,} thread"), mark("{count:,} threads")
+_ROUNDS = mark("{count:,} round"), mark("{count:,} rounds")
+_PROCESSORS = mark("processor {numbers}"), mark("processors {numbers}")
+_COMPUTING = mark(
+    "The limit is {peak:,.0f} GFLOP/s and {bandwidth:,.0f} GB/s, measured at the same time; here it"
+    " is multiplying and adding."
+)
+_MOVING = mark(
+    "The limit is {peak:,.0f} GFLOP/s and {bandwidth:,.0f} GB/s, measured at the same time; here it"
+    " is moving the arrays."
+)
 
 _BAR_WIDTH = 24
 
@@ -32,7 +45,7 @@ class _Line(NamedTuple):
 
 def speed_section(timing: Timing) -> Iterator[RenderableType]:
     """Yield what a student reads of the measurement, in order."""
-    yield Text(f"{_sentence(timing)}{_judgement(timing)}")
+    yield Text(join(_sentence(timing), _judgement(timing)))
     for shape in timing.shapes:
         yield Padding(_Roofline(shape), (1, 0, 0, 0))
     yield Padding(Text(_measured(timing), style="dim"), (1, 0, 0, 0))
@@ -41,21 +54,31 @@ def speed_section(timing: Timing) -> Iterator[RenderableType]:
 
 
 def _sentence(timing: Timing) -> str:
-    interval = f"{wording.factor(timing.ci_low)} to {wording.factor(timing.ci_high)}"
-    batches = [f"{shape.batch:,}" for shape in timing.shapes]
-    together = f", over batches of {' and '.join(batches)}" if len(batches) > 1 else ""
-    return (
-        f"Your schedule of {wording.one_line(timing.function)} is "
-        f"{wording.factor(timing.speedup)} times as fast as the unscheduled one"
-        f"{together} (95 % confidence interval {interval})."
+    measured = {
+        "function": wording.one_line(timing.function),
+        "speedup": wording.factor(timing.speedup),
+        "low": wording.factor(timing.ci_low),
+        "high": wording.factor(timing.ci_high),
+    }
+    if len(timing.shapes) == 1:
+        return say(
+            "Your schedule of {function} is {speedup} times as fast as the unscheduled one"
+            " (95 % confidence interval {low} to {high}).",
+            **measured,
+        )
+    return say(
+        "Your schedule of {function} is {speedup} times as fast as the unscheduled one, over"
+        " batches of {batches} (95 % confidence interval {low} to {high}).",
+        batches=say(" and ").join(f"{shape.batch:,}" for shape in timing.shapes),
+        **measured,
     )
 
 
 def _judgement(timing: Timing) -> str:
     if timing.ci_high < 1:
-        return " It is slower than no schedule at all."
+        return say("It is slower than no schedule at all.")
     if timing.ci_low <= 1:
-        return " This is no measurable difference, because the interval contains 1."
+        return say("This is no measurable difference, because the interval contains 1.")
     return ""
 
 
@@ -77,12 +100,12 @@ class _Roofline:
             collapse_padding=True,
             header_style="dim",
         )
-        table.add_column(f"Batch of {self._shape.batch:,}", no_wrap=True)
-        for heading in ("One call", "Speed-up", *(["GFLOP/s"] if rates else [])):
+        table.add_column(say("Batch of {batch:,}", batch=self._shape.batch), no_wrap=True)
+        for heading in (say("One call"), say("Speed-up"), *(["GFLOP/s"] if rates else [])):
             table.add_column(heading, justify="right", overflow="fold")
         if bars:
-            table.add_column("Of this machine's limit", no_wrap=True)
-        table.add_column("" if bars else "Limit", justify="right", no_wrap=True)
+            table.add_column(say("Of this machine's limit"), no_wrap=True)
+        table.add_column("" if bars else say("Limit"), justify="right", no_wrap=True)
         for line in _lines(self._shape):
             table.add_row(*_cells(self._shape, line, rates, bars))
         yield table
@@ -102,9 +125,9 @@ def _cells(shape: ShapeTiming, line: _Line, rates: bool, bars: bool) -> Iterator
 
 def _lines(shape: ShapeTiming) -> list[_Line]:
     lines = [
-        _Line("unscheduled", shape.baseline_us, 1.0),
-        _Line("yours", shape.submission_us, shape.speedup),
-        _Line("reference", shape.reference_us, shape.reference_speedup),
+        _Line(say("unscheduled"), shape.baseline_us, 1.0),
+        _Line(say("yours"), shape.submission_us, shape.speedup),
+        _Line(say("reference"), shape.reference_us, shape.reference_speedup),
     ]
     if shape.library_us is not None:
         lines.append(_Line("PyTorch", shape.library_us, shape.baseline_us / shape.library_us))
@@ -112,17 +135,25 @@ def _lines(shape: ShapeTiming) -> list[_Line]:
 
 
 def _measured(timing: Timing) -> str:
-    kept = wording.count(timing.pairs, "round")
-    cpus = wording.noun(len(timing.cpus), "processor", "processors")
     numbers = ", ".join(str(cpu) for cpu in timing.cpus)
+    where = say(
+        "Measured with {threads} on {processors} for the target {target}: {rounds} kept,"
+        " {rejected:,} dropped because the machine was busy with something else.",
+        threads=wording.counted(timing.threads, *_THREADS),
+        processors=say(_PROCESSORS[len(timing.cpus) != 1], numbers=numbers),
+        target=wording.one_line(timing.target),
+        rounds=wording.counted(timing.pairs, *_ROUNDS),
+        rejected=timing.rejected,
+    )
+    error = say(
+        "The unscheduled function beside itself was {error:.2f} % off.",
+        error=100 * abs(timing.self_test.ratio - 1),
+    )
     first = timing.shapes[0]
     computing = first.flops / timing.peak_gflops >= first.bytes / timing.bandwidth_gbs
-    bound = "multiplying and adding" if computing else "moving the arrays"
-    error = 100 * abs(timing.self_test.ratio - 1)
-    return (
-        f"Measured with {wording.count(timing.threads, 'thread')} on {cpus} {numbers} for the "
-        f"target {wording.one_line(timing.target)}: {kept} kept, {timing.rejected:,} dropped "
-        "because the machine was busy with something else. The unscheduled function beside itself "
-        f"was {error:.2f} % off. The limit is {timing.peak_gflops:,.0f} GFLOP/s and "
-        f"{timing.bandwidth_gbs:,.0f} GB/s, measured at the same time; here it is {bound}."
+    limit = say(
+        _COMPUTING if computing else _MOVING,
+        peak=timing.peak_gflops,
+        bandwidth=timing.bandwidth_gbs,
     )
+    return join(where, error, limit)

@@ -18,6 +18,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from grader.language import in_a_row, mark, say, speaking
 from grader.render import wording
 from grader.render.bar import Bar
 from grader.render.graph import GraphDrawing
@@ -33,6 +34,13 @@ ERROR_CHARACTERS = 800
 
 BAR_WIDTH = 50
 
+_POINT, _POINTS = mark("{score} of {maximum} point"), mark("{score} of {maximum} points")
+_HIDDEN = mark("{count:,} hidden random input"), mark("{count:,} hidden random inputs")
+_IMAGES = mark("{count:,} test image"), mark("{count:,} test images")
+_CORES = mark("{count:,} core"), mark("{count:,} cores")
+_STAGES = {"data": mark("data"), "notebook": mark("notebook"), "parts": mark("parts")}
+"""What is said of the stages of a grading."""
+
 _STYLE: dict[Verdict, str] = {
     "passed": "green",
     "partial": "yellow",
@@ -44,18 +52,21 @@ _ASCII_MARK: dict[Verdict, str] = {"passed": "+", "partial": "~", "failed": "x",
 
 
 def render(report: Report, console: Console) -> None:
-    """Print a report on `console`, at most `WIDEST` columns wide."""
-    sections = [
-        _score(report),
-        *_notes(report),
-        *([points_table(report.parts)] if report.parts else []),
-        *(part_section(part) for part in report.parts),
-        *_problems(report.problems),
-        *_speed(report.timing),
-        _circumstances(report),
-    ]
-    body = Group(*(Padding(section, (0, 0, 1, 0)) for section in sections))
-    console.print(Page(body), width=min(console.width, WIDEST), end="")
+    """Print a report on `console`, in its own language, at most `WIDEST` columns wide."""
+    with speaking(report.language):
+        body = Group(*(Padding(section, (0, 0, 1, 0)) for section in _sections(report)))
+        console.print(Page(body), width=min(console.width, WIDEST), end="")
+
+
+def _sections(report: Report) -> Iterator[RenderableType]:
+    yield _score(report)
+    yield from _notes(report)
+    if report.parts:
+        yield points_table(report.parts)
+    yield from map(part_section, report.parts)
+    yield from _problems(report.problems)
+    yield from _speed(report.timing)
+    yield _circumstances(report)
 
 
 class Page:
@@ -107,14 +118,18 @@ class _Heading:
 
 def _score(report: Report) -> RenderableType:
     submission = report.submission
-    unit = wording.noun(report.max_score, "point")
+    unit = _POINT if report.max_score == 1 else _POINTS
+    reached = {
+        "score": wording.points(report.score),
+        "maximum": wording.points(report.max_score),
+    }
     title = wording.one_line(report.assignment.title)
     lines: list[RenderableType] = [
         *([Text(title, style="bold")] if title else []),
         Text(wording.one_line(submission.name)),
         Text(_cells_run(submission.executed, submission.cells), style="dim"),
         Text(),
-        Text(f"{wording.points_of(report.score, report.max_score)} {unit}", style="bold"),
+        Text(say(unit, **reached), style="bold"),
         Bar(report.score / report.max_score if report.max_score else 0.0, BAR_WIDTH),
     ]
     return Panel(Group(*lines), box=box.ROUNDED, padding=(1, 2), border_style="dim")
@@ -122,14 +137,14 @@ def _score(report: Report) -> RenderableType:
 
 def _cells_run(executed: int, cells: int) -> str:
     if not cells:
-        return "No code cell was run."
+        return say("No code cell was run.")
+    if executed == cells == 1:
+        return say("The code cell ran to its end.")
     if executed == cells:
-        return (
-            "The code cell ran to its end."
-            if cells == 1
-            else f"All {cells} code cells ran to their end."
-        )
-    return f"{executed} of {wording.count(cells, 'code cell')} ran to the end."
+        return say("All {cells} code cells ran to their end.", cells=cells)
+    if cells == 1:
+        return say("{executed} of 1 code cell ran to the end.", executed=executed)
+    return say("{executed} of {cells:,} code cells ran to the end.", executed=executed, cells=cells)
 
 
 def _notes(report: Report) -> Iterator[RenderableType]:
@@ -142,8 +157,8 @@ def points_table(parts: tuple[Part, ...]) -> RenderableType:
     table = Table(
         box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, expand=True, header_style="dim"
     )
-    table.add_column("Part", ratio=1, overflow="fold")
-    table.add_column("Points", justify="right", no_wrap=True)
+    table.add_column(say("Part"), ratio=1, overflow="fold")
+    table.add_column(say("Points"), justify="right", no_wrap=True)
     for part in parts:
         table.add_row(Text(wording.one_line(part.title)), _points(part.score, part.max_score))
     return table
@@ -161,11 +176,15 @@ def part_section(part: Part) -> RenderableType:
     points = wording.points_of(part.score, part.max_score)
     rows: list[RenderableType] = [_Heading(wording.one_line(part.title), points)]
     if part.origin is not None:
-        name = wording.one_line(part.origin.name)
-        rows.append(Text(f"Graded: {name}, built in code cell {part.origin.cell}.", style="dim"))
+        origin = say(
+            "Graded: {name}, built in code cell {cell}.",
+            name=wording.one_line(part.origin.name),
+            cell=part.origin.cell,
+        )
+        rows.append(Text(origin, style="dim"))
     rows.append(_checks(part.checks))
     if part.graph is not None and part.graph.nodes:
-        rows += [Text(), Text("The graph of main:", style="dim"), GraphDrawing(part.graph)]
+        rows += [Text(), Text(say("The graph of main:"), style="dim"), GraphDrawing(part.graph)]
     return Group(*rows)
 
 
@@ -196,8 +215,13 @@ def _lost(check: Check) -> bool:
 def _explain(check: Check) -> RenderableType:
     rows: list[RenderableType] = [Text(wording.plain(check.reason))]
     if check.hint:
-        rows.append(Text.assemble(("What to do: ", "bold"), wording.plain(check.hint)))
+        rows.append(advice(check.hint))
     return Group(*rows)
+
+
+def advice(hint: str) -> Text:
+    """Return what to do next, and that it is that."""
+    return Text.assemble((say("What to do: "), "bold"), wording.plain(hint))
 
 
 # --- cells and speed ------------------------------------------------------------------------------
@@ -210,23 +234,23 @@ def _problems(problems: tuple[CellProblem, ...]) -> Iterator[RenderableType]:
     grid.add_column(no_wrap=True)
     grid.add_column(ratio=1, overflow="fold")
     for problem in problems:
-        where = f"Code cell {problem.cell}"
+        where = say("Code cell {cell}", cell=problem.cell)
         if problem.line is not None:
-            where += f", line {problem.line}"
+            where = say("Code cell {cell}, line {line}", cell=problem.cell, line=problem.line)
         error = Text(wording.one_line(problem.error), style="red")
         if problem.message:
             message = wording.plain(problem.message, ERROR_CHARACTERS, ERROR_LINES)
             error.append(f": {message}", style="default")
         grid.add_row(Text(where), error)
         if problem.hint:
-            grid.add_row("", Text.assemble(("What to do: ", "bold"), wording.plain(problem.hint)))
-    title = wording.noun(len(problems), "A cell", "Cells") + " that ended in an error"
-    yield Group(_Heading(title), grid)
+            grid.add_row("", advice(problem.hint))
+    one, many = say("A cell that ended in an error"), say("Cells that ended in an error")
+    yield Group(_Heading(one if len(problems) == 1 else many), grid)
 
 
 def _speed(timing: Timing | None) -> Iterator[RenderableType]:
     if timing is not None:
-        yield Group(_Heading("Speed of your schedule"), *speed_section(timing))
+        yield Group(_Heading(say("Speed of your schedule")), *speed_section(timing))
 
 
 # --- circumstances --------------------------------------------------------------------------------
@@ -237,43 +261,46 @@ def _circumstances(report: Report) -> RenderableType:
     grid.add_column(no_wrap=True, style="dim")
     grid.add_column(ratio=1, overflow="fold")
     for name, value in (
-        ("Assignment", _assignment(report)),
-        ("Data", _data(report)),
-        ("Isolation", _with_detail(report.sandbox.level, report.sandbox.detail)),
-        ("Machine", _machine(report)),
-        ("Versions", _versions(report)),
-        ("Seed", str(report.seed)),
-        ("Duration", _duration(report)),
+        (say("Assignment"), _assignment(report)),
+        (say("Data"), _data(report)),
+        (say("Isolation"), _with_detail(report.sandbox.level, report.sandbox.detail)),
+        (say("Machine"), _machine(report)),
+        (say("Versions"), _versions(report)),
+        (say("Seed"), str(report.seed)),
+        (say("Duration"), _duration(report)),
     ):
         if value:
             grid.add_row(name, Text(wording.one_line(value)))
-    return Group(_Heading("How it was graded"), grid)
+    return Group(_Heading(say("How it was graded")), grid)
 
 
 def _assignment(report: Report) -> str:
     assignment = report.assignment
-    return f"{assignment.slug}, version {assignment.version}" if assignment.slug else ""
+    if not assignment.slug:
+        return ""
+    return say("{slug}, version {version}", slug=assignment.slug, version=assignment.version)
 
 
 def _data(report: Report) -> str:
     data = report.data
     if not data.name:
         return ""
-    hidden = wording.count(data.hidden, "hidden random input")
+    hidden = wording.counted(data.hidden, *_HIDDEN)
     if data.name == "none":
-        return f"{hidden}. {data.detail}"
-    return _with_detail(
-        f"{data.name}: {wording.count(data.images, 'test image')} and {hidden}", data.detail
-    )
+        return _with_detail(hidden, data.detail)
+    images = wording.counted(data.images, *_IMAGES)
+    compared = say("{name}: {images} and {hidden}", name=data.name, images=images, hidden=hidden)
+    return _with_detail(compared, data.detail)
 
 
 def _with_detail(text: str, detail: str) -> str:
-    return f"{text}. {detail}" if detail else text
+    return say("{text}. {detail}", text=text, detail=detail) if detail else text
 
 
 def _machine(report: Report) -> str:
     environment = report.environment
-    return f"{environment.cpu}, {wording.count(environment.cores, 'core')}"
+    cores = wording.counted(environment.cores, *_CORES)
+    return say("{cpu}, {cores}", cpu=environment.cpu, cores=cores)
 
 
 def _versions(report: Report) -> str:
@@ -284,7 +311,9 @@ def _versions(report: Report) -> str:
 
 def _duration(report: Report) -> str:
     duration = report.duration
-    stages = ", ".join(
-        f"{name} {wording.seconds(value)}" for name, value in duration.stages.items()
+    total = wording.seconds(duration.total)
+    stages = in_a_row(
+        f"{say(_STAGES.get(name, name))} {wording.seconds(value)}"
+        for name, value in duration.stages.items()
     )
-    return wording.seconds(duration.total) + (f" ({stages})" if stages else "")
+    return say("{total} ({stages})", total=total, stages=stages) if stages else total

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from grader.language import say
+
 LONGEST_TEXT = 4000
 """Characters of one foreign text that are shown at most."""
 
@@ -62,7 +64,7 @@ def points(value: float) -> str:
 
 def points_of(score: float, maximum: float) -> str:
     """Return "37.5 of 40"."""
-    return f"{points(score)} of {points(maximum)}"
+    return say("{score} of {maximum}", score=points(score), maximum=points(maximum))
 
 
 def noun(number: float, singular: str, plural: str = "") -> str:
@@ -73,6 +75,11 @@ def noun(number: float, singular: str, plural: str = "") -> str:
 def count(number: int, singular: str, plural: str = "") -> str:
     """Return "1 cell", "4,443 images"."""
     return f"{number:,} {noun(number, singular, plural)}"
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """Say the one message of a count of one, the other one of any other; both have `count`."""
+    return say(one if number == 1 else many, count=number)
 
 
 def seconds(value: float) -> str:

@@ -22,6 +22,7 @@ from io import FileIO
 from typing import IO
 
 from grader.errors import SandboxError
+from grader.language import later, mark
 from grader.launch.protocol import Confinement
 from grader.sandbox.filters import system_call_filter
 from grader.sandbox.hints import INSTALL_BUBBLEWRAP
@@ -73,6 +74,10 @@ def _ask(executable: str, option: str) -> str:
     return answer.stdout
 
 
+_OWN_USER = mark("{version}: no network, a read-only system, a user id of its own.")
+_OWN_NAMESPACE = mark("{version}: no network, a read-only system, a user namespace of its own.")
+
+
 class BubblewrapBoxes:
     """Makes boxes in the way that suits the user that the grader runs as.
 
@@ -91,8 +96,7 @@ class BubblewrapBoxes:
         if not as_root and "--disable-userns" in options:
             user.append("--disable-userns")
         self._isolation = (*user, *_NAMESPACES)
-        owner = "a user id of its own" if as_root else "a user namespace of its own"
-        self.detail = f"{version}: no network, a read-only system, {owner}."
+        self.detail = later(_OWN_USER if as_root else _OWN_NAMESPACE, version=version)
 
     def make(self, command: Command) -> BubblewrapBox:
         """Make a box that holds a command's files; may be called from any thread.

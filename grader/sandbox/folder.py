@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 from grader.errors import SandboxError
+from grader.language import later, mark
 from grader.launch.protocol import Confinement
 from grader.sandbox.filters import system_call_filter
 from grader.sandbox.interface import Command, Level
@@ -26,10 +27,13 @@ from grader.sandbox.layout import (
 from grader.sandbox.users import student_id
 
 _DETAILS: dict[Level, str] = {
-    "basic": "Landlock and a system call filter: no network, and no files but the system's.",
-    "minimal": "A system call filter: no network, but the files that the user may read.",
-    "none": "Limits on resources only: nothing keeps the notebook from the network and from files.",
+    "basic": mark("Landlock and a system call filter: no network, and no files but the system's."),
+    "minimal": mark("A system call filter: no network, but the files that the user may read."),
+    "none": mark(
+        "Limits on resources only: nothing keeps the notebook from the network and from files."
+    ),
 }
+_WITH_OWN_USER = mark("{isolation} A user id of its own.")
 
 _WRITABLE = ("scratch", "tmp")
 
@@ -39,9 +43,10 @@ class FolderBoxes:
 
     def __init__(self, level: Level, *, as_root: bool) -> None:
         self.level = level
-        owner = " A user id of its own." if as_root and level != "none" else ""
-        self.detail = _DETAILS[level] + owner
+        self.detail = later(_DETAILS[level])
         self._has_own_user = as_root and level != "none"
+        if self._has_own_user:
+            self.detail = later(_WITH_OWN_USER, isolation=self.detail)
 
     def make(self, command: Command) -> FolderBox:
         """Make a folder that holds a command's files. Raises SandboxError for a bad file name."""

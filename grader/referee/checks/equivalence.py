@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from grader.assignment import Comparison
-from grader.language import say
+from grader.language import join, say
 from grader.referee.evidence import Case, Outputs, Problem
 from grader.referee.mismatch import WRITE_THE_BUFFER, explain
 from grader.referee.outcome import Outcome, failed, not_graded, passed
@@ -82,7 +82,7 @@ def _not_finite(share: float, unwritten: tuple[str, ...]) -> Problem:
     reason = say("The output is NaN or infinite for {share:.0%} of the samples.", share=share)
     if unwritten:
         told = say("`{name}` never wrote to its output buffer.", name=unwritten[0])
-        return Problem(f"{reason} {told}", say(WRITE_THE_BUFFER))
+        return Problem(join(reason, told), say(WRITE_THE_BUFFER))
     return Problem(
         reason,
         say(

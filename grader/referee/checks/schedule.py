@@ -8,6 +8,7 @@ from typing import Literal
 
 from grader.assignment import Points, Table
 from grader.ir.facts import FunctionFacts
+from grader.language import in_a_row, join, mark, say
 from grader.referee.convolution import find_convolutions
 from grader.referee.evidence import Case, Replay
 from grader.referee.outcome import Outcome, not_graded, partial
@@ -63,27 +64,33 @@ Paid = Literal[
 """What an assignment may give points for."""
 
 _WORDING: dict[Paid, tuple[str, str]] = {
-    "inline": ("the padding is inlined", "compute_inline the block that only copies the input"),
-    "reorganize": ("the loops are reorganised", "split, reorder or fuse the loops"),
+    "inline": (
+        mark("the padding is inlined"),
+        mark("Compute_inline the block that only copies the input."),
+    ),
+    "reorganize": (mark("the loops are reorganised"), mark("Split, reorder or fuse the loops.")),
     "split": (
-        "a loop is split",
-        "split the loops over the output, so that a small tile of it is computed at a time",
+        mark("a loop is split"),
+        mark("Split the loops over the output, so that a small tile of it is computed at a time."),
     ),
     "reorder": (
-        "the loops are reordered",
-        "reorder the loops: those of a tile inside, those over the tiles outside",
+        mark("the loops are reordered"),
+        mark("Reorder the loops: those of a tile inside, those over the tiles outside."),
     ),
-    "decompose": ("the reduction is decomposed", "call decompose_reduction, as the last step"),
+    "decompose": (
+        mark("the reduction is decomposed"),
+        mark("Call decompose_reduction, as the last step."),
+    ),
     "annotate": (
-        "a loop is vectorized, parallel or unrolled",
-        "vectorize an inner loop and run an outer one in parallel, before you decompose",
+        mark("a loop is vectorized, parallel or unrolled"),
+        mark("Vectorize an inner loop and run an outer one in parallel, before you decompose."),
     ),
     "vectorize": (
-        "a loop is vectorized along the output's last axis",
-        "vectorize an inner loop over the last axis of the output, before you decompose",
+        mark("a loop is vectorized along the output's last axis"),
+        mark("Vectorize an inner loop over the last axis of the output, before you decompose."),
     ),
-    "unroll": ("a loop is unrolled", "unroll the short loops inside of a tile"),
-    "parallel": ("a loop is parallel", "run the outermost loop in parallel"),
+    "unroll": (mark("a loop is unrolled"), mark("Unroll the short loops inside of a tile.")),
+    "parallel": (mark("a loop is parallel"), mark("Run the outermost loop in parallel.")),
 }
 """What a step is called when it was done, and what to do where it was not."""
 
@@ -100,12 +107,16 @@ _WORTH: tuple[Paid, ...] = (
 )
 """Among steps of the same points, the hint names the one that helps most."""
 
-_SCATTERED = (
+_SCATTERED = mark(
     "Vectorized, but its stores are scattered: the loop is not the last axis of the output."
 )
 _PARTS: dict[Paid, dict[Step, str]] = {
-    "reorganize": {"split": "split", "fuse": "fused", "reorder": "reordered"},
-    "annotate": {"vectorize": "vectorized", "parallel": "parallel", "unroll": "unrolled"},
+    "reorganize": {"split": mark("split"), "fuse": mark("fused"), "reorder": mark("reordered")},
+    "annotate": {
+        "vectorize": mark("vectorized"),
+        "parallel": mark("parallel"),
+        "unroll": mark("unrolled"),
+    },
 }
 
 
@@ -125,7 +136,7 @@ def schedule_steps(case: Case, options: StepOptions) -> Outcome:
     if steps and case.evidence.replay is not None:
         sentences.append(spell_provenance(case.evidence.replay))
     earned = sum(points[name] for name in done)
-    return partial(earned / sum(points.values()), " ".join(sentences), _next_step(points, missing))
+    return partial(earned / sum(points.values()), join(*sentences), _next_step(points, missing))
 
 
 def _functions(case: Case, subject: Subject) -> tuple[FunctionFacts, ...]:
@@ -143,29 +154,36 @@ def _is_done(name: Paid, steps: Steps) -> bool:
 def _spell(steps: Steps, done: list[Paid], missing: list[Paid]) -> list[str]:
     sentences = []
     if done:
-        sentences.append(f"Done: {', '.join(_name(name, steps) for name in done)}.")
+        names = in_a_row(_name(name, steps) for name in done)
+        sentences.append(say("Done: {steps}.", steps=names))
     if missing:
-        sentences.append(f"Not seen: {', '.join(_WORDING[name][0] for name in missing)}.")
+        names = in_a_row(say(_WORDING[name][0]) for name in missing)
+        sentences.append(say("Not seen: {steps}.", steps=names))
     if "vectorize" in steps and "contiguous" not in steps:
-        sentences.append(_SCATTERED)
+        sentences.append(say(_SCATTERED))
     return sentences
 
 
 def _name(name: Paid, steps: Steps) -> str:
     """Name a step that was done; one that may be done in several ways says how it was."""
-    ways = [text for step, text in _PARTS.get(name, {}).items() if step in steps]
-    return f"{_WORDING[name][0]} ({', '.join(ways)})" if ways else _WORDING[name][0]
+    ways = [say(text) for step, text in _PARTS.get(name, {}).items() if step in steps]
+    step = say(_WORDING[name][0])
+    return say("{step} ({ways})", step=step, ways=in_a_row(ways)) if ways else step
 
 
 def spell_provenance(replay: Replay) -> str:
     """Say whether the schedule is proven, or why it was graded on its result."""
     if not replay.proven:
-        return f"The schedule was graded on its result alone: {replay.reason}."
-    steps = "one step" if replay.steps == 1 else f"{replay.steps} steps"
-    give = "gives" if replay.steps == 1 else "give"
-    return (
-        f"The schedule is proven: its {steps}, applied to the unscheduled module, {give} your"
-        " module."
+        return say("The schedule was graded on its result alone: {reason}.", reason=replay.reason)
+    if replay.steps == 1:
+        return say(
+            "The schedule is proven: its one step, applied to the unscheduled module, gives your"
+            " module."
+        )
+    return say(
+        "The schedule is proven: its {steps} steps, applied to the unscheduled module, give your"
+        " module.",
+        steps=replay.steps,
     )
 
 
@@ -174,5 +192,4 @@ def _next_step(points: dict[Paid, float], missing: list[Paid]) -> str:
     if not missing:
         return ""
     best = min(missing, key=lambda name: (-points[name], _WORTH.index(name)))
-    hint = _WORDING[best][1]
-    return f"{hint[0].upper()}{hint[1:]}."
+    return say(_WORDING[best][1])

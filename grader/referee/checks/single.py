@@ -39,7 +39,7 @@ def one_function(case: Case, _options: NoOptions) -> Outcome:
         return failed(
             say(
                 "`{name}` has the parameters {found}; it should have {wanted}.",
-                name=name,
+                name=functions[0].name,
                 found=_spell(functions[0].parameters),
                 wanted=_spell_tables((*wanted.arguments, *wanted.outputs)),
             ),
@@ -48,8 +48,8 @@ def one_function(case: Case, _options: NoOptions) -> Outcome:
                 " in its list is kept inside of the function."
             ),
         )
-    found = _spell(fitting.parameters)
-    return passed(say("`{name}` has the parameters {found}.", name=name, found=found))
+    parameters = _spell(fitting.parameters)
+    return passed(say("`{name}` has the parameters {found}.", name=fitting.name, found=parameters))
 
 
 def _spell(buffers: Iterable[BufferFacts]) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated
 import msgspec
 
 from grader.assignment import Positive, PositiveInt
+from grader.language import join, say
 from grader.messages import ROUND_LIMIT, SHAPE_LIMIT
 from grader.referee.evidence import Case, Problem
 from grader.referee.measurement import MINIMUM_ROUNDS
@@ -76,11 +77,11 @@ def speed(case: Case, options: SpeedOptions) -> Outcome:
     """The scheduled function is faster than the unscheduled one."""
     timed = case.evidence.timed
     if isinstance(timed, Problem) or timed is None:
-        return not_graded(timed or Problem("The schedule was not timed."))
+        return not_graded(timed or Problem(say("The schedule was not timed.")))
     if not timed.outputs_right:
         return failed(
-            "The function gave wrong values while it was timed.",
-            "A schedule must not change the result: look for loops that overlap in parallel.",
+            say("The function gave wrong values while it was timed."),
+            say("A schedule must not change the result: look for loops that overlap in parallel."),
         )
     timing = timed.timing
     if timing.ci_high < 1.0:
@@ -94,18 +95,27 @@ def _slower(case: Case, timing: Timing, options: SpeedOptions) -> Outcome:
     steps = find_steps(function, None, options.weight) if function is not None else NO_STEPS
     causes = []
     if "vectorize" in steps and "contiguous" not in steps:
-        causes.append("its vectors are stored to scattered places, number by number")
+        causes.append(say("its vectors are stored to scattered places, number by number"))
     if "parallel" in steps and timing.threads == 1:
-        causes.append("its parallel loops are cut into tasks although there is one thread")
+        causes.append(say("its parallel loops are cut into tasks although there is one thread"))
     elif "parallel" in steps:
-        causes.append("starting its parallel tasks takes longer than doing them")
+        causes.append(say("starting its parallel tasks takes longer than doing them"))
     if not causes:
-        causes.append("the compiler makes vectors of the plain loops by itself, and not of these")
+        causes.append(
+            say("the compiler makes vectors of the plain loops by itself, and not of these")
+        )
     return failed(
-        f"{_measured(timing)} Yours is slower than doing nothing. What is likely:"
-        f" {'; '.join(causes)}.",
-        "Vectorize along the last axis of the output, keep a small tile of outputs in registers,"
-        " and run few large pieces in parallel.",
+        join(
+            _measured(timing),
+            say(
+                "Yours is slower than doing nothing. What is likely: {causes}.",
+                causes="; ".join(causes),
+            ),
+        ),
+        say(
+            "Vectorize along the last axis of the output, keep a small tile of outputs in"
+            " registers, and run few large pieces in parallel."
+        ),
     )
 
 
@@ -113,30 +123,37 @@ def _hold(timing: Timing, options: SpeedOptions) -> Outcome | None:
     """Give no points for what cannot be believed, as a schedule only reorders the same work."""
     beyond = None
     if any(ALLOWANCE * shape.submission_us < shape.floor_us for shape in timing.shapes):
-        beyond = (
-            f"That is faster than this machine can multiply and add ({timing.peak_gflops:,.0f}"
-            f" GFLOP/s) or move the arrays ({timing.bandwidth_gbs:,.0f} GB/s)"
+        beyond = say(
+            "That is faster than this machine can multiply and add ({peak:,.0f} GFLOP/s) or move"
+            " the arrays ({bandwidth:,.0f} GB/s), so this result is held for your instructor's"
+            " look.",
+            peak=timing.peak_gflops,
+            bandwidth=timing.bandwidth_gbs,
         )
     elif timing.ci_low > options.held_above * timing.reference_speedup:
-        beyond = (
-            f"More than {options.held_above:g} times the reference's speed is beyond what a"
-            " schedule should reach"
+        beyond = say(
+            "More than {most:g} times the reference's speed is beyond what a schedule should reach,"
+            " so this result is held for your instructor's look.",
+            most=options.held_above,
         )
     if beyond is None:
         return None
     return not_graded(
         Problem(
-            f"{_measured(timing)} {beyond}, so this result is held for your instructor's look.",
-            "You need not do anything if the function does all of its work at each call.",
+            join(_measured(timing), beyond),
+            say("You need not do anything if the function does all of its work at each call."),
         )
     )
 
 
 def _measured(timing: Timing) -> str:
-    return (
-        f"The function is {timing.speedup:.2f} times as fast as the unscheduled one"
-        f" [{timing.ci_low:.2f}, {timing.ci_high:.2f}]; the reference schedule is"
-        f" {timing.reference_speedup:.2f} times as fast."
+    return say(
+        "The function is {speedup:.2f} times as fast as the unscheduled one [{low:.2f},"
+        " {high:.2f}]; the reference schedule is {reference:.2f} times as fast.",
+        speedup=timing.speedup,
+        low=timing.ci_low,
+        high=timing.ci_high,
+        reference=timing.reference_speedup,
     )
 
 
@@ -148,12 +165,12 @@ def _judge(timing: Timing, options: SpeedOptions) -> Outcome:
     )
     if fraction >= 1.0:
         return Outcome("passed", fraction, measured, interval=high - low)
-    hint = (
+    hint = say(
         "Keep a small tile of outputs in registers, vectorize along the last axis, unroll the"
         " short loops of a tile, and run the outer loops in parallel."
     )
     goal = timing.reference_speedup ** min(1.0, options.full_at)
-    reason = f"{measured} All points are earned from {goal:.2f} times on."
+    reason = join(measured, say("All points are earned from {goal:.2f} times on.", goal=goal))
     return Outcome(
         "partial" if fraction > 0 else "failed", fraction, reason, hint, interval=high - low
     )

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from grader.assignment import Table
 from grader.ir.facts import Call, ModuleFacts
-from grader.language import say
+from grader.language import mark, say
 from grader.referee.convolution import takes_weight
 from grader.referee.evidence import Case
 from grader.referee.outcome import Outcome, failed, partial, passed
 from grader.referee.registry import NoOptions, check
+
+_MADE = {
+    "extern": mark("`{binding}` is made by the external function `{callee}`, not by call_tir."),
+    "operator": mark("`{binding}` is made by the operator `{callee}`, not by call_tir."),
+    "function": mark("`{binding}` is made by `{callee}`, not by call_tir."),
+}
 
 
 class GraphOptions(Table, frozen=True):
@@ -36,17 +42,13 @@ def call_tir_graph(case: Case, options: GraphOptions) -> Outcome:
         )
     if missing:
         return failed(
-            say("No layer is given the weight of shape {spell}.", spell=_spell(missing[0])),
+            say("No layer is given the weight of shape {shape}.", shape=_spell(missing[0])),
             say("Build all layers of the model, each with its own weight and bias."),
         )
     if wrong:
         return partial(
             0.5,
-            say(
-                "`{binding}` is made by {maker}, not by call_tir.",
-                binding=wrong[0].binding,
-                maker=_describe(wrong[0]),
-            ),
+            say(_MADE[wrong[0].kind], binding=wrong[0].binding, callee=wrong[0].callee),
             say("Write this layer with bb.emit_te(...) as well."),
         )
     return passed(
@@ -76,11 +78,6 @@ def _foreign_calls(facts: ModuleFacts) -> list[Call]:
 
 def _is_used(facts: ModuleFacts, weight: tuple[int, ...]) -> bool:
     return any(takes_weight(call, weight) for call in facts.calls)
-
-
-def _describe(call: Call) -> str:
-    kind = {"extern": "the external function", "operator": "the operator"}.get(call.kind, "")
-    return f"{kind} `{call.callee}`".strip()
 
 
 def _spell(shape: tuple[int, ...]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.language import mark, say
+from grader.language import in_a_row, join, mark, say
 from grader.referee.checks.schedule import spell_provenance
 from grader.referee.difference import THIRDS, Third, compare_functions
 from grader.referee.evidence import Case, Problem, TargetMatch
@@ -34,19 +34,19 @@ def target(case: Case, _options: NoOptions) -> Outcome:
         return not_graded(match or Problem(say("The function was not compared with the target.")))
     provenance = ""
     if case.evidence.replay is not None:
-        provenance = f" {spell_provenance(case.evidence.replay)}"
+        provenance = spell_provenance(case.evidence.replay)
     if match.equal:
-        return passed(f"{say(_EQUAL)}{provenance}")
+        return passed(join(say(_EQUAL), provenance))
     return _compare(match, provenance)
 
 
 def _compare(match: TargetMatch, provenance: str) -> Outcome:
     likeness = compare_functions(match.wanted, match.found)
     if likeness.first is None:
-        return passed(f"{say(_ALIKE)}{provenance}")
-    done = ", ".join(say(_WORDING[each]) for each in likeness.right)
+        return passed(join(say(_ALIKE), provenance))
+    done = in_a_row(say(_WORDING[each]) for each in likeness.right)
     reason = say("First difference from the target: {reason}", reason=likeness.first.reason)
     if done:
-        reason = f"{say('As in the target: {done}.', done=done)} {reason}{provenance}"
+        reason = join(say("As in the target: {done}.", done=done), reason, provenance)
     # With a difference somewhere, all thirds cannot be right: it is in one of them.
     return partial(len(likeness.right) / len(THIRDS), reason, likeness.first.hint)

@@ -1,0 +1,212 @@
+"""The catalogues have everything that students are told, and everything is said through them."""
+
+from __future__ import annotations
+
+import ast
+import re
+import string
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from babel.messages.catalog import Message
+from babel.messages.pofile import read_po
+
+from grader.language import CATALOGUES, ENGLISH, LANGUAGES
+
+ROOT = Path(__file__).parents[1]
+GRADER = ROOT / "grader"
+TRANSLATED = tuple(each for each in LANGUAGES if each != ENGLISH)
+SCRIPTS = {"zh": re.compile("[\u4e00-\u9fff]"), "ko": re.compile("[\uac00-\ud7a3]")}
+
+STUDENT_FACING = (
+    *sorted((GRADER / "execute").glob("*.py")),
+    *sorted((GRADER / "ir").glob("*.py")),
+    *sorted((GRADER / "notebook").glob("*.py")),
+    *sorted((GRADER / "referee").rglob("*.py")),
+    *sorted((GRADER / "render").glob("*.py")),
+    GRADER / "pipeline.py",
+    GRADER / "submission.py",
+)
+"""Modules that say something to students."""
+
+TELLING = {
+    "Problem",
+    "IRError",
+    "NotPlainError",
+    "SubmissionError",
+    "TensorError",
+    "Unsteady",
+    "_UnprovenError",
+    "_damaged",
+    "failed",
+    "not_graded",
+    "partial",
+    "passed",
+    "show_message",
+}
+"""What is called with sentences for students."""
+
+SAYING = {"say", "mark", "later"}
+
+
+def messages(language: str) -> list[Message]:
+    """Return what a catalogue holds, without its header."""
+    with (CATALOGUES / f"{language}.po").open("rb") as file:
+        return [message for message in read_po(file, locale=language) if message.id]
+
+
+def placeholders(text: str) -> Counter[tuple[str, str | None, str | None]]:
+    """Return the names in braces, with their formats and conversions."""
+    return Counter(
+        (name, form, conversion)
+        for _, name, form, conversion in string.Formatter().parse(text)
+        if name is not None
+    )
+
+
+def code(text: str) -> Counter[str]:
+    """Return what stands in backticks."""
+    return Counter(re.findall("`[^`]*`", text))
+
+
+def calls(path: Path, names: set[str]) -> Iterator[ast.Call]:
+    """Return the calls of functions with these names in a module."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Call):
+            called = node.func
+            name = called.id if isinstance(called, ast.Name) else getattr(called, "attr", "")
+            if name in names:
+                yield node
+
+
+def unsaid(node: ast.expr) -> bool:
+    """Say whether an argument is a sentence in English alone, or a choice that may be one."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, str) and " " in node.value
+    if isinstance(node, ast.IfExp):
+        return unsaid(node.body) or unsaid(node.orelse)
+    if isinstance(node, ast.BoolOp):
+        return any(map(unsaid, node.values))
+    if isinstance(node, ast.BinOp):
+        return unsaid(node.left) or unsaid(node.right)
+    return isinstance(node, ast.JoinedStr)
+
+
+class TestCatalogues:
+    """What is in them."""
+
+    def test_they_hold_what_is_said_now_and_nothing_else(self) -> None:
+        command = [sys.executable, "tools/make_catalogues.py", "--check"]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        assert (0, "") == (done.returncode, done.stdout + done.stderr)
+
+    def test_no_saying_hides_from_them(self) -> None:
+        """Within an f-string, for example, the tool would not see it."""
+        said = {
+            argument.value
+            for path in GRADER.rglob("*.py")
+            for call in calls(path, SAYING)
+            for argument in call.args[:1]
+            if isinstance(argument, ast.Constant)
+        }
+        assert set() == said - {message.id for message in messages("zh")}
+
+    @pytest.mark.parametrize("language", TRANSLATED)
+    def test_everything_is_translated(self, language: str) -> None:
+        assert [] == [message.id for message in messages(language) if not message.string]
+
+    @pytest.mark.parametrize("language", TRANSLATED)
+    def test_a_translation_has_the_values_of_its_sentence_in_the_same_formats(
+        self, language: str
+    ) -> None:
+        wrong = [
+            (message.id, message.string)
+            for message in messages(language)
+            if placeholders(message.id) != placeholders(message.string)
+        ]
+        assert [] == wrong
+
+    @pytest.mark.parametrize("language", TRANSLATED)
+    def test_code_is_not_translated(self, language: str) -> None:
+        wrong = [
+            (message.id, message.string)
+            for message in messages(language)
+            if code(message.id) != code(message.string)
+        ]
+        assert [] == wrong
+
+    @pytest.mark.parametrize("language", TRANSLATED)
+    def test_a_translation_of_a_sentence_is_in_its_language(self, language: str) -> None:
+        wrong = [
+            (message.id, message.string)
+            for message in messages(language)
+            if message.id.count(" ") > 3 and not SCRIPTS[language].search(message.string)
+        ]
+        assert [] == wrong
+
+    @pytest.mark.parametrize("language", TRANSLATED)
+    def test_a_translation_is_laid_out_as_its_sentence(self, language: str) -> None:
+        """Labels keep the space after them, and sentences get none."""
+        wrong = [
+            (message.id, message.string)
+            for message in messages(language)
+            if message.string != message.string.strip() and message.id == message.id.strip()
+        ]
+        assert [] == wrong
+
+
+class TestCode:
+    """How the modules speak."""
+
+    def test_every_saying_is_given_the_values_that_its_sentence_names(self) -> None:
+        wrong = []
+        for path in GRADER.rglob("*.py"):
+            for call in calls(path, {"say", "later"}):
+                names = {each.arg for each in call.keywords}
+                text = call.args[0]
+                if None in names or not isinstance(text, ast.Constant):
+                    continue
+                if {name for name, _, _ in placeholders(text.value)} != names:
+                    wrong.append((path.name, text.value))
+        assert [] == wrong
+
+    def test_what_is_said_is_never_put_together_first(self) -> None:
+        """A sentence that is formatted before it is looked up is in no catalogue."""
+        wrong = [
+            (path.name, ast.unparse(call))
+            for path in GRADER.rglob("*.py")
+            for call in calls(path, SAYING)
+            if isinstance(call.args[0], ast.JoinedStr | ast.BinOp)
+        ]
+        assert [] == wrong
+
+    def test_no_student_is_told_a_sentence_in_english_alone(self) -> None:
+        wrong = [
+            (path.relative_to(GRADER).as_posix(), ast.unparse(argument))
+            for path in STUDENT_FACING
+            for call in calls(path, TELLING)
+            for argument in (*call.args, *(each.value for each in call.keywords))
+            if unsaid(argument)
+        ]
+        assert [] == wrong
+
+    @pytest.mark.parametrize(
+        ("argument", "is_unsaid"),
+        [
+            ('"It is wrong."', True),
+            ('f"{it} is wrong."', True),
+            ('"It is " + reason', True),
+            ('why or "It is wrong."', True),
+            ('"Not this." if wrong else ""', True),
+            ('say("It is wrong.")', False),
+            ("REASON", False),
+            ("found / len(wanted)", False),
+            ('""', False),
+        ],
+    )
+    def test_such_a_sentence_is_found(self, argument: str, is_unsaid: bool) -> None:
+        assert is_unsaid == unsaid(ast.parse(argument, mode="eval").body)
