@@ -1,4 +1,4 @@
-"""Every template, with the reference's solutions pasted in, runs from top to bottom."""
+"""Every template runs from top to bottom once it is solved, and earns nothing before."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ UNTIMED = {"e2e-conv": 85, "e2e-mlp": 100, "from-torch": 100, "tensorir": 85}
 
 
 @pytest.fixture(scope="module")
-def solved(tmp_path_factory: pytest.TempPathFactory) -> GradedBatch:
-    """All solved templates, graded in one batch."""
+def graded(tmp_path_factory: pytest.TempPathFactory) -> GradedBatch:
+    """All templates solved, and those in English as they are, graded in one batch."""
     notebooks = {f"solved/{name}": _solve(name) for name in TEMPLATES}
+    notebooks |= {f"untouched/{slug}": TEMPLATES[slug].read_bytes() for slug in UNTIMED}
     folder = tmp_path_factory.mktemp("templates")
     return grade_batch(folder, notebooks, "--course", brisk_course(folder))
 
@@ -40,10 +41,20 @@ def test_there_are_three_languages_of_each_assignment() -> None:
 
 @pytest.mark.graded
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_a_solved_template_runs_and_earns_its_points(name: str, solved: GradedBatch) -> None:
-    report = solved.reports[f"solved/{name}"]
+def test_a_solved_template_runs_and_earns_its_points(name: str, graded: GradedBatch) -> None:
+    report = graded.reports[f"solved/{name}"]
     assert () == report.problems
     assert report.submission.executed == report.submission.cells
     assert report.score >= UNTIMED[name.split(".")[0]]
     language = Path(name).suffix.removeprefix(".") or "en"
     assert language == report.language
+
+
+@pytest.mark.graded
+@pytest.mark.parametrize("slug", UNTIMED)
+def test_an_untouched_template_gets_nothing_and_every_part_says_why(
+    slug: str, graded: GradedBatch
+) -> None:
+    report = graded.reports[f"untouched/{slug}"]
+    assert 0 == report.score
+    assert all(check.reason for part in report.parts for check in part.checks)
