@@ -9,8 +9,9 @@ from grader.language import join, mark, say
 from grader.referee.evidence import Outputs
 
 WRITE_THE_BUFFER = mark(
-    "Write the result into the last argument, for example with"
-    " torch.from_dlpack(out).copy_(result): a new variable of the same name is not the buffer."
+    "Write the result into the last argument: out[...] = result for a NumPy array,"
+    " torch.from_dlpack(out).copy_(result) for a tensor. A new variable of the same name is not the"
+    " buffer."
 )
 
 _NEAR = 1e-3
