@@ -719,10 +719,11 @@ Code(TARGET, language="python")
 # ### Your turn
 #
 # Transform your function into this form with the primitives you have met. Only the loops have to
-# match: names of variables and blocks do not count. The points: 20 for the form, 15 for speed, and
-# both only if the function still computes the same. Speed is measured on the machine that grades,
-# with one thread, beside your function of part 3. As fast as the target gives full points. A
-# schedule that goes further is timed as well, to show what is possible.
+# match: names of variables and blocks do not count. All steps have to be those of a single
+# `Schedule` of your function: a copy of the target gets no points for its form. The points: 20 for
+# the form, 15 for speed, and both only if the function still computes the same. Speed is measured on
+# the machine that grades, with one thread, beside your function of part 3. As fast as the target
+# gives full points. A schedule that goes further is timed as well, to show what is possible.
 #
 # Each step below is a line or two. Print the module (`sch.show()`) as often as you like. If a step
 # went wrong, run the cell again from the top: a schedule cannot go back.
@@ -738,7 +739,8 @@ Code(TARGET, language="python")
 #
 # ### 轮到你了
 #
-# 请用刚才学到的原语，把你的函数变换成这种形式。只要求循环一致，变量和块的名字不算。分数：
+# 请用刚才学到的原语，把你的函数变换成这种形式。只要求循环一致，变量和块的名字不算。所有步骤都要在
+# 由你的函数创建的同一个 `Schedule` 上完成：照抄目标得不到形式分。分数：
 # 形式 20 分，速度 15 分；两者都以函数的计算结果不变为前提。速度在评分的机器上用一个线程测量，
 # 与第 3 部分的函数放在一起比较；和目标一样快就得满分。我们另有一个更进一步的调度，也会一同测量，
 # 让你看看还能快到什么程度。
@@ -759,7 +761,8 @@ Code(TARGET, language="python")
 # ### 여러분 차례
 #
 # 지금까지 본 프리미티브로 여러분의 함수를 이 형태로 변환하세요. 루프만 일치하면 되고, 변수와 블록의
-# 이름은 보지 않습니다. 점수: 형태 20점, 속도 15점. 둘 다 함수의 계산 결과가 그대로일 때에만
+# 이름은 보지 않습니다. 모든 단계는 여러분의 함수로 만든 하나의 `Schedule`에서 이루어져야 합니다.
+# 목표를 베껴 쓰면 형태 점수가 없습니다. 점수: 형태 20점, 속도 15점. 둘 다 함수의 계산 결과가 그대로일 때에만
 # 인정됩니다. 속도는 채점하는 컴퓨터에서 스레드 하나로, 파트 3의 함수와 나란히 측정합니다. 목표만큼
 # 빠르면 만점입니다. 더 나아간 스케줄도 함께 측정하여 어디까지 가능한지 보여 줍니다.
 #

@@ -8,16 +8,24 @@ the text alone is not held against it.
 from __future__ import annotations
 
 import ast
+import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
 TEXT_LIMIT = 20_000
 """Longest text that is parsed, in characters. It keeps every expression shallow enough to build."""
 
+NODE_LIMIT = 100_000
+"""Most nodes of all functions, those of nested ones counted again: a walk takes a microsecond for
+each. A function of `TEXT_LIMIT` characters has a quarter of that."""
+
 SIGHTINGS = 3
 """How many operations on whole arrays are told at most."""
+
+QUOTED_LIMIT = 16
+"""How many are quoted at most to find so many different ones."""
 
 _SEGMENT = 60
 """Characters that are quoted of one operation."""
@@ -74,23 +82,34 @@ def read_python(text: str, entry: str) -> PythonFacts | None:
     text = _ESCAPE.sub("xx", text)
     try:
         functions = _functions(ast.parse(text))
-        sightings = [
-            _quote(text, node)
-            for function in functions.values()
-            for node in _Scope(function, entry, functions).sightings()
-        ]
+        if _is_tangled(functions):
+            return None
+        named = {each.name: each for each in functions}
         return PythonFacts(
-            loops=_Loops(functions).deepest(),
-            allocates=any(_allocates(function) for function in functions.values()),
-            whole=tuple(dict.fromkeys(sightings))[:SIGHTINGS],
+            loops=_Loops(named).deepest(),
+            allocates=any(map(_allocates, functions)),
+            whole=_sightings(text, (_Scope(each, entry, named) for each in functions)),
         )
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
 
-def _functions(tree: ast.Module) -> dict[str, Function]:
-    """Return the functions of a text by name, the last of each name."""
-    return {node.name: node for node in ast.walk(tree) if isinstance(node, _FUNCTIONS)}
+def _functions(tree: ast.Module) -> list[Function]:
+    """Return all functions of a text: one may hide behind another one of its name."""
+    return [node for node in ast.walk(tree) if isinstance(node, _FUNCTIONS)]
+
+
+def _is_tangled(functions: Iterable[Function]) -> bool:
+    """Say whether it would take long to walk through all functions, one inside of the other."""
+    nodes = (node for each in functions for node in ast.walk(each))
+    return next(itertools.islice(nodes, NODE_LIMIT, None), None) is not None
+
+
+def _sightings(text: str, scopes: Iterable[_Scope]) -> tuple[str, ...]:
+    """Return what is written at the first sightings; to quote one takes as long as the text is."""
+    nodes = (node for scope in scopes for node in scope.sightings())
+    quotes = (_quote(text, node) for node in itertools.islice(nodes, QUOTED_LIMIT))
+    return tuple(itertools.islice(dict.fromkeys(quotes), SIGHTINGS))
 
 
 def _quote(text: str, node: ast.AST) -> str:

@@ -29,6 +29,7 @@ NO_TRACE = mark(
 NO_BASE = mark("the module that its Schedule started from is not known")
 BAD_BASE = mark("the module that its Schedule started from is not one that is accepted here")
 NO_STEPS = mark("its Schedule has done no step")
+OTHER_FUNCTION = mark("it is of another function than the one that is graded")
 CHANGED_BASE = mark("the function was already changed in the module that its Schedule started from")
 NOT_REPLAYED = mark("its trace could not be replayed")
 
@@ -92,6 +93,9 @@ def _unscheduled(candidate: Candidate, subject: Subject) -> _Unscheduled:
         raise _UnprovenError(say(BAD_BASE))
     if not is_unscheduled(function, subject.weight):
         raise _UnprovenError(say(CHANGED_BASE))
+    graded = subject.find(candidate.facts)  # which one is found first depends on their order
+    if graded is None or graded.name != function.name:
+        raise _UnprovenError(say(OTHER_FUNCTION))
     return _Unscheduled(function.name, subject.data(base, function))
 
 

@@ -124,3 +124,10 @@ class TestOracle:
         assert (product == first).all()
         assert (np.maximum(product, 0) == fused).all()
         assert (fused == second).all()
+
+
+def test_no_function_of_relax_can_hide_what_main_is_made_of() -> None:
+    parts = COURSE_ASSIGNMENT.assignment.part
+    graphs = [check for part in parts for check in part.check if check.kind == "calls"]
+    assert 13 <= len(graphs)
+    assert [] == [check for check in graphs if check.required and check.options["function"] != 0]

@@ -19,7 +19,7 @@ from grader.authoring.expectation import Expectation, PartExpectation, Score, Ta
 FOLDER = Path(__file__).resolve().parent
 CELLS = FOLDER / "cells"
 ROOT = FOLDER.parents[1]
-SMALL_COURSE = ROOT / "tests" / "courses" / "small"
+COURSES = tuple(ROOT / "tests" / "courses" / name for name in ("small", "kinds"))
 OWN_CELLS = "@"
 """Stands for all of the cheat's own cells; "@1" is the first of them alone."""
 
@@ -70,7 +70,8 @@ class Cheat:
     @property
     def is_timed(self) -> bool:
         """Whether its points depend on the clock, so that nothing may run beside it."""
-        return not (SMALL_COURSE / "assignments" / self.description.assignment).is_dir()
+        name = self.description.assignment
+        return not any((course / "assignments" / name).is_dir() for course in COURSES)
 
     @property
     def expectation(self) -> Expectation:

@@ -21,7 +21,7 @@ import threading
 from pathlib import Path
 
 import grader
-from tests.cheats.fixtures import SMALL_COURSE
+from tests.cheats.fixtures import COURSES
 from tests.sandbox.inside import command_lines
 
 _IPC_CREAT, _IPC_RMID = 0o1000, 0
@@ -94,9 +94,10 @@ class Host:
         }
 
     def _copy_course(self) -> Path:
-        """Copy the course, so that secrets can lie beside it."""
-        course = self.folder / "course"
-        shutil.copytree(SMALL_COURSE, course, ignore=shutil.ignore_patterns("__pycache__"))
+        """Make one course of all, so that secrets can lie beside it."""
+        course, ignored = self.folder / "course", shutil.ignore_patterns("__pycache__")
+        for each in COURSES:
+            shutil.copytree(each, course, ignore=ignored, dirs_exist_ok=True)
         return course
 
     def _victim(self, stack: contextlib.ExitStack) -> dict[str, str]:

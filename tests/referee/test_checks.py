@@ -17,7 +17,7 @@ from grader.referee.checks.python import LowLevelOptions, low_level
 from grader.referee.checks.schedule import StepOptions, schedule_steps
 from grader.referee.checks.speed import SpeedOptions, speed
 from grader.referee.checks.structure import GraphOptions, call_tir_graph, pure_tir
-from grader.referee.checks.target import target
+from grader.referee.checks.target import TargetOptions, target
 from grader.referee.evidence import Problem, Replay, StubOutputs, TargetMatch, TimedSchedule
 from grader.referee.registry import NoOptions, find_check
 from tests import sample_reports
@@ -490,10 +490,11 @@ class TestSpeedOptions:
 class TestTarget:
     WANTED = products.facts_after(products.transform)
 
-    def judge(self, steps=products.transform, *, equal=False, replay=None):
+    def judge(self, steps=products.transform, *, equal=False, replay=None, unproven=1.0):
         found = products.facts_after(steps)
         match = TargetMatch(equal, "" if equal else "<root>.body", self.WANTED, found)
-        return target(case(module(), target=match, replay=replay), NoOptions())
+        options = TargetOptions(unproven=unproven)
+        return target(case(module(), target=match, replay=replay), options)
 
     def test_what_tvm_finds_equal_earns_all(self):
         assert ("passed", 1.0) == (self.judge(equal=True).verdict, self.judge(equal=True).fraction)
@@ -519,8 +520,28 @@ class TestTarget:
         reason = self.judge(equal=True, replay=Replay(proven=True, steps=9)).reason
         assert "The schedule is proven: its 9 steps" in reason
 
+    @pytest.mark.parametrize("replay", [None, Replay(proven=False, reason="it has no trace")])
+    def test_what_is_not_proven_keeps_the_share_that_is_left_for_it(self, replay):
+        copied = self.judge(equal=True, replay=replay, unproven=0)
+        assert ("failed", 0.0) == (copied.verdict, copied.fraction)
+        assert "make one Schedule of your unscheduled function" in copied.hint
+        assert 0.5 == self.judge(equal=True, replay=replay, unproven=0.5).fraction
+        incomplete = self.judge(
+            lambda sch: products.transform(sch, without="unroll"), replay=replay, unproven=0.5
+        )
+        assert 1 / 3 == pytest.approx(incomplete.fraction)
+
+    def test_what_is_proven_keeps_all(self):
+        replay = Replay(proven=True, steps=9)
+        assert "passed" == self.judge(equal=True, replay=replay, unproven=0).verdict
+
+    def test_nothing_done_is_told_of_the_difference_and_not_of_a_proof(self):
+        outcome = self.judge(lambda sch: None, unproven=0)
+        assert "First difference from the target" in outcome.reason
+        assert "make one Schedule" not in outcome.hint
+
     def test_without_a_comparison_it_is_not_graded(self):
         problem = Problem("It could not be compared.")
-        outcome = target(case(module(), target=problem), NoOptions())
+        outcome = target(case(module(), target=problem), TargetOptions())
         assert ("not_graded", problem.reason) == (outcome.verdict, outcome.reason)
-        assert "not_graded" == target(case(module()), NoOptions()).verdict
+        assert "not_graded" == target(case(module()), TargetOptions()).verdict

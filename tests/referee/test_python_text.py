@@ -194,8 +194,27 @@ class TestWholeArrays:
         lines = "; ".join(f"y{i} = x @ w[{i}]" for i in range(20))
         assert 3 == len(body(lines).whole)
 
+    def test_one_that_hides_behind_an_inner_function_of_its_name_is_seen(self):
+        facts = read("""
+            def f(x, w):
+                def f(n):
+                    for i in range(n):
+                        for j in range(n):
+                            n = n + i * j
+                return np.matmul(x, w)
+        """)
+        assert "np.matmul(x, w)" in facts.whole
+
+    def test_no_more_are_quoted_than_may_be(self):
+        assert ("x@w", "w@x") == body("; ".join(["x@w"] * 15 + ["w@x"])).whole
+        assert ("x@w",) == body("; ".join(["x@w"] * 16 + ["w@x"])).whole
+
 
 class TestForeignText:
+    def test_functions_in_functions_that_take_long_to_walk_through_are_not_read(self):
+        heads = "".join(" " * deep + f"def f{deep}():\n" for deep in range(80))
+        assert None is read_python(heads + " " * 80 + ";".join(["a"] * 7000), "f0")
+
     """A text is anything that a hostile notebook sends."""
 
     @pytest.mark.parametrize(

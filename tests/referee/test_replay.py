@@ -294,3 +294,18 @@ class TestFunctions:
             read_candidate(made.module, modules.save(schedules.model()), made.trace)
         )
         assert (False, proving.BAD_BASE) == (found.proven, found.reason)
+
+    def test_one_of_another_function_than_the_one_that_is_graded_is_not(self):
+        written = products.Written["bmm_relu"]
+        done = s_tir.Schedule(products.Written)
+        products.transform(done)
+        copy = tvm.ir.load_json(tvm.ir.save_json(done.mod))  # functions share blocks otherwise
+        base = tvm.IRModule({"first": written, "second": copy["bmm_relu"]})
+        beside = s_tir.Schedule(base)
+        beside.parallel(beside.get_loops(beside.get_sblock("C", "first"))[0])
+        turned = tvm.IRModule({name: beside.mod[name] for name in ("second", "first")})
+        trace = json.dumps(beside.trace.as_json(), default=int).encode()
+        found = self.gather(read_candidate(modules.save(turned), modules.save(base), trace))
+        assert (False, proving.OTHER_FUNCTION) == (found.proven, found.reason)
+        in_order = read_candidate(modules.save(beside.mod), modules.save(base), trace)
+        assert self.gather(in_order).proven

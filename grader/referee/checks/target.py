@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import msgspec
+
+from grader.assignment import Table
 from grader.language import in_a_row, join, mark, say
 from grader.referee.checks.schedule import spell_provenance
 from grader.referee.difference import THIRDS, Third, compare_functions
 from grader.referee.evidence import Case, Problem, TargetMatch
 from grader.referee.outcome import Outcome, not_graded, partial, passed
-from grader.referee.registry import NoOptions, check
+from grader.referee.registry import check
 
 _WORDING: dict[Third, str] = {
     "loops": mark("the loops of the sum"),
@@ -20,10 +25,23 @@ _ALIKE = mark(
     "It has the loops, the annotations and the blocks of the target. TVM still finds a difference,"
     " in how the statements are written: that is no matter of scheduling, and costs nothing."
 )
+_PROVE = mark(
+    "Here the steps count, not a result that is written down: make one Schedule of your unscheduled"
+    " function, do every step with it, and leave it bound to its name."
+)
 
 
-@check("target", needs=("target", "replay"), options=NoOptions)
-def target(case: Case, _options: NoOptions) -> Outcome:
+class TargetOptions(Table, frozen=True):
+    """`unproven` is the share that is left where no trace proves the schedule.
+
+    Students are shown the target: what is copied from there was not scheduled.
+    """
+
+    unproven: Annotated[float, msgspec.Meta(ge=0, le=1)] = 1.0
+
+
+@check("target", needs=("target", "replay"), options=TargetOptions)
+def target(case: Case, options: TargetOptions) -> Outcome:
     """The scheduled function is the target.
 
     A third of the points is for the loops of the sum, one for their annotations, and one for the
@@ -32,12 +50,12 @@ def target(case: Case, _options: NoOptions) -> Outcome:
     match = case.evidence.target
     if isinstance(match, Problem) or match is None:
         return not_graded(match or Problem(say("The function was not compared with the target.")))
-    provenance = ""
-    if case.evidence.replay is not None:
-        provenance = spell_provenance(case.evidence.replay)
-    if match.equal:
-        return passed(join(say(_EQUAL), provenance))
-    return _compare(match, provenance)
+    replay = case.evidence.replay
+    provenance = "" if replay is None else spell_provenance(replay)
+    found = passed(join(say(_EQUAL), provenance)) if match.equal else _compare(match, provenance)
+    if options.unproven < 1 and found.fraction > 0 and not (replay and replay.proven):
+        return partial(options.unproven * found.fraction, found.reason, say(_PROVE))
+    return found
 
 
 def _compare(match: TargetMatch, provenance: str) -> Outcome:
