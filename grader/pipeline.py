@@ -43,6 +43,7 @@ from grader.report import (
     Timing,
 )
 from grader.sandbox.interface import Sandbox
+from grader.spelling import Spelling, respell
 from grader.submission import SubmissionFile, first_cell_with
 
 Results = tuple[tuple[Part, ...], "Timing | None"]
@@ -102,9 +103,24 @@ def _grade(
         execution = None
     else:
         execution, results, turn = run_parts(submission, prepared, progress, stages)
+        notes += _divided(submission)
         notes += (turn.note,) if turn.note else ()
         notes += _watched(submission, prepared.course_assignment.assignment)
     return _report(submission, prepared, data, results, execution, notes, stages.duration())
+
+
+def _divided(submission: SubmissionFile) -> tuple[str, ...]:
+    """Say of a script or Markdown what its cells are: who wrote it has never seen them."""
+    cells = len(submission.starts)
+    if not cells:
+        return ()
+    return (
+        say(
+            "The file was run as {cells} code cells, one after the other; the lines that are named"
+            " are those of the file.",
+            cells=cells,
+        ),
+    )
 
 
 def _watched(submission: SubmissionFile, assignment: Assignment) -> tuple[str, ...]:
@@ -135,11 +151,13 @@ def run_parts(
     settings, course_assignment = prepared.settings, prepared.course_assignment
     with open_runners(prepared) as runners:
         with settings.quiet.shared():
+            with stages.measure("notebook"):
+                spelling = respell(submission.notebook, settings.dialect)
             runners.expect(expected_runners(course_assignment))
             answers = prepared.answers(prepared.data(progress))
             with stages.measure("notebook"):
                 progress.stage("running the notebook")
-                execution = run_notebook(submission.notebook, prepared, progress)
+                execution = _run(spelling, prepared, progress)
             with stages.measure("parts"):
                 referee = _referee(prepared, answers.result(), runners, progress)
                 compared = referee.compare(execution.captures)
@@ -149,15 +167,24 @@ def run_parts(
 
 
 def run_notebook(notebook: NotebookNode, prepared: Preparation, progress: Progress) -> Execution:
-    """Run a notebook in the student kernel, and return what was captured."""
-    return execute_notebook(
-        notebook,
+    """Run a notebook in the student kernel, and return what was captured.
+
+    Raises UsageError when its spelling is not accepted.
+    """
+    return _run(respell(notebook, prepared.settings.dialect), prepared, progress)
+
+
+def _run(spelling: Spelling, prepared: Preparation, progress: Progress) -> Execution:
+    execution = execute_notebook(
+        spelling.notebook,
         sandbox=prepared.settings.sandbox,
         entries=entries_of(prepared),
         files=prepared.data(progress).staged_files(),
         limits=prepared.course_assignment.assignment.limits,
         progress=progress,
+        compatibility=spelling.is_old,
     )
+    return spelling.own_words(execution)
 
 
 def compare_captures(
@@ -274,6 +301,7 @@ def _report(
         seed=settings.seed,
         duration=duration,
         language=spoken(),
+        dialect="current" if execution is None else execution.dialect,
     )
 
 
@@ -285,4 +313,5 @@ def _hidden_inputs(assignment: Assignment) -> int:
 def _describe_submission(submission: SubmissionFile, execution: Execution | None) -> Submission:
     cells = execution.cells if execution is not None else 0
     executed = execution.executed if execution is not None else 0
-    return Submission(submission.name, submission.sha256, cells, executed)
+    name, digest, starts = submission.name, submission.sha256, submission.starts
+    return Submission(name, digest, cells, executed, starts)

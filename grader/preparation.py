@@ -18,6 +18,7 @@ from grader.quiet import Quiet
 from grader.referee import checks as registered
 from grader.referee.answers import Answers, load_answers, model_seed
 from grader.sandbox.interface import Sandbox
+from grader.spelling import Accepted
 from grader.timing.pace import KnownPace
 
 assert registered.__all__  # a course's checks come after the built-in ones, which they may not hide
@@ -27,7 +28,8 @@ class Settings(msgspec.Struct, frozen=True):
     """What a grading depends on beside the submission and the assignment.
 
     `seed` decides all hidden inputs; `data` is a folder, "builtin" or None for the usual search;
-    `language` is what students are spoken to in, None for the notebook's own. `environment` is the
+    `language` is what students are spoken to in, None for the notebook's own. `dialect` says which
+    notebooks are graded: those in every spelling of TVM, or in today's alone. `environment` is the
     process's, `clock` gives monotonic seconds. Gradings that run at the same
     time share one `quiet`, so that they do not disturb each other's measurements, one
     `timing_lock`, which gradings of other processes share too, and one `pace`, so that they know
@@ -38,6 +40,7 @@ class Settings(msgspec.Struct, frozen=True):
     seed: int
     data: str | None = None
     language: str | None = None
+    dialect: Accepted = "auto"
     environment: Mapping[str, str] = {}
     clock: Callable[[], float] = time.monotonic
     quiet: Quiet = msgspec.field(default_factory=Quiet)

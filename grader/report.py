@@ -14,6 +14,7 @@ SCHEMA_VERSION: Literal[1] = 1
 
 Verdict = Literal["passed", "partial", "failed", "not_graded"]
 NodeKind = Literal["input", "constant", "tir", "extern", "operator", "function"]
+Dialect = Literal["current", "2022", "2023-24", "2025"]
 
 
 class Frozen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -87,6 +88,7 @@ class Part(Frozen, frozen=True):
 class CellProblem(Frozen, frozen=True):
     """A cell that ended in an error: `cell` counts code cells from 1, `line` is the line in it.
 
+    Lines are those of the text that was handed in; of a script or Markdown, those of the file.
     `hint` says what to do where a limit of the sandbox was met.
     """
 
@@ -165,12 +167,17 @@ class Timing(Frozen, frozen=True):
 
 
 class Submission(Frozen, frozen=True):
-    """The file that was graded. `cells` counts code cells, `executed` those that ran to the end."""
+    """The file that was graded. `cells` counts code cells, `executed` those that ran to the end.
+
+    `starts` are the lines of a script or Markdown file on which its cells begin, from 1; there are
+    none of a notebook.
+    """
 
     name: str
     sha256: str
     cells: int = 0
     executed: int = 0
+    starts: tuple[int, ...] = ()
 
 
 class AssignmentId(Frozen, frozen=True):
@@ -216,7 +223,8 @@ class Duration(Frozen, frozen=True):
 class Report(Frozen, frozen=True):
     """All verdicts of one submission. `notes` are sentences that concern the whole submission.
 
-    `language` is what its sentences are written in.
+    `language` is what its sentences are written in. `dialect` says which spelling of TVM's names
+    the notebook is in: today's, or that of which years.
     """
 
     score: float
@@ -233,6 +241,7 @@ class Report(Frozen, frozen=True):
     seed: int
     duration: Duration
     language: str = "en"
+    dialect: Dialect = "current"
     schema_version: Literal[1] = SCHEMA_VERSION
 
 

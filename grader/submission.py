@@ -14,12 +14,18 @@ from nbformat import NotebookNode
 
 from grader.errors import SubmissionError, UsageError
 from grader.language import later
+from grader.plain_text import MARKDOWN, SCRIPT, divide
 
 SIZE_LIMIT = 64 * 2**20
 """Largest notebook that is read, in bytes. Saved outputs of a long night stay well below."""
 
+TEXT_LIMIT = 2**20
+"""Largest script or Markdown file that is read, in bytes: it holds no outputs."""
+
 CELL_LIMIT = 2000
 """Most cells that are read."""
+
+_FIRST_LINE = "first_line"
 
 _DEFINITION = re.compile(r"^(?:async[ \t]+)?(?:def|class)[ \t]+([^\W\d]\w*)", re.MULTILINE)
 _BINDING = re.compile(r"^([^\W\d]\w*)[ \t]*=(?!=)", re.MULTILINE)
@@ -49,6 +55,11 @@ class SubmissionFile(msgspec.Struct, frozen=True):
         return language
 
     @property
+    def starts(self) -> tuple[int, ...]:
+        """The lines of a script or Markdown on which its code cells begin; () of a notebook."""
+        return () if self.notebook is None else first_lines(self.notebook)
+
+    @property
     def sources(self) -> tuple[str, ...]:
         """The text of the code cells, in order."""
         if self.notebook is None:
@@ -69,10 +80,52 @@ def read_submission(path: Path) -> SubmissionFile:
         ) from None
     digest = hashlib.sha256(content).hexdigest()
     try:
-        notebook = parse_notebook(content)
+        notebook = parse_content(content, path.suffix)
     except SubmissionError as error:
         return SubmissionFile(path.name, digest, None, error.message, error.hint)
     return SubmissionFile(path.name, digest, notebook)
+
+
+def parse_content(content: bytes, suffix: str) -> NotebookNode:
+    """Decode a script, Markdown or a notebook, as the end of its name says: `.py`, `.md`, others.
+
+    Raises SubmissionError.
+    """
+    return _parse_text(content, suffix) if suffix in SCRIPT + MARKDOWN else parse_notebook(content)
+
+
+def first_lines(notebook: NotebookNode) -> tuple[int, ...]:
+    """Return the lines of the file on which the cells begin that are run; () for a notebook."""
+    cells = (cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip())
+    return tuple(cell.metadata[_FIRST_LINE] for cell in cells if _FIRST_LINE in cell.metadata)
+
+
+def _parse_text(content: bytes, suffix: str) -> NotebookNode:
+    if len(content) > TEXT_LIMIT:
+        raise SubmissionError(
+            later("The file is larger than {limit} MB.", limit=TEXT_LIMIT // 2**20),
+            later("Hand in a shorter one."),
+        )
+    pieces = divide(content.decode("utf-8-sig", errors="replace"), suffix)
+    if not pieces:
+        raise SubmissionError(
+            later("The file has no Python code."), later("Hand in the file with your solution.")
+        )
+    _check_count(len(pieces))
+    make = nbformat.v4.new_code_cell
+    cells = [
+        make(piece.source, id=f"cell-{number}", metadata={_FIRST_LINE: piece.line})
+        for number, piece in enumerate(pieces, start=1)
+    ]
+    return nbformat.v4.new_notebook(cells=cells)
+
+
+def _check_count(cells: int) -> None:
+    if cells > CELL_LIMIT:
+        raise SubmissionError(
+            later("The notebook has more than {cell_limit} cells.", cell_limit=CELL_LIMIT),
+            later("Hand in a shorter one."),
+        )
 
 
 def parse_notebook(content: bytes) -> NotebookNode:
@@ -130,11 +183,7 @@ def _cells_of(document: dict[str, object]) -> list[object]:
             later("The file is not a notebook: it has no cells."),
             later("Hand in the .ipynb file itself, as Jupyter saved it."),
         )
-    if len(cells) > CELL_LIMIT:
-        raise SubmissionError(
-            later("The notebook has more than {cell_limit} cells.", cell_limit=CELL_LIMIT),
-            later("Hand in a shorter one."),
-        )
+    _check_count(len(cells))
     return cells
 
 

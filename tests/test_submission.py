@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from grader.errors import SubmissionError, UsageError
 from grader.submission import (
     CELL_LIMIT,
+    TEXT_LIMIT,
     defined_names,
     first_cell_with,
+    parse_content,
     parse_notebook,
     read_submission,
 )
@@ -91,6 +93,38 @@ class TestReadSubmission:
         path = tmp_path / "a.ipynb"
         path.write_bytes(notebook(CODE, metadata={"grader": {"assignment": 3}}))
         assert read_submission(path).declared_assignment is None
+
+    def test_a_script_has_cells_and_their_lines(self, tmp_path):
+        path = tmp_path / "hw.py"
+        path.write_bytes(b"\xef\xbb\xbfimport tvm\n\nx = '\xff'\n")
+        submission = read_submission(path)
+        assert ("import tvm\n", "x = '\N{REPLACEMENT CHARACTER}'\n") == submission.sources
+        assert (1, 3) == submission.starts
+        assert (None, None) == (submission.declared_assignment, submission.declared_language)
+
+    def test_a_notebook_has_no_lines(self, tmp_path):
+        path = tmp_path / "a.ipynb"
+        path.write_bytes(notebook({**CODE, "metadata": {"first_line": 7}}))
+        assert () == read_submission(path).starts
+
+
+class TestTextFiles:
+    @pytest.mark.parametrize(
+        ("content", "suffix", "sentence"),
+        [
+            (b"", ".py", "no Python code"),
+            (b"# only words\n", ".py", "no Python code"),
+            (b"# only words\n", ".md", "no Python code"),
+            (b"x\n\n" * (CELL_LIMIT + 1), ".py", "more than"),
+            (b"#" * (TEXT_LIMIT + 1), ".py", "larger than 1 MB"),
+        ],
+    )
+    def test_what_cannot_be_run_is_told_in_a_sentence(self, content, suffix, sentence):
+        with pytest.raises(SubmissionError, match=sentence):
+            parse_content(content, suffix)
+
+    def test_other_files_are_notebooks(self):
+        assert "x = 1\ny = 2" == parse_content(notebook(CODE), ".txt").cells[0].source
 
 
 def test_names_are_found_in_cells_that_do_not_parse():

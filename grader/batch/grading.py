@@ -123,7 +123,7 @@ class Batch:
 
     def _graded_before(self, entry: Entry) -> Report | None:
         report = self._store.find(entry)
-        if report is None or not is_graded(report):
+        if report is None or not is_graded(report) or not self._accepts(report):
             return None
         try:
             submission = _read(entry)
@@ -131,6 +131,9 @@ class Batch:
         except GraderError:  # its turn will come, and then it is reported
             return None
         return report if is_report_of(report, submission.sha256, chosen.assignment) else None
+
+    def _accepts(self, report: Report) -> bool:
+        return self._settings.dialect == "auto" or report.dialect == self._settings.dialect
 
 
 def _read(entry: Entry) -> SubmissionFile:

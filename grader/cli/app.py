@@ -68,6 +68,12 @@ LanguageOption = Annotated[
     Literal["en", "zh", "ko"] | None,
     typer.Option("--lang", help="Language of the report; otherwise the notebook's."),
 ]
+DialectOption = Annotated[
+    Literal["auto", "current"],
+    typer.Option(
+        help="Which spellings of TVM's names are accepted: those of earlier years too, or today's."
+    ),
+]
 
 
 def _version(show: bool) -> None:
@@ -87,7 +93,7 @@ def root(
 
 @app.command()
 def run(
-    notebook: Annotated[Path, typer.Argument(help="The notebook to grade.")],
+    notebook: Annotated[Path, typer.Argument(help="The notebook, script or Markdown to grade.")],
     assignment: AssignmentOption = None,
     json: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the report as JSON to FILE.")
@@ -97,12 +103,13 @@ def run(
     course: CourseOption = None,
     sandbox: SandboxOption = None,
     language: LanguageOption = None,
+    dialect: DialectOption = "auto",
     fail_under: Annotated[
         float | None, typer.Option(metavar="POINTS", help="Exit with 1 below so many points.")
     ] = None,
 ) -> None:
     """Grade one notebook and print its report."""
-    grading = GradingOptions(assignment, data, seed, course, sandbox, language)
+    grading = GradingOptions(assignment, data, seed, course, sandbox, language, dialect)
     options = RunOptions(notebook, grading, json)
     report = run_submission(options, Console(), Console(stderr=True))
     if fail_under is not None and report.score < fail_under:
@@ -126,6 +133,7 @@ def batch(
     course: CourseOption = None,
     sandbox: SandboxOption = None,
     language: LanguageOption = None,
+    dialect: DialectOption = "auto",
     jobs: Annotated[
         int | None,
         typer.Option(min=1, metavar="N", help="How many at a time; one on every core by default."),
@@ -138,7 +146,7 @@ def batch(
 
     What was graded before is kept, so the same command goes on after an interruption.
     """
-    grading = GradingOptions(assignment, data, seed, course, sandbox, language)
+    grading = GradingOptions(assignment, data, seed, course, sandbox, language, dialect)
     options = BatchOptions(tuple(submissions), output, grading, jobs, again)
     if run_batch(options, Console(), Console(stderr=True)).ungraded:
         raise typer.Exit(UNGRADED)

@@ -14,6 +14,7 @@ from grader.course import CourseAssignment
 from grader.preparation import Settings
 from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import LEVELS, Level
+from grader.spelling import Accepted
 
 
 class GradingOptions(msgspec.Struct, frozen=True):
@@ -25,6 +26,7 @@ class GradingOptions(msgspec.Struct, frozen=True):
     course: Path | None = None
     sandbox: Level | None = None
     language: str | None = None
+    dialect: Accepted = "auto"
 
 
 @contextmanager
@@ -42,5 +44,6 @@ def open_settings(
             seed=secrets.randbits(48) if options.seed is None else options.seed,
             data=options.data,
             language=options.language,
+            dialect=options.dialect,
             environment=os.environ,
         )

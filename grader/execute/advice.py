@@ -48,6 +48,13 @@ _ADVICE = (
         ),
     ),
     _Advice(
+        re.compile(r"^ModuleNotFoundError: No module named '\w+'"),
+        lambda _: say(
+            "This package is not installed where notebooks are graded. If you only show something"
+            " with it, import it in a cell of its own: the rest of this cell was not run either."
+        ),
+    ),
+    _Advice(
         re.compile(r"Too many open files"),
         lambda limits: say(
             "{open_files} files may be open at a time: close them.", open_files=limits.open_files

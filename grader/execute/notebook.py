@@ -39,15 +39,19 @@ def execute_notebook(
     files: dict[str, bytes],
     limits: Limits,
     progress: Progress,
+    compatibility: bool = False,
     clock: Callable[[], float] = time.monotonic,
 ) -> Execution:
     """Run every code cell in order and go on after errors; return what came out.
 
     `files` are put into the working folder, `entries` say what is captured after each cell.
+    `compatibility` has the kernel supply old names of TVM.
     Whatever the notebook does, this returns within the limits, and nothing of it is left running.
     Call it from synchronous code. Raises SandboxError when no kernel can be started.
     """
-    order = KernelOrder(sandbox=sandbox, entries=entries, files=files, limits=limits)
+    order = KernelOrder(
+        sandbox=sandbox, entries=entries, files=files, limits=limits, compatibility=compatibility
+    )
     return asyncio.run(_execute(_without_results(notebook), order, progress, clock))
 
 

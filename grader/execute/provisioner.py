@@ -47,13 +47,15 @@ _ENVIRONMENT = {
 class KernelOrder(msgspec.Struct, frozen=True):
     """What to start: a kernel in `sandbox` with `files` in its working folder.
 
-    `entries` is what the capture looks for, `limits` what the kernel may use.
+    `entries` is what the capture looks for, `limits` what the kernel may use. `compatibility` says
+    that the notebook was written for an earlier TVM.
     """
 
     sandbox: Sandbox
     entries: tuple[EntrySpec, ...]
     files: dict[str, bytes]
     limits: Limits
+    compatibility: bool = False
 
 
 class SandboxProvisioner(KernelProvisionerBase):  # type: ignore[misc]
@@ -89,6 +91,7 @@ class SandboxProvisioner(KernelProvisionerBase):  # type: ignore[misc]
             key=key,
             capture_descriptor=capture_number,
             entries=self.parent.order.entries,
+            compatibility=self.parent.order.compatibility,
         )
         try:
             self.process = self._start(config_number, tuple(end.fileno() for end in inner))

@@ -6,7 +6,7 @@ import msgspec
 from nbformat import NotebookNode
 
 from grader.messages import Capture, CaptureFailure
-from grader.report import CellProblem
+from grader.report import CellProblem, Dialect
 
 
 class Execution(msgspec.Struct, frozen=True):
@@ -16,6 +16,7 @@ class Execution(msgspec.Struct, frozen=True):
     counted from 1 and as Jupyter's "Run all" counts them: cells without text do not count. `cells`
     is their number, `executed` how many ran to their end without an error. `captures` are in order
     of arrival, `notes` are sentences for the student about what ended the notebook early.
+    `dialect` says in which spelling of TVM's names it was handed in; `notebook` is in today's.
     """
 
     notebook: NotebookNode
@@ -24,3 +25,4 @@ class Execution(msgspec.Struct, frozen=True):
     executed: int
     captures: tuple[Capture | CaptureFailure, ...]
     notes: tuple[str, ...]
+    dialect: Dialect = "current"

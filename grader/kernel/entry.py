@@ -21,7 +21,7 @@ from traitlets.config import Config
 from zmq.constants import SocketOption, SocketType
 from zmq.sugar.context import Context
 
-from grader.kernel import capture
+from grader.kernel import capture, compatibility
 from grader.messages import (
     KERNEL_FRAME_LIMIT,
     FrameError,
@@ -48,6 +48,8 @@ def main(arguments: Sequence[str]) -> None:
     app.initialize([])
     if not _can_make_sockets():
         app.shell.system = app.shell.system_raw  # the usual way needs a terminal of its own
+    if config.compatibility:
+        compatibility.install()
     capture.install(app.shell, config.entries, _sender(config.capture_descriptor))
     sys.path.insert(0, "")  # as in Jupyter: a notebook may import a file that it has written
     app.start()

@@ -50,12 +50,14 @@ class KernelConfig(Message, frozen=True):
 
     `sockets` are listening unix sockets for shell, iopub, stdin, control and heartbeat, in this
     order; `key` signs the Jupyter messages; captures are written to `capture_descriptor`.
+    `compatibility` asks for old names of TVM that no rewrite of the notebook supplies.
     """
 
     sockets: tuple[int, int, int, int, int]
     key: str
     capture_descriptor: int
     entries: tuple[EntrySpec, ...]
+    compatibility: bool = False
 
 
 class Capture(Message, frozen=True):

@@ -23,7 +23,7 @@ from grader.render import wording
 from grader.render.bar import Bar
 from grader.render.graph import GraphDrawing
 from grader.render.speed import speed_section
-from grader.report import CellProblem, Check, Part, Report, Timing, Verdict
+from grader.report import CellProblem, Check, Origin, Part, Report, Timing, Verdict
 
 WIDEST = 100
 """Columns that are used at most: longer lines are hard to read."""
@@ -59,12 +59,13 @@ def render(report: Report, console: Console) -> None:
 
 
 def _sections(report: Report) -> Iterator[RenderableType]:
+    starts = report.submission.starts
     yield _score(report)
     yield from _notes(report)
     if report.parts:
         yield points_table(report.parts)
-    yield from map(part_section, report.parts)
-    yield from _problems(report.problems)
+    yield from (part_section(part, starts) for part in report.parts)
+    yield from _problems(report.problems, starts)
     yield from _speed(report.timing)
     yield _circumstances(report)
 
@@ -171,21 +172,31 @@ def _points(score: float, maximum: float) -> Text:
     return Text(wording.points_of(score, maximum), style=style)
 
 
-def part_section(part: Part) -> RenderableType:
-    """Return a part: what was graded, its checks, and the reasons for points that were lost."""
+def part_section(part: Part, starts: tuple[int, ...] = ()) -> RenderableType:
+    """Return a part: what was graded, its checks, and the reasons for points that were lost.
+
+    `starts` are the lines on which the cells of a script or Markdown begin.
+    """
     points = wording.points_of(part.score, part.max_score)
     rows: list[RenderableType] = [_Heading(wording.one_line(part.title), points)]
     if part.origin is not None:
-        origin = say(
-            "Graded: {name}, built in code cell {cell}.",
-            name=wording.one_line(part.origin.name),
-            cell=part.origin.cell,
-        )
-        rows.append(Text(origin, style="dim"))
+        rows.append(Text(_origin(part.origin, starts), style="dim"))
     rows.append(_checks(part.checks))
     if part.graph is not None and part.graph.nodes:
         rows += [Text(), Text(say("The graph of main:"), style="dim"), GraphDrawing(part.graph)]
     return Group(*rows)
+
+
+def _origin(origin: Origin, starts: tuple[int, ...]) -> str:
+    name, cell = wording.one_line(origin.name), origin.cell
+    if not 0 < cell <= len(starts):
+        return say("Graded: {name}, built in code cell {cell}.", name=name, cell=cell)
+    return say(
+        "Graded: {name}, built in code cell {cell}, which begins on line {line}.",
+        name=name,
+        cell=cell,
+        line=starts[cell - 1],
+    )
 
 
 def _checks(checks: tuple[Check, ...]) -> RenderableType:
@@ -227,7 +238,9 @@ def advice(hint: str) -> Text:
 # --- cells and speed ------------------------------------------------------------------------------
 
 
-def _problems(problems: tuple[CellProblem, ...]) -> Iterator[RenderableType]:
+def _problems(
+    problems: tuple[CellProblem, ...], starts: tuple[int, ...]
+) -> Iterator[RenderableType]:
     if not problems:
         return
     grid = Table.grid(padding=(0, 2), expand=True)
@@ -237,6 +250,7 @@ def _problems(problems: tuple[CellProblem, ...]) -> Iterator[RenderableType]:
         where = say("Code cell {cell}", cell=problem.cell)
         if problem.line is not None:
             where = say("Code cell {cell}, line {line}", cell=problem.cell, line=problem.line)
+            where = say("Line {line}", line=problem.line) if starts else where
         error = Text(wording.one_line(problem.error), style="red")
         if problem.message:
             message = wording.plain(problem.message, ERROR_CHARACTERS, ERROR_LINES)
@@ -262,6 +276,7 @@ def _circumstances(report: Report) -> RenderableType:
     grid.add_column(ratio=1, overflow="fold")
     for name, value in (
         (say("Assignment"), _assignment(report)),
+        (say("Dialect"), _dialect(report)),
         (say("Data"), _data(report)),
         (say("Isolation"), _with_detail(report.sandbox.level, report.sandbox.detail)),
         (say("Machine"), _machine(report)),
@@ -279,6 +294,12 @@ def _assignment(report: Report) -> str:
     if not assignment.slug:
         return ""
     return say("{slug}, version {version}", slug=assignment.slug, version=assignment.version)
+
+
+def _dialect(report: Report) -> str:
+    if report.dialect == "current":
+        return ""
+    return say("TVM as it was in {dialect}; it was run in today's spelling", dialect=report.dialect)
 
 
 def _data(report: Report) -> str:

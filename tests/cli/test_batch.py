@@ -148,6 +148,17 @@ class TestClass:
         assert 12 == read_report(folder, "ada/hw").seed
 
 
+def test_a_notebook_of_earlier_years_is_refused_where_only_todays_are_accepted(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path / "class/ada.ipynb", "from tvm.script import tir as T", *RIGHT)
+    refused = run(tmp_path, "--dialect", "current")
+    assert 2 == refused.returncode
+    report = read_report(tmp_path, "ada")
+    assert (0, ()) == (report.max_score, report.parts)
+    assert "code cell 1, line 1 has `tvm.script.tir`" in report.notes[0]
+
+
 def test_one_that_cannot_be_graded_makes_the_exit_code_2(tmp_path: Path) -> None:
     write(tmp_path / "class/ada.ipynb", *FAILING)
     (tmp_path / "class/ben.ipynb").write_text("no notebook")

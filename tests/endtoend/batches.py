@@ -41,13 +41,18 @@ def grade_batch(
     *options: str | Path,
     environment: Mapping[str, str] | None = None,
 ) -> GradedBatch:
-    """Write submissions ("group/name", content) below `folder` and grade them side by side."""
+    """Write submissions ("group/name", content) below `folder` and grade them side by side.
+
+    Names that end in `.py` or `.md` are files of that kind, which a folder is not searched for.
+    """
     inputs, output, listing = folder / "in", folder / "out", folder / "survivors.txt"
+    texts = [inputs / name for name in submissions if name.endswith((".py", ".md"))]
     for name, content in submissions.items():
-        path = inputs / f"{name}.ipynb"
+        path = inputs / name
+        path = path if path in texts else path.with_name(f"{path.name}.ipynb")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-    words = ["batch", inputs, "--output", output, "--data", "builtin", *options]
+    words = ["batch", inputs, *texts, "--output", output, "--data", "builtin", *options]
     words += ["--sandbox", LEVEL] if LEVEL else []
     with tempfile.TemporaryDirectory(prefix="b-", dir="/tmp") as temporary:  # short: for sockets
         Path(temporary).chmod(0o711)  # a sandbox's own user has to come through

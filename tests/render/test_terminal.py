@@ -97,6 +97,21 @@ class TestContent:
         assert "Versions Python 3.11.7, apache-tvm 0.27.0.post1, torch 2.13.0+cpu" in text
         assert "Seed 42 Duration 18.4 s (data 0.31 s, notebook 9.1 s, parts 8.9 s)" in text
 
+    def test_an_earlier_dialect_has_a_line_and_todays_has_none(self) -> None:
+        report = msgspec.structs.replace(sample_reports.typical(), dialect="2023-24")
+        text = flat(page(report))
+        assert "Dialect" in text and "TVM as it was in 2023-24" in text
+        assert "Dialect" not in page(sample_reports.typical())
+
+    def test_what_was_a_script_is_told_by_lines_of_the_file(self) -> None:
+        report = sample_reports.typical()
+        starts = tuple(range(10, 180, 10))
+        submission = msgspec.structs.replace(report.submission, name="hw.py", starts=starts)
+        text = flat(page(msgspec.structs.replace(report, submission=submission)))
+        assert "Graded: sch, built in code cell 14, which begins on line 140." in text
+        assert "Line 3" in text and "Code cell 7" not in text
+        assert "Code cell 16" in text  # its line is not known
+
     def test_notes_stand_before_the_parts(self) -> None:
         text = page(sample_reports.nothing_to_grade())
         assert 0 < text.index("The notebook says no assignment") < text.index("Part ")

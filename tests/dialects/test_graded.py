@@ -1,0 +1,96 @@
+"""Notebooks of earlier years, graded: full marks, and the report of the same work of today."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+
+import pytest
+
+from grader.report import Report, encode_report
+from tests.dialects.older import TABLES, in_dialect, solved
+from tests.dialects.untimed import notebook, untimed_course
+from tests.endtoend.batches import GradedBatch, grade_batch
+
+SLUGS = ("e2e-conv", "e2e-mlp", "from-torch", "tensorir")
+TODAY = "current"
+
+FAULTS: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "e2e-conv": (
+        ("torch_model = make", "undefined_model\ntorch_model = make"),
+        ("topi.nn.softmax, hidden, 1", "topi.nn.softmax, hidden, 0"),  # wrong numbers
+        ("relax.Tuple([x, conv2d_weight, conv2d_bias])", "relax.Tuple([x, missing])"),
+        ("T.min(bright[row, column]", "T.min(undefined[row, column]"),
+        ("y0, y1 = sch.split(y", "y0, y1, y2 = sch.split(y"),
+    ),
+}
+"""Mistakes to make in work that is graded in the spelling of 2022 and in today's."""
+
+
+def with_faults(slug: str) -> list[str]:
+    """Return an assignment's solution with mistakes in it."""
+    text = "\0".join(solved(slug))
+    for right, wrong in FAULTS[slug]:
+        assert right in text
+        text = text.replace(right, wrong)
+    return text.split("\0")
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory: pytest.TempPathFactory) -> GradedBatch:
+    works = {
+        f"{dialect}/{slug}": in_dialect(solved(slug), dialect)
+        for dialect in TABLES
+        for slug in SLUGS
+    }
+    for slug in FAULTS:
+        works[f"faults/{TODAY}/{slug}"] = with_faults(slug)
+        works[f"faults/2022/{slug}"] = in_dialect(with_faults(slug), "2022")
+    contents = {name: notebook(name.split("/")[-1], cells) for name, cells in works.items()}
+    course = untimed_course(tmp_path_factory.mktemp("course"))
+    folder = tmp_path_factory.mktemp("dialects")
+    return grade_batch(folder, contents, "--course", course, "--seed", "7")
+
+
+@pytest.mark.graded
+class TestOlderNotebooks:
+    """The project's own solutions as they would have been written in earlier years."""
+
+    @pytest.mark.parametrize("dialect", TABLES)
+    @pytest.mark.parametrize("slug", SLUGS)
+    def test_they_get_full_marks(self, graded: GradedBatch, slug: str, dialect: str) -> None:
+        report = graded.reports[f"{dialect}/{slug}"]
+        assert dialect == report.dialect
+        assert () == report.problems
+        lost = [
+            (part.id, check.id, check.reason)
+            for part in report.parts
+            for check in part.checks
+            if check.id != "speed" and check.score < check.max_score
+        ]
+        assert [] == lost
+
+    @pytest.mark.parametrize("slug", FAULTS)
+    def test_reports_differ_from_todays_in_dialect_and_lines_alone(
+        self, graded: GradedBatch, slug: str
+    ) -> None:
+        old = graded.reports[f"faults/2022/{slug}"]
+        new = graded.reports[f"faults/{TODAY}/{slug}"]
+        assert ("2022", TODAY) == (old.dialect, new.dialect)
+        assert old.problems != ()
+        assert comparable(new) == comparable(old)
+
+
+def comparable(report: Report) -> dict[str, object]:
+    """Return a report without what may differ: times, the file's digest, dialect and lines."""
+    document = json.loads(encode_report(report))
+    for name in ("duration", "timing", "dialect", "score"):
+        document.pop(name)
+    document["submission"].pop("sha256")
+    for problem in document["problems"]:
+        problem.pop("line")
+    for part in document["parts"]:
+        part["checks"] = [check for check in part["checks"] if check["id"] != "speed"]
+        part.pop("score")
+    return json.loads(re.sub(r"\bline \d+", "line", json.dumps(document)))

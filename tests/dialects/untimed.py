@@ -1,0 +1,34 @@
+"""Courses and notebooks for gradings whose verdict has nothing to do with the clock."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import nbformat
+
+from tests.endtoend.examples import brisk_course
+
+SPEED = re.compile(r'\[\[part\.check\]\]\nid = "speed"\n[\s\S]*?(?=\n\n|\Z)')
+
+
+def untimed_course(folder: Path) -> Path:
+    """Make a copy of the course without points for speed."""
+    course = brisk_course(folder)
+    for table in course.glob("assignments/*/assignment.toml"):
+        text = table.read_text(encoding="utf-8")
+        text, count = SPEED.subn("", text)
+        points = "points = 85" if count else "points = 100"
+        table.write_text(text.replace("points = 100", points), encoding="utf-8")
+    return course
+
+
+def notebook(slug: str, cells: list[str]) -> bytes:
+    """Return a notebook of code cells that says which assignment it is."""
+    written = nbformat.v4.new_notebook(
+        cells=[
+            nbformat.v4.new_code_cell(cell, id=f"c{number}") for number, cell in enumerate(cells)
+        ],
+        metadata={"grader": {"assignment": slug}},
+    )
+    return nbformat.writes(written).encode()

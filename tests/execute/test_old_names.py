@@ -1,0 +1,36 @@
+"""Old names of TVM are there in a notebook of earlier years, and in no other."""
+
+from __future__ import annotations
+
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook
+
+from grader.assignment import Limits
+from grader.execute.notebook import execute_notebook
+from grader.progress import Silent
+from grader.sandbox.interface import Sandbox
+
+CELL = """
+import importlib, tvm
+names = [name for name in ("nd", "tir", "register_func") if hasattr(tvm, name)]
+assert names == {expected}, names
+importlib.import_module("tvm.s_tir")
+"""
+
+
+@pytest.mark.parametrize(
+    ("compatibility", "expected"), [(True, ["nd", "tir", "register_func"]), (False, [])]
+)
+def test_old_names_are_there_on_demand(
+    sandbox: Sandbox, compatibility: bool, expected: list[str]
+) -> None:
+    execution = execute_notebook(
+        new_notebook(cells=[new_code_cell(CELL.format(expected=expected))]),
+        sandbox=sandbox,
+        entries=(),
+        files={},
+        limits=Limits(cell_seconds=60),
+        progress=Silent(),
+        compatibility=compatibility,
+    )
+    assert () == execution.problems

@@ -1,0 +1,157 @@
+"""What students really write: accepted, each with its points."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.dialects.older import in_dialect, solved
+from tests.dialects.untimed import notebook, untimed_course
+from tests.endtoend.batches import GradedBatch, grade_batch
+from tests.endtoend.cells import EMIT_TE, EXTERN, PRELUDE
+
+BATCH_OF_ONE = EMIT_TE.replace("(4, 1, 28, 28)", "(batch_size, *input_shape[1:])")
+
+IMPORTS = f"""
+!wget -nc https://example.org/fasionmnist.pkl
+!pip install torchsummary tabulate
+%matplotlib inline
+from tabulate import tabulate
+from torchsummary import summary
+from pygments import highlight
+from pygments.lexers import Python3Lexer
+import matplotlib.pyplot as plt
+{PRELUDE}
+"""
+
+SHOWN = """
+import torch
+network = torch.nn.Sequential(torch.nn.Linear(4, 2))
+if torch.cuda.is_available():
+    network = network.cuda()
+summary(network, (4,), device="cpu")
+print(tabulate([["layer", "shape"]], headers="firstrow"))
+plt.imshow(np.zeros((2, 2)))
+plt.show()
+"""
+
+ON_A_CARD = "torch.nn.Linear(4, 2).cuda()"
+
+SCRIPT = f'''#!/usr/bin/env python
+"""Homework, written in an editor."""
+import sys
+{PRELUDE}
+!pip install apache-tvm
+
+{EMIT_TE}
+assert create_model_via_emit_te() is None, "a check that fails does not end the rest"
+
+{EXTERN}
+
+def main(arguments):
+    create_model_with_torch_func().show()
+
+
+if __name__ == "__main__":
+    main(sys.argv)
+'''
+
+MARKDOWN = "# Homework\n\n{}\n\nIt prints this:\n\n```\n12\n```\n"
+
+
+def renamed(cells: list[str], **names: str) -> list[str]:
+    """Return cells with other names for what they define."""
+    text = "\0".join(cells)
+    for old, new in names.items():
+        text = re.sub(rf"\b{old}\b", new, text)
+    return text.split("\0")
+
+
+def fenced(*cells: str) -> bytes:
+    """Return Markdown with cells as blocks of Python."""
+    return MARKDOWN.format("\n\nWords.\n\n".join(f"```python{cell}```" for cell in cells)).encode()
+
+
+def conv(*cells: str) -> bytes:
+    return notebook("e2e-conv", list(cells))
+
+
+def tensorir(**names: str) -> bytes:
+    return notebook("tensorir", renamed(solved("tensorir"), **names))
+
+
+EMIT, BOTH = {"emit_te": 40}, {"emit_te": 40, "torch_extern": 30}
+FUNCTIONS = {"broadcast_add": 15, "conv2d": 25, "bmm_relu": 25, "transform": 20}
+
+HABITS: dict[str, tuple[bytes, dict[str, float]]] = {
+    "imports/packages_in_one_cell": (
+        conv(IMPORTS, SHOWN, "from turtle import *", ON_A_CARD, EMIT_TE),
+        EMIT,
+    ),
+    "entries/suffixes_and_parameters": (
+        conv(
+            PRELUDE,
+            "batch_size, input_shape, weight_map = 1, (1, 1, 28, 28), weights",
+            BATCH_OF_ONE.replace("emit_te()", "emit_te2(batch_size, input_shape, weight_map)"),
+            EXTERN.replace("with_torch_func()", "with_torch_func_4(weight_map)"),
+        ),
+        BOTH,
+    ),
+    "entries/fewer_words": (
+        conv(
+            PRELUDE,
+            EMIT_TE.replace("create_model_via_emit_te", "create_model"),
+            "mod = create_model()",
+            EXTERN.replace("with_torch_func", "extern"),
+        ),
+        BOTH,
+    ),
+    "entries/out_of_order": (conv(EMIT_TE, "create_model_via_emit_te()", PRELUDE, EXTERN), BOTH),
+    "entries/modules": (
+        tensorir(MyAdd="MyBAdd", MyConv="MyConv2d", MyBmmRelu="MyBmmRule", sch="my_schedule"),
+        FUNCTIONS,
+    ),
+    "files/script.py": (SCRIPT.encode(), BOTH),
+    "files/answers.md": (fenced(*in_dialect([PRELUDE, EMIT_TE, EXTERN], "2022")), BOTH),
+}
+"""Submissions, and the points of their parts."""
+
+PROBLEMS = {
+    # No graphics card; and there may be no Tk.
+    "imports/packages_in_one_cell": {"AssertionError", "ModuleNotFoundError"},
+    "entries/out_of_order": {"NameError"},
+    "files/script.py": {"AssertionError"},
+}
+"""Errors that cells may end in."""
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory: pytest.TempPathFactory) -> GradedBatch:
+    contents = {name: content for name, (content, _) in HABITS.items()}
+    course = untimed_course(tmp_path_factory.mktemp("course"))
+    return grade_batch(tmp_path_factory.mktemp("habits"), contents, "--course", course)
+
+
+@pytest.mark.graded
+@pytest.mark.parametrize("habit", HABITS)
+def test_a_habit_costs_nothing(graded: GradedBatch, habit: str) -> None:
+    report = graded.reports[habit]
+    points = HABITS[habit][1]
+    assert points == {part.id: part.score for part in report.parts if part.id in points}
+    assert {problem.error for problem in report.problems} <= PROBLEMS.get(habit, set())
+
+
+@pytest.mark.graded
+def test_errors_of_a_script_are_on_lines_of_the_file(graded: GradedBatch) -> None:
+    report = graded.reports["files/script.py"]
+    lines = SCRIPT.split("\n")
+    assert ["AssertionError"] == [problem.error for problem in report.problems]
+    (line,) = [problem.line for problem in report.problems if problem.line is not None]
+    assert lines[line - 1].startswith("assert create_model")
+    assert report.submission.cells == len(report.submission.starts)
+
+
+@pytest.mark.graded
+def test_markdown_of_2022_says_so(graded: GradedBatch) -> None:
+    assert "2022" == graded.reports["files/answers.md"].dialect
