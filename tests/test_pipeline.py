@@ -10,10 +10,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from grader.assembly import runner_starter
 from grader.course import load_course
 from grader.errors import SandboxError
 from grader.machine.lock import TimingLock, Turn
-from grader.pipeline import grade, runner_starter
+from grader.pipeline import grade
 from grader.preparation import Preparation, Settings
 from grader.progress import Progress, Silent
 from grader.quiet import Quiet

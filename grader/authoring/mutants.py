@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import msgspec
 
+from grader.assembly import open_runners
 from grader.assignment import PartTable
 from grader.authoring.verify_result import Inapplicable
 from grader.errors import CourseError
 from grader.messages import Capture, MutateModule, Mutation, MutationResult
-from grader.pipeline import open_runners
 from grader.preparation import Preparation
 from grader.progress import Silent
 from grader.referee.evidence import Case, Problem

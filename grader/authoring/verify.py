@@ -31,13 +31,14 @@ from grader.authoring.verify_result import (
     Verification,
 )
 from grader.course import CourseAssignment
-from grader.pipeline import Stages, compare_captures, run_notebook, run_parts
+from grader.pipeline import compare_captures, run_notebook, run_parts
 from grader.preparation import Preparation, Settings
 from grader.progress import Progress, Silent
 from grader.referee.answers import load_answers
 from grader.referee.evidence import Outputs
 from grader.referee.referee import Graded
 from grader.report import Part
+from grader.stages import Stages
 from grader.submission import SubmissionFile
 
 EACH_KIND = 3

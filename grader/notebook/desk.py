@@ -10,6 +10,7 @@ from types import TracebackType
 
 import msgspec
 
+from grader.assembly import entries_of, runner_starter
 from grader.assignment import Assignment
 from grader.course import Course, CourseAssignment, find_course, recognise
 from grader.data import DataSet
@@ -19,7 +20,6 @@ from grader.messages import Capture, CaptureFailure
 from grader.notebook.data import notebook_data
 from grader.notebook.messages import AssignmentCard, Checked, CheckParts, FindAssignment, PartCard
 from grader.notebook.public import complete, published, restrict, undecided
-from grader.pipeline import entries_of, runner_starter
 from grader.preparation import Preparation, Settings
 from grader.progress import Progress, Silent
 from grader.referee.bench import Machine, measuring_cpus

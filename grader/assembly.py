@@ -1,0 +1,88 @@
+"""What a grading is put together of: runners, a referee, and what the kernel looks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from grader.assignment import Assignment, PartTable
+from grader.course import CourseAssignment
+from grader.messages import EntrySpec, ModelSpec
+from grader.preparation import Preparation, Settings
+from grader.progress import Progress
+from grader.referee.answers import Answers
+from grader.referee.bench import Arrays, Machine, measuring_cpus
+from grader.referee.evidence import Problem
+from grader.referee.library import LibraryTime, measure_library
+from grader.referee.referee import Referee, timing_threads
+from grader.referee.runner_client import Runner, start_runner, start_timing_runner
+from grader.referee.runners import Kind, RunnerPool
+from grader.sandbox.interface import Sandbox
+
+
+def open_runners(prepared: Preparation) -> RunnerPool:
+    """Return a pool of runners with the assignment's limits."""
+    assignment = prepared.course_assignment.assignment
+    start = runner_starter(prepared.settings.sandbox, assignment)
+    return RunnerPool(start, assignment.limits.task_seconds)
+
+
+def make_referee(
+    prepared: Preparation, answers: Answers, runners: RunnerPool, progress: Progress
+) -> Referee:
+    """Return the referee of one grading."""
+    return Referee(
+        prepared.course_assignment,
+        answers,
+        runners,
+        prepared.part_seeds(),
+        _machine(prepared.settings, prepared.course_assignment),
+        progress,
+    )
+
+
+def _machine(settings: Settings, course_assignment: CourseAssignment) -> Machine:
+    text = course_assignment.library()
+
+    def time_library(variant: str, arrays: Arrays, cpus: tuple[int, ...]) -> LibraryTime | Problem:
+        return measure_library(
+            settings.sandbox, text or "", variant, arrays, cpus=cpus, threads=len(cpus)
+        )
+
+    return Machine(measuring_cpus, settings.pace, None if text is None else time_library)
+
+
+def entries_of(prepared: Preparation) -> tuple[EntrySpec, ...]:
+    """Return what the capture looks for, one for each part."""
+    return tuple(
+        EntrySpec(
+            part.id,
+            part.entry_kind,
+            part.entry,
+            holds="model" if part.computation is None else "function",
+            model=_model(prepared, part),
+        )
+        for part in prepared.course_assignment.assignment.part
+    )
+
+
+def _model(prepared: Preparation, part: PartTable) -> ModelSpec | None:
+    """Return the model that a part's importer is tried on."""
+    assignment = prepared.course_assignment.assignment
+    found = [each for each in assignment.computation if each.id == part.computation and each.model]
+    if not found:
+        return None
+    shapes = tuple(each.shape for each in found[0].arguments)
+    code = prepared.course_assignment.models()
+    return ModelSpec(code, found[0].model, prepared.model_seed(), shapes)
+
+
+def runner_starter(sandbox: Sandbox, assignment: Assignment) -> Callable[[Kind], Runner]:
+    """Return what starts a runner of each kind, within an assignment's limits."""
+    limits = assignment.limits.resources()
+
+    def start(kind: Kind) -> Runner:
+        if kind == "timing":
+            return start_timing_runner(sandbox, limits, timing_threads(assignment))
+        return start_runner(sandbox, kind, limits, {"TVM_NUM_THREADS": "1"})
+
+    return start
