@@ -7,7 +7,6 @@ score speed.
 
 from __future__ import annotations
 
-import re
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, replace
@@ -17,16 +16,13 @@ import numpy as np
 
 from grader.assignment import Assignment, PartTable
 from grader.course import CourseAssignment
-from grader.errors import IRError
-from grader.ir.facts import ModuleFacts
-from grader.ir.read import read_module
-from grader.language import say
-from grader.messages import PYTHON_FUNCTION, Capture, CaptureFailure
+from grader.messages import Capture, CaptureFailure
 from grader.progress import Progress
 from grader.referee import checks as registered
 from grader.referee.absence import explain_absence
 from grader.referee.answers import Answers
 from grader.referee.bench import Bench, Machine, measuring_threads
+from grader.referee.candidates import choose, inspect, is_meant
 from grader.referee.checks.schedule import StepOptions
 from grader.referee.checks.speed import SpeedOptions
 from grader.referee.evidence import Candidate, Case, Evidence, Problem, TimedSchedule
@@ -42,14 +38,8 @@ from grader.report import Origin, Part, Timing
 
 assert registered.__all__  # importing the package registers the checks
 
-CANDIDATE_LIMIT = 6
-"""Most candidates of one part that are run: those with the name asked for first, and of these the
-latest. Nobody has more serious versions."""
-
 TIMED_LIMIT = 3
 """Most candidates of one part that are timed, when several earn the same otherwise."""
-
-_EXTERN_NAME = re.compile(r"[A-Za-z_][\w.\-]{0,127}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -154,10 +144,10 @@ class Referee:
     ) -> list[Graded]:
         """Judge a part's candidates on everything but time, best first; the list is never empty."""
         candidates = [each for each in captures if each.part == part.id]
-        found = [each for each in candidates if isinstance(each, Capture) and _is_meant(part, each)]
+        found = [each for each in candidates if isinstance(each, Capture) and is_meant(part, each)]
         failures = tuple(each for each in candidates if isinstance(each, CaptureFailure))
         graded: list[Graded] = []
-        for capture in _in_order(found)[:CANDIDATE_LIMIT]:
+        for capture in choose(part, found):
             graded.append(self._compare_one(part, capture))
             if _is_complete(part, graded[-1].part):
                 break
@@ -185,7 +175,7 @@ class Referee:
         return asked or isinstance(best.case.evidence.outputs, Problem)
 
     def _compare_one(self, part: PartTable, capture: Capture) -> Graded:
-        candidate = _inspect(part, capture)
+        candidate = inspect(part, capture)
         if isinstance(candidate, Problem):
             origin = Origin(capture.name, capture.cell)
             return Graded(judge_problem(part, candidate, origin), capture)
@@ -245,40 +235,6 @@ class Referee:
         return timed
 
 
-def _inspect(part: PartTable, capture: Capture) -> Candidate | Problem:
-    """Read a capture. A finding of the allow-list, or a graph that cannot be read, is a problem."""
-    if part.entry_kind == "python":
-        return _inspect_python(capture)
-    names = [name for name in capture.externs if _EXTERN_NAME.fullmatch(name)]
-    permitted = tuple(names) if part.externs else ()
-    try:
-        facts = read_module(capture.module, permitted)
-        base = read_module(capture.base) if capture.base is not None else None
-    except IRError as error:
-        return Problem(error.message, error.hint)
-    if facts.findings:
-        return Problem(
-            facts.findings[0].message,
-            say(
-                "Modules may use TensorIR, Relax and arithmetic, and no other way out of"
-                " the module."
-            ),
-        )
-    return Candidate(capture, facts, base if base is None or not base.findings else None)
-
-
-def _inspect_python(capture: Capture) -> Candidate | Problem:
-    """Take a capture of a Python function: there is no module to read."""
-    if capture.module or list(capture.externs) != [PYTHON_FUNCTION]:
-        return Problem(
-            say("The function could not be taken over."), say("Define it in a cell of its own.")
-        )
-    nothing = ModuleFacts(
-        has_main=False, inputs=(), output=None, calls=(), functions={}, externs=(), findings=()
-    )
-    return Candidate(capture, nothing)
-
-
 def _replayed(part: PartTable) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the weight's shape and the larger batches that the checks of a part ask for."""
     parsed = [find_check(table).parse(table) for table in part.check]
@@ -294,17 +250,6 @@ def speed_options(part: PartTable) -> tuple[SpeedOptions, float]:
         if isinstance(options, SpeedOptions):
             return options, table.points
     raise AssertionError(f"part {part.id} is timed without a speed check")
-
-
-def _is_meant(part: PartTable, capture: Capture) -> bool:
-    """Say whether a capture may be the answer: in some parts other modules are no drafts of it."""
-    return capture.by_name or capture.trace is not None or not part.only_named
-
-
-def _in_order(found: list[Capture]) -> list[Capture]:
-    """Return what bears a name that was asked for first, and the latest first."""
-    latest = list(reversed(found))
-    return sorted(latest, key=lambda capture: not capture.by_name)
 
 
 def _is_complete(part: PartTable, graded: Part) -> bool:
