@@ -19,7 +19,7 @@ demo: setup
 	$(BIN)/grader run examples/e2e-conv/reference.ipynb --data builtin --json report.json
 
 test: setup
-	$(BIN)/python -m pytest -n auto -m "not timed and not graded"
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not timed and not graded"
 	$(BIN)/python -m pytest -m "graded or timed"
 
 # Every level of isolation, as root (who becomes a user for it) or as this user.
