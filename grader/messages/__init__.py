@@ -95,6 +95,7 @@ from grader.messages.timing import (
     TimingRound,
     TimingRules,
 )
+from grader.messages.trace import STEP_LIMIT, TracedStep, TraceModule, TraceResult
 
 __all__ = [
     "ARRAY_LIMIT",
@@ -106,6 +107,7 @@ __all__ = [
     "RUNNER_FRAME_LIMIT",
     "SHAPE_LIMIT",
     "SOURCE_LIMIT",
+    "STEP_LIMIT",
     "Argument",
     "Array",
     "Block",
@@ -166,6 +168,9 @@ __all__ = [
     "TimingRules",
     "ToEvaluator",
     "ToRunner",
+    "TraceModule",
+    "TraceResult",
+    "TracedStep",
     "Unmutated",
     "decode_payload",
     "encode_frame",

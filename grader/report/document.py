@@ -1,0 +1,189 @@
+"""The report of one submission: one JSON document, from which every other output is rendered.
+
+The schema is versioned (`schema_version`) and documented in docs/report.md. Text fields are plain
+text for a student; nothing in them is markup, and no path of the grading machine is in them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from grader.report.parts import Part
+from grader.report.timing import Timing
+from grader.report.value import Frozen
+
+SCHEMA_VERSION: Literal[2] = 2
+
+Dialect = Literal["current", "2022", "2023-24", "2025"]
+
+
+class CellProblem(Frozen, frozen=True):
+    """A cell that ended in an error: `cell` counts code cells from 1, `line` is the line in it.
+
+    Lines are those of the text that was handed in; of a script or Markdown, those of the file.
+    `hint` says what to do where a limit of the sandbox was met.
+    """
+
+    cell: int
+    error: str
+    message: str
+    line: int | None = None
+    hint: str = ""
+
+
+class Submission(Frozen, frozen=True):
+    """The file that was graded. `cells` counts code cells, `executed` those that ran to the end.
+
+    `starts` are the lines of a script or Markdown file on which its cells begin, from 1; there are
+    none of a notebook.
+    """
+
+    name: str
+    sha256: str
+    cells: int = 0
+    executed: int = 0
+    starts: tuple[int, ...] = ()
+
+
+class AssignmentId(Frozen, frozen=True):
+    """Which assignment it was, and which version of it.
+
+    `due` is when it is due, in ISO 8601 with the offset from UTC; empty where nothing says.
+    """
+
+    slug: str
+    title: str
+    version: int
+    due: str = ""
+
+
+class CellOutput(Frozen, frozen=True):
+    """What a cell put out: "stdout", "stderr" and "result" are plain text, an "image" is a PNG in
+    base64, an "error" the traceback. What was cut off ends in an ellipsis."""
+
+    kind: Literal["stdout", "stderr", "result", "image", "error"]
+    text: str
+
+
+class Cell(Frozen, frozen=True):
+    """One cell of the submission as it was handed in, and what it put out when it was run.
+
+    `number` counts code cells from 1, None for text. `line` is the line of the submitted file on
+    which its source begins, counted from 1; None where that is not known.
+    """
+
+    kind: Literal["code", "markdown"]
+    source: str
+    number: int | None = None
+    line: int | None = None
+    outputs: tuple[CellOutput, ...] = ()
+
+
+class Data(Frozen, frozen=True):
+    """The images and parameters that were used. `images` counts test images that were compared."""
+
+    name: str
+    images: int
+    hidden: int
+    detail: str = ""
+
+
+class SandboxFacts(Frozen, frozen=True):
+    """The isolation that was in force, strongest first: strong, basic, minimal, none."""
+
+    level: str
+    detail: str = ""
+
+
+class Environment(Frozen, frozen=True):
+    """What the grading ran on. `packages` maps a distribution's name to its version."""
+
+    python: str
+    cpu: str
+    cores: int
+    packages: dict[str, str]
+
+
+class Duration(Frozen, frozen=True):
+    """Wall time in seconds: in all, and by stage."""
+
+    total: float
+    stages: dict[str, float] = msgspec.field(default_factory=dict)
+
+
+class Report(Frozen, frozen=True):
+    """All verdicts of one submission. `notes` are sentences that concern the whole submission.
+
+    `language` is what its sentences are written in. `dialect` says which spelling of TVM's names
+    the notebook is in: today's, or that of which years. `cells` is the notebook as it was run,
+    empty where it was not.
+    """
+
+    score: float
+    max_score: float
+    assignment: AssignmentId
+    submission: Submission
+    parts: tuple[Part, ...]
+    problems: tuple[CellProblem, ...]
+    notes: tuple[str, ...]
+    timing: Timing | None
+    data: Data
+    sandbox: SandboxFacts
+    environment: Environment
+    seed: int
+    duration: Duration
+    language: str = "en"
+    dialect: Dialect = "current"
+    cells: tuple[Cell, ...] = ()
+    schema_version: Literal[2] = SCHEMA_VERSION
+
+
+def encode_report(report: Report) -> bytes:
+    """Return the report as indented JSON, ending in a newline.
+
+    Half of a surrogate pair, as in a file name that is no UTF-8, becomes a question mark.
+    """
+    try:
+        document = msgspec.json.encode(report)
+    except UnicodeEncodeError:
+        document = msgspec.json.encode(_encodable(msgspec.to_builtins(report)))
+    return msgspec.json.format(document, indent=2) + b"\n"
+
+
+def _encodable(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {_encodable(key): _encodable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_encodable(item) for item in value]
+    return value
+
+
+def decode_report(document: bytes) -> Report:
+    """Read a report back. Raises msgspec.DecodeError for what is none."""
+    try:
+        return msgspec.json.decode(document, type=Report)
+    except (UnicodeDecodeError, RecursionError) as error:  # a key that is not UTF-8
+        raise msgspec.DecodeError(str(error)) from None
+
+
+def ungraded_report(name: str, note: str, environment: Environment) -> Report:
+    """Return the report of a file that could not be graded: no parts, no points, and why."""
+    return Report(
+        score=0.0,
+        max_score=0.0,
+        assignment=AssignmentId(slug="", title="", version=0),
+        submission=Submission(name=name, sha256=""),
+        parts=(),
+        problems=(),
+        notes=(note,),
+        timing=None,
+        data=Data(name="", images=0, hidden=0),
+        sandbox=SandboxFacts(level=""),
+        environment=environment,
+        seed=0,
+        duration=Duration(total=0.0),
+    )

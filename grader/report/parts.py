@@ -1,0 +1,149 @@
+"""What a report says of one part: its checks, and what explains them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from grader.report.value import Frozen
+
+Verdict = Literal["passed", "partial", "failed", "not_graded"]
+NodeKind = Literal["input", "constant", "tir", "extern", "operator", "function"]
+Visibility = Literal["visible", "after_due", "score_only", "hidden"]
+"""What students are shown of a check: all of it, all of it once the assignment is due, its points
+without the reason, or nothing."""
+StepStatus = Literal["right", "unknown", "wrong", "follows"]
+
+
+class Check(Frozen, frozen=True):
+    """One check: points, and the reason and next step where points were lost.
+
+    `visibility` is what the instructor chose that students are shown.
+    """
+
+    id: str
+    title: str
+    score: float
+    max_score: float
+    verdict: Verdict
+    reason: str
+    hint: str = ""
+    visibility: Visibility = "visible"
+
+
+class Origin(Frozen, frozen=True):
+    """Where the graded object came from: its name and the code cell it was built in (from 1)."""
+
+    name: str
+    cell: int
+
+
+class Node(Frozen, frozen=True):
+    """One box of a graph: an input or a constant of `main`, or a call.
+
+    `variable` is the name of what it gives, `callee` that of what is called. `shape` is None where
+    the module leaves it open; an extent that it leaves open is its name. `dataflow` says that a
+    call stands in a dataflow block.
+    """
+
+    kind: NodeKind
+    variable: str
+    callee: str = ""
+    shape: tuple[int | str, ...] | None = None
+    dtype: str = ""
+    dataflow: bool = False
+
+
+class Graph(Frozen, frozen=True):
+    """The computational graph of `main`: its boxes in an order in which they can be computed.
+
+    Nodes are named by their places: an edge goes from what gives a tensor to what takes it, and
+    `output` is the node that `main` returns, None where it is none or several. `omitted` counts
+    nodes that are left out because there are too many.
+    """
+
+    nodes: tuple[Node, ...]
+    edges: tuple[tuple[int, int], ...]
+    output: int | None = None
+    omitted: int = 0
+
+
+class Step(Frozen, frozen=True):
+    """One step of a module that was run beside PyTorch.
+
+    `variable` is its name in `main` (a function's own name where there is no `main`), `callee` what
+    computes it, `shape` the shape of its value. `layer` is the layer of PyTorch whose value it has,
+    or empty. "right" steps have a value of PyTorch's, "unknown" ones have another value that right
+    steps are computed from, the one "wrong" step is the first to depart, the rest "follows" it.
+    """
+
+    variable: str
+    callee: str
+    shape: tuple[int, ...]
+    status: StepStatus
+    layer: str = ""
+
+
+class Diagnosis(Frozen, frozen=True):
+    """Where a module first departs from PyTorch: its `wrong`-th step, counted from 0.
+
+    `layer` is what PyTorch does there, and `wanted` the shape of its value, None where none is
+    known. `mistake` names the mistake that explains the value (docs/diagnosis.md lists them), empty
+    where none was recognised. `message` says all of this in a sentence, `advice` what to do, and
+    `link` leads into the course's texts, empty where there is none.
+    """
+
+    steps: tuple[Step, ...]
+    wrong: int
+    layer: str
+    wanted: tuple[int, ...] | None
+    mistake: str
+    message: str
+    advice: str
+    link: str = ""
+
+
+class Sample(Frozen, frozen=True):
+    """One image of the public test set, and what became of it.
+
+    `image` is a PNG in base64, `place` its number in the test set. `classes` are the names of the
+    classes; `label` is the right one, `predicted` what the submission says, `pytorch` what PyTorch
+    says, all as places in it. `scores` and `pytorch_scores` have a number for each class; None
+    stands for one that is not finite.
+    """
+
+    place: int
+    image: str
+    classes: tuple[str, ...]
+    label: int
+    predicted: int
+    pytorch: int
+    scores: tuple[float | None, ...]
+    pytorch_scores: tuple[float, ...]
+
+
+class Scripts(Frozen, frozen=True):
+    """A function as TVMScript: before the submission's schedule, and after it."""
+
+    function: str
+    before: str
+    after: str
+
+
+class Part(Frozen, frozen=True):
+    """One part of the assignment, with its checks. `origin` is None if nothing was found.
+
+    `graph` is that of the graded module's `main`, None where there is none. `diagnosis` is there
+    where its outputs differ and it could be run beside PyTorch, `sample` where they are scores of
+    images, `scripts` where a schedule was replayed.
+    """
+
+    id: str
+    title: str
+    score: float
+    max_score: float
+    checks: tuple[Check, ...]
+    origin: Origin | None = None
+    graph: Graph | None = None
+    diagnosis: Diagnosis | None = None
+    sample: Sample | None = None
+    scripts: Scripts | None = None
