@@ -1,19 +1,21 @@
 """Files that hold cells: notebooks, Python scripts and Markdown. All but code stays byte for byte.
 
+Scripts and Markdown are divided as `grader run` divides them. A block that is indented unevenly, so
+that it could not be written back as it was, is left alone.
 A notebook is written anew as Jupyter writes it, when a cell of it has changed.
 """
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from grader.dialects.migration import Migration, migrate_cells
 from grader.errors import SubmissionError
+from grader.plain_text import Piece, divide
 from grader.submission import CELL_LIMIT, SIZE_LIMIT
 
 TEXT_SIZE_LIMIT = 2**20
@@ -21,17 +23,7 @@ TEXT_SIZE_LIMIT = 2**20
 
 SUFFIXES = (".ipynb", ".py", ".md", ".markdown", ".txt")
 
-_MARK = re.compile(r"# %%(?P<kind>[^\n]*)")
-_FENCE = re.compile(r"(?P<indent> {0,12})(?P<fence>`{3,}|~{3,})(?P<info>[^`\n]*)")
-_PYTHON = re.compile(r"(?:[{.\s]|^)(?:i?python3?|py)\b", re.ASCII)
-
-
-class Piece(msgspec.Struct, frozen=True):
-    """A run of lines of a text file: code without its `indent`, or anything else."""
-
-    text: str
-    code: bool
-    indent: str = ""
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -74,95 +66,47 @@ def _migrate_text(content: bytes, suffix: str) -> Document:
     except UnicodeDecodeError:
         raise SubmissionError("The file is not text in UTF-8.", "Save it as UTF-8.") from None
     mark = "\ufeff" if text.startswith("\ufeff") else ""
-    lines = text[len(mark) :].split("\n")
-    pieces = split_script(lines) if suffix == ".py" else split_markdown(lines)
-    code = [piece for piece in pieces if piece.code]
-    if len(code) > CELL_LIMIT:
+    lines = _LINE.findall(text[len(mark) :])
+    blocks = [_Block.found(piece, lines) for piece in divide("".join(lines), _kind(suffix))]
+    kept = [block for block in blocks if block.written(block.source) == block.lines]
+    if len(kept) > CELL_LIMIT:
         raise SubmissionError(f"The file has more than {CELL_LIMIT} cells.", "Divide it.")
-    before = tuple(piece.text for piece in code)
+    before = tuple(block.source for block in kept)
     migration = migrate_cells(before)
-    fresh = iter(migration.sources)
-    joined = "\n".join(_put_back(piece, fresh) for piece in pieces)
-    return Document((mark + joined).encode(), before, _starts(pieces), migration)
+    for block, fresh in [*zip(kept, migration.sources, strict=True)][::-1]:
+        lines[block.place : block.place + len(block.lines)] = block.written(fresh)
+    starts = tuple(block.place + 1 for block in kept)
+    return Document((mark + "".join(lines)).encode(), before, starts, migration)
 
 
-def _put_back(piece: Piece, fresh: Any) -> str:
-    text: str = next(fresh) if piece.code else piece.text
-    if not piece.indent:
-        return text
-    return "\n".join(piece.indent + line if line.strip() else line for line in text.split("\n"))
+def _kind(suffix: str) -> str:
+    return suffix if suffix == ".py" else ".md"
 
 
-def _starts(pieces: list[Piece]) -> tuple[int, ...]:
-    starts: list[int] = []
-    line = 1
-    for piece in pieces:
-        if piece.code:
-            starts.append(line)
-        line += piece.text.count("\n") + 1
-    return tuple(starts)
+class _Block(NamedTuple):
+    """A cell of a text file: where it begins, counted from 0, and its lines as they stand there."""
 
+    source: str
+    place: int
+    lines: list[str]
+    indent: str
+    ending: str
 
-def split_script(lines: list[str]) -> list[Piece]:
-    """Divide a script at the marks of its cells, `# %%`; without any it is one cell."""
-    marks = [index for index, line in enumerate(lines) if _MARK.match(line)]
-    marked = set(marks)
-    bounds = [0, *(place for mark in marks for place in (mark, mark + 1)), len(lines)]
-    pieces: list[Piece] = []
-    code = True
-    for start, end in itertools.pairwise(bounds):
-        text = "\n".join(lines[start:end])
-        mark = _MARK.match(text) if start in marked else None
-        if mark is not None:
-            code = re.search(r"\[(?:markdown|md|raw)\]", mark.group("kind")) is None
-        if start < end:
-            pieces.append(Piece(text, code and mark is None))
-    return pieces
+    @classmethod
+    def found(cls, piece: Piece, lines: list[str]) -> _Block:
+        """Return the block of a piece. All but blank lines have the indent of the first of them."""
+        place, bare = piece.line - 1, piece.source.split("\n")
+        own = lines[place : place + len(bare)]
+        first = next(index for index, line in enumerate(bare) if line.strip())
+        indent = own[first][: own[first].index(bare[first])]
+        ending = own[0][len(own[0].rstrip("\r\n")) :] or "\n"
+        return cls(piece.source, place, own, indent, ending)
 
-
-def split_markdown(lines: list[str]) -> list[Piece]:
-    """Divide Markdown into blocks of Python between fences, and what stands around them."""
-    pieces: list[Piece] = []
-    rest: list[str] = []
-    index = 0
-    while index < len(lines):
-        opening = _FENCE.match(lines[index])
-        rest.append(lines[index])
-        index += 1
-        if opening is None:
-            continue
-        end = _closing(lines, index, opening)
-        block, index = lines[index:end], end
-        piece = _block(block, opening)
-        if piece is None:
-            rest.extend(block)
-        else:
-            pieces += [Piece("\n".join(rest), code=False), piece]
-            rest = []
-        if index < len(lines):  # the closing fence opens nothing
-            rest.append(lines[index])
-            index += 1
-    return [*pieces, Piece("\n".join(rest), code=False)] if rest else pieces
-
-
-def _closing(lines: list[str], start: int, opening: re.Match[str]) -> int:
-    fence = opening.group("fence")
-    for index in range(start, len(lines)):
-        bare = lines[index].strip()
-        if len(bare) >= len(fence) and set(bare) == {fence[0]}:
-            return index
-    return len(lines)
-
-
-def _block(lines: list[str], opening: re.Match[str]) -> Piece | None:
-    """Return the code of a block of Python; None for other languages and for what is empty."""
-    indent = opening.group("indent")
-    if not lines or _PYTHON.search(opening.group("info")) is None:
-        return None
-    if any(line.strip() and not line.startswith(indent) for line in lines):
-        return None
-    bare = [line[len(indent) :] if line.strip() else line for line in lines]
-    return Piece("\n".join(bare), code=True, indent=indent)
+    def written(self, source: str) -> list[str]:
+        """Return the lines of a source in this place; the last ends as it did."""
+        lines = [self.indent * bool(line.strip()) + line for line in source.split("\n")]
+        last = self.lines[-1][len(self.lines[-1].rstrip("\r\n")) :]
+        return [line + self.ending for line in lines[:-1]] + [lines[-1] + last]
 
 
 def _migrate_notebook(content: bytes) -> Document:

@@ -19,13 +19,19 @@ def migrate(text: str, suffix: str) -> tuple[str, tuple[int, ...] | None]:
 
 
 class TestScript:
-    def test_without_marks_it_is_one_cell(self) -> None:
+    def test_without_marks_a_paragraph_is_a_cell(self) -> None:
         assert (f"# a\n{NEW}\n", (1,)) == migrate(f"# a\n{OLD}\n", ".py")
+        assert (f"if:\n\n{NEW}\n", (1, 3)) == migrate(f"if:\n\n{OLD}\n", ".py")
+
+    @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+    def test_lines_end_as_they_did(self, end: str) -> None:
+        text = end.join(["# a", "import os  ", "{}", "", "y = 1\n"])
+        assert text.format(NEW) == migrate(text.format(OLD), ".py")[0]
 
     def test_marks_divide_it_and_what_is_not_code_stays(self) -> None:
         text = "# ---\n# %% [markdown]\n# {0}\n# %%\n{0}\n# %% [raw]\n{0}\n# %% name\n{1}"
         expected = text.format(OLD, NEW).replace(OLD, NEW, 2).replace(NEW, OLD, 1)
-        assert (expected, (1, 5, 9)) == migrate(text.format(OLD, OLD), ".py")
+        assert (expected, (5, 9)) == migrate(text.format(OLD, OLD), ".py")
 
     def test_a_mark_of_byte_order_stays(self) -> None:
         assert f"\ufeff{NEW}" == migrate(f"\ufeff{OLD}", ".py")[0]
@@ -39,10 +45,16 @@ class TestMarkdown:
         expected = f"{OLD}\n```{info}\n{NEW}\n```\n{OLD}\n"
         assert (expected, (3,)) == migrate(f"{OLD}\n```{info}\n{OLD}\n```\n{OLD}\n", ".md")
 
-    @pytest.mark.parametrize("info", ["", "bash", "cpython-log", "text"])
+    @pytest.mark.parametrize("info", ["bash", "cpython-log", "text"])
     def test_others_stay(self, info: str) -> None:
         text = f"```{info}\n{OLD}\n```\n"
         assert (text, ()) == migrate(text, ".md")
+
+    def test_blocks_without_a_language_are_python_where_no_other_is(self) -> None:
+        text = "```\n{}\n```\n"
+        assert (text.format(NEW), (2,)) == migrate(text.format(OLD), ".md")
+        other = f"```\n{OLD}\n```\n```python\n{{}}\n```\n"
+        assert other.format(NEW) == migrate(other.format(OLD), ".md")[0]
 
     def test_a_longer_fence_encloses_a_shorter_one(self) -> None:
         text = f"````text\n```python\n{OLD}\n```\n````\n~~~python\n{{}}\n~~~"
