@@ -6,7 +6,6 @@ import secrets
 from collections.abc import Callable, Mapping
 from itertools import repeat
 from pathlib import Path
-from types import TracebackType
 
 import msgspec
 
@@ -59,12 +58,7 @@ class Desk:
     def __enter__(self) -> Desk:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         if self._sandbox is not None:
             self._sandbox.close()
 

@@ -14,7 +14,6 @@ import signal
 import socket
 import time
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Literal, TypeGuard, overload
 
 import msgspec
@@ -186,12 +185,7 @@ class Runner:
     def __enter__(self) -> Runner:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
     def await_start(self) -> None:

@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
-from types import TracebackType
 from typing import Literal
 
 from grader.messages import FromRunner, ToRunner
@@ -67,12 +66,7 @@ class RunnerPool:
     def __enter__(self) -> RunnerPool:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         """End the runners that nobody used."""
         for futures in self._ready.values():
             self._end(futures)
