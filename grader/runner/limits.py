@@ -26,6 +26,8 @@ import tvm
 from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T  # noqa: N812 - TVM's own name for it
 
+from grader.messages import MachineLimits
+
 SIZES = ((16, 12), (8, 12), (4, 12), (4, 24))
 """Multiply-add benchmarks: floats in a vector, and how many vectors of sums are in registers.
 
@@ -56,17 +58,6 @@ LINE = 16
 several instructions."""
 
 
-class Limits(NamedTuple):
-    """What all threads together do at most in a second.
-
-    `flops` counts a multiply-add as two; `bytes` are read or written, in the cache that holds
-    `WRITTEN_BYTES`.
-    """
-
-    flops: float
-    bytes: float
-
-
 def measure_limits(
     target: Any,
     threads: int,
@@ -74,8 +65,10 @@ def measure_limits(
     *,
     read_bytes: int = READ_BYTES,
     written_bytes: int = WRITTEN_BYTES,
-) -> Limits:
+) -> MachineLimits:
     """Measure what `threads` threads can do at most with code that is compiled for `target`.
+
+    The bytes are those of the cache that holds `written_bytes`.
 
     `clock` returns seconds. Takes 0.1 to 0.2 s, half of it to compile. The calling thread visits
     every processor that it may use, and may use all of them again when this returns.
@@ -86,7 +79,7 @@ def measure_limits(
     for _ in _processors():
         flops = max(flops, *(_best(each, blocks, clock) for each in benchmarks.additions))
         bandwidth = max(bandwidth, _best(benchmarks.copying, blocks, clock))
-    return Limits(flops * threads, bandwidth * threads)
+    return MachineLimits(flops * threads, bandwidth * threads)
 
 
 class Benchmark(NamedTuple):

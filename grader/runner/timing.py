@@ -17,7 +17,6 @@ import numpy as np
 
 from grader.messages import (
     ControlRound,
-    MachineLimits,
     TimeSchedule,
     TimingResult,
     TimingRound,
@@ -61,7 +60,7 @@ def time_schedule(task: TimeSchedule) -> TimingResult:
             ),
             control=measured.control,
             rounds=measured.rounds,
-            limits=MachineLimits(flops=limits.flops, bytes=limits.bytes),
+            limits=limits,
         )
 
 
