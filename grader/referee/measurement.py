@@ -108,34 +108,13 @@ def _read(
     answer: TimingResult, setting: Setting, generator: np.random.Generator, clock: Clock
 ) -> Timing:
     kept = _choose_rounds(answer, clock, setting.pace)
-    control = Control(answer.control, setting.pace, generator, clock)
-    if control.estimate is None:
-        raise Unsteady(
-            say(
-                "only {kept} of {rounds} rounds of the self-test were undisturbed",
-                kept=control.rounds,
-                rounds=len(answer.control),
-            )
-        )
-    if not control.passed:
-        raise Unsteady(
-            say("the unscheduled function, measured beside itself, seemed faster or slower")
-        )
-    logs = take_logs(kept, clock)
-    rounds_of_places = [len(stratum) for stratum in logs.strata]
-    if len(rounds_of_places) < PLACES or min(rounds_of_places) < FEWEST_OF_A_PLACE:
-        raise Unsteady(say("too few rounds were undisturbed at one place of the stack"))
-    reference = float(centre(logs.reference, logs.strata))
-    if reference < math.log(STEADY_SPEEDUP):
-        raise Unsteady(
-            say("the reference schedule was hardly faster than the unscheduled function")
-        )
+    self_test = _self_test(answer, setting, generator, clock)
+    logs = _steady_logs(kept, clock)
     picks = resample(logs.strata, generator)
     speedup = estimate_log(logs.submission, logs.strata, picks).map(math.exp)
     share = estimate_share(logs, picks)
     if _counts(share.high) - _counts(share.low) > setting.widest:
         raise Unsteady(say("the interval of the speed-up would not become narrow"))
-    ratio = control.estimate.map(math.exp)
     return Timing(
         function=setting.function,
         workload=answer.variant,
@@ -150,18 +129,57 @@ def _read(
         speedup=round(speedup.value, 4),
         ci_low=round(speedup.low, 4),
         ci_high=round(speedup.high, 4),
-        reference_speedup=round(math.exp(reference), 4),
+        reference_speedup=round(math.exp(_reference(logs)), 4),
         share=round(share.value, 4),
         share_low=round(share.low, 4),
         share_high=round(share.high, 4),
         pairs=len(kept),
         rejected=len(answer.rounds) - len(kept),
-        self_test=SelfTest(
-            round(ratio.value, 5), round(ratio.low, 5), round(ratio.high, 5), control.rounds
-        ),
+        self_test=self_test,
         peak_gflops=round(answer.limits.flops * GIGA, 1),
         bandwidth_gbs=round(answer.limits.bytes * GIGA, 1),
     )
+
+
+def _self_test(
+    answer: TimingResult, setting: Setting, generator: np.random.Generator, clock: Clock
+) -> SelfTest:
+    """Return what the unscheduled function takes beside itself. Raises Unsteady where not 1."""
+    control = Control(answer.control, setting.pace, generator, clock)
+    if control.estimate is None:
+        raise Unsteady(
+            say(
+                "only {kept} of {rounds} rounds of the self-test were undisturbed",
+                kept=control.rounds,
+                rounds=len(answer.control),
+            )
+        )
+    if not control.passed:
+        raise Unsteady(
+            say("the unscheduled function, measured beside itself, seemed faster or slower")
+        )
+    ratio = control.estimate.map(math.exp)
+    return SelfTest(
+        round(ratio.value, 5), round(ratio.low, 5), round(ratio.high, 5), control.rounds
+    )
+
+
+def _steady_logs(kept: tuple[TimingRound, ...], clock: Clock) -> Logs:
+    """Return the logarithms of the rounds that count. Raises Unsteady where they say too little."""
+    logs = take_logs(kept, clock)
+    rounds_of_places = [len(stratum) for stratum in logs.strata]
+    if len(rounds_of_places) < PLACES or min(rounds_of_places) < FEWEST_OF_A_PLACE:
+        raise Unsteady(say("too few rounds were undisturbed at one place of the stack"))
+    if _reference(logs) < math.log(STEADY_SPEEDUP):
+        raise Unsteady(
+            say("the reference schedule was hardly faster than the unscheduled function")
+        )
+    return logs
+
+
+def _reference(logs: Logs) -> float:
+    """Return the logarithm of the reference's speed-up."""
+    return float(centre(logs.reference, logs.strata))
 
 
 def _choose_rounds(answer: TimingResult, clock: Clock, pace: float) -> tuple[TimingRound, ...]:
