@@ -73,7 +73,7 @@ def make_report(
     return Report(
         score=round(sum(part.score for part in parts), 6),
         max_score=assignment.points,
-        assignment=AssignmentId(assignment.slug, assignment.title_in(spoken()), assignment.version),
+        assignment=_describe_assignment(assignment),
         submission=_describe_submission(submission, execution),
         parts=parts,
         problems=execution.problems if execution is not None else (),
@@ -87,6 +87,11 @@ def make_report(
         language=spoken(),
         dialect="current" if execution is None else execution.dialect,
     )
+
+
+def _describe_assignment(assignment: Assignment) -> AssignmentId:
+    due = "" if assignment.due is None else assignment.due.isoformat()
+    return AssignmentId(assignment.slug, assignment.title_in(spoken()), assignment.version, due)
 
 
 def _hidden_inputs(assignment: Assignment) -> int:

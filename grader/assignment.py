@@ -6,12 +6,14 @@ Points, tolerances, anchors, limits and entry names live in that file and nowher
 from __future__ import annotations
 
 import math
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 
 from grader.errors import CourseError
+from grader.report import Visibility
 from grader.sandbox.interface import Level, ResourceLimits
 
 Positive = Annotated[float, msgspec.Meta(gt=0, le=1e9)]
@@ -145,13 +147,17 @@ Comparison = OracleOptions | Computation
 
 
 class CheckTable(Table, frozen=True):
-    """One check of a part. `required` makes the others of the part worth nothing while it fails."""
+    """One check of a part. `required` makes the others of the part worth nothing while it fails.
+
+    `visibility` is what students are shown of it; None for what its part says.
+    """
 
     id: Slug
     kind: str
     points: Points = 0.0
     required: bool = False
     options: dict[str, Any] = {}
+    visibility: Visibility | None = None
 
 
 EntryKind = Literal["function", "module", "schedule", "python", "importer"]
@@ -177,7 +183,8 @@ class PartTable(Titled, frozen=True, kw_only=True):
     `computation`, or the model of `[oracle]` where there is none; then `main` takes the named
     `parameters` after the input. At most `samples` inputs are used: slow Python takes few. A
     `hidden` part is no part of what students can check themselves. `only_named`: a module under
-    another name, which no Schedule made, is no answer.
+    another name, which no Schedule made, is no answer. `visibility` is that of the checks that have
+    none of their own.
     """
 
     id: Slug
@@ -190,6 +197,7 @@ class PartTable(Titled, frozen=True, kw_only=True):
     parameters: tuple[str, ...] = ()
     samples: PositiveInt | None = None
     only_named: bool = False
+    visibility: Visibility = "visible"
 
     def __post_init__(self) -> None:
         if len({check.id for check in self.check}) != len(self.check):
@@ -202,6 +210,26 @@ class PartTable(Titled, frozen=True, kw_only=True):
         """Points of all checks."""
         return sum(check.points for check in self.check)
 
+    def visibility_of(self, table: CheckTable) -> Visibility:
+        """Return what students are shown of a check.
+
+        The points of the others tell how a `required` check came out. Where that one is kept back,
+        they are too, for as long.
+        """
+        own = table.visibility or self.visibility
+        required = {each.visibility or self.visibility for each in self.check if each.required}
+        return _narrowest({own, *(required & _KEPT_BACK)})
+
+
+_KEPT_BACK: frozenset[Visibility] = frozenset({"after_due", "hidden"})
+
+
+def _narrowest(wanted: set[Visibility]) -> Visibility:
+    """Return what shows no more than any of these does, now or later."""
+    if "hidden" in wanted or {"after_due", "score_only"} <= wanted:
+        return "hidden"
+    return next((each for each in ("after_due", "score_only") if each in wanted), "visible")
+
 
 Word = Annotated[str, msgspec.Meta(pattern=r"^[^\W\d]\w*\Z")]
 
@@ -209,7 +237,8 @@ Word = Annotated[str, msgspec.Meta(pattern=r"^[^\W\d]\w*\Z")]
 class Assignment(Titled, frozen=True, kw_only=True):
     """An assignment, complete. `part` is plural in meaning: TOML's [[part]] tables in order.
 
-    `watch` are words that the report mentions where the code of a submission has them.
+    `watch` are words that the report mentions where the code of a submission has them. `due` is
+    when it is to be handed in, with its offset from UTC.
     """
 
     slug: Slug
@@ -222,8 +251,11 @@ class Assignment(Titled, frozen=True, kw_only=True):
     limits: Limits = Limits()
     sandbox: SandboxNeeds = SandboxNeeds()
     watch: tuple[Word, ...] = ()
+    due: datetime | None = None
 
     def __post_init__(self) -> None:
+        if self.due is not None and self.due.utcoffset() is None:
+            raise ValueError("`due` needs its offset from UTC, as in 2026-12-01T23:59:00+01:00")
         if self.data.dataset == "none" and self.data.parameters:
             raise ValueError("`parameters` under [data] need a data set")
         total = sum(part.points for part in self.part)

@@ -84,6 +84,66 @@ class TestLoading:
         assert [check.id for check in parts[0].check] == ["structure", "equivalence"]
 
 
+class TestVisibility:
+    """What students are shown of a check."""
+
+    @staticmethod
+    def of(file: Path, part: str, *checks: str, required: int | None = None) -> list[str]:
+        """Load a part with a visibility whose checks have these; empty for what says nothing."""
+
+        def line(visibility: str) -> str:
+            return f'visibility = "{visibility}"\n' if visibility else ""
+
+        text = SMALL[: SMALL.index("[[part.check]]")] + line(part)
+        for place, each in enumerate(checks):
+            points = 3 if place == 0 else 0
+            text += f'[[part.check]]\nid = "c{place}"\nkind = "calls"\npoints = {points}\n'
+            text += line(each) + ("required = true\n" if place == required else "")
+        file.write_text(text)
+        (loaded,) = load_assignment(file).part
+        return [loaded.visibility_of(table) for table in loaded.check]
+
+    def test_what_says_nothing_is_visible(self, file: Path) -> None:
+        assert ["visible"] == self.of(file, "", "")
+
+    def test_a_part_says_it_for_its_checks(self, file: Path) -> None:
+        assert ["hidden", "hidden"] == self.of(file, "hidden", "", "")
+
+    def test_a_check_says_it_for_itself(self, file: Path) -> None:
+        own = ["visible", "after_due", "score_only", "hidden"]
+        assert own == self.of(file, "hidden", *own)
+
+    @pytest.mark.parametrize(
+        ("required", "seen"),
+        [
+            ("visible", ["visible", "after_due", "score_only", "hidden"]),
+            ("score_only", ["visible", "after_due", "score_only", "hidden"]),
+            ("after_due", ["after_due", "after_due", "hidden", "hidden"]),
+            ("hidden", ["hidden", "hidden", "hidden", "hidden"]),
+        ],
+    )
+    def test_where_a_required_check_is_kept_back_so_are_the_others(
+        self, file: Path, required: str, seen: list[str]
+    ) -> None:
+        """They are worth nothing while it fails: their points would tell."""
+        own = ("visible", "after_due", "score_only", "hidden")
+        assert [*seen, required] == self.of(file, "", *own, required, required=4)
+
+
+class TestDue:
+    def test_it_is_a_moment(self, file: Path) -> None:
+        file.write_text(
+            SMALL.replace("version = 1", "version = 1\ndue = 2026-12-01T23:59:00+01:00")
+        )
+        due = load_assignment(file).due
+        assert due is not None
+        assert "2026-12-01T23:59:00+01:00" == due.isoformat()
+
+    def test_there_may_be_none(self, file: Path) -> None:
+        file.write_text(SMALL)
+        assert load_assignment(file).due is None
+
+
 class TestRefusal:
     """Whatever is wrong, a CourseError names the file and what is wrong."""
 
@@ -107,6 +167,11 @@ class TestRefusal:
             ('slug = "small"', 'slug = "small\\n"', "`$.slug`"),
             ("version = 1", "version = 0", "`$.version`"),
             ("[oracle]", "[oracle", "is not a valid assignment"),
+            ("version = 1", "version = 1\ndue = 2026-12-01T23:59:00", "needs its offset from UTC"),
+            ("version = 1", "version = 1\ndue = 2026-12-01", "`$.due`"),
+            ("version = 1", 'version = 1\ndue = "2026-12-01T23:59:00Z"', "`$.due`"),
+            ("points = 1.5", 'points = 1.5\nvisibility = "later"', "part[0].check[0].visibility`"),
+            ('title = "First"', 'title = "First"\nvisibility = 1', "`$.part[0].visibility`"),
         ],
     )
     def test_a_wrong_file_is_refused_with_the_place(

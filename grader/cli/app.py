@@ -26,6 +26,7 @@ from grader.cli.setting import GradingOptions
 from grader.cli.template import TemplateOptions, run_template
 from grader.cli.verify import VerifyOptions, run_verify
 from grader.errors import GraderError
+from grader.render.audience import Audience
 from grader.sandbox.interface import Level
 
 app = typer.Typer(
@@ -74,6 +75,10 @@ DialectOption = Annotated[
         help="Which spellings of TVM's names are accepted: those of earlier years too, or today's."
     ),
 ]
+AudienceOption = Annotated[
+    Audience,
+    typer.Option(help="Who reads it: students do not see what assignment.toml keeps from them."),
+]
 
 
 def _version(show: bool) -> None:
@@ -104,13 +109,15 @@ def run(
     sandbox: SandboxOption = None,
     language: LanguageOption = None,
     dialect: DialectOption = "auto",
+    audience: AudienceOption = "student",
     fail_under: Annotated[
-        float | None, typer.Option(metavar="POINTS", help="Exit with 1 below so many points.")
+        float | None,
+        typer.Option(metavar="POINTS", help="Exit with 1 below so many of the points shown."),
     ] = None,
 ) -> None:
     """Grade one notebook and print its report."""
     grading = GradingOptions(assignment, data, seed, course, sandbox, language, dialect)
-    options = RunOptions(notebook, grading, json)
+    options = RunOptions(notebook, grading, json, audience)
     report = run_submission(options, Console(), Console(stderr=True))
     if fail_under is not None and report.score < fail_under:
         raise typer.Exit(BELOW)

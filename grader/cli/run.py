@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import datetime, timezone
 from pathlib import Path
 
 import msgspec
@@ -15,6 +17,7 @@ from grader.errors import GraderError, UsageError
 from grader.pipeline import grade
 from grader.preparation import Preparation
 from grader.progress import Progress
+from grader.render.audience import Audience, shown
 from grader.render.terminal import render
 from grader.report import Report, encode_report, ungraded_report
 from grader.submission import read_submission
@@ -26,13 +29,25 @@ class RunOptions(msgspec.Struct, frozen=True):
     notebook: Path
     grading: GradingOptions
     json: Path | None = None
+    audience: Audience = "student"
 
 
-def run_submission(options: RunOptions, output: Console, messages: Console) -> Report:
+def utc_now() -> datetime:
+    """Return the time, with its offset from UTC."""
+    return datetime.now(timezone.utc)
+
+
+def run_submission(
+    options: RunOptions,
+    output: Console,
+    messages: Console,
+    clock: Callable[[], datetime] = utc_now,
+) -> Report:
     """Grade a notebook; print the report to `output` and progress to `messages`.
 
-    With `--json` a document is written in every case: when nothing could be graded it says why.
-    Raises GraderError then.
+    Returned and printed is what the audience may see at the time that `clock` says. `--json` gets
+    all of it, in every case: when nothing could be graded the document says why. Raises GraderError
+    then.
     """
     _check_writable(options.json)
     try:
@@ -42,11 +57,12 @@ def run_submission(options: RunOptions, output: Console, messages: Console) -> R
         note = " ".join(filter(None, (error.message, error.hint)))
         _write(options.json, ungraded_report(options.notebook.name, note, describe_environment()))
         raise
-    render(report, output)
+    seen = shown(report, options.audience, clock())
+    render(seen, output)
     _write(options.json, report)
     if options.json is not None:
         output.print(f"The report as JSON: {options.json}", markup=False, highlight=False)
-    return report
+    return seen
 
 
 def _grade(options: RunOptions, progress: Progress) -> Report:

@@ -18,7 +18,7 @@ from grader.language import join, later, retell, say, speaking, spoken
 from grader.messages import Capture, CaptureFailure
 from grader.notebook.data import notebook_data
 from grader.notebook.messages import AssignmentCard, Checked, CheckParts, FindAssignment, PartCard
-from grader.notebook.public import complete, published, restrict, undecided
+from grader.notebook.public import complete, hidden_points, published, restrict, undecided
 from grader.preparation import Preparation, Settings
 from grader.progress import Progress, Silent
 from grader.referee.bench import Machine, measuring_cpus
@@ -72,15 +72,13 @@ class Desk:
         if notebook is not None:
             self.language = request.language or notebook.declared_language
         chosen = _choose(course, request, notebook)
-        points = chosen.assignment.points
+        hidden = hidden_points(chosen.assignment)
         chosen = msgspec.structs.replace(chosen, assignment=published(chosen.assignment))
         if self.prepared is None or not self.prepared.is_of(chosen, folder):
             settings = Settings(
                 sandbox=self._open(), seed=secrets.randbits(48), environment=self._environment
             )
-            self.prepared = LivePreparation(
-                chosen, settings, folder, hidden=points - chosen.assignment.points
-            )
+            self.prepared = LivePreparation(chosen, settings, folder, hidden)
         with speaking(self.language):
             return self.prepared.card()
 
@@ -217,6 +215,8 @@ def _judge(
     prepared: LivePreparation, assignment: Assignment, captures: Captures
 ) -> tuple[Part, ...]:
     """Have the referee judge the parts of an assignment that nothing is timed in."""
+    if not assignment.part:  # nothing of it is for students to check
+        return ()
     chosen = msgspec.structs.replace(prepared.course_assignment, assignment=assignment)
     answers = prepared.answers(prepared.data(Silent()))
     start = runner_starter(prepared.settings.sandbox, assignment)

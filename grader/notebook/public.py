@@ -15,10 +15,20 @@ assert registered.__all__  # importing the package registers the checks
 TIMED = mark("It is timed when you are graded.")
 """Said of a check that measures time: a kernel, a browser and this process share the machine."""
 
+POINTS_ONLY = mark("It is decided when you are graded.")
+"""Said of a check of which students see the points alone: here they could ask at every change."""
+
+_LISTED = ("visible", "score_only")
+"""What students are shown before the due date, in full or by its points."""
+
 
 def published(assignment: Assignment) -> Assignment:
-    """Return the assignment without its hidden parts, and without what only they compute."""
-    parts = tuple(part for part in assignment.part if not part.hidden)
+    """Return the assignment without its hidden parts and checks, and what only they compute.
+
+    What is shown after the due date is hidden here: who is to see it sees it in the report.
+    """
+    listed = _listed(assignment)
+    parts = tuple(part for part in listed if not part.hidden)
     used = {part.computation for part in parts}
     return msgspec.structs.replace(
         assignment,
@@ -28,6 +38,23 @@ def published(assignment: Assignment) -> Assignment:
     )
 
 
+def hidden_points(assignment: Assignment) -> float:
+    """Return the points that a report shows and a self-check does not: those of hidden parts."""
+    return sum(part.points for part in _listed(assignment) if part.hidden)
+
+
+def _listed(assignment: Assignment) -> tuple[PartTable, ...]:
+    """Return the parts with the checks that students see at all before the due date."""
+    parts = (
+        msgspec.structs.replace(
+            part,
+            check=tuple(table for table in part.check if part.visibility_of(table) in _LISTED),
+        )
+        for part in assignment.part
+    )
+    return tuple(part for part in parts if part.check)
+
+
 def restrict(assignment: Assignment, parts: tuple[str, ...], *, runs: bool) -> Assignment:
     """Return the assignment with the named parts alone, and of their checks those made here.
 
@@ -35,7 +62,7 @@ def restrict(assignment: Assignment, parts: tuple[str, ...], *, runs: bool) -> A
     """
     kept = tuple(
         msgspec.structs.replace(
-            part, check=tuple(table for table in part.check if _is_made(table, runs=runs))
+            part, check=tuple(table for table in part.check if _is_made(part, table, runs=runs))
         )
         for part in assignment.part
         if part.id in parts
@@ -52,7 +79,7 @@ def complete(table: PartTable, judged: Part, why_not_run: str) -> Part:
     made = {check.id: check for check in judged.checks}
     absent = judged.checks[0] if judged.checks and judged.origin is None else None
     checks = tuple(
-        made.get(each.id) or _left_out(each, absent, why_not_run) for each in table.check
+        made.get(each.id) or _left_out(table, each, absent, why_not_run) for each in table.check
     )
     return msgspec.structs.replace(judged, checks=checks, max_score=table.points)
 
@@ -62,19 +89,27 @@ def undecided(table: PartTable, made: PartTable) -> float:
     return table.points - made.points
 
 
-def _is_made(table: CheckTable, *, runs: bool) -> bool:
+def _is_made(part: PartTable, table: CheckTable, *, runs: bool) -> bool:
     needs = find_check(table).needs
-    return "timing" not in needs and (runs or not needs)
+    is_shown = part.visibility_of(table) == "visible"
+    return is_shown and "timing" not in needs and (runs or not needs)
 
 
-def _left_out(table: CheckTable, absent: Check | None, why_not_run: str) -> Check:
-    timed = "timing" in find_check(table).needs
+def _left_out(part: PartTable, table: CheckTable, absent: Check | None, why_not_run: str) -> Check:
     return Check(
         id=table.id,
         title=say(find_check(table).title),
         score=0.0,
         max_score=0.0 if absent is None else table.points,
         verdict="not_graded",
-        reason=absent.reason if absent is not None else say(TIMED) if timed else why_not_run,
+        reason=_why_left_out(part, table, why_not_run) if absent is None else absent.reason,
         hint="" if absent is None else absent.hint,
+        visibility=part.visibility_of(table),
+        kind=table.kind,
     )
+
+
+def _why_left_out(part: PartTable, table: CheckTable, why_not_run: str) -> str:
+    if part.visibility_of(table) != "visible":
+        return say(POINTS_ONLY)
+    return say(TIMED) if "timing" in find_check(table).needs else why_not_run

@@ -30,7 +30,8 @@ def judge_case(part: PartTable, case: Case) -> Part:
         if table.required and outcomes[table.id].verdict != "passed"
     ]
     checks = tuple(
-        _score(table, _blocked(outcomes[table.id], table, blocking, part)) for table in part.check
+        _score(part, table, _blocked(outcomes[table.id], table, blocking, part))
+        for table in part.check
     )
     capture = case.candidate.capture
     origin = Origin(capture.name, capture.cell)
@@ -40,7 +41,7 @@ def judge_case(part: PartTable, case: Case) -> Part:
 def judge_problem(part: PartTable, problem: Problem, origin: Origin | None = None) -> Part:
     """Give a part no points, for one reason that holds for all of its checks."""
     outcome = not_graded(problem)
-    return _part(part, tuple(_score(table, outcome) for table in part.check), origin)
+    return _part(part, tuple(_score(part, table, outcome) for table in part.check), origin)
 
 
 def _decide(table: CheckTable, case: Case) -> Outcome:
@@ -65,7 +66,7 @@ def _lowered(title: str) -> str:
     return f"{title[0].lower()}{title[1:]}"
 
 
-def _score(table: CheckTable, outcome: Outcome) -> Check:
+def _score(part: PartTable, table: CheckTable, outcome: Outcome) -> Check:
     return Check(
         id=table.id,
         title=say(find_check(table).title),
@@ -74,6 +75,8 @@ def _score(table: CheckTable, outcome: Outcome) -> Check:
         verdict=outcome.verdict,
         reason=join(outcome.reason, _certainty(outcome, table)),
         hint=outcome.hint,
+        visibility=part.visibility_of(table),
+        kind=table.kind,
     )
 
 

@@ -209,7 +209,7 @@ def _checks(checks: tuple[Check, ...]) -> RenderableType:
         for check in same:
             title = Text(wording.one_line(check.title))
             grid.add_row(_Mark(check.verdict), title, _points(check.score, check.max_score))
-        if any(_lost(check) for check in same):
+        if same[0].reason and any(_lost(check) for check in same):
             grid.add_row("", _explain(same[0]), "")
     return grid
 
@@ -281,7 +281,7 @@ def _circumstances(report: Report) -> RenderableType:
         (say("Isolation"), _with_detail(report.sandbox.level, report.sandbox.detail)),
         (say("Machine"), _machine(report)),
         (say("Versions"), _versions(report)),
-        (say("Seed"), str(report.seed)),
+        (say("Seed"), str(report.seed or "")),  # 0 where the audience may not know it
         (say("Duration"), _duration(report)),
     ):
         if value:

@@ -17,7 +17,8 @@ StepStatus = Literal["right", "unknown", "wrong", "follows"]
 class Check(Frozen, frozen=True):
     """One check: points, and the reason and next step where points were lost.
 
-    `visibility` is what the instructor chose that students are shown.
+    `visibility` is what students are shown of it, as the instructor chose. `kind` is what
+    assignment.toml calls it; empty where that is not known.
     """
 
     id: str
@@ -28,6 +29,7 @@ class Check(Frozen, frozen=True):
     reason: str
     hint: str = ""
     visibility: Visibility = "visible"
+    kind: str = ""
 
 
 class Origin(Frozen, frozen=True):

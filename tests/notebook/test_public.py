@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from grader.assignment import Assignment, CheckTable, PartTable
 from grader.course import load_course
 from grader.language import speaking
-from grader.notebook.public import complete, published, restrict, undecided
+from grader.notebook.public import complete, hidden_points, published, restrict, undecided
 from grader.referee.evidence import Problem
 from grader.referee.judge import judge_problem
 from grader.report import Check, Origin, Part
@@ -15,6 +16,7 @@ from tests.notebook.kernels import COURSE, ROOT
 
 CONVOLUTION = load_course(ROOT).get("e2e-conv").assignment
 TRIO = load_course(COURSE).get("trio").assignment
+KEPT = load_course(COURSE.parent / "visibility").get("visibility").assignment
 NOT_RUN = "It was not checked, because modules cannot be run here."
 
 
@@ -48,6 +50,38 @@ class TestPublished:
 
     def test_without_hidden_parts_an_assignment_is_published_whole(self) -> None:
         assert CONVOLUTION == published(CONVOLUTION)
+
+
+class TestVisibility:
+    """A self-check answers as often as it is asked: what is kept back is not asked there."""
+
+    def test_what_is_shown_later_or_never_is_left_out(self) -> None:
+        public = published(KEPT)
+        assert {
+            "model": ["structure", "dataflow"],
+            "schedule": ["pure_tir", "equivalence"],
+        } == {each.id: names(each.check) for each in public.part}
+        assert 11 == public.points
+
+    def test_points_without_a_reason_are_decided_later(self) -> None:
+        table = part(published(KEPT), "model")
+        made = part(restrict(published(KEPT), ("model",), runs=True), "model")
+        assert ["structure"] == names(made.check)
+        shown = complete(table, judged(made), "")
+        assert "It is decided when you are graded." == shown.checks[1].reason
+        assert ("not_graded", 0, 0) == (
+            shown.checks[1].verdict,
+            shown.checks[1].score,
+            shown.checks[1].max_score,
+        )
+        assert 2 == undecided(table, made)
+
+    def test_points_of_hidden_parts_are_named_those_of_hidden_checks_not(self) -> None:
+        torch = load_course(ROOT).get("from-torch").assignment
+        assert torch.points - published(torch).points == hidden_points(torch) > 0
+        assert 0 == hidden_points(KEPT)
+        parts = tuple(replace(each, hidden=True) for each in KEPT.part)
+        assert 11 == hidden_points(replace(KEPT, part=parts))
 
 
 class TestRestrict:

@@ -116,6 +116,27 @@ class TestRounding:
         assert timed(less, 0.0, points, bonus=0.2) <= timed(more, 0.0, points, bonus=0.2)
 
 
+class TestVisibility:
+    """Every check says what kind it is, and what students are shown of it."""
+
+    SECRET = CheckTable(id="secret", kind="equivalence", points=2, visibility="hidden")
+
+    def test_in_a_part_that_was_judged(self):
+        judged = judge_case(part(REQUIRED, EQUAL, self.SECRET), right(module()))
+        assert ["visible", "visible", "hidden"] == [each.visibility for each in judged.checks]
+        assert ["pure_tir", "equivalence", "equivalence"] == [each.kind for each in judged.checks]
+
+    def test_in_a_part_with_nothing_to_judge(self):
+        judged = judge_problem(part(EQUAL, self.SECRET), Problem("It is not there."))
+        assert ["visible", "hidden"] == [each.visibility for each in judged.checks]
+
+    def test_what_a_hidden_check_decides_is_hidden(self):
+        """Otherwise the others, worth nothing while it fails, would tell that it does."""
+        required = msgspec.structs.replace(REQUIRED, visibility="hidden")
+        judged = judge_case(part(required, EQUAL), right(module(EXTERN)))
+        assert ["hidden", "hidden"] == [each.visibility for each in judged.checks]
+
+
 def test_a_problem_of_the_part_is_the_reason_of_every_check():
     judged = judge_problem(part(REQUIRED, EQUAL), Problem("It is not there.", "Write it."))
     assert 0 == judged.score

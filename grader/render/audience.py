@@ -1,0 +1,134 @@
+"""What each audience may see of a report: the instructor everything, students what was chosen.
+
+`visibility` in assignment.toml says of every check whether students see it. Everything that is
+for students is made from what `shown` returns, so that no rendering decides that again. What is
+taken out is also taken out of what would tell it: sums, the seed, and what explains a check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Literal
+
+from msgspec.structs import replace
+
+from grader.language import mark, say, speaking
+from grader.report import Check, Part, Report, Visibility
+
+Audience = Literal["student", "instructor"]
+
+KEPT_BACK = mark("Your instructor keeps some checks back; they are not in this total.")
+LATER = mark("Some of them are shown from {due} on.")
+POINTS_ONLY = mark("Of some checks, your instructor shows the points alone.")
+
+_COMPARING = frozenset({"equivalence"})
+_REPLAYING = frozenset({"equivalence", "schedule_steps", "target", "speed"})
+_TIMING = frozenset({"speed"})
+"""Kinds of checks that the diagnosis and the sample, the scripts, and the timing explain, or whose
+verdict can be told from whether these are there."""
+
+
+def shown(report: Report, audience: Audience, now: datetime) -> Report:
+    """Return what an audience may see of a report at a time, which has its offset from UTC.
+
+    To the instructor that is the report itself. Students do not see hidden checks, nor those that
+    are shown after the due date before it; without a due date there is no after. Parts without
+    checks that they see are left out, and sums are over what is left. What is shown again is the
+    same.
+    """
+    if audience == "instructor":
+        return report
+    due = _due(report)
+    seen = _Seen(is_due=due is not None and now >= due)
+    checks = [check for part in report.parts for check in part.checks]
+    if all(seen.is_full(check) for check in checks):
+        return report
+    parts = tuple(
+        _part(part, seen)
+        for part in report.parts
+        if not part.checks or any(map(seen.is_listed, part.checks))
+    )
+    fields = {} if all(map(seen.is_listed, checks)) else _sums(parts)
+    return replace(
+        report,
+        parts=parts,
+        notes=_notes(report, seen, checks, due),
+        timing=report.timing if seen.explains(checks, _TIMING) else None,
+        seed=0,
+        **fields,
+    )
+
+
+class _Seen:
+    """What students see of a check, before or after the assignment is due."""
+
+    def __init__(self, *, is_due: bool) -> None:
+        self._full: set[Visibility] = {"visible", "after_due"} if is_due else {"visible"}
+
+    def is_full(self, check: Check) -> bool:
+        """Say whether a check is shown with its reason."""
+        return check.visibility in self._full
+
+    def is_listed(self, check: Check) -> bool:
+        """Say whether a check is shown at all."""
+        return self.is_full(check) or check.visibility == "score_only"
+
+    def explains(self, checks: Iterable[Check], kinds: frozenset[str]) -> bool:
+        """Say whether what explains checks of these kinds may be shown.
+
+        A check of unknown kind may be one of them.
+        """
+        return all(self.is_full(each) for each in checks if each.kind in kinds or not each.kind)
+
+
+def _due(report: Report) -> datetime | None:
+    """Return when the assignment is due; None where the report says nothing, or nothing certain."""
+    try:
+        due = datetime.fromisoformat(report.assignment.due)
+    except ValueError:
+        return None
+    return due if due.utcoffset() is not None else None
+
+
+def _part(part: Part, seen: _Seen) -> Part:
+    checks = tuple(_check(check, seen) for check in part.checks if seen.is_listed(check))
+    compared = seen.explains(part.checks, _COMPARING)
+    fields = {} if len(checks) == len(part.checks) else _sums(checks)
+    return replace(
+        part,
+        checks=checks,
+        diagnosis=part.diagnosis if compared else None,
+        sample=part.sample if compared else None,
+        scripts=part.scripts if seen.explains(part.checks, _REPLAYING) else None,
+        **fields,
+    )
+
+
+def _check(check: Check, seen: _Seen) -> Check:
+    return check if seen.is_full(check) else replace(check, reason="", hint="")
+
+
+def _sums(shown_ones: Iterable[Part | Check]) -> dict[str, float]:
+    """Return the points of what is shown, and how many these can be."""
+    pairs = [(each.score, each.max_score) for each in shown_ones]
+    return {
+        "score": round(sum(score for score, _ in pairs), 6),
+        "max_score": round(sum(most for _, most in pairs), 6),
+    }
+
+
+def _notes(
+    report: Report, seen: _Seen, checks: list[Check], due: datetime | None
+) -> tuple[str, ...]:
+    """Return the report's notes, and what is said of checks that are not shown in full."""
+    kept_back = {check.visibility for check in checks if not seen.is_listed(check)}
+    said = []
+    with speaking(report.language):
+        if kept_back:
+            said.append(say(KEPT_BACK))
+        if "after_due" in kept_back and due is not None:
+            said.append(say(LATER, due=due.isoformat(" ", "minutes")))
+        if any(seen.is_listed(check) and not seen.is_full(check) for check in checks):
+            said.append(say(POINTS_ONLY))
+    return (*report.notes, *(each for each in said if each not in report.notes))
