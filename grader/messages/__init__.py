@@ -3,8 +3,9 @@
 Which process writes what:
 
     referee ──KernelConfig──────────▶ student kernel ──Capture | CaptureFailure──▶ referee
-    referee ──RunModule | TimeSchedule | ReplayTrace | CompareTarget──▶ runner
-    runner ──RunResult | TimingResult | ReplayResult | TargetResult | TaskFailure──▶ referee
+    referee ──RunModule | TraceModule | TimeSchedule | ReplayTrace | CompareTarget──▶ runner
+    runner ──RunResult | TraceResult | TimingResult | ReplayResult | TargetResult──▶ referee
+    runner ──TaskFailure──▶ referee
     runner ──LoadExtern | Evaluate──▶ evaluator
     evaluator ──ExternLoaded | Evaluated | EvaluationFailed──▶ runner
     referee ──TimeLibrary──▶ library process ──LibraryTiming | TaskFailure──▶ referee

@@ -7,6 +7,15 @@ from grader.messages.replay import ReplayResult, ReplayTrace
 from grader.messages.runner import RunModule, RunResult, TaskFailure
 from grader.messages.target import CompareTarget, TargetResult
 from grader.messages.timing import TimeSchedule, TimingResult
+from grader.messages.trace import TraceModule, TraceResult
 
-ToRunner = RunModule | TimeSchedule | ReplayTrace | CompareTarget | MutateModule
-FromRunner = RunResult | TimingResult | ReplayResult | TargetResult | MutationResult | TaskFailure
+ToRunner = RunModule | TraceModule | TimeSchedule | ReplayTrace | CompareTarget | MutateModule
+FromRunner = (
+    RunResult
+    | TraceResult
+    | TimingResult
+    | ReplayResult
+    | TargetResult
+    | MutationResult
+    | TaskFailure
+)

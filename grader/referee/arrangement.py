@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -64,6 +65,35 @@ class Arrangement:
                 each.array if each.redraw is None else each.redraw(generator, each.array.shape)
             )
         )
+
+    def chosen(self, rows: Sequence[int]) -> tuple[Arrangement, tuple[int, ...]]:
+        """Return one call on chosen samples, and which samples it has, one for each row.
+
+        `rows` are places among the samples. Of a batch, they come first, as many as fit; others
+        fill it up. Without a batch the first one is taken. Raises IndexError for a place that there
+        is not, or for none.
+        """
+        size = self._batch()
+        wanted = list(dict.fromkeys(rows))[:size]
+        if not wanted or min(wanted) < 0 or max(wanted) >= self.samples:
+            raise IndexError(f"samples {wanted} of {self.samples}")
+        others = (place for place in range(self.samples) if place not in wanted)
+        samples = (*wanted, *islice(others, size - len(wanted)))
+        filled = (*samples, *range(self.samples, self.samples + size - len(samples)))
+
+        def choose(each: Given) -> Values:
+            if not self.is_batched:
+                return each.array[list(filled)]
+            flat = each.array.reshape(-1, *each.shape[1:])
+            return flat[list(filled)][None]
+
+        return replace(self._with(choose), samples=len(samples)), samples
+
+    def _batch(self) -> int:
+        """Return how many samples one call takes."""
+        if not self.is_batched:
+            return 1
+        return next(each.shape[0] for each in self.arguments if each.varies)
 
     def _with(self, change: Callable[[Given], Values]) -> Arrangement:
         arguments = tuple(

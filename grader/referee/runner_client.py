@@ -41,6 +41,8 @@ from grader.messages import (
     TimeSchedule,
     TimingResult,
     ToRunner,
+    TraceModule,
+    TraceResult,
     decode_payload,
     encode_frame,
     read_frame,
@@ -52,6 +54,7 @@ Answer = FromRunner | FromLibrary
 
 _RESULTS: dict[type[Task], type[Answer]] = {
     RunModule: RunResult,
+    TraceModule: TraceResult,
     TimeSchedule: TimingResult,
     ReplayTrace: ReplayResult,
     CompareTarget: TargetResult,
@@ -311,7 +314,7 @@ def _pair(
 
 
 def _stage(task: Task) -> Literal["run", "time"]:
-    if isinstance(task, RunModule | ReplayTrace | CompareTarget | MutateModule):
+    if isinstance(task, RunModule | TraceModule | ReplayTrace | CompareTarget | MutateModule):
         return "run"
     return "time"
 

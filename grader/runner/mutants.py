@@ -219,8 +219,7 @@ def _half_precision(subject: _Subject) -> Iterator[_Site]:
     operators = None if subject.main is None else mutate_relax.half_precision(subject.module)
     if not changed and operators is None:
         return
-    calls = [] if subject.main is None else mutate_relax.calls_of(subject.main)
-    binding = str(calls[0].var.name) if calls else ""
+    binding = _first_rounded(subject, {str(variable.name_hint) for variable in changed})
 
     def make() -> Module:
         result = subject.module if operators is None else operators
@@ -230,6 +229,15 @@ def _half_precision(subject: _Subject) -> Iterator[_Site]:
 
     about = "everything is rounded to float16"
     yield _Site(Mutation("float16", "", binding, about), make)
+
+
+def _first_rounded(subject: _Subject, functions: set[str]) -> str:
+    """Return the first call of `main` whose value is rounded: an external function's is not."""
+    for binding in [] if subject.main is None else mutate_relax.calls_of(subject.main):
+        name = mutate_relax.callee_of(binding.value)
+        if mutate_relax.is_rounded(binding) or name in functions:
+            return str(binding.var.name)
+    return ""
 
 
 def _functions(subject: _Subject) -> list[tuple[Any, Any]]:

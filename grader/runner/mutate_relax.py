@@ -135,10 +135,8 @@ def half_precision(module: Module) -> Module | None:
     def rounded(block: Any) -> Any:
         bindings: list[Any] = []
         for binding in block.bindings:
-            value = getattr(binding, "value", None)
             form = _form(binding.var)
-            plain = isinstance(value, tvm.ir.Call) and isinstance(value.op, tvm.ir.Op)
-            if not plain or form is None or form[1] != "float32" or _is_destination(value):
+            if form is None or not is_rounded(binding):
                 bindings.append(binding)
                 continue
             changed.append(binding)
@@ -149,6 +147,15 @@ def half_precision(module: Module) -> Module | None:
         return None
     blocks = [rounded(block) for block in main.body.blocks]
     return with_main(module, _with_blocks(main, blocks)) if changed else None
+
+
+def is_rounded(binding: Any) -> bool:
+    """Say whether `half_precision` rounds the value of a binding: an operator's, in float32."""
+    value = getattr(binding, "value", None)
+    if not isinstance(value, tvm.ir.Call) or not isinstance(value.op, tvm.ir.Op):
+        return False
+    form = _form(binding.var)
+    return form is not None and form[1] == "float32" and not _is_destination(value)
 
 
 def with_main(module: Module, main: Any, **others: Any) -> Module:

@@ -10,6 +10,7 @@ from grader.messages import (
     RunModule,
     TaskFailure,
     ToRunner,
+    TraceModule,
 )
 from grader.runner.evaluation import Evaluator
 from grader.runner.failure import TaskError
@@ -18,6 +19,7 @@ from grader.runner.mutants import mutate_module
 from grader.runner.replay import replay_trace
 from grader.runner.target import compare_target
 from grader.runner.timing import time_schedule
+from grader.runner.trace import trace_module
 
 
 def perform(task: ToRunner, evaluator: Evaluator | None = None) -> FromRunner:
@@ -29,6 +31,8 @@ def perform(task: ToRunner, evaluator: Evaluator | None = None) -> FromRunner:
     try:
         if isinstance(task, RunModule):
             return run_module(task, evaluator)
+        if isinstance(task, TraceModule):
+            return trace_module(task, evaluator)
         if isinstance(task, MutateModule):
             return mutate_module(task, evaluator)
         if evaluator is not None:

@@ -159,6 +159,20 @@ class TestModel:
         (half,) = [each for each in result.mutants if each.mutation.kind == "float16"]
         assert 1e-6 < half.difference < 1e-2
 
+    def test_the_first_value_that_is_rounded_is_told(self) -> None:
+        """An external function computes in the precision that it likes."""
+
+        def build(builder, x):
+            row = relax.TensorType((4,), "float32")
+            double = relax.op.call_dps_packed("test.double", (x,), row)
+            third = relax.const(np.float32(1 / 3))
+            return builder.emit_te(topi.multiply, builder.emit(double), third)
+
+        run = task(one_argument(build), np.ones((1, 4)), stubs={"test.double": 1})
+        result = mutate_module(MutateModule(run))
+        (half,) = [each for each in result.mutants if each.mutation.kind == "float16"]
+        assert "lv1" == half.mutation.binding
+
     def test_a_module_that_cannot_be_run_has_no_mutants(self) -> None:
         with pytest.raises(TaskError):
             mutate_module(MutateModule(task(b"{}", INPUTS)))

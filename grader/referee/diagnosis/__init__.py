@@ -1,0 +1,1 @@
+"""Where a module first departs from PyTorch, and why."""

@@ -1,0 +1,203 @@
+"""The steps of a Relax `main`, and a copy of it that shows the value of each as soon as it is made.
+
+A step is a call, or an `if`, that is bound to a variable and makes a tensor; a call that makes a
+tuple of tensors is a step for each of them. Other names for a value are no steps. Where values come
+from and how calls are counted is told as the referee reads it off the same module's JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import tvm
+from tvm import relax
+
+from grader.messages import STEP_LIMIT
+
+Module = Any
+
+_DESTINATION = (
+    "relax.call_tir",
+    "relax.call_tir_inplace",
+    "relax.call_tir_with_grad",
+    "relax.call_dps_packed",
+)
+_PACKED = ("relax.call_pure_packed", "relax.call_inplace_packed")
+
+
+class Step(NamedTuple):
+    """One step: see `TracedStep`. `dtype` is the declared one; empty where it is left open."""
+
+    variable: str
+    callee: str
+    dtype: str
+    takes: tuple[int, ...]
+    takes_input: bool
+    binding: int | None
+
+
+class _Origin(NamedTuple):
+    """What a value is computed from: steps, an argument, and a tuple's fields where it is one."""
+
+    steps: frozenset[int] = frozenset()
+    is_input: bool = False
+    fields: tuple[_Origin, ...] | None = None
+
+
+_NOTHING = _Origin()
+
+
+def watched(module: Module, watcher: str) -> tuple[Module, list[Step]]:
+    """Return a copy of a module whose `main` calls an external function after every step.
+
+    The function of the name `watcher` is given one tensor at a time, in the order of the steps. The
+    copy has no dataflow blocks: TVM fuses and reorders only within those. Names and functions stay.
+    """
+    plain = relax.transform.ToNonDataflow()(module)
+    functions = {str(name.name_hint): function for name, function in plain.functions.items()}
+    main = functions["main"]
+    builder = relax.BlockBuilder(plain)
+    marker = _Marker(main, watcher)
+    bindings = [new for each in _bindings(main.body) for new in marker.mark(each)]
+    body = builder.normalize(relax.SeqExpr([relax.BindingBlock(bindings)], main.body.body))
+    changed = relax.Function(main.params, body, main.ret_ty, False, main.attrs)
+    copied = tvm.IRModule(dict(plain.functions.items()), attrs=plain.attrs)
+    copied.update_func(plain.get_global_var("main"), changed)
+    return copied, marker.steps
+
+
+def _bindings(body: Any) -> Iterator[Any]:
+    for block in body.blocks:
+        yield from block.bindings
+
+
+class _Marker:
+    """Goes through the bindings of `main` in order."""
+
+    def __init__(self, main: Any, watcher: str) -> None:
+        self.steps: list[Step] = []
+        self._calls = 0
+        self._watcher = relax.ExternFunc(watcher)
+        self._origins = {_key(each): _Origin(is_input=True) for each in main.params}
+        self._names = _names_of_fields(main.body)
+
+    def mark(self, binding: Any) -> list[Any]:
+        """Return what replaces a binding: the same, and a call for each value that it makes."""
+        value, variable = binding.value, binding.var
+        is_call = isinstance(value, tvm.ir.Call)
+        if not is_call and not isinstance(value, relax.If):
+            self._origins[_key(variable)] = self._origin(value)
+            return [binding]
+        taken = self._taken(value)
+        number = None
+        if is_call:
+            number, self._calls = self._calls, self._calls + 1
+        origin, calls = self._step(variable, variable.ty, (_callee(value), taken, number))
+        self._origins[_key(variable)] = origin
+        return [binding, *calls]
+
+    def _step(
+        self, value: Any, kind: Any, about: tuple[str, _Origin, int | None], name: str = ""
+    ) -> tuple[_Origin, list[Any]]:
+        """Take down what a call has made; return its origin and bindings that show it."""
+        callee, taken, number = about
+        if isinstance(kind, relax.TupleType):
+            return self._fields(value, kind, about)
+        if not isinstance(kind, relax.TensorType) or len(self.steps) >= STEP_LIMIT:
+            return taken, []
+        takes = tuple(sorted(taken.steps))
+        self.steps.append(
+            Step(
+                variable=name or str(value.name),
+                callee=callee,
+                dtype=str(kind.dtype),
+                takes=takes,
+                takes_input=taken.is_input,
+                binding=number,
+            )
+        )
+        call = tvm.ir.Call(self._watcher, [value], None, [relax.ObjectType()])
+        shown = relax.VarBinding(relax.Var("shown", relax.ObjectType()), call)
+        return _Origin(frozenset({len(self.steps) - 1})), [shown]
+
+    def _fields(
+        self, value: Any, kind: Any, about: tuple[str, _Origin, int | None]
+    ) -> tuple[_Origin, list[Any]]:
+        """Take down the elements of a tuple, each under the first name that it is given."""
+        origins, bindings = [], []
+        for place, field in enumerate(kind.fields):
+            name = self._names.get((_key(value), place), f"{value.name}[{place}]")
+            element = relax.Var(name, field)
+            origin, calls = self._step(element, field, about, name)
+            if calls:
+                bindings.append(relax.VarBinding(element, tvm.ir.TupleGetItem(value, place)))
+            origins.append(origin)
+            bindings += calls
+        joined = _join(origins)
+        return joined._replace(fields=tuple(origins)), bindings
+
+    def _taken(self, value: Any) -> _Origin:
+        """Return what a call is given, or what an `if` looks at, within its branches too."""
+        if isinstance(value, tvm.ir.Call):
+            return _join([self._origin(each) for each in value.args])
+        found = [self._origin(value.cond)]
+        for branch in (value.true_branch, value.false_branch):
+            for binding in _bindings(branch):
+                inner = binding.value
+                if isinstance(inner, tvm.ir.Call | relax.If):
+                    found.append(self._taken(inner))
+                    self._calls += isinstance(inner, tvm.ir.Call)
+                self._origins[_key(binding.var)] = self._origin(inner)
+            found.append(self._origin(branch.body))
+        return _join(found)
+
+    def _origin(self, value: Any) -> _Origin:
+        """Return where a value comes from that is no call."""
+        if isinstance(value, tvm.ir.Tuple):
+            fields = [self._origin(each) for each in value.fields]
+            return _join(fields)._replace(fields=tuple(fields))
+        if isinstance(value, tvm.ir.TupleGetItem):
+            whole = self._origin(value.tuple_value)
+            known = whole.fields or ()
+            return known[value.index] if value.index < len(known) else whole
+        return self._origins.get(_key(value), _NOTHING)
+
+
+def _join(origins: list[_Origin]) -> _Origin:
+    return _Origin(
+        frozenset().union(*(each.steps for each in origins)),
+        any(each.is_input for each in origins),
+    )
+
+
+def _names_of_fields(body: Any) -> dict[tuple[int, int], str]:
+    """Return the first variable that each element of a tuple is bound to, by tuple and place."""
+    names: dict[tuple[int, int], str] = {}
+    for binding in _bindings(body):
+        value = binding.value
+        if isinstance(value, tvm.ir.TupleGetItem):
+            names.setdefault((_key(value.tuple_value), int(value.index)), str(binding.var.name))
+    return names
+
+
+def _callee(value: Any) -> str:
+    """Return what a call calls: a function of the module, an external one, or an operator."""
+    if isinstance(value, relax.If):
+        return "if"
+    operator = value.op
+    first = value.args[0] if len(value.args) else None
+    name = str(operator.name) if isinstance(operator, tvm.ir.Op) else ""
+    if name in _DESTINATION and isinstance(first, tvm.ir.GlobalVar):
+        return str(first.name_hint)
+    if name in (*_DESTINATION, *_PACKED) and isinstance(first, relax.ExternFunc):
+        return str(first.global_symbol)
+    if isinstance(operator, tvm.ir.GlobalVar):
+        return str(operator.name_hint)
+    if isinstance(operator, relax.ExternFunc):
+        return str(operator.global_symbol)
+    return name or str(getattr(operator, "name", ""))
+
+
+def _key(node: Any) -> int:
+    return int(node.__chandle__())

@@ -1,0 +1,181 @@
+"""Is the step that a diagnosis names the one where a mistake was made? On mistakes made on purpose.
+
+The reference of an assignment is run once. A runner makes mutants of its modules, which say where
+each departs; a Python function's mutants are cells at the end of the notebook. Each is then run on
+a few samples and diagnosed, by the functions that grade submissions.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import nbformat
+from grader.referee.diagnosis.report import Diagnosed, diagnose
+
+from grader.assembly import open_runners
+from grader.assignment import PartTable
+from grader.authoring.mutants import make_mutants
+from grader.authoring.mutants_python import python_mutants
+from grader.authoring.verify import EACH_KIND, Notebooks
+from grader.course import load_course
+from grader.messages import Capture, CaptureFailure, Mutation
+from grader.pipeline import run_notebook
+from grader.preparation import Preparation, Settings
+from grader.progress import Silent
+from grader.referee.candidates import choose, inspect
+from grader.referee.evidence import Candidate, Case, Evidence, Outputs, Problem
+from grader.referee.gather import gather_outputs
+from grader.referee.mismatch import wrong_samples
+from grader.referee.runners import RunnerPool
+from grader.report import Diagnosis
+from grader.sandbox.interface import Sandbox
+
+ROOT = Path(__file__).resolve().parents[2]
+SLUGS = ("e2e-conv", "e2e-mlp", "tensorir", "from-torch")
+
+SEED = 7
+SAMPLES = 64
+"""Samples that a mutant is run on, of thousands: enough that it is wrong on one of them."""
+
+ROUNDED = ("exact", "half")
+"""Variables that the mutation "float16" puts before the binding that it changes: an operator's
+value, and the same rounded. The first value to depart is the rounded one."""
+
+Captures = Sequence[Capture | CaptureFailure]
+
+
+class Mistaken(NamedTuple):
+    """A mutant: the part that it belongs to, what was changed, and what is graded."""
+
+    part: PartTable
+    mutation: Mutation
+    candidate: Candidate
+
+
+class Found(NamedTuple):
+    """What a diagnosis says of a mutant; None where it says nothing."""
+
+    mutant: Mistaken
+    diagnosis: Diagnosis | None
+
+    @property
+    def named(self) -> str:
+        """Return the variable of the step that is named, empty where none is."""
+        found = self.diagnosis
+        return "" if found is None else found.steps[found.wrong].variable
+
+    @property
+    def mistake(self) -> str:
+        """Return the mistake that is recognised, empty where none is."""
+        return "" if self.diagnosis is None else self.diagnosis.mistake
+
+    @property
+    def has_choice(self) -> bool:
+        """Say whether another step could have been named: of one step, it is right to name it."""
+        return self.diagnosis is None or len(self.diagnosis.steps) > 1
+
+    @property
+    def is_right(self) -> bool:
+        """Say whether the step that is named is the one that was changed."""
+        if self.diagnosis is None:
+            return False
+        binding = self.mutant.mutation.binding
+        if not binding:  # the one function that is run was changed: all steps are its
+            return True
+        return self.named == binding or self._is_rounding_of(binding)
+
+    def _is_rounding_of(self, binding: str) -> bool:
+        """Say whether the step that is named is the rounding that a binding was given."""
+        assert self.diagnosis is not None
+        after = [each.variable for each in self.diagnosis.steps[self.diagnosis.wrong :]]
+        own = [each for each in after if each not in ROUNDED]
+        is_inserted = self.mutant.mutation.kind == "float16" and self.named in ROUNDED
+        return is_inserted and own[:1] == [binding]
+
+    def __str__(self) -> str:
+        mutation = self.mutant.mutation
+        wanted = mutation.binding or mutation.function
+        return (
+            f"{self.mutant.part.id}: {mutation.kind}, {mutation.about}: {self.named or 'nothing'}"
+            f" is named in place of {wanted} ({self.mistake or 'nothing recognised'})"
+        )
+
+
+class Trial:
+    """The mutants of one assignment, and what is said of them."""
+
+    def __init__(self, slug: str, sandbox: Sandbox, jobs: int) -> None:
+        self.chosen = load_course(ROOT).get(slug)
+        self.prepared = Preparation(self.chosen, Settings(sandbox, seed=SEED))
+        self.jobs = jobs
+
+    @cached_property
+    def mutants(self) -> list[Mistaken]:
+        """Run the reference, and make all of its mutants."""
+        reference = Notebooks(ROOT, self.chosen.assignment).reference
+        cells = tuple(cell.source for cell in reference.cells if cell.cell_type == "code")
+        before = sum(bool(source.strip()) for source in cells)
+        notebook, written = copy.deepcopy(reference), []
+        for part in self._parts("python"):
+            for each in python_mutants(cells, part, EACH_KIND):
+                notebook.cells.append(nbformat.v4.new_code_cell(each.cell))
+                written.append((part, each.mutation))
+        captures = run_notebook(notebook, self.prepared, Silent()).captures
+        found = []
+        for number, (part, mutation) in enumerate(written, start=before + 1):
+            own = _of(part, [each for each in captures if each.cell == number])
+            found += [Mistaken(part, mutation, each) for each in own]
+        with ThreadPoolExecutor(self.jobs) as executor:
+            own = [each for each in captures if each.cell <= before]
+            parts = [part for part in self.chosen.assignment.part if part.entry_kind != "python"]
+            for made in executor.map(lambda part: self._made(part, own), parts):
+                found += made
+        return found
+
+    def diagnosed(self) -> list[Found]:
+        """Diagnose every mutant whose outputs differ."""
+        with open_runners(self.prepared) as runners, ThreadPoolExecutor(self.jobs) as executor:
+            found = executor.map(lambda each: self._diagnosed(each, runners), self.mutants)
+            return [each for each in found if each is not None]
+
+    def _parts(self, kind: str) -> list[PartTable]:
+        return [part for part in self.chosen.assignment.part if part.entry_kind == kind]
+
+    def _made(self, part: PartTable, captures: Captures) -> list[Mistaken]:
+        candidate = _of(part, captures)[-1]
+        comparison = self.chosen.assignment.comparison(part)
+        case = Case(candidate, Evidence(), comparison)
+        made, _ = make_mutants(self.prepared, part, case, EACH_KIND)
+        return [
+            Mistaken(part, each.mutation, candidate)
+            for each in made
+            for candidate in _of(part, [each.capture])
+        ]
+
+    def _diagnosed(self, mutant: Mistaken, runners: RunnerPool) -> Found | None:
+        oracle = self.prepared.answers(self.prepared.data(Silent())).result().of(mutant.part)
+        part = msgspec.structs.replace(mutant.part, samples=SAMPLES)
+        outputs = gather_outputs(mutant.candidate, part, oracle, runners)
+        if isinstance(outputs, Outputs) and not wrong_samples(outputs, oracle.options).any():
+            return None
+        diagnosed = Diagnosed(mutant.candidate, part, self.chosen.assignment, oracle)
+        return Found(mutant, diagnose(diagnosed, outputs, runners))
+
+
+def share(found: Iterable[bool]) -> float:
+    """Return how many of some things are true, from 0 to 1."""
+    counted = list(found)
+    return sum(counted) / len(counted)
+
+
+def _of(part: PartTable, captures: Captures) -> list[Candidate]:
+    """Return the candidates of a part that are graded, those that count for most last."""
+    found = [each for each in captures if isinstance(each, Capture) and each.part == part.id]
+    inspected = [inspect(part, each) for each in reversed(choose(part, found))]
+    return [each for each in inspected if not isinstance(each, Problem)]
