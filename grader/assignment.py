@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from datetime import datetime
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -234,11 +235,39 @@ def _narrowest(wanted: set[Visibility]) -> Visibility:
 Word = Annotated[str, msgspec.Meta(pattern=r"^[^\W\d]\w*\Z")]
 
 
+class GuideTable(Table, frozen=True):
+    """Where the course explains something: a heading of the assignment's notebook, or a URL.
+
+    `about` are layers of PyTorch and mistakes (docs/diagnosis.md), `*` and `?` allowed; without
+    any, it is about everything that no other entry is about. `part` are the parts that it is for,
+    likewise; all of them if there are none. `headings` has the heading in other languages, by code.
+    """
+
+    heading: str = ""
+    headings: dict[str, str] = msgspec.field(default_factory=dict)
+    url: str = ""
+    about: tuple[str, ...] = ()
+    part: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if bool(self.heading) == bool(self.url) or (self.url and self.headings):
+            raise ValueError("an entry of [[guide]] has either a `heading` or a `url`")
+
+    def is_for(self, part: str) -> bool:
+        """Say whether it is for a part."""
+        return not self.part or any(fnmatchcase(part, pattern) for pattern in self.part)
+
+    def link_in(self, language: str) -> str:
+        """Return the heading in a language, in English where it is not translated, or the URL."""
+        return self.url or self.headings.get(language, self.heading)
+
+
 class Assignment(Titled, frozen=True, kw_only=True):
     """An assignment, complete. `part` is plural in meaning: TOML's [[part]] tables in order.
 
     `watch` are words that the report mentions where the code of a submission has them. `due` is
-    when it is to be handed in, with its offset from UTC.
+    when it is to be handed in, with its offset from UTC. `guide` says where the course's texts
+    explain layers and mistakes.
     """
 
     slug: Slug
@@ -252,6 +281,7 @@ class Assignment(Titled, frozen=True, kw_only=True):
     sandbox: SandboxNeeds = SandboxNeeds()
     watch: tuple[Word, ...] = ()
     due: datetime | None = None
+    guide: tuple[GuideTable, ...] = ()
 
     def __post_init__(self) -> None:
         if self.due is not None and self.due.utcoffset() is None:
@@ -279,6 +309,18 @@ class Assignment(Titled, frozen=True, kw_only=True):
             model = known[part.computation].model if part.computation is not None else ""
             if (part.entry_kind == "importer") != bool(model):
                 raise ValueError(f"part {part.id}: an importer, and only it, computes a `model`")
+
+    def guide_to(self, part: str, subjects: tuple[str, ...]) -> GuideTable | None:
+        """Return where one of the subjects of a part is explained, None where nowhere.
+
+        `subjects` are mistakes and layers, what is looked for first before the others.
+        """
+        entries = [each for each in self.guide if each.is_for(part)]
+        for subject in filter(None, subjects):
+            for each in entries:
+                if any(fnmatchcase(subject, pattern) for pattern in each.about):
+                    return each
+        return next((each for each in entries if not each.about), None)
 
     def comparison(self, part: PartTable) -> Comparison:
         """Return what the outputs of a part are compared by."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.assignment import load_assignment
+from grader.assignment import Assignment, load_assignment
 from grader.errors import CourseError
 
 COMMITTED = Path(__file__).parents[1] / "assignments" / "e2e-conv" / "assignment.toml"
@@ -144,6 +144,60 @@ class TestDue:
         assert load_assignment(file).due is None
 
 
+GUIDE = """
+[[guide]]
+part = ["sec*"]
+about = ["relu"]
+url = "https://example.org/relu"
+
+[[guide]]
+heading = "Everything else"
+headings = { ko = "그 밖에" }
+
+[[guide]]
+about = ["pooling_*", "relu"]
+heading = "Layers"
+"""
+
+
+class TestGuide:
+    """Where the course explains a layer or a mistake."""
+
+    @pytest.fixture
+    def assignment(self, file: Path) -> Assignment:
+        file.write_text(SMALL + GUIDE)
+        return load_assignment(file)
+
+    @pytest.mark.parametrize(
+        ("part", "subjects", "link"),
+        [
+            ("first", ("pooling_stride", "relu"), "Layers"),
+            ("second", ("relu",), "https://example.org/relu"),
+            ("first", ("relu",), "Layers"),
+            ("second", ("pooling_size", "relu"), "Layers"),  # the first subject counts most
+            ("second", ("", "relu"), "https://example.org/relu"),
+            ("first", ("conv2d", ""), "Everything else"),
+            ("first", (), "Everything else"),
+        ],
+    )
+    def test_the_first_entry_about_the_first_subject_counts(
+        self, assignment: Assignment, part: str, subjects: tuple[str, ...], link: str
+    ) -> None:
+        found = assignment.guide_to(part, subjects)
+        assert found is not None and link == found.link_in("en")
+
+    def test_a_heading_is_told_in_the_language_if_it_is_translated(
+        self, assignment: Assignment
+    ) -> None:
+        found = assignment.guide_to("first", ())
+        assert found is not None
+        assert ("그 밖에", "Everything else") == (found.link_in("ko"), found.link_in("zh"))
+
+    def test_an_assignment_without_a_guide_has_no_links(self, file: Path) -> None:
+        file.write_text(SMALL)
+        assert load_assignment(file).guide_to("first", ("relu",)) is None
+
+
 class TestRefusal:
     """Whatever is wrong, a CourseError names the file and what is wrong."""
 
@@ -172,6 +226,8 @@ class TestRefusal:
             ("version = 1", 'version = 1\ndue = "2026-12-01T23:59:00Z"', "`$.due`"),
             ("points = 1.5", 'points = 1.5\nvisibility = "later"', "part[0].check[0].visibility`"),
             ('title = "First"', 'title = "First"\nvisibility = 1', "`$.part[0].visibility`"),
+            ("[oracle]", "[[guide]]\nabout = ['relu']\n[oracle]", "a `heading` or a `url`"),
+            ("[oracle]", "[[guide]]\nheading = 'A'\nurl = 'B'\n[oracle]", "a `heading` or a `url`"),
         ],
     )
     def test_a_wrong_file_is_refused_with_the_place(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, cast
 
@@ -16,6 +16,8 @@ from grader.ir.facts import ModuleFacts
 from grader.language import later, say
 from grader.messages import TensorSpec
 from grader.referee.arrangement import Arrangement, Given, Values, match_inputs
+from grader.referee.diagnosis.operations import Layer
+from grader.referee.diagnosis.tape import record
 from grader.referee.evidence import FloatArray, Problem
 from grader.referee.functions import find_function
 
@@ -56,6 +58,25 @@ class CaseOracle:
         desired = self._joined([np.asarray(each) for each in fields])
         desired.setflags(write=False)
         return desired
+
+    def layers(self, rows: Sequence[int]) -> tuple[Layer, ...]:
+        """Return what PyTorch does on the first of the cases at these places."""
+        return self.layers_for([each.array[rows[0]] for each in self._arguments])
+
+    def layers_for(self, arguments: Sequence[Values]) -> tuple[Layer, ...]:
+        """Return what PyTorch does on the arguments of one case, in the function's order.
+
+        Where the function works on all cases at once, layers have no axis for them.
+        """
+        one = [each[None].copy() for each in arguments]
+        layers = record(lambda: self._compute(*one), one)
+        shapes = [(1, *each.shape) for each in self.options.outputs]
+        over_cases = [each for each in layers if each.output is not None]
+        if not over_cases or any(
+            each.value.shape != shapes[each.output or 0] for each in over_cases
+        ):
+            return layers
+        return tuple(each._replace(value=_without_cases(each.value)) for each in layers)
 
     @property
     def argument_names(self) -> tuple[str, ...]:
@@ -126,6 +147,10 @@ class CaseOracle:
             return cast(FloatArray, fields[0])
         flat = [each.reshape(cases, math.prod(each.shape[1:])) for each in fields]
         return cast(FloatArray, np.concatenate(flat, axis=1))
+
+
+def _without_cases(value: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    return value[0] if value.ndim and len(value) == 1 else value
 
 
 def _draw(

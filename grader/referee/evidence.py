@@ -11,7 +11,7 @@ import numpy.typing as npt
 from grader.assignment import Comparison
 from grader.ir.facts import FunctionFacts, ModuleFacts
 from grader.messages import Capture
-from grader.report import Timing
+from grader.report import Diagnosis, Sample, Timing
 
 FloatArray = npt.NDArray[np.floating]
 
@@ -103,13 +103,19 @@ class TargetMatch:
 
 @dataclass(frozen=True)
 class Evidence:
-    """All evidence for one candidate. A field is None when no check of the part asks for it."""
+    """All evidence for one candidate. A field is None when no check of the part asks for it.
+
+    `diagnosis` says where outputs that differ depart from PyTorch, and `sample` shows a test image
+    among them, where both can be told.
+    """
 
     outputs: Outputs | Problem | None = None
     stubs: StubOutputs | Problem | None = None
     timed: TimedSchedule | Problem | None = None
     replay: Replay | None = None
     target: TargetMatch | Problem | None = None
+    diagnosis: Diagnosis | None = None
+    sample: Sample | None = None
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,11 @@ _HINTS = {
     "signature": mark("`main` must return one tensor."),
 }
 
+TIME_LIMIT = Problem(
+    later("The module ran longer than the time limit and was stopped."),
+    later("Look for loops that are much longer than the layer needs."),
+)
+
 _SPECIAL = {
     "NotDeterministic": Problem(
         later("The same input gave two different outputs."),
@@ -51,10 +56,7 @@ _SPECIAL = {
             " pooling and other layers in functions of their own."
         ),
     ),
-    "TimeLimit": Problem(
-        later("The module ran longer than the time limit and was stopped."),
-        later("Look for loops that are much longer than the layer needs."),
-    ),
+    "TimeLimit": TIME_LIMIT,
     "Died": Problem(
         later("The module crashed the process that ran it."),
         later(

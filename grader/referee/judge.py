@@ -35,7 +35,12 @@ def judge_case(part: PartTable, case: Case) -> Part:
     )
     capture = case.candidate.capture
     origin = Origin(capture.name, capture.cell)
-    return replace(_part(part, checks, origin), graph=draw_graph(case.candidate.facts))
+    return replace(
+        _part(part, checks, origin),
+        graph=draw_graph(case.candidate.facts),
+        diagnosis=case.evidence.diagnosis,
+        sample=case.evidence.sample,
+    )
 
 
 def judge_problem(part: PartTable, problem: Problem, origin: Origin | None = None) -> Part:

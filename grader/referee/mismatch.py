@@ -1,12 +1,17 @@
-"""Saying what is wrong with outputs that differ: what can be read off the numbers alone."""
+"""Saying what is wrong with outputs that differ: what the numbers show, and what a diagnosis does.
+
+Without a diagnosis, where the module cannot be run step by step, only the outputs speak.
+"""
 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
-from grader.assignment import Comparison, OracleOptions
+from grader.assignment import Comparison
 from grader.language import join, mark, say
-from grader.referee.evidence import Outputs
+from grader.referee.evidence import Outputs, Problem
+from grader.report import Diagnosis
 
 WRITE_THE_BUFFER = mark(
     "Write the result into the last argument: out[...] = result for a NumPy array,"
@@ -17,39 +22,91 @@ WRITE_THE_BUFFER = mark(
 _NEAR = 1e-3
 """Numbers so near to each other are equal for the purpose of a hint."""
 
+Mask = npt.NDArray[np.bool_]
 
-def explain(outputs: Outputs, wrong: np.ndarray, comparison: Comparison) -> tuple[str, str]:
-    """Return the reason and the next step for outputs of the right shape that are not right.
+
+def wrong_samples(outputs: Outputs, comparison: Comparison) -> Mask:
+    """Return a mask over the samples: True where any value is outside the tolerance.
+
+    Where shape or dtype are other ones than PyTorch's, all samples are wrong.
+    """
+    if not _has_form(outputs, comparison):
+        return np.ones(len(outputs.desired), np.bool_)
+    close = np.isclose(outputs.actual, outputs.desired, rtol=comparison.rtol, atol=comparison.atol)
+    finite = np.isfinite(outputs.actual)
+    return np.asarray(~(close & finite).reshape(len(close), -1).all(axis=1))
+
+
+def explain(
+    outputs: Outputs, wrong: Mask, comparison: Comparison, diagnosis: Diagnosis | None
+) -> Problem:
+    """Return the reason and the next step for outputs that are not right.
 
     `wrong` is a mask over the samples with at least one True.
     """
-    actual, desired = outputs.actual.astype(np.float64), outputs.desired
-    worst = float(np.abs(actual - desired).max())
-    reason = say(
+    seen = _seen(outputs, wrong, comparison)
+    if diagnosis is not None:
+        return Problem(join(seen, diagnosis.message), diagnosis.advice)
+    if outputs.unwritten:
+        unwritten = say("`{name}` never wrote to its output buffer.", name=outputs.unwritten[0])
+        return Problem(join(seen, unwritten), say(WRITE_THE_BUFFER))
+    return Problem(seen, _hint(outputs, wrong, comparison))
+
+
+def _has_form(outputs: Outputs, comparison: Comparison) -> bool:
+    actual = outputs.actual
+    return actual.shape == outputs.desired.shape and str(actual.dtype) == comparison.dtype
+
+
+def _seen(outputs: Outputs, wrong: Mask, comparison: Comparison) -> str:
+    """Say how the outputs differ: in shape, in dtype, in being finite, or in their values."""
+    actual = outputs.actual
+    if actual.shape != outputs.desired.shape:
+        return say(
+            "One sample's output has the shape {got}, it should be {wanted}.",
+            got=actual.shape[1:],
+            wanted=tuple(comparison.output_shape),
+        )
+    if str(actual.dtype) != comparison.dtype:
+        return say(
+            "The output's dtype is {got}, it should be {wanted}.",
+            got=actual.dtype,
+            wanted=comparison.dtype,
+        )
+    finite = np.isfinite(actual)
+    if not finite.all():
+        share = float((~finite).reshape(len(actual), -1).any(axis=1).mean())
+        return say("The output is NaN or infinite for {share:.0%} of the samples.", share=share)
+    return say(
         "{wrong} of {samples} samples differ from PyTorch, by up to {worst:.2g}.",
         wrong=int(wrong.sum()),
         samples=len(wrong),
-        worst=worst,
+        worst=float(np.abs(actual.astype(np.float64) - outputs.desired).max()),
     )
-    if outputs.unwritten:
-        unwritten = say("`{name}` never wrote to its output buffer.", name=outputs.unwritten[0])
-        return join(reason, unwritten), say(WRITE_THE_BUFFER)
-    hint = _hint_for_scores if _is_classifier(comparison) else _hint_for_tensors
-    return reason, hint(actual[wrong], desired[wrong])
 
 
-def _is_classifier(comparison: Comparison) -> bool:
-    return isinstance(comparison, OracleOptions) and len(comparison.output_shape) == 1
+def _hint(outputs: Outputs, wrong: Mask, comparison: Comparison) -> str:
+    """Say what to do about what `_seen` says."""
+    actual = outputs.actual
+    if actual.shape != outputs.desired.shape:
+        return say("Check the last layers, and which variable goes into bb.emit_output(...).")
+    if str(actual.dtype) != comparison.dtype:
+        return say(
+            'Use "{wanted}" for the input, the constants and every layer.',
+            wanted=comparison.dtype,
+        )
+    if not np.isfinite(actual).all():
+        return say(
+            "A value is used before it is written: a sum without T.init() or an output that is only"
+            " partly filled. Buffers do not start as zeros."
+        )
+    return _hint_for_values(actual[wrong].astype(np.float64), outputs.desired[wrong])
 
 
-def _hint_for_tensors(actual: np.ndarray, desired: np.ndarray) -> str:
-    """Say what an output that is no row of scores looks like beside the right one."""
+def _hint_for_values(actual: npt.NDArray[np.floating], desired: npt.NDArray[np.floating]) -> str:
+    """Say what outputs look like beside the right ones."""
     if np.allclose(actual, actual.flat[0]):
         return say("The output is the same everywhere: does it depend on the input at all?")
-    if np.allclose(np.maximum(actual, 0), desired, rtol=_NEAR, atol=_NEAR):
-        return say("It is right but where it should be 0 it is negative: the ReLU is missing.")
-    if np.allclose(actual, np.maximum(desired, 0), rtol=_NEAR, atol=_NEAR):
-        return say("It is right where it is positive, and 0 elsewhere: there is a ReLU too many.")
     share = float(np.isclose(actual, desired, rtol=_NEAR, atol=_NEAR).mean())
     if share > 0:
         return say(
@@ -58,32 +115,6 @@ def _hint_for_tensors(actual: np.ndarray, desired: np.ndarray) -> str:
             share=share,
         )
     return say(
-        "No element of these samples is right: compare which axis is summed over and which index"
-        " each argument is read at, and that a sum begins at 0."
+        "No element of these samples is right: compare each layer's shape and parameters with"
+        " PyTorch's, one layer after the other."
     )
-
-
-def _hint_for_scores(actual: np.ndarray, desired: np.ndarray) -> str:
-    if np.allclose(actual, actual.flat[0]):
-        return say("The output is the same everywhere: does it depend on the input at all?")
-    if _rows_sum_to_one(desired) and not _rows_sum_to_one(actual):
-        if np.allclose(actual.sum(axis=0) % 1, 0, atol=1e-3):
-            return say(
-                "The columns sum to 1 and not the rows: take the softmax over the classes, axis 1."
-            )
-        return say(
-            "The ten scores of an image do not sum to 1: is a softmax over the classes there?"
-        )
-    if (actual.argmax(axis=1) == desired.argmax(axis=1)).mean() > 0.9:
-        return say(
-            "The predicted classes are mostly right, the values are not: look for a bias that is"
-            " missing or added twice, and for the order of the layers."
-        )
-    return say(
-        "The predicted classes differ too: compare each layer's shape and parameters (stride,"
-        " padding, kernel, weight) with the PyTorch model, one layer after the other."
-    )
-
-
-def _rows_sum_to_one(values: np.ndarray) -> bool:
-    return bool(np.allclose(values.sum(axis=-1), 1.0, atol=1e-3))

@@ -5,6 +5,7 @@ Nothing of this module's values ever leaves the referee but the inputs.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from types import ModuleType
 from typing import Protocol, cast
@@ -17,7 +18,9 @@ from grader.data import DataSet
 from grader.ir.facts import ModuleFacts
 from grader.language import later, say
 from grader.messages import TensorSpec
-from grader.referee.arrangement import Arrangement, Given, match_inputs
+from grader.referee.arrangement import Arrangement, Given, Values, match_inputs
+from grader.referee.diagnosis.operations import Layer
+from grader.referee.diagnosis.tape import record, replay
 from grader.referee.evidence import FloatArray, Problem
 
 DYNAMIC_BATCH = 4
@@ -27,6 +30,9 @@ BATCH_LIMIT = 4096
 """Largest batch that `main` may take: the last one is filled up with inputs of our own."""
 
 _FILLERS = 64
+
+_RECORDED = 4
+"""Samples for which the course's function is recorded: too few for it to divide them up."""
 
 
 class Oracle(Protocol):
@@ -47,6 +53,12 @@ class Oracle(Protocol):
     def arrange(self, part: PartTable, facts: ModuleFacts | None) -> Arrangement | Problem:
         """Return how a candidate of a part is to be called; without facts it is Python."""
 
+    def layers(self, rows: Sequence[int]) -> tuple[Layer, ...]:
+        """Return what PyTorch does on the samples at these places: of a case, the first alone."""
+
+    def layers_for(self, arguments: Sequence[Values]) -> tuple[Layer, ...]:
+        """Return what PyTorch does in one call: on a batch, or on the arguments of one case."""
+
 
 class Workload(Protocol):
     """The answers for what is timed."""
@@ -60,7 +72,8 @@ class ModelOracle:
 
     `generator` is seeded with the run's secret seed. Test images and hidden inputs are mixed in an
     order of this run, so that a module cannot know which is which. The first of them hold far more
-    hidden inputs than the rest: a part that is run on few samples is tried on both.
+    hidden inputs than the rest: a part that is run on few samples is tried on both. `places` has
+    the place of each test image in the test set, and beyond that numbers for hidden inputs.
     """
 
     def __init__(
@@ -72,12 +85,14 @@ class ModelOracle:
     ) -> None:
         self._module = module
         self._parameters = data.parameters
+        self.data = data
         self.options = options
         images = data.inputs().reshape(-1, *options.input_shape)
         hidden = self._draw(generator, (options.hidden_inputs, *options.input_shape))
         order = _mixed(len(images), len(hidden), generator)
         self.inputs = np.concatenate([images, hidden])[order]
         self.inputs.setflags(write=False)
+        self.places = order
         self.from_test_set: npt.NDArray[np.bool_] = order < len(images)
         self._filler = self._draw(generator, (_FILLERS, *options.input_shape))
 
@@ -94,6 +109,16 @@ class ModelOracle:
         desired = cast(FloatArray, self._module.expected(self._parameters, private))
         desired.setflags(write=False)
         return desired
+
+    def layers(self, rows: Sequence[int]) -> tuple[Layer, ...]:
+        """Return what PyTorch does on a batch of the samples at these places."""
+        return self.layers_for([self.inputs[list(rows)]])
+
+    def layers_for(self, arguments: Sequence[Values]) -> tuple[Layer, ...]:
+        """Return what PyTorch does on a batch, (batch, *input shape)."""
+        few = [each[:_RECORDED].copy() for each in arguments]
+        layers = record(lambda: self._module.expected(self._parameters, few[0]), few)
+        return layers if len(arguments[0]) <= _RECORDED else replay(layers, arguments)
 
     def arrange(self, part: PartTable, facts: ModuleFacts | None) -> Arrangement | Problem:
         """Return calls on all inputs, or on the first `samples` of them, a batch at a time."""

@@ -25,6 +25,8 @@ from grader.referee.bench import Bench, Machine, measuring_threads
 from grader.referee.candidates import choose, inspect, is_meant
 from grader.referee.checks.schedule import StepOptions
 from grader.referee.checks.speed import SpeedOptions
+from grader.referee.diagnosis.case import explain_case
+from grader.referee.diagnosis.report import Diagnosed
 from grader.referee.evidence import Candidate, Case, Evidence, Problem, TimedSchedule
 from grader.referee.gather import gather_outputs, gather_stubs, runner_kind
 from grader.referee.judge import judge_case, judge_problem
@@ -154,7 +156,16 @@ class Referee:
         graded.sort(key=lambda each: each.rank, reverse=True)
         if not graded or self._is_beside_the_point(part, found, graded[0]):
             return [Graded(judge_problem(part, explain_absence(part, failures)))]
-        return graded
+        return [self._explained(part, graded[0]), *graded[1:]]
+
+    def _explained(self, part: PartTable, graded: Graded) -> Graded:
+        """Judge a candidate again with what explains outputs that differ, if they do."""
+        if graded.case is None:
+            return graded
+        assignment, oracle = self._course_assignment.assignment, self._answers.of(part)
+        diagnosed = Diagnosed(graded.case.candidate, part, assignment, oracle)
+        case = explain_case(graded.case, diagnosed, self._runners)
+        return Graded(judge_case(part, case), graded.capture, case)
 
     def _is_beside_the_point(self, part: PartTable, found: list[Capture], best: Graded) -> bool:
         """Say whether no entry point gave a module, and one that happened to be there is no answer.

@@ -21,6 +21,7 @@ from rich.text import Text
 from grader.language import in_a_row, mark, say, speaking
 from grader.render import wording
 from grader.render.bar import Bar
+from grader.render.diagnosis import diagnosis_section, sample_section
 from grader.render.graph import GraphDrawing
 from grader.render.speed import speed_section
 from grader.report import CellProblem, Check, Origin, Part, Report, Timing, Verdict
@@ -182,9 +183,24 @@ def part_section(part: Part, starts: tuple[int, ...] = ()) -> RenderableType:
     if part.origin is not None:
         rows.append(Text(_origin(part.origin, starts), style="dim"))
     rows.append(_checks(part.checks))
+    rows += _explained(part)
     if part.graph is not None and part.graph.nodes:
         rows += [Text(), Text(say("The graph of main:"), style="dim"), GraphDrawing(part.graph)]
     return Group(*rows)
+
+
+def _explained(part: Part) -> Iterator[RenderableType]:
+    """Yield where a part departs from PyTorch, and an image that shows it."""
+    diagnosis = part.diagnosis
+    if diagnosis is not None:
+        yield Text()
+        if not any(diagnosis.message in check.reason for check in part.checks):
+            yield Text(wording.plain(diagnosis.message))
+            yield advice(diagnosis.advice)
+        yield from diagnosis_section(diagnosis)
+    if part.sample is not None:
+        yield Text()
+        yield from sample_section(part.sample)
 
 
 def _origin(origin: Origin, starts: tuple[int, ...]) -> str:

@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 import msgspec
 import nbformat
-from grader.referee.diagnosis.report import Diagnosed, diagnose
 
 from grader.assembly import open_runners
 from grader.assignment import PartTable
@@ -29,6 +28,7 @@ from grader.pipeline import run_notebook
 from grader.preparation import Preparation, Settings
 from grader.progress import Silent
 from grader.referee.candidates import choose, inspect
+from grader.referee.diagnosis.report import Diagnosed, diagnose
 from grader.referee.evidence import Candidate, Case, Evidence, Outputs, Problem
 from grader.referee.gather import gather_outputs
 from grader.referee.mismatch import wrong_samples

@@ -38,6 +38,7 @@ from tests.referee.factory import (
     tensor,
     update,
 )
+from tests.render.diagnoses import DIAGNOSIS
 
 NONE = NoOptions()
 
@@ -247,8 +248,19 @@ class TestEquivalence:
         outcome = self.judge(np.full((6, 10), np.nan, np.float32))
         assert ("failed", True) == (outcome.verdict, "NaN" in outcome.reason)
 
-    def test_missing_softmax_is_suspected(self):
-        assert "softmax" in self.judge(np.log(softmax(6)).astype(np.float32)).hint
+    def test_a_diagnosis_says_where_and_what_to_do(self):
+        actual = outputs(np.zeros((6, 10), np.float32), softmax(6))
+        evidence = {"outputs": actual, "diagnosis": DIAGNOSIS}
+        outcome = equivalence(case(module(CONV), **evidence), NONE)
+        assert ("failed", DIAGNOSIS.advice) == (outcome.verdict, outcome.hint)
+        assert outcome.reason.startswith("6 of 6 samples differ from PyTorch")
+        assert outcome.reason.endswith(DIAGNOSIS.message)
+
+    def test_a_run_that_failed_is_diagnosed_too(self):
+        evidence = {"outputs": Problem("It crashed.", "Look."), "diagnosis": DIAGNOSIS}
+        outcome = equivalence(case(module(CONV), **evidence), NONE)
+        assert ("not_graded", DIAGNOSIS.advice) == (outcome.verdict, outcome.hint)
+        assert f"It crashed. {DIAGNOSIS.message}" == outcome.reason
 
     def test_a_constant_output_is_called_so(self):
         assert "same everywhere" in self.judge(np.zeros((6, 10), np.float32)).hint

@@ -1,1 +1,1 @@
-"""Where a module first departs from PyTorch, and why."""
+"""Where a module first departs from PyTorch, and by which mistake: pure functions of arrays."""

@@ -1,0 +1,120 @@
+"""What goes wrong between layers: one left out, repeated, exchanged, given something else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import torch
+
+from grader.referee.diagnosis.operations import Compute, Layer, Operation, Tensor
+from grader.referee.diagnosis.program import Change, Program, after, change, same
+
+_PRODUCTS = frozenset({"convolution", "linear", "matmul"})
+"""Where the first of these is left out, what is left is the input: that has a name of its own."""
+
+_MANY = 64
+"""Largest number of layers of a program in which every other operand is tried."""
+
+
+def order_mistakes(program: Program, place: int) -> Iterator[Change]:
+    """Return what may have been done in place of a layer, whatever the layer does."""
+    layer = program.layers[place]
+    compute = layer.operation.compute
+    if layer.operation.kind not in _PRODUCTS or layer.operation.operands[0].argument is None:
+        yield change("layer_left_out", place, same)
+    if layer.operation.kind != "relu":
+        yield change("relu_extra", place, after(compute, torch.relu))
+    if layer.operation.kind != "bias":
+        yield change("layer_repeated", place, _twice(compute))
+    yield from swapped(program, place)
+    yield from _other_parameters(program, place)
+    if len(program.layers) <= _MANY:
+        yield from _other_operands(program, place)
+
+
+def _twice(compute: Compute) -> Compute:
+    return lambda x, *others: compute(compute(x, *others), *others)
+
+
+def swapped(program: Program, place: int) -> Iterator[Change]:
+    """Do the layer after this one first, on one of the values that this one takes."""
+    following = program.next_of(place)
+    if following is None:
+        return
+    one, other = program.layers[place].operation, program.layers[following].operation
+    if other.operands[0].layer != place or any(each.layer == place for each in other.operands[1:]):
+        return
+    names = (program.layers[place].name, program.layers[following].name)
+    for index, operand in enumerate(one.operands):
+        if operand.is_running:
+            first = _in_place_of(other, index)
+            second = _with_others(one, index)
+            yield Change(
+                "order_swapped", place, {place: first, following: second}, {"layers": names}
+            )
+
+
+def _in_place_of(operation: Operation, index: int) -> Compute:
+    """Do an operation on the value at `index`."""
+    rest = tuple(each.value for each in operation.operands[1:])
+    return lambda *values: operation.compute(values[index], *rest)
+
+
+def _with_others(operation: Operation, index: int) -> Compute:
+    """Do an operation on a value at `index`, and beside it what it takes anyway."""
+    given = [each.value for each in operation.operands]
+    return lambda x, *_: operation.compute(*given[:index], x, *given[index + 1 :])
+
+
+def _other_parameters(program: Program, place: int) -> Iterator[Change]:
+    """Take a parameter of the same shape of another layer."""
+    operation = program.layers[place].operation
+    for index, operand in enumerate(operation.operands):
+        if operand.is_running:
+            continue
+        yield change(
+            "constant_zero", place, _with(operation.compute, index, torch.zeros_like(operand.value))
+        )
+        for other, layer in enumerate(program.layers):
+            for each in layer.operation.operands if other != place else ():
+                if not each.is_running and each.value.shape == operand.value.shape:
+                    yield change(
+                        "constant_swapped",
+                        place,
+                        _with(operation.compute, index, each.value),
+                        taken=layer.name,
+                    )
+
+
+def _other_operands(program: Program, place: int) -> Iterator[Change]:
+    """Take another value than the right one: that of an earlier layer, or an argument."""
+    layer = program.layers[place]
+    for index, operand in enumerate(layer.operation.operands):
+        if not operand.is_running:
+            continue
+        for name, value in _values_before(program.layers, place):
+            if value.shape == operand.value.shape and value is not operand.value:
+                yield change(
+                    "other_operand",
+                    place,
+                    _with(layer.operation.compute, index, value),
+                    taken=name,
+                    wanted="" if operand.layer is None else program.layers[operand.layer].name,
+                )
+
+
+def _values_before(layers: Sequence[Layer], place: int) -> Iterator[tuple[str, Tensor]]:
+    for layer in layers[:place]:
+        if layer.name and not layer.is_partial:
+            yield layer.name, torch.from_numpy(layer.value)
+    for layer in layers[: place + 1]:
+        for each in layer.operation.operands:
+            if each.argument is not None:
+                yield "", each.value
+
+
+def _with(compute: Compute, index: int, value: Tensor) -> Compute:
+    def changed(*values: Tensor) -> Tensor:
+        return compute(*values[:index], value, *values[index + 1 :])
+
+    return changed

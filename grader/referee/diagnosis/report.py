@@ -1,0 +1,195 @@
+"""From outputs that differ to a diagnosis: the module is run step by step beside PyTorch.
+
+What is told of a hidden input are shapes, names and how large differences are beside the largest
+number, never a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from grader.assignment import Assignment, PartTable
+from grader.language import spoken
+from grader.referee.diagnosis.align import Alignment, Observed, align
+from grader.referee.diagnosis.operations import Layer
+from grader.referee.diagnosis.words import Departure, name_layer, tell
+from grader.referee.evidence import Candidate, Outputs, Problem
+from grader.referee.gather import is_python
+from grader.referee.mismatch import wrong_samples
+from grader.referee.oracle import Oracle
+from grader.referee.runners import RunnerPool
+from grader.referee.tracing import Traced, gather_trace
+from grader.report import Diagnosis, Step
+
+Shape = tuple[int, ...]
+
+ROWS = 64
+"""Samples that a batch is filled with at most."""
+
+_NEAR = 1e-3
+"""Numbers so near to each other, beside the largest one, count as equal elements."""
+
+
+class Diagnosed(NamedTuple):
+    """What is diagnosed: a candidate of a part, and what is right."""
+
+    candidate: Candidate
+    part: PartTable
+    assignment: Assignment
+    oracle: Oracle
+
+
+def diagnose(
+    diagnosed: Diagnosed, outputs: Outputs | Problem, runners: RunnerPool
+) -> Diagnosis | None:
+    """Return where a candidate departs from PyTorch, None where that cannot be told.
+
+    `outputs` are what it returned for the oracle's inputs, or why it could not be run on them.
+    """
+    rows = choose_rows(outputs, diagnosed)
+    if not rows:
+        return None
+    traced = gather_trace(diagnosed.candidate, diagnosed.part, diagnosed.oracle, runners, rows)
+    if isinstance(traced, Problem) or not traced.steps:
+        return None
+    layers = diagnosed.oracle.layers_for(traced.arguments)
+    alignment = align(traced.steps, layers, returned=_returned(outputs, traced))
+    if alignment.wrong is None or _says_nothing(traced.steps, alignment.wrong):
+        return None
+    return _diagnosis(diagnosed, traced.steps, layers, alignment)
+
+
+def _says_nothing(steps: Sequence[Observed], wrong: int) -> bool:
+    """Say whether all that is known is that the one step there is gave nothing."""
+    return len(steps) == 1 and steps[wrong].value is None and not steps[wrong].is_unwritten
+
+
+def choose_rows(outputs: Outputs | Problem, diagnosed: Diagnosed) -> tuple[int, ...]:
+    """Return places of samples that are wrong, test images first, and of others to fill a batch."""
+    from_test_set = diagnosed.oracle.from_test_set
+    if isinstance(outputs, Outputs):
+        from_test_set = from_test_set[: len(outputs.desired)]
+        wrong = wrong_samples(outputs, diagnosed.oracle.options)
+        order = np.lexsort((~from_test_set, ~wrong))
+    else:
+        samples = diagnosed.part.samples or len(from_test_set)
+        order = np.argsort(~from_test_set[:samples], kind="stable")
+    return tuple(int(each) for each in order[:ROWS])
+
+
+def _returned(outputs: Outputs | Problem, traced: Traced) -> npt.NDArray[np.generic] | None:
+    """Return what the candidate returned for the samples of the traced call, if that is known."""
+    if isinstance(outputs, Problem) or not traced.rows:
+        return None
+    if max(traced.rows) >= len(outputs.actual):
+        return None
+    return outputs.actual[list(traced.rows)]
+
+
+def _diagnosis(
+    diagnosed: Diagnosed, steps: Sequence[Observed], layers: Sequence[Layer], alignment: Alignment
+) -> Diagnosis:
+    assert alignment.wrong is not None
+    step = steps[alignment.wrong]
+    departure = _departure(diagnosed, steps, layers, alignment)
+    mistake = alignment.mistake
+    kind = "" if mistake is None else mistake.kind
+    facts = {} if mistake is None else dict(mistake.facts)
+    known = {"callee": step.callee, "layer": mistake.layer if mistake else departure.layer}
+    message, advice = tell(departure, kind, {**known, **facts})
+    guide = diagnosed.assignment.guide_to(
+        diagnosed.part.id, (kind, known["layer"], departure.layer)
+    )
+    return Diagnosis(
+        steps=tuple(
+            Step(
+                variable=each.variable,
+                callee=each.callee,
+                shape=() if each.value is None else each.value.shape,
+                status=status,
+                layer="" if place is None else name_layer(layers[place].name),
+            )
+            for each, status, place in zip(
+                steps, alignment.statuses, alignment.matched, strict=True
+            )
+        ),
+        wrong=alignment.wrong,
+        layer=name_layer(departure.layer),
+        wanted=departure.wanted,
+        mistake=kind,
+        message=message,
+        advice=advice,
+        link="" if guide is None else guide.link_in(spoken()),
+    )
+
+
+def _departure(
+    diagnosed: Diagnosed, steps: Sequence[Observed], layers: Sequence[Layer], alignment: Alignment
+) -> Departure:
+    """Return the departing step as far as it may be told."""
+    assert alignment.wrong is not None
+    step = steps[alignment.wrong]
+    expected = None if alignment.expected is None else layers[alignment.expected]
+    departure = Departure(
+        step=_spelled(step, diagnosed),
+        shape=None if step.value is None else step.value.shape,
+        layer="" if expected is None else expected.name,
+        wanted=_wanted(step, layers, alignment.expected),
+        before=_before(steps, alignment, diagnosed),
+        is_beyond=alignment.last_right is not None and alignment.expected == alignment.last_right,
+        is_short=alignment.matched[alignment.wrong] is not None and alignment.mistake is not None,
+    )
+    if step.value is None or expected is None or expected.value.shape != step.value.shape:
+        return departure
+    difference, right = _compared(step.value, expected.value)
+    return departure._replace(difference=difference, right=right)
+
+
+def _wanted(step: Observed, layers: Sequence[Layer], expected: int | None) -> Shape | None:
+    """Return the shape that PyTorch has where a step departs.
+
+    A step may do several layers: if it has the shape of one behind the layer that is wrong, that is
+    the shape it should have.
+    """
+    if expected is None:
+        return None
+    behind = {each.value.shape for each in layers[expected:] if each.name}
+    if step.value is not None and step.value.shape in behind:
+        return step.value.shape
+    return layers[expected].value.shape
+
+
+def _spelled(step: Observed, diagnosed: Diagnosed) -> str:
+    """Return a step as code: a call of `main`, a buffer of a function, or a Python function."""
+    if is_python(diagnosed.candidate):
+        return step.callee
+    has_main = diagnosed.candidate.facts.has_main
+    return f"{step.variable} = {step.callee}" if has_main else step.variable
+
+
+def _before(steps: Sequence[Observed], alignment: Alignment, diagnosed: Diagnosed) -> str:
+    """Return the last step before the departing one that is right, empty where there is none."""
+    assert alignment.wrong is not None
+    for place in reversed(range(alignment.wrong)):
+        if alignment.statuses[place] == "right":
+            return _spelled(steps[place], diagnosed)
+    return ""
+
+
+def _compared(
+    value: npt.NDArray[np.generic], wanted: npt.NDArray[np.float64]
+) -> tuple[float | None, float]:
+    """Return the largest difference over the largest number, and the share of right elements."""
+    found = np.asarray(value, np.float64)
+    scale = float(np.abs(wanted).max(initial=0.0))
+    with np.errstate(invalid="ignore"):
+        differences = np.abs(found - wanted)
+        right = float((differences <= _NEAR * scale).mean()) if differences.size else 0.0
+    finite = differences[np.isfinite(differences)]
+    if not finite.size or scale == 0:
+        return None, right
+    return float(finite.max() / scale), right

@@ -1,0 +1,211 @@
+"""A diagnosis on a terminal: a module's steps beside PyTorch, and an image with its scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich import box
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from grader.language import in_a_row, join, mark, say
+from grader.render import wording
+from grader.render.picture import Picture, read_picture
+from grader.report import Diagnosis, Sample, Step, StepStatus
+
+_MARK: dict[StepStatus, str] = {"right": "✓", "unknown": "~", "wrong": "✗", "follows": "–"}
+_ASCII_MARK: dict[StepStatus, str] = {"right": "+", "unknown": "~", "wrong": "x", "follows": "-"}
+_STYLE: dict[StepStatus, str] = {
+    "right": "green",
+    "unknown": "yellow",
+    "wrong": "red",
+    "follows": "dim",
+}
+_MEANING: dict[StepStatus, str] = {
+    "right": mark("as in PyTorch"),
+    "unknown": mark("not a layer of its own in PyTorch"),
+    "wrong": mark("the first to depart"),
+    "follows": mark("after it"),
+}
+
+BEFORE, AFTER = 8, 4
+"""Steps that are shown at most before the first to depart, and after it."""
+
+_WITH_COLUMNS = 64
+_WITH_REMARKS = 52
+_WITH_PICTURE = 74
+"""Columns that a page must have for steps in columns, and for remarks and a picture beside scores.
+"""
+
+
+def diagnosis_section(diagnosis: Diagnosis) -> Iterator[RenderableType]:
+    """Yield the steps, what their marks mean, and where the course explains it."""
+    yield Text(say("Step by step beside PyTorch:"), style="dim")
+    yield _Steps(diagnosis)
+    yield _Legend(tuple(each.status for each in _shown(diagnosis)))
+    if diagnosis.link:
+        yield Text(_reading(wording.one_line(diagnosis.link)))
+
+
+def _reading(link: str) -> str:
+    if link.startswith(("https://", "http://")):
+        return say("To read again: {link}", link=link)
+    return say('To read again in the notebook: "{heading}"', heading=link)
+
+
+def _shown(diagnosis: Diagnosis) -> tuple[Step, ...]:
+    return diagnosis.steps[_first(diagnosis) : diagnosis.wrong + AFTER + 1]
+
+
+def _first(diagnosis: Diagnosis) -> int:
+    """Return the place of the first step that is shown. One alone is never left out."""
+    first = max(0, diagnosis.wrong - BEFORE)
+    return 0 if first == 1 else first
+
+
+class _Legend:
+    """What the marks mean that occur."""
+
+    def __init__(self, statuses: tuple[StepStatus, ...]) -> None:
+        self._statuses = [each for each in _MEANING if each in statuses]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        marks = _ASCII_MARK if options.ascii_only else _MARK
+        meanings = (f"{marks[each]} {say(_MEANING[each])}" for each in self._statuses)
+        yield Text(in_a_row(meanings), style="dim")
+
+
+class _Steps:
+    """A row for each step: its mark, what is computed, its shape, and what PyTorch has there.
+
+    On a narrow page what would be in columns follows one after the other.
+    """
+
+    def __init__(self, diagnosis: Diagnosis) -> None:
+        self._diagnosis = diagnosis
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        diagnosis = self._diagnosis
+        columns = options.max_width >= _WITH_COLUMNS
+        grid = Table.grid(padding=(0, 1, 0, 0))
+        grid.add_column(width=1)
+        for _ in range(3 if columns else 1):
+            grid.add_column(overflow="fold")
+        first, steps = _first(diagnosis), _shown(diagnosis)
+        _leave_out(grid, first)
+        for place, step in enumerate(steps, start=first):
+            cells = self._cells(step, place)
+            marks = _ASCII_MARK if options.ascii_only else _MARK
+            cell = Text(marks[step.status], style=f"bold {_STYLE[step.status]}")
+            grid.add_row(cell, *(cells if columns else [Text().join(cells)]))
+        _leave_out(grid, len(diagnosis.steps) - first - len(steps))
+        yield grid
+
+    def _cells(self, step: Step, place: int) -> list[Text]:
+        is_wrong = place == self._diagnosis.wrong
+        style = "dim" if step.status == "follows" else "bold" if is_wrong else ""
+        beside = _pytorch(self._diagnosis) if is_wrong else wording.one_line(step.layer)
+        return [
+            Text(_assignment(step) + "  ", style=style),
+            Text(shape(step.shape) + "  ", style=style),
+            Text(beside, style="bold" if is_wrong else "dim"),
+        ]
+
+
+def _leave_out(grid: Table, count: int) -> None:
+    if count > 0:
+        grid.add_row("", Text(say("… and {count} more", count=count), style="dim"))
+
+
+def _assignment(step: Step) -> str:
+    variable, callee = wording.one_line(step.variable), wording.one_line(step.callee)
+    return f"{variable} = {callee}" if callee and variable else variable or callee
+
+
+def _pytorch(diagnosis: Diagnosis) -> str:
+    """Say what PyTorch has where the module departs."""
+    wanted = "" if diagnosis.wanted is None else shape(diagnosis.wanted)
+    layer = " ".join(filter(None, (wording.one_line(diagnosis.layer), wanted)))
+    return say("PyTorch: {layer}", layer=layer) if layer else ""
+
+
+def shape(extents: tuple[int, ...]) -> str:
+    """Return a shape as Python writes it: (4, 10), (4,)."""
+    return str(tuple(extents))
+
+
+# --- an image and its scores ----------------------------------------------------------------------
+
+
+def sample_section(sample: Sample) -> Iterator[RenderableType]:
+    """Yield what an image shows and is taken for, its picture, and the scores of its classes."""
+    yield Text(_sentence(sample))
+    yield Padding(_Scores(sample), (1, 0, 0, 0))
+
+
+def _sentence(sample: Sample) -> str:
+    label, predicted, pytorch = (
+        _class(sample, place) for place in (sample.label, sample.predicted, sample.pytorch)
+    )
+    shown = say("Test image {place} shows: {label}.", place=sample.place, label=label)
+    if sample.predicted == sample.pytorch:
+        both = say("Your model and PyTorch both say {name}, with other scores.", name=predicted)
+        return join(shown, both)
+    told = say(
+        "Your model says {predicted}, PyTorch {pytorch}.", predicted=predicted, pytorch=pytorch
+    )
+    return join(shown, told)
+
+
+def _class(sample: Sample, place: int) -> str:
+    known = 0 <= place < len(sample.classes)
+    return wording.one_line(sample.classes[place]) if known else str(place)
+
+
+class _Scores:
+    """The scores of an image side by side; the picture beside them on a wide page."""
+
+    def __init__(self, sample: Sample) -> None:
+        self._sample = sample
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        pixels = read_picture(self._sample.image)
+        if pixels is None:
+            yield _table(self._sample, options.max_width)
+        elif options.max_width < _WITH_PICTURE:
+            yield Group(Picture(pixels), Text(), _table(self._sample, options.max_width))
+        else:
+            grid = Table.grid(padding=(0, 3))
+            grid.add_row(Picture(pixels), _table(self._sample, options.max_width))
+            yield grid
+
+
+def _table(sample: Sample, width: int) -> Table:
+    table = Table(
+        box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="dim", padding=(0, 1)
+    )
+    remarks = width >= _WITH_REMARKS
+    table.add_column(say("Class"), overflow="fold")
+    table.add_column(say("Yours"), justify="right", no_wrap=True)
+    table.add_column("PyTorch", justify="right", no_wrap=True)
+    if remarks:
+        table.add_column("", overflow="fold", style="dim")
+    pairs = zip(sample.scores, sample.pytorch_scores, strict=False)
+    for place, (score, wanted) in enumerate(pairs):
+        cells = [
+            Text(_class(sample, place)),
+            Text(_number(score), style="bold" if place == sample.predicted else ""),
+            Text(_number(wanted), style="bold" if place == sample.pytorch else ""),
+            Text(say("the right class") if place == sample.label else ""),
+        ]
+        table.add_row(*(cells if remarks else cells[:3]))
+    return table
+
+
+def _number(score: float | None) -> str:
+    """Return a score with four decimals, a large one with six digits."""
+    if score is None:
+        return say("not finite")
+    return f"{score:.4f}" if abs(score) < 1000 else f"{score:.6g}"

@@ -1,0 +1,56 @@
+"""A diagnosis and an image that are made up, for tests of how they are shown."""
+
+from __future__ import annotations
+
+import base64
+
+import msgspec
+import numpy as np
+
+from grader.data.dataset import CLASSES
+from grader.referee.diagnosis.sample import encode_png
+from grader.report import Check, Diagnosis, Part, Report, Sample, Step
+from tests import sample_reports
+
+STEPS = (
+    Step("lv", "conv2d", (4, 32, 26, 26), "unknown"),
+    Step("lv1", "add", (4, 32, 26, 26), "right", "conv2d"),
+    Step("lv2", "max_pool2d", (4, 32, 25, 25), "wrong"),
+    Step("lv3", "flatten", (4, 20000), "follows"),
+)
+
+DIAGNOSIS = Diagnosis(
+    steps=STEPS,
+    wrong=2,
+    layer="max_pool2d",
+    wanted=(4, 32, 13, 13),
+    mistake="pooling_stride",
+    message="After `lv2 = max_pool2d` the shape is (4, 32, 25, 25), PyTorch has (4, 32, 13, 13).",
+    advice="Give the pooling a stride of 2.",
+    link="Part 1. The network out of TensorIR functions",
+)
+
+PIXELS = np.zeros((28, 28), np.uint8)
+PIXELS[4:24, 6:22] = 255
+PIXELS[14:24, 12:16] = 128
+
+SAMPLE = Sample(
+    place=1234,
+    image=base64.b64encode(encode_png(PIXELS)).decode("ascii"),
+    classes=CLASSES,
+    label=3,
+    predicted=1,
+    pytorch=3,
+    scores=(0.01, 0.5, 0.02, 0.2, None, 0.0, 0.07, 0.0, 12345.678, 0.0),
+    pytorch_scores=(0.01, 0.12, 0.02, 0.75, 0.03, 0.0, 0.07, 0.0, 0.0, 0.0),
+)
+
+
+def with_diagnosis(
+    diagnosis: Diagnosis | None = DIAGNOSIS, sample: Sample | None = SAMPLE, *, told: bool = True
+) -> Report:
+    """Return a report of one part that departs; its check says so if it is `told`."""
+    reason = f"9 of 9 samples differ. {DIAGNOSIS.message}" if told else "Counts only if it is run."
+    check = Check("equivalence", "Same outputs", 0.0, 30.0, "failed", reason, "Mend it.")
+    part = Part("emit_te", "The model", 0.0, 30.0, (check,), diagnosis=diagnosis, sample=sample)
+    return msgspec.structs.replace(sample_reports.typical(), parts=(part,))

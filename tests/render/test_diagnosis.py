@@ -1,0 +1,175 @@
+"""A diagnosis on a terminal: every step with its mark, both shapes, and the scores side by side."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import msgspec
+import pytest
+from rich.cells import cell_len
+
+from grader.report import Step
+from tests import sample_reports
+from tests.render.diagnoses import DIAGNOSIS, SAMPLE, STEPS, with_diagnosis
+from tests.render.pages import flat, page
+
+HOSTILE = sample_reports.HOSTILE
+
+
+def rows(text: str) -> list[str]:
+    """Return a page's lines, spaces that lay out taken out."""
+    return [" ".join(line.split()) for line in text.splitlines()]
+
+
+def many(right: int, after: int) -> list[Step]:
+    return [
+        *(Step(f"lv{place}", "relu", (4, 10), "right", "relu") for place in range(right)),
+        Step("out", "softmax", (4, 10), "wrong"),
+        *(Step(f"after{place}", "relu", (4, 10), "follows") for place in range(after)),
+    ]
+
+
+def shown(steps: Iterable[Step], wrong: int) -> str:
+    diagnosis = msgspec.structs.replace(DIAGNOSIS, steps=tuple(steps), wrong=wrong)
+    return page(with_diagnosis(diagnosis, None))
+
+
+class TestSteps:
+    def test_each_has_its_mark_its_shape_and_what_pytorch_has(self) -> None:
+        found = rows(page(with_diagnosis(), 100))
+        start = found.index("Step by step beside PyTorch:")
+        assert found[start + 1 : start + 5] == [
+            "~ lv = conv2d (4, 32, 26, 26)",
+            "✓ lv1 = add (4, 32, 26, 26) conv2d",
+            "✗ lv2 = max_pool2d (4, 32, 25, 25) PyTorch: max_pool2d (4, 32, 13, 13)",
+            "– lv3 = flatten (4, 20000)",
+        ]
+
+    def test_the_marks_that_occur_are_explained(self) -> None:
+        assert (
+            "✓ as in PyTorch, ~ not a layer of its own in PyTorch, ✗ the first to depart,"
+            " – after it" in flat(page(with_diagnosis()))
+        )
+        one = msgspec.structs.replace(DIAGNOSIS, steps=STEPS[2:3], wrong=0)
+        text = page(with_diagnosis(one))
+        assert "✗ the first to depart" in text and "after it" not in text
+
+    def test_a_console_that_knows_only_ascii_gets_ascii(self) -> None:
+        text = page(with_diagnosis(), encoding="ascii")
+        assert "x lv2 = max_pool2d" in text and "+ lv1 = add" in text
+        assert "?" not in text
+
+    def test_of_many_steps_those_near_the_first_to_depart_are_shown(self) -> None:
+        text = shown(many(20, 10), 20)
+        assert "lv11 " not in text and "lv12 = relu" in text
+        assert "after3 = relu" in text and "after4" not in text
+        assert ["… and 12 more", "… and 6 more"] == [
+            line for line in rows(text) if line.startswith("…")
+        ]
+
+    def test_one_step_alone_is_not_left_out(self) -> None:
+        assert "lv0 = relu" in shown(many(9, 0), 9)
+        assert "…" not in shown(many(9, 0), 9).split("How it was graded")[0]
+
+    @pytest.mark.parametrize(
+        ("layer", "wanted", "beside"),
+        [("", None, ""), ("relu", None, "PyTorch: relu"), ("", (4,), "PyTorch: (4,)")],
+    )
+    def test_what_is_not_known_is_left_out(
+        self, layer: str, wanted: tuple[int, ...] | None, beside: str
+    ) -> None:
+        diagnosis = msgspec.structs.replace(DIAGNOSIS, layer=layer, wanted=wanted)
+        line = next(each for each in rows(page(with_diagnosis(diagnosis))) if "✗ lv2" in each)
+        assert line == f"✗ lv2 = max_pool2d (4, 32, 25, 25) {beside}".strip()
+
+    @pytest.mark.parametrize("width", [40, 80, 120])
+    def test_no_line_is_wider_than_the_page_and_nothing_is_lost(self, width: int) -> None:
+        text = page(with_diagnosis(), width)
+        assert max(cell_len(line) for line in text.splitlines()) <= width
+        together = "".join(text.split())
+        for step in STEPS:
+            assert f"{step.variable}={step.callee}" in together
+            assert "".join(str(step.shape).split()) in together
+
+
+class TestSentences:
+    def test_what_a_check_says_already_is_not_said_again(self) -> None:
+        assert 1 == flat(page(with_diagnosis())).count(DIAGNOSIS.message)
+
+    def test_what_no_check_says_is_said_here(self) -> None:
+        text = flat(page(with_diagnosis(told=False)))
+        assert f"{DIAGNOSIS.message} What to do: {DIAGNOSIS.advice}" in text
+
+    def test_a_heading_of_the_notebook_is_named(self) -> None:
+        assert f'To read again in the notebook: "{DIAGNOSIS.link}"' in flat(page(with_diagnosis()))
+
+    def test_an_address_is_given_as_it_is(self) -> None:
+        diagnosis = msgspec.structs.replace(DIAGNOSIS, link="https://example.org/conv")
+        text = flat(page(with_diagnosis(diagnosis)))
+        assert "To read again: https://example.org/conv" in text
+
+    def test_without_a_link_there_is_no_such_line(self) -> None:
+        diagnosis = msgspec.structs.replace(DIAGNOSIS, link="")
+        assert "To read" not in page(with_diagnosis(diagnosis))
+
+    def test_a_part_without_a_diagnosis_has_no_such_section(self) -> None:
+        text = page(with_diagnosis(None, None))
+        assert "beside PyTorch" not in text and "Test image" not in text
+
+
+class TestScores:
+    def test_they_stand_side_by_side_and_the_right_class_is_marked(self) -> None:
+        text = page(with_diagnosis(), 60)
+        lines = rows(text)
+        assert "Dress 0.2000 0.7500 the right class" in lines
+        assert "Trouser 0.5000 0.1200" in lines
+        assert "Ankle boot 0.0000 0.0000" in lines
+        assert 1 == text.count("the right class")
+
+    def test_scores_that_are_no_numbers_or_large_ones_are_shown(self) -> None:
+        lines = rows(page(with_diagnosis(), 60))
+        assert "Coat not finite 0.0300" in lines
+        assert "Bag 12345.7 0.0000" in lines
+
+    def test_the_sentence_says_which_image_it_is_and_what_each_says(self) -> None:
+        text = flat(page(with_diagnosis()))
+        assert "Test image 1234 shows: Dress. Your model says Trouser, PyTorch Dress." in text
+        alike = msgspec.structs.replace(SAMPLE, predicted=3)
+        assert "Your model and PyTorch both say Dress, with other scores." in flat(
+            page(with_diagnosis(sample=alike))
+        )
+
+    def test_the_picture_stands_beside_them_where_there_is_room(self) -> None:
+        beside = [line for line in page(with_diagnosis(), 100).splitlines() if "Trouser  " in line]
+        assert any("█" in line for line in beside)
+        below = [line for line in page(with_diagnosis(), 60).splitlines() if "Trouser  " in line]
+        assert not any("█" in line for line in below)
+
+    def test_without_a_readable_picture_the_scores_are_there(self) -> None:
+        text = page(with_diagnosis(sample=msgspec.structs.replace(SAMPLE, image="")))
+        assert "Trouser" in text and "█" not in text
+
+    @pytest.mark.parametrize("width", [40, 80])
+    def test_no_class_and_no_score_is_cut(self, width: int) -> None:
+        text = page(with_diagnosis(), width)
+        assert max(cell_len(line) for line in text.splitlines()) <= width
+        for name in SAMPLE.classes:
+            assert re.search(rf"{name} +\S", text)
+
+
+def test_names_of_a_notebook_steer_nothing() -> None:
+    step = Step(HOSTILE, HOSTILE, (4,), "wrong", HOSTILE)
+    diagnosis = msgspec.structs.replace(
+        DIAGNOSIS,
+        steps=(step, msgspec.structs.replace(step, status="right")),
+        wrong=0,
+        layer=HOSTILE,
+        message=HOSTILE,
+        advice=HOSTILE,
+        link=HOSTILE,
+    )
+    sample = msgspec.structs.replace(SAMPLE, classes=(HOSTILE,) * 10)
+    text = page(with_diagnosis(diagnosis, sample), 100)
+    assert all(each.isprintable() or each == "\n" for each in text)
+    assert "pwned" not in text and "[bold red]not" in text
