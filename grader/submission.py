@@ -15,6 +15,7 @@ from nbformat import NotebookNode
 from grader.errors import SubmissionError, UsageError
 from grader.language import later
 from grader.plain_text import MARKDOWN, SCRIPT, divide
+from grader.source_lines import source_lines
 
 SIZE_LIMIT = 64 * 2**20
 """Largest notebook that is read, in bytes. Saved outputs of a long night stay well below."""
@@ -26,6 +27,8 @@ CELL_LIMIT = 2000
 """Most cells that are read."""
 
 _FIRST_LINE = "first_line"
+_LINE_IN_FILE = "line_in_file"
+"""Metadata of the cells: the line on which a cell of a text begins, and one of a notebook."""
 
 _DEFINITION = re.compile(r"^(?:async[ \t]+)?(?:def|class)[ \t]+([^\W\d]\w*)", re.MULTILINE)
 _BINDING = re.compile(r"^([^\W\d]\w*)[ \t]*=(?!=)", re.MULTILINE)
@@ -100,6 +103,15 @@ def first_lines(notebook: NotebookNode) -> tuple[int, ...]:
     return tuple(cell.metadata[_FIRST_LINE] for cell in cells if _FIRST_LINE in cell.metadata)
 
 
+def line_in_file(cell: NotebookNode) -> int | None:
+    """Return the line of the submitted file on which a cell's text begins, from 1.
+
+    None where that is not known, as of a cell that was not read from a file.
+    """
+    line: int | None = cell.metadata.get(_FIRST_LINE, cell.metadata.get(_LINE_IN_FILE))
+    return line
+
+
 def _parse_text(content: bytes, suffix: str) -> NotebookNode:
     if len(content) > TEXT_LIMIT:
         raise SubmissionError(
@@ -131,17 +143,19 @@ def _check_count(cells: int) -> None:
 def parse_notebook(content: bytes) -> NotebookNode:
     """Decode a notebook of format 3 or 4 and bring it to format 4.
 
-    Only what is graded is kept: the cells' types and sources, and the assignment and language that
-    metadata name. Saved outputs prove nothing and may be damaged, so they are dropped unread.
-    Raises SubmissionError.
+    Only what is graded is kept: the cells' types, sources and lines, and the assignment and
+    language that metadata name. Saved outputs prove nothing and may be damaged, so they are dropped
+    unread. Raises SubmissionError.
     """
     if len(content) > SIZE_LIMIT:
         raise SubmissionError(
             later("The file is larger than {limit} MB.", limit=SIZE_LIMIT // 2**20),
             later("Clear the outputs of all cells, save, and hand it in again."),
         )
-    document = _decode_json(content)
+    text = content.decode("utf-8-sig", errors="replace")
+    document = _decode_json(text)
     cells = [_clean_cell(cell, index) for index, cell in enumerate(_cells_of(document))]
+    _number_lines(cells, text)
     if not any(cell.cell_type == "code" and cell.source.strip() for cell in cells):
         raise SubmissionError(
             later("The notebook has no code."),
@@ -158,12 +172,19 @@ def parse_notebook(content: bytes) -> NotebookNode:
     return notebook
 
 
-def _decode_json(content: bytes) -> dict[str, object]:
+def _number_lines(cells: list[NotebookNode], text: str) -> None:
+    lines = source_lines(text)
+    if len(lines) == len(cells):
+        for cell, line in zip(cells, lines, strict=True):
+            cell.metadata[_LINE_IN_FILE] = line
+
+
+def _decode_json(text: str) -> dict[str, object]:
     hint = later("Hand in the .ipynb file itself, as Jupyter saved it.")
-    if not content.strip():
+    if not text.strip():
         raise SubmissionError(later("The file is empty."), hint)
     try:
-        document = json.loads(content.decode("utf-8-sig", errors="replace"))
+        document = json.loads(text)
     except (ValueError, RecursionError):
         raise SubmissionError(later("The file is not a notebook: it is not JSON."), hint) from None
     if not isinstance(document, dict):

@@ -20,6 +20,7 @@ from grader.cli.batch import BatchOptions, run_batch
 from grader.cli.doctor import examine
 from grader.cli.doctor_timing import examine_timing
 from grader.cli.new import run_new
+from grader.cli.render import RenderOptions, run_render
 from grader.cli.run import RunOptions, run_submission
 from grader.cli.self_test import self_test_of
 from grader.cli.setting import GradingOptions
@@ -27,6 +28,7 @@ from grader.cli.template import TemplateOptions, run_template
 from grader.cli.verify import VerifyOptions, run_verify
 from grader.errors import GraderError
 from grader.render.audience import Audience
+from grader.render.formats import FORMATS
 from grader.sandbox.interface import Level
 
 app = typer.Typer(
@@ -121,6 +123,30 @@ def run(
     report = run_submission(options, Console(), Console(stderr=True))
     if fail_under is not None and report.score < fail_under:
         raise typer.Exit(BELOW)
+
+
+@app.command()
+def render(
+    report: Annotated[
+        Path, typer.Argument(metavar="REPORT", help="A report that was written as JSON.")
+    ],
+    name: Annotated[
+        str, typer.Option("--format", metavar="NAME", help=f"One of {', '.join(FORMATS)}.")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Where; printed if not given."),
+    ] = None,
+    audience: AudienceOption = "student",
+    path: Annotated[
+        str,
+        typer.Option(
+            metavar="PATH", help="Where the submission is in its repository, for annotations."
+        ),
+    ] = "",
+) -> None:
+    """Make another rendering of a report."""
+    run_render(RenderOptions(report, name, output, audience, path), sys.stdout.buffer)
 
 
 @app.command()

@@ -45,12 +45,17 @@ class _Line(NamedTuple):
 
 def speed_section(timing: Timing) -> Iterator[RenderableType]:
     """Yield what a student reads of the measurement, in order."""
-    yield Text(join(_sentence(timing), _judgement(timing)))
+    yield Text(speed_sentence(timing))
     for shape in timing.shapes:
         yield Padding(_Roofline(shape), (1, 0, 0, 0))
     yield Padding(Text(_measured(timing), style="dim"), (1, 0, 0, 0))
     for note in timing.notes:
         yield Text(wording.one_line(note), style="dim")
+
+
+def speed_sentence(timing: Timing) -> str:
+    """Say how fast the schedule is, and what to think of it."""
+    return join(_sentence(timing), _judgement(timing))
 
 
 def _sentence(timing: Timing) -> str:

@@ -18,10 +18,11 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from grader.language import in_a_row, mark, say, speaking
+from grader.language import mark, say, speaking
 from grader.render import wording
 from grader.render.bar import Bar
 from grader.render.diagnosis import diagnosis_section, sample_section
+from grader.render.circumstances import cells_run, circumstances
 from grader.render.graph import GraphDrawing
 from grader.render.speed import speed_section
 from grader.report import CellProblem, Check, Origin, Part, Report, Timing, Verdict
@@ -36,12 +37,6 @@ ERROR_CHARACTERS = 800
 BAR_WIDTH = 50
 
 _POINT, _POINTS = mark("{score} of {maximum} point"), mark("{score} of {maximum} points")
-_HIDDEN = mark("{count:,} hidden random input"), mark("{count:,} hidden random inputs")
-_IMAGES = mark("{count:,} test image"), mark("{count:,} test images")
-_CORES = mark("{count:,} core"), mark("{count:,} cores")
-_STAGES = {"data": mark("data"), "notebook": mark("notebook"), "parts": mark("parts")}
-"""What is said of the stages of a grading."""
-
 _STYLE: dict[Verdict, str] = {
     "passed": "green",
     "partial": "yellow",
@@ -129,24 +124,12 @@ def _score(report: Report) -> RenderableType:
     lines: list[RenderableType] = [
         *([Text(title, style="bold")] if title else []),
         Text(wording.one_line(submission.name)),
-        Text(_cells_run(submission.executed, submission.cells), style="dim"),
+        Text(cells_run(submission), style="dim"),
         Text(),
         Text(say(unit, **reached), style="bold"),
         Bar(report.score / report.max_score if report.max_score else 0.0, BAR_WIDTH),
     ]
     return Panel(Group(*lines), box=box.ROUNDED, padding=(1, 2), border_style="dim")
-
-
-def _cells_run(executed: int, cells: int) -> str:
-    if not cells:
-        return say("No code cell was run.")
-    if executed == cells == 1:
-        return say("The code cell ran to its end.")
-    if executed == cells:
-        return say("All {cells} code cells ran to their end.", cells=cells)
-    if cells == 1:
-        return say("{executed} of 1 code cell ran to the end.", executed=executed)
-    return say("{executed} of {cells:,} code cells ran to the end.", executed=executed, cells=cells)
 
 
 def _notes(report: Report) -> Iterator[RenderableType]:
@@ -290,67 +273,6 @@ def _circumstances(report: Report) -> RenderableType:
     grid = Table.grid(padding=(0, 2), expand=True)
     grid.add_column(no_wrap=True, style="dim")
     grid.add_column(ratio=1, overflow="fold")
-    for name, value in (
-        (say("Assignment"), _assignment(report)),
-        (say("Dialect"), _dialect(report)),
-        (say("Data"), _data(report)),
-        (say("Isolation"), _with_detail(report.sandbox.level, report.sandbox.detail)),
-        (say("Machine"), _machine(report)),
-        (say("Versions"), _versions(report)),
-        (say("Seed"), str(report.seed or "")),  # 0 where the audience may not know it
-        (say("Duration"), _duration(report)),
-    ):
-        if value:
-            grid.add_row(name, Text(wording.one_line(value)))
+    for name, value in circumstances(report):
+        grid.add_row(name, Text(value))
     return Group(_Heading(say("How it was graded")), grid)
-
-
-def _assignment(report: Report) -> str:
-    assignment = report.assignment
-    if not assignment.slug:
-        return ""
-    return say("{slug}, version {version}", slug=assignment.slug, version=assignment.version)
-
-
-def _dialect(report: Report) -> str:
-    if report.dialect == "current":
-        return ""
-    return say("TVM as it was in {dialect}; it was run in today's spelling", dialect=report.dialect)
-
-
-def _data(report: Report) -> str:
-    data = report.data
-    if not data.name:
-        return ""
-    hidden = wording.counted(data.hidden, *_HIDDEN)
-    if data.name == "none":
-        return _with_detail(hidden, data.detail)
-    images = wording.counted(data.images, *_IMAGES)
-    compared = say("{name}: {images} and {hidden}", name=data.name, images=images, hidden=hidden)
-    return _with_detail(compared, data.detail)
-
-
-def _with_detail(text: str, detail: str) -> str:
-    return say("{text}. {detail}", text=text, detail=detail) if detail else text
-
-
-def _machine(report: Report) -> str:
-    environment = report.environment
-    cores = wording.counted(environment.cores, *_CORES)
-    return say("{cpu}, {cores}", cpu=environment.cpu, cores=cores)
-
-
-def _versions(report: Report) -> str:
-    environment = report.environment
-    packages = [f"{name} {version}" for name, version in environment.packages.items()]
-    return ", ".join([f"Python {environment.python}", *packages])
-
-
-def _duration(report: Report) -> str:
-    duration = report.duration
-    total = wording.seconds(duration.total)
-    stages = in_a_row(
-        f"{say(_STAGES.get(name, name))} {wording.seconds(value)}"
-        for name, value in duration.stages.items()
-    )
-    return say("{total} ({stages})", total=total, stages=stages) if stages else total

@@ -1,0 +1,57 @@
+"""Every rendering of a report by its name."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from types import MappingProxyType
+
+from rich.console import Console
+
+from grader.render.audience import Audience, shown
+from grader.render.classroom import render_classroom
+from grader.render.github import render_annotations, render_github
+from grader.render.gradescope import render_gradescope
+from grader.render.junit import render_junit
+from grader.render.markdown import render_markdown
+from grader.render.terminal import WIDEST, render
+from grader.report import Report, encode_report
+
+Renderer = Callable[[Report], bytes]
+
+
+def render_text(report: Report) -> bytes:
+    """Return a report as a terminal shows it, without colours, in UTF-8."""
+    content = io.BytesIO()
+    with io.TextIOWrapper(content, encoding="utf-8", newline="\n") as file:
+        render(report, Console(file=file, width=WIDEST, color_system=None, force_terminal=False))
+        file.flush()
+        return content.getvalue()
+
+
+FORMATS: Mapping[str, Renderer] = MappingProxyType(
+    {
+        "text": render_text,
+        "json": encode_report,
+        "junit": render_junit,
+        "gradescope": render_gradescope,
+        "github": render_github,
+        "annotations": render_annotations,
+        "classroom": render_classroom,
+        "markdown": render_markdown,
+    }
+)
+"""Makes a file of a report that has gone through `shown`, or of the whole for `WITHHOLDING`."""
+
+WITHHOLDING = frozenset({"gradescope"})
+"""Formats that say of each check who may see it; the service that reads them withholds the rest."""
+
+
+def render_as(name: str, report: Report, audience: Audience, now: datetime) -> bytes:
+    """Return a report in a format, with what an audience may see of it at a time.
+
+    Raises KeyError for a name that is none of `FORMATS`.
+    """
+    seen = report if name in WITHHOLDING else shown(report, audience, now)
+    return FORMATS[name](seen)

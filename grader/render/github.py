@@ -1,0 +1,145 @@
+"""The report for GitHub Actions: a summary of the job, and annotations of the submitted file.
+
+A summary is Markdown of at most 1 MiB, appended to the file that $GITHUB_STEP_SUMMARY names. Lines
+such as `::error file=hw.ipynb,line=7::message` on a step's output are annotations; of each kind ten
+are shown. Both are described on
+https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple
+
+from grader.language import join, say, speaking
+from grader.render import wording
+from grader.render.findings import advice, explanation, line_in_file, lost_checks
+from grader.render.markdown import sections
+from grader.report import CellProblem, Check, Part, Report
+
+SUMMARY_BYTES = 2**20
+"""Most that a step may add to the summary; GitHub drops all of it when it is more."""
+
+MOST_SHOWN = 10
+"""Annotations of each kind that GitHub shows of a step."""
+
+MESSAGE_CHARACTERS = 2000
+
+Level = Literal["error", "warning", "notice"]
+
+
+class Annotation(NamedTuple):
+    """A message beside a line of a file; `line` is None where it concerns the whole file."""
+
+    level: Level
+    title: str
+    message: str
+    file: str = ""
+    line: int | None = None
+
+
+def render_github(report: Report) -> bytes:
+    """Return a report as the summary of a job: Markdown, in UTF-8 and in its own language."""
+    summary = b""
+    for section in sections(report):
+        addition = f"{section}\n".encode()
+        if len(summary) + len(addition) > SUMMARY_BYTES - len(_cut(report)):
+            return summary + _cut(report)
+        summary += addition
+    return summary
+
+
+def _cut(report: Report) -> bytes:
+    with speaking(report.language):
+        return f"{say('What follows is too long for this page.')}\n".encode()
+
+
+def render_annotations(report: Report) -> bytes:
+    """Return a report as workflow commands, one a line: for the output of a step, not a file.
+
+    The two notices at the end are what GitHub Classroom reads.
+    """
+    with speaking(report.language):
+        findings = list(_findings(report))
+    errors = [each for each in findings if each.level == "error"]
+    warnings = [each for each in findings if each.level == "warning"]
+    listed = [*_first(errors, report), *_first(warnings, report), *_notices(report)]
+    return "".join(f"{command(each)}\n" for each in listed).encode()
+
+
+def _first(findings: list[Annotation], report: Report) -> Iterator[Annotation]:
+    """Yield what GitHub will show of these, and as the last one how many there are more."""
+    if len(findings) <= MOST_SHOWN:
+        yield from findings
+        return
+    yield from findings[: MOST_SHOWN - 1]
+    with speaking(report.language):
+        more = say("and {count:,} more", count=len(findings) - MOST_SHOWN + 1)
+    yield Annotation(findings[0].level, wording.one_line(report.assignment.title), more)
+
+
+def _findings(report: Report) -> Iterator[Annotation]:
+    for problem in report.problems:
+        yield _of_problem(problem, report)
+    for part in report.parts:
+        for checks in lost_checks(part):
+            yield _of_checks(checks, part, report)
+    if not report.parts:
+        message = wording.plain(join(*report.notes), MESSAGE_CHARACTERS)
+        yield Annotation("error", say("Nothing was graded"), message, report.submission.name)
+
+
+def _of_problem(problem: CellProblem, report: Report) -> Annotation:
+    error = wording.one_line(problem.error)
+    title = say("Code cell {cell}: {error}", cell=problem.cell, error=error)
+    said = wording.plain(problem.message, MESSAGE_CHARACTERS) or error, advice(problem.hint)
+    line = line_in_file(report, problem.cell, problem.line)
+    return Annotation("error", title, _joined(said), report.submission.name, line)
+
+
+def _of_checks(checks: list[Check], part: Part, report: Report) -> Annotation:
+    partial = all(check.verdict == "partial" for check in checks)
+    lost = sum(check.score for check in checks), sum(check.max_score for check in checks)
+    titles = [wording.one_line(check.title) for check in checks]
+    said = dict.fromkeys(each for check in checks for each in explanation(part, check, report))
+    points = f" ({wording.points_of(*lost)})" if lost[1] else ""
+    title = f"{wording.one_line(part.title)}: {'; '.join(titles)}{points}"
+    line = line_in_file(report, part.origin.cell) if part.origin is not None else None
+    message = _joined(said) or title
+    level: Level = "warning" if partial else "error"
+    return Annotation(level, title, message, report.submission.name, line)
+
+
+def _joined(said: Iterable[str]) -> str:
+    return "\n".join(filter(None, said))
+
+
+def _notices(report: Report) -> Iterator[Annotation]:
+    """Yield the notices by which the reporter of GitHub Classroom hands over the points."""
+    if not report.max_score:
+        return
+    reached, most = wording.points(report.score), wording.points(report.max_score)
+    totals = json.dumps({"totalPoints": float(reached), "maxPoints": float(most)})
+    yield Annotation("notice", "Autograding complete", f"Points {reached}/{most}")
+    yield Annotation("notice", "Autograding report", totals)
+
+
+def command(annotation: Annotation) -> str:
+    """Return an annotation as a workflow command, on one line."""
+    properties = {"title": annotation.title}
+    if annotation.file:
+        line = {"line": str(annotation.line)} if annotation.line is not None else {}
+        properties = {"file": annotation.file, **line, **properties}
+    listed = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+    return f"::{annotation.level} {listed}::{_data(annotation.message)}"
+
+
+def _data(text: str) -> str:
+    """Escape a message as the runner unescapes it: percent signs and the ends of lines."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    """Escape a value as the runner unescapes it: what would end it, too."""
+    return _data(wording.plain(text)).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,182 @@
+"""The report in Markdown (CommonMark): to be read as text, or put on a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from grader.language import mark, say, speaking
+from grader.render import wording
+from grader.render.circumstances import cells_run, circumstances
+from grader.render.commonmark import block, code, indented, lines, text
+from grader.render.findings import is_address, is_lost, line_in_file, place_of, reading
+from grader.render.speed import speed_sentence
+from grader.report import CellProblem, Check, Diagnosis, Part, Report, StepStatus, Verdict
+
+MOST_PROBLEMS = 20
+"""Cells that ended in an error that are told; a notebook may have thousands."""
+
+ERROR_LINES = 12
+ERROR_CHARACTERS = 800
+"""How much of a cell's error message is shown at most."""
+
+STEPS_BEFORE, STEPS_AFTER = 8, 4
+"""Steps that are shown at most before the first to depart, and after it."""
+
+_POINT, _POINTS = mark("{score} of {maximum} point"), mark("{score} of {maximum} points")
+_MARK: dict[Verdict, str] = {"passed": "✓", "partial": "~", "failed": "✗", "not_graded": "–"}
+_STEP: dict[StepStatus, str] = {"right": "✓", "unknown": "~", "wrong": "✗", "follows": "–"}
+
+
+def render_markdown(report: Report) -> bytes:
+    """Return a report as Markdown, in UTF-8 and in its own language."""
+    return "\n".join(sections(report)).encode()
+
+
+def sections(report: Report) -> Iterator[str]:
+    """Yield the report's sections in order, each ending in a newline."""
+    with speaking(report.language):
+        said = [
+            _score(report),
+            *([_notes(report.notes)] if report.notes else []),
+            *([_overview(report.parts)] if len(report.parts) > 1 else []),
+            *(_part(part, report) for part in report.parts),
+            *([_problems(report)] if report.problems else []),
+            *([_speed(report)] if report.timing is not None else []),
+            _how(report),
+        ]
+    yield from said
+
+
+def _section(*blocks: str) -> str:
+    return "\n\n".join(each.rstrip("\n") for each in blocks if each) + "\n"
+
+
+def _score(report: Report) -> str:
+    title = report.assignment.title or report.submission.name
+    reached = say(
+        _POINT if report.max_score == 1 else _POINTS,
+        score=wording.points(report.score),
+        maximum=wording.points(report.max_score),
+    )
+    return _section(
+        f"# {text(title)}",
+        code(report.submission.name),
+        f"**{reached}**",
+        text(cells_run(report.submission)),
+    )
+
+
+def _notes(notes: tuple[str, ...]) -> str:
+    return _section(*(lines(note) for note in notes))
+
+
+def _overview(parts: tuple[Part, ...]) -> str:
+    rows = (
+        f"- {text(part.title)}: {wording.points_of(part.score, part.max_score)}" for part in parts
+    )
+    return _section("\n".join(rows))
+
+
+def _part(part: Part, report: Report) -> str:
+    points = wording.points_of(part.score, part.max_score)
+    return _section(
+        f"## {text(part.title)} ({points})",
+        _origin(part, report),
+        "\n".join(_checks(part.checks)),
+        *_diagnosis(part),
+    )
+
+
+def _origin(part: Part, report: Report) -> str:
+    if part.origin is None:
+        return ""
+    name, cell = text(part.origin.name), part.origin.cell
+    line = line_in_file(report, cell)
+    if line is None or not report.submission.starts:
+        return say("Graded: {name}, built in code cell {cell}.", name=name, cell=cell)
+    return say(
+        "Graded: {name}, built in code cell {cell}, which begins on line {line}.",
+        name=name,
+        cell=cell,
+        line=line,
+    )
+
+
+def _checks(checks: tuple[Check, ...]) -> Iterator[str]:
+    """Yield an item a check; neighbours that lost for the same reason share its text."""
+    for _, group in groupby(checks, key=lambda check: (check.reason, check.hint, is_lost(check))):
+        same = list(group)
+        yield from map(_item, same)
+        if is_lost(same[0]) and same[0].reason:
+            yield f"\n{indented(lines(same[0].reason))}\n"
+            if same[0].hint:
+                yield f"{indented(_advice(same[0].hint))}\n"
+
+
+def _item(check: Check) -> str:
+    points = wording.points_of(check.score, check.max_score)
+    return f"- {_MARK[check.verdict]} {text(check.title)}" + (
+        f" ({points})" if check.max_score else ""
+    )
+
+
+def _advice(hint: str) -> str:
+    return f"**{say('What to do: ').strip()}** {lines(hint)}"
+
+
+def _diagnosis(part: Part) -> Iterator[str]:
+    """Yield where a part departs from PyTorch, unless a reason says it, and where to read again."""
+    diagnosis = part.diagnosis
+    if diagnosis is None:
+        return
+    if not any(diagnosis.message in check.reason for check in part.checks):
+        yield lines(diagnosis.message)
+        yield _advice(diagnosis.advice) if diagnosis.advice else ""
+    yield "\n".join(_steps(diagnosis))
+    link = diagnosis.link
+    if is_address(link):
+        yield say("To read again: {link}", link=f"<{link}>")
+    elif link:
+        yield text(reading(link))
+
+
+def _steps(diagnosis: Diagnosis) -> Iterator[str]:
+    """Yield an item for each step near the one that departs."""
+    first, last = max(0, diagnosis.wrong - STEPS_BEFORE), diagnosis.wrong + STEPS_AFTER
+    for step in diagnosis.steps[first : last + 1]:
+        beside = f": PyTorch {text(step.layer)}" if step.layer else ""
+        name = " = ".join(filter(None, (step.variable, step.callee)))
+        yield f"- {_STEP[step.status]} {code(name)} {tuple(step.shape)}{beside}"
+
+
+def _problems(report: Report) -> str:
+    one, many = say("A cell that ended in an error"), say("Cells that ended in an error")
+    told, rest = report.problems[:MOST_PROBLEMS], report.problems[MOST_PROBLEMS:]
+    items = [_problem(problem, report) for problem in told]
+    if rest:
+        items.append(f"- {say('and {count:,} more', count=len(rest))}")
+    return _section(f"## {one if len(report.problems) == 1 else many}", "\n".join(items))
+
+
+def _problem(problem: CellProblem, report: Report) -> str:
+    item = f"- {text(place_of(problem, report))}: {code(problem.error)}"
+    if problem.message:
+        item += "\n\n" + indented(block(problem.message, ERROR_CHARACTERS, ERROR_LINES)) + "\n"
+    if problem.hint:
+        item += "\n" + indented(_advice(problem.hint)) + "\n"
+    return item
+
+
+def _speed(report: Report) -> str:
+    if report.timing is None:
+        return ""
+    notes = (lines(note) for note in report.timing.notes)
+    return _section(
+        f"## {say('Speed of your schedule')}", text(speed_sentence(report.timing)), *notes
+    )
+
+
+def _how(report: Report) -> str:
+    rows = (f"- {text(name)}: {text(value)}" for name, value in circumstances(report))
+    return _section(f"## {say('How it was graded')}", "\n".join(rows))

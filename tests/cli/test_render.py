@@ -1,0 +1,202 @@
+"""`grader render`: what it writes and where, and what it says of files that it cannot use."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from grader.cli.render import SIZE_LIMIT, RenderOptions, run_render
+from grader.errors import UsageError
+from grader.render.formats import FORMATS, render_as
+from grader.report import Report, encode_report
+from tests import sample_reports
+
+COMMAND = [sys.executable, "-c", "from grader.cli.app import main; main()", "render"]
+NOW = datetime(2026, 11, 21, tzinfo=timezone.utc)
+
+
+def clock() -> datetime:
+    return NOW
+
+
+def write(folder: Path, report: Report, name: str = "report.json") -> Path:
+    path = folder / name
+    path.write_bytes(encode_report(report))
+    return path
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> Path:
+    return write(tmp_path, sample_reports.typical())
+
+
+def rendered(options: RenderOptions) -> bytes:
+    output = io.BytesIO()
+    run_render(options, output, clock)
+    return output.getvalue()
+
+
+def refusal(options: RenderOptions) -> UsageError:
+    """Return why nothing was rendered; nothing may have been printed."""
+    output = io.BytesIO()
+    with pytest.raises(UsageError) as caught:
+        run_render(options, output, clock)
+    assert b"" == output.getvalue()
+    assert caught.value.hint
+    return caught.value
+
+
+class TestOutput:
+    """What is written."""
+
+    @pytest.mark.parametrize("name", sorted(FORMATS))
+    def test_every_format_can_be_made_later(self, report: Path, name: str) -> None:
+        expected = render_as(name, sample_reports.typical(), "student", NOW)
+        assert expected == rendered(RenderOptions(report, name))
+
+    def test_a_file_is_written_whole_and_nothing_is_printed(self, report: Path) -> None:
+        target = report.with_name("results.xml")
+        target.write_text("old")
+        assert b"" == rendered(RenderOptions(report, "junit", target))
+        assert render_as("junit", sample_reports.typical(), "student", NOW) == target.read_bytes()
+        assert ["report.json", "results.xml"] == sorted(
+            each.name for each in report.parent.iterdir()
+        )
+
+    def test_the_audience_decides_what_is_shown(self, tmp_path: Path) -> None:
+        part = sample_reports.typical().parts[0]
+        hidden = replace(part.checks[0], title="Kept back", visibility="hidden")
+        part = replace(part, checks=(hidden, *part.checks[1:]))
+        path = write(tmp_path, replace(sample_reports.typical(), parts=(part,)))
+        told = {
+            audience: rendered(RenderOptions(path, "markdown", None, audience))
+            for audience in ("student", "instructor")
+        }
+        assert (False, True) == (
+            b"Kept back" in told["student"],
+            b"Kept back" in told["instructor"],
+        )
+
+    def test_annotations_name_the_file_in_its_repository(self, report: Path) -> None:
+        options = RenderOptions(report, "annotations", path="submissions/ada/hw.ipynb")
+        first = rendered(options).decode().splitlines()[0]
+        assert first.startswith("::error file=submissions/ada/hw.ipynb,title=")
+
+    def test_the_time_decides_about_checks_that_are_shown_when_due(self, tmp_path: Path) -> None:
+        base = sample_reports.typical()
+        part = base.parts[0]
+        later = replace(part.checks[0], title="Later", visibility="after_due")
+        part = replace(part, checks=(later, *part.checks[1:]))
+        due = replace(base.assignment, due="2026-11-21T00:00:00+00:00")
+        path = write(tmp_path, replace(base, parts=(part,), assignment=due))
+        output = io.BytesIO()
+        run_render(RenderOptions(path, "text"), output, lambda: NOW.replace(year=2025))
+        assert b"Later" not in output.getvalue()
+        assert b"Later" in rendered(RenderOptions(path, "text"))
+
+
+class TestRefusals:
+    """What it says where it can do nothing."""
+
+    def test_an_unknown_format_is_answered_with_the_known_ones(self, report: Path) -> None:
+        error = refusal(RenderOptions(report, "pdf"))
+        assert "There is no format pdf." == error.message
+        assert all(name in error.hint for name in FORMATS)
+
+    def test_a_file_that_is_not_there(self, tmp_path: Path) -> None:
+        assert "There is no file" in refusal(RenderOptions(tmp_path / "a.json", "text")).message
+        assert "There is no file" in refusal(RenderOptions(tmp_path, "text")).message
+
+    @pytest.mark.parametrize(
+        "content",
+        [
+            b"",
+            b"\xff\xfe\x00",
+            b"# a notebook",
+            b"[]",
+            b"{}",
+            b'{"cells": [], "nbformat": 4}',
+            b'{"schema_version": "2"}',
+            b'{"schema_version": null}',
+            b"[" * 100_000,
+            b'{"schema_version": 2, "\xff": 1}',
+        ],
+    )
+    def test_a_file_that_is_no_report(self, tmp_path: Path, content: bytes) -> None:
+        path = tmp_path / "a.json"
+        path.write_bytes(content)
+        assert "a.json is not a report" in refusal(RenderOptions(path, "text")).message
+
+    @pytest.mark.parametrize(
+        ("version", "said"),
+        [(1, "a report of an earlier version (1); this is 2."), (3, "of a later version (3)")],
+    )
+    def test_a_report_of_another_version(self, report: Path, version: int, said: str) -> None:
+        document = json.loads(report.read_bytes())
+        document["schema_version"] = version
+        del document["parts"]
+        report.write_text(json.dumps(document))
+        assert said in refusal(RenderOptions(report, "text")).message
+
+    @pytest.mark.parametrize(
+        "change", [{"score": "77"}, {"more": 1}, {"parts": None}, {"language": 5}]
+    )
+    def test_a_report_that_is_not_as_it_was_written(
+        self, report: Path, change: dict[str, object]
+    ) -> None:
+        report.write_text(json.dumps(json.loads(report.read_bytes()) | change))
+        error = refusal(RenderOptions(report, "text"))
+        assert "report.json is not a report of version 2: " in error.message
+
+    def test_a_file_larger_than_any_report(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.json"
+        with path.open("wb") as file:
+            file.truncate(SIZE_LIMIT + 1)
+        assert "is larger than 64 MB" in refusal(RenderOptions(path, "text")).message
+
+    def test_a_folder_that_is_not_there(self, report: Path) -> None:
+        target = report.parent / "none" / "a.xml"
+        assert "Cannot write" in refusal(RenderOptions(report, "junit", target)).message
+
+    def test_a_folder_in_place_of_the_file(self, report: Path) -> None:
+        target = report.parent / "folder"
+        target.mkdir()
+        assert "Cannot write" in refusal(RenderOptions(report, "junit", target)).message
+        assert ["folder", "report.json"] == sorted(each.name for each in report.parent.iterdir())
+
+    def test_an_output_that_takes_nothing(self, report: Path) -> None:
+        options = RenderOptions(report, "text")
+        with (
+            Path("/dev/full").open("wb", buffering=0) as full,
+            pytest.raises(UsageError, match="standard output"),
+        ):
+            run_render(options, full, clock)
+
+
+class TestCommand:
+    """The command itself."""
+
+    def test_what_it_prints_is_the_bytes_of_the_format(self, report: Path) -> None:
+        """In any locale: an encoding of the terminal's has no say in a file's."""
+        path = write(report.parent, sample_reports.korean_and_chinese(), "wide.json")
+        done = subprocess.run(
+            [*COMMAND, str(path), "--format", "junit"],
+            capture_output=True,
+            check=True,
+            env={"PYTHONIOENCODING": "ascii", "LC_ALL": "C", "PYTHONPATH": ":".join(sys.path)},
+        )
+        expected = render_as("junit", sample_reports.korean_and_chinese(), "student", NOW)
+        assert (expected, b"") == (done.stdout, done.stderr)
+
+    def test_what_it_cannot_do_ends_it_with_2_and_a_hint(self, report: Path) -> None:
+        done = subprocess.run([*COMMAND, str(report), "--format", "pdf"], capture_output=True)
+        assert (2, b"") == (done.returncode, done.stdout)
+        assert b"grader: There is no format pdf." in done.stderr
+        assert b"Name one of text, json" in done.stderr

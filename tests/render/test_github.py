@@ -1,0 +1,191 @@
+"""The report for GitHub Actions: a summary that fits, and commands that the runner reads as meant.
+
+`parse` reads a line as the runner does (actions/runner, ActionCommand.cs: spaces before a command
+are skipped, properties are split at commas, then unescaped).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import NamedTuple
+
+import pytest
+from msgspec.structs import replace
+
+from grader.language import LANGUAGES
+from grader.render.github import (
+    MOST_SHOWN,
+    SUMMARY_BYTES,
+    Annotation,
+    command,
+    render_annotations,
+    render_github,
+)
+from grader.render.markdown import render_markdown
+from grader.report import CellProblem, Check, Environment, Part, Report, ungraded_report
+from tests import sample_reports
+from tests.render.foreign import CONTROLS, HARMFUL, everywhere, with_cells
+
+_COMMAND = re.compile(r"\s*::(?P<name>[a-z-]+)(?: (?P<properties>[^\n]*?))?::(?P<data>.*)")
+_ESCAPES = (("%0D", "\r"), ("%0A", "\n"), ("%3A", ":"), ("%2C", ","), ("%25", "%"))
+
+
+class Command(NamedTuple):
+    """A workflow command as the runner understands it."""
+
+    name: str
+    properties: dict[str, str]
+    data: str
+
+
+def parse(line: str) -> Command:
+    """Read a line of a step's output."""
+    match = _COMMAND.fullmatch(line)
+    assert match is not None, line
+    pairs = (match["properties"] or "").split(",")
+    properties = {}
+    for name, _, value in (pair.partition("=") for pair in pairs):
+        for escape, character in _ESCAPES:
+            value = value.replace(escape, character)
+        properties[name] = value
+    data = match["data"]
+    for escape, character in (*_ESCAPES[:2], _ESCAPES[4]):
+        data = data.replace(escape, character)
+    return Command(match["name"], properties, data)
+
+
+def commands(report: Report) -> list[Command]:
+    return [parse(line) for line in render_annotations(report).decode().splitlines()]
+
+
+class TestSummary:
+    """The summary of the job."""
+
+    def test_it_is_the_report_in_markdown(self) -> None:
+        report = sample_reports.typical()
+        assert render_markdown(report).strip() == render_github(report).strip()
+
+    def test_it_ends_its_last_line(self) -> None:
+        """Whatever is appended to the file next begins a line."""
+        assert render_github(sample_reports.typical()).endswith(b"\n")
+
+    def test_one_that_is_too_long_is_cut_between_sections(self) -> None:
+        summary = render_github(huge())
+        assert SUMMARY_BYTES // 2 < len(summary) <= SUMMARY_BYTES
+        assert summary.endswith(b"What follows is too long for this page.\n")
+        assert summary.startswith(b"# A convolutional classifier, end to end\n")
+        whole = render_markdown(huge())
+        assert whole.startswith(summary[: summary.rindex(b"What follows")].rstrip(b"\n"))
+
+
+def huge() -> Report:
+    """A report of two megabytes."""
+    check = Check("a", "A", 0.0, 1.0, "failed", "가" * 3000)
+    part = Part("part", "Part", 0.0, 1.0, (check,))
+    return replace(sample_reports.typical(), parts=(part,) * 200)
+
+
+class TestCommand:
+    """One annotation as one line."""
+
+    @pytest.mark.parametrize("text", HARMFUL)
+    def test_the_runner_reads_what_was_meant(self, text: str) -> None:
+        clean = "".join(character for character in text if character not in CONTROLS)
+        line = command(Annotation("error", clean, clean, clean, 7))
+        read = parse(line)
+        assert ("error", clean) == (read.name, read.data)
+        assert {"file", "line", "title"} == set(read.properties)
+        assert "7" == read.properties["line"]
+
+    def test_values_are_escaped_as_the_documentation_says(self) -> None:
+        assert "::warning file=a%2Cb.ipynb,line=1,title=50%25%3A x::1%25%0A2: 3, 4" == command(
+            Annotation("warning", "50%: x", "1%\n2: 3, 4", "a,b.ipynb", 1)
+        )
+
+    def test_without_a_file_there_is_no_line(self) -> None:
+        assert "::notice title=a::b" == command(Annotation("notice", "a", "b", "", 3))
+
+
+class TestAnnotations:
+    """What is said beside the lines of the file."""
+
+    def test_a_failed_cell_is_an_error_on_its_line(self) -> None:
+        first = commands(with_cells())[0]
+        assert "error" == first.name
+        assert {"file": "homework.ipynb", "line": "67", "title": "Code cell 7: NameError"} == (
+            first.properties
+        )
+        assert "name 'conv_w' is not defined" == first.data
+
+    def test_without_a_known_line_it_concerns_the_file(self) -> None:
+        assert {"file", "title"} == set(commands(sample_reports.typical())[0].properties)
+        assert "155" == commands(with_cells())[1].properties["line"]
+
+    def test_a_lost_check_stands_where_its_cell_begins(self) -> None:
+        lost = commands(with_cells())[2]
+        assert "85" == lost.properties["line"]
+        assert lost.properties["title"].endswith("Same outputs as PyTorch (0 of 15)")
+        assert "\nWhat to do: Add the bias" in lost.data
+
+    def test_some_points_are_a_warning_and_none_an_error(self) -> None:
+        names = [each.name for each in commands(sample_reports.typical())]
+        assert ["error", "error", "error", "warning", "notice", "notice"] == names
+
+    def test_neighbours_with_one_reason_are_one_annotation(self) -> None:
+        found = commands(sample_reports.nothing_to_grade())
+        assert ["error"] * 4 == [each.name for each in found if each.name != "notice"]
+        assert (
+            found[1]
+            .properties["title"]
+            .endswith("Built of call_tir; Same outputs as PyTorch (0 of 40)")
+        )
+
+    def test_of_a_script_lines_are_those_of_the_file(self) -> None:
+        report = with_cells()
+        starts = tuple(range(10, 180, 10))
+        submission = replace(report.submission, name="hw.py", starts=starts)
+        lines = [
+            each.properties.get("line") for each in commands(replace(report, submission=submission))
+        ]
+        assert ["3", "160", "90", "140", None, None] == lines
+
+    def test_so_many_are_written_as_are_shown(self) -> None:
+        problems = tuple(CellProblem(number, "E", "m") for number in range(1, 31))
+        found = commands(replace(sample_reports.typical(), problems=problems))
+        errors = [each for each in found if each.name == "error"]
+        assert MOST_SHOWN == len(errors)
+        assert "and 22 more" == errors[-1].data
+        assert "warning" in [each.name for each in found]
+
+    def test_what_could_not_be_graded_is_an_error(self) -> None:
+        report = ungraded_report("a.ipynb", "No notebook.", Environment("3.11.7", "CPU", 4, {}))
+        (only,) = commands(report)
+        assert ("error", "No notebook.") == (only.name, only.data)
+        assert "a.ipynb" == only.properties["file"]
+
+    def test_full_marks_are_two_notices(self) -> None:
+        assert ["notice", "notice"] == [each.name for each in commands(sample_reports.full_marks())]
+
+    def test_the_notices_are_those_that_classroom_reads(self) -> None:
+        complete, total = commands(sample_reports.typical())[-2:]
+        assert "Autograding complete" == complete.properties["title"]
+        assert "Points 77.5/100" == complete.data
+        assert "Autograding report" == total.properties["title"]
+        assert {"totalPoints": 77.5, "maxPoints": 100.0} == json.loads(total.data)
+
+    @pytest.mark.parametrize("foreign", HARMFUL)
+    @pytest.mark.parametrize("language", LANGUAGES)
+    def test_no_foreign_text_is_a_command(self, foreign: str, language: str) -> None:
+        """There are as many commands, of the same kinds, as with harmless text."""
+        harmless = commands(everywhere("word", language))
+        found = commands(everywhere(foreign, language))
+        assert [(each.name, list(each.properties)) for each in harmless] == [
+            (each.name, list(each.properties)) for each in found
+        ]
+
+    @pytest.mark.parametrize("foreign", HARMFUL)
+    def test_every_line_is_a_command(self, foreign: str) -> None:
+        text = render_annotations(everywhere(foreign)).decode()
+        assert all(line.startswith(("::error ", "::notice ")) for line in text.split("\n")[:-1])
+        assert not set(text) & set(CONTROLS) - {"\n"}

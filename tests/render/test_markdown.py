@@ -1,0 +1,180 @@
+"""The report in Markdown: everything is there, and foreign text stays text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from grader.language import LANGUAGES
+from grader.render.commonmark import block, code, lines, text
+from grader.render.markdown import MOST_PROBLEMS, render_markdown
+from grader.render.wording import one_line, plain
+from grader.report import CellProblem, Diagnosis, Report, Step
+from tests import sample_reports
+from tests.render.foreign import CONTROLS, HARMFUL, everywhere, with_cells
+
+PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+OWN = {
+    "heading_open", "heading_close", "paragraph_open", "paragraph_close", "inline", "text",
+    "softbreak", "hardbreak", "bullet_list_open", "bullet_list_close", "list_item_open",
+    "list_item_close", "strong_open", "strong_close", "code_inline", "fence",
+}  # fmt: skip
+"""What the renderer writes itself: no HTML, link, image, table, quote, rule or numbered list."""
+
+
+def tokens(markdown: str) -> Iterator[Token]:
+    """Yield everything that a parser finds."""
+    for token in PARSER.parse(markdown):
+        yield token
+        yield from token.children or ()
+
+
+def shape(markdown: str) -> list[str]:
+    """Return what a page is made of, without its texts and breaks of lines."""
+    return [token.type for token in tokens(markdown) if token.type not in {"text", "hardbreak"}]
+
+
+def rendered(report: Report) -> str:
+    return render_markdown(report).decode()
+
+
+class TestContent:
+    """What the report says."""
+
+    def test_it_opens_with_assignment_submission_and_score(self) -> None:
+        top = rendered(sample_reports.typical()).split("\n##")[0]
+        assert top.startswith("# A convolutional classifier, end to end\n\n`homework.ipynb`\n")
+        assert "**77.5 of 100 points**" in top
+        assert "15 of 17 code cells ran to the end." in top
+        assert "- The convolution, scheduled: 22.5 of 30" in top
+
+    def test_a_lost_point_has_its_reason_and_its_next_step(self) -> None:
+        assert (
+            "- ✗ Same outputs as PyTorch (0 of 15)\n\n"
+            "  On 4,443 of 4,443 test images the output differs from PyTorch."
+        ) in rendered(sample_reports.typical())
+        assert "\n\n  **What to do:** Add the bias" in rendered(sample_reports.typical())
+
+    def test_a_check_that_passed_takes_one_line(self) -> None:
+        page = rendered(sample_reports.typical())
+        assert "Seven calls" not in page
+        assert "- ✓ Built of call\\_tir (10 of 10)\n- ✓ Same outputs" in page
+
+    def test_neighbours_that_share_a_reason_share_its_text(self) -> None:
+        page = rendered(sample_reports.nothing_to_grade())
+        assert 1 == page.count("The notebook defines no create\\_model\\_via\\_emit\\_te.")
+
+    def test_a_failed_cell_has_its_place_its_error_and_its_message(self) -> None:
+        page = rendered(sample_reports.typical())
+        assert (
+            "- Code cell 7, line 3: `NameError`\n\n"
+            "  ```text\n  name 'conv_w' is not defined\n  ```\n"
+        ) in page
+
+    def test_a_notebook_of_failed_cells_is_told_in_part(self) -> None:
+        problems = tuple(CellProblem(number, "E", "m") for number in range(1, MOST_PROBLEMS + 4))
+        page = rendered(msgspec.structs.replace(sample_reports.typical(), problems=problems))
+        assert f"Code cell {MOST_PROBLEMS}:" in page
+        assert f"Code cell {MOST_PROBLEMS + 1}:" not in page
+        assert "- and 3 more\n" in page
+
+    def test_a_diagnosis_has_its_sentence_its_advice_and_its_link(self) -> None:
+        page = rendered(with_diagnosis("https://example.org/course.html#conv-2"))
+        assert (
+            "It departs at lv.\n\n**What to do:** Add the bias.\n\n"
+            "- ✗ `lv = conv2d` (1,)\n\n"
+            "To read again: <https://example.org/course.html#conv-2>\n"
+        ) in page
+
+    def test_a_diagnosis_that_a_reason_tells_is_not_told_again(self) -> None:
+        report = with_diagnosis("")
+        check = msgspec.structs.replace(report.parts[0].checks[2], reason="So: It departs at lv.")
+        part = msgspec.structs.replace(report.parts[0], checks=(check,))
+        assert 1 == rendered(msgspec.structs.replace(report, parts=(part,))).count("departs at lv")
+
+    def test_a_heading_of_the_notebook_is_named(self) -> None:
+        page = rendered(with_diagnosis("2. The *convolution*"))
+        assert 'To read again in the notebook: "2. The \\*convolution\\*"\n' in page
+
+    def test_a_link_that_is_no_address_is_text(self) -> None:
+        for link in ("javascript:alert(1)", "https://a b", "https://a> <b>", "https://a\n"):
+            assert "link_open" not in shape(rendered(with_diagnosis(link)))
+
+    def test_a_script_is_told_by_lines_of_the_file(self) -> None:
+        report = with_cells()
+        starts = tuple(range(10, 180, 10))
+        submission = msgspec.structs.replace(report.submission, name="hw.py", starts=starts)
+        page = rendered(msgspec.structs.replace(report, submission=submission))
+        assert "Graded: sch, built in code cell 14, which begins on line 140." in page
+        assert "- Line 3: `NameError`" in page
+
+    def test_the_speed_has_its_interval(self) -> None:
+        page = rendered(sample_reports.typical())
+        assert "3.11 times as fast as the unscheduled one (95 % confidence interval 3.04" in page
+
+    def test_nothing_stands_for_what_is_not_there(self) -> None:
+        page = rendered(sample_reports.full_marks())
+        assert "ended in an error" not in page and "What to do" not in page
+
+    @pytest.mark.parametrize("language", LANGUAGES)
+    def test_it_speaks_the_reports_language(self, language: str) -> None:
+        report = msgspec.structs.replace(sample_reports.typical(), language=language)
+        said = {"en": "How it was graded", "zh": "评分的条件", "ko": "채점 환경"}[language]
+        assert f"\n## {said}\n" in rendered(report)
+
+
+def with_diagnosis(link: str) -> Report:
+    report = sample_reports.typical()
+    steps = (Step("lv", "conv2d", (1,), "wrong"),)
+    diagnosis = Diagnosis(steps, 0, "", None, "", "It departs at lv.", "Add the bias.", link)
+    part = msgspec.structs.replace(report.parts[1], diagnosis=diagnosis)
+    return msgspec.structs.replace(report, parts=(part,))
+
+
+class TestForeignText:
+    """Whatever a student writes is text."""
+
+    @pytest.mark.parametrize("foreign", HARMFUL)
+    @pytest.mark.parametrize("language", LANGUAGES)
+    def test_a_page_is_made_of_what_the_renderer_writes(self, foreign: str, language: str) -> None:
+        assert set(shape(rendered(everywhere(foreign, language)))) <= OWN
+
+    @pytest.mark.parametrize("foreign", HARMFUL)
+    def test_a_page_has_the_shape_that_it_has_with_harmless_text(self, foreign: str) -> None:
+        """Nothing closes a block, begins another, or is lost; lines are as many as there were."""
+        harmless = "\n".join("word" for row in plain(foreign).split("\n") if row.strip())
+        assert shape(rendered(everywhere(harmless))) == shape(rendered(everywhere(foreign)))
+
+    @pytest.mark.parametrize("foreign", HARMFUL)
+    def test_what_is_read_is_what_was_written(self, foreign: str) -> None:
+        assert one_line(foreign) == read(text(foreign))
+        assert one_line(foreign) == " ".join(read(lines(foreign)).split())
+        assert one_line(foreign) == read(code(foreign)).strip()
+        assert plain(foreign, 800, 12) + "\n" == read(block(foreign, 800, 12))
+
+    @pytest.mark.parametrize("foreign", HARMFUL)
+    def test_nothing_is_there_that_github_makes_a_link_of(self, foreign: str) -> None:
+        for markdown in (text(foreign), lines(foreign)):
+            assert not re.search(r"://|www\.|@\w|#\w|GH-\d|:\w+:", markdown, re.IGNORECASE)
+
+    def test_no_control_character_is_left(self) -> None:
+        page = rendered(everywhere("a" + CONTROLS))
+        assert not set(page) & set(CONTROLS) - {"\n"}
+
+    def test_text_of_nothing_leaves_a_mark(self) -> None:
+        """So that stars around it are no rule across the page."""
+        assert ["–", "–", "–"] == [text("\x00"), lines(" \n "), code("")]
+
+
+def read(markdown: str) -> str:
+    """Return what a reader sees of Markdown, without spaces that have no width."""
+    parts = {"softbreak": "\n", "hardbreak": "\n"}
+    seen = (
+        parts.get(token.type, token.content) for token in tokens(markdown) if token.type != "inline"
+    )
+    return "".join(seen).replace("\u200b", "")
