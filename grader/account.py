@@ -5,6 +5,7 @@ from __future__ import annotations
 from grader.assignment import Assignment
 from grader.data import DataSet
 from grader.environment import describe_environment
+from grader.execute.places import Places, own_folders
 from grader.execute.result import Execution
 from grader.language import retell, say, spoken
 from grader.preparation import Preparation
@@ -19,6 +20,7 @@ from grader.report import (
     Timing,
 )
 from grader.submission import SubmissionFile, first_cell_with
+from grader.transcript import transcribe
 
 Results = tuple[tuple[Part, ...], "Timing | None"]
 """All parts in order, and the timing if one was made."""
@@ -86,12 +88,18 @@ def make_report(
         duration=duration,
         language=spoken(),
         dialect="current" if execution is None else execution.dialect,
+        cells=transcribe(submission, execution, _places(prepared)),
     )
 
 
 def _describe_assignment(assignment: Assignment) -> AssignmentId:
     due = "" if assignment.due is None else assignment.due.isoformat()
     return AssignmentId(assignment.slug, assignment.title_in(spoken()), assignment.version, due)
+
+
+def _places(prepared: Preparation) -> Places:
+    course = prepared.course_assignment.folder.resolve().parents[1]
+    return Places((course, *own_folders()))
 
 
 def _hidden_inputs(assignment: Assignment) -> int:

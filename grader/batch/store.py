@@ -63,6 +63,10 @@ class Store:
         """Write a report. Raises UsageError when that is not possible."""
         self._replace(self.path(entry), encode_report(report))
 
+    def write_page(self, entry: Entry, page: bytes) -> None:
+        """Write a page beside a report. Raises UsageError as `write` does."""
+        self._replace(self._folder / f"{entry.name}.html", page)
+
     def write_summary(self, document: bytes) -> None:
         """Write the overview beside the reports. Raises UsageError as `write` does."""
         self._replace(self._folder / SUMMARY, document)

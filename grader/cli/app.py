@@ -105,6 +105,9 @@ def run(
     json: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the report as JSON to FILE.")
     ] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the report as a page to FILE.")
+    ] = None,
     data: DataOption = None,
     seed: SeedOption = None,
     course: CourseOption = None,
@@ -119,7 +122,7 @@ def run(
 ) -> None:
     """Grade one notebook and print its report."""
     grading = GradingOptions(assignment, data, seed, course, sandbox, language, dialect)
-    options = RunOptions(notebook, grading, json, audience)
+    options = RunOptions(notebook, grading, json, audience, html)
     report = run_submission(options, Console(), Console(stderr=True))
     if fail_under is not None and report.score < fail_under:
         raise typer.Exit(BELOW)
@@ -174,13 +177,16 @@ def batch(
     again: Annotated[
         bool, typer.Option("--again", help="Grade anew what was graded before.")
     ] = False,
+    html: Annotated[
+        bool, typer.Option("--html", help="Write every report as a page too, for the student.")
+    ] = False,
 ) -> None:
     """Grade many notebooks, and print an overview.
 
     What was graded before is kept, so the same command goes on after an interruption.
     """
     grading = GradingOptions(assignment, data, seed, course, sandbox, language, dialect)
-    options = BatchOptions(tuple(submissions), output, grading, jobs, again)
+    options = BatchOptions(tuple(submissions), output, grading, jobs, again, html)
     if run_batch(options, Console(), Console(stderr=True)).ungraded:
         raise typer.Exit(UNGRADED)
 

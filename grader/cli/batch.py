@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from datetime import datetime, timezone
 from pathlib import Path
 
 import msgspec
@@ -16,6 +18,7 @@ from grader.cli.progress import LiveBatch, LiveProgress
 from grader.cli.setting import GradingOptions, open_settings
 from grader.course import find_course
 from grader.environment import usable_cores
+from grader.render.audience import shown
 
 
 class BatchOptions(msgspec.Struct, frozen=True):
@@ -26,6 +29,7 @@ class BatchOptions(msgspec.Struct, frozen=True):
     grading: GradingOptions
     jobs: int | None = None
     again: bool = False
+    html: bool = False
 
 
 def run_batch(options: BatchOptions, output: Console, messages: Console) -> Summary:
@@ -44,9 +48,22 @@ def run_batch(options: BatchOptions, output: Console, messages: Console) -> Summ
             _say(messages, "What was graded is kept: the same command goes on from here.")
             raise KeyboardInterrupt from None
         store.write_summary(encode_summary(summary))
+        if options.html:
+            _write_pages(entries, store)
     render_overview(summary, output)
     _say(output, f"The reports: {options.output}, the overview as JSON: {SUMMARY} in it")
     return summary
+
+
+def _write_pages(entries: Iterable[Entry], store: Store) -> None:
+    """Write a page beside every report, also of those that were graded before."""
+    from grader.render.html import render_html  # not needed to grade, and slow
+
+    now = datetime.now(timezone.utc)
+    for entry in entries:
+        report = store.find(entry)
+        if report is not None:
+            store.write_page(entry, render_html(shown(report, "student", now)))
 
 
 def _grade_all(

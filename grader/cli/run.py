@@ -1,4 +1,4 @@
-"""`grader run`: grade one notebook, print the report, write the JSON."""
+"""`grader run`: grade one notebook, print the report, write the JSON and the page."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ class RunOptions(msgspec.Struct, frozen=True):
     grading: GradingOptions
     json: Path | None = None
     audience: Audience = "student"
+    html: Path | None = None
 
 
 def utc_now() -> datetime:
@@ -45,23 +46,26 @@ def run_submission(
 ) -> Report:
     """Grade a notebook; print the report to `output` and progress to `messages`.
 
-    Returned and printed is what the audience may see at the time that `clock` says. `--json` gets
-    all of it, in every case: when nothing could be graded the document says why. Raises GraderError
-    then.
+    Returned, printed and on the page of `--html` is what the audience may see at the time that
+    `clock` says. `--json` gets all of it. Both are written in every case: when nothing could be
+    graded they say why. Raises GraderError then.
     """
     _check_writable(options.json)
+    _check_writable(options.html)
     try:
         with LiveProgress(messages) as progress:
             report = _grade(options, progress)
     except GraderError as error:
         note = " ".join(filter(None, (error.message, error.hint)))
-        _write(options.json, ungraded_report(options.notebook.name, note, describe_environment()))
+        ungraded = ungraded_report(options.notebook.name, note, describe_environment())
+        _write_files(options, ungraded, ungraded)
         raise
     seen = shown(report, options.audience, clock())
     render(seen, output)
-    _write(options.json, report)
-    if options.json is not None:
-        output.print(f"The report as JSON: {options.json}", markup=False, highlight=False)
+    _write_files(options, report, seen)
+    for kind, path in (("JSON", options.json), ("a page", options.html)):
+        if path is not None:
+            output.print(f"The report as {kind}: {path}", markup=False, highlight=False)
     return seen
 
 
@@ -83,10 +87,18 @@ def _check_writable(path: Path | None) -> None:
         )
 
 
-def _write(path: Path | None, report: Report) -> None:
-    """Write by renaming, so that a report is whole or not there."""
-    if path is None:
-        return
+def _write_files(options: RunOptions, report: Report, seen: Report) -> None:
+    """Write what was asked for: all of the report as JSON, what is `seen` of it as a page."""
+    if options.json is not None:
+        _write(options.json, encode_report(report))
+    if options.html is not None:
+        from grader.render.html import render_html  # not needed to grade, and slow
+
+        _write(options.html, render_html(seen))
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write by renaming, so that a file is whole or not there."""
     draft = path.with_name(path.name + ".part")
-    draft.write_bytes(encode_report(report))
+    draft.write_bytes(content)
     draft.replace(path)

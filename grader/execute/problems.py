@@ -12,6 +12,7 @@ from typing import Any
 
 from grader.assignment import Limits
 from grader.execute.advice import advice_for
+from grader.execute.places import Places
 from grader.report import CellProblem
 
 MESSAGE_LENGTH = 300
@@ -22,10 +23,7 @@ _FRAME_LENGTH = 20_000
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _FRAME = re.compile(r"Cell In ?\[(\d{1,6})\], line (\d{1,6})\b")
 _COMPILED_PLACE = re.compile(r" \([^()\s]+, line \d+\)$")
-_CELL_FILE = re.compile(r"/tmp/ipykernel_\d+/\d+\.py")  # noqa: S108
-_PACKAGES = re.compile(r"[^\s'\"]*/(?:site|dist)-packages/")
-_SCRATCH = re.compile(r"[^\s'\"]*/grader-box-\w+/scratch/")
-_OWN_FOLDERS = (sys.prefix, sys.base_prefix, "/scratch")
+_PLACES = Places((sys.prefix, sys.base_prefix))
 _PRIMITIVE = re.compile(r"schedule primitive '([\w-]+)'")
 
 
@@ -58,7 +56,7 @@ def telling_line(message: str) -> str:
     else:
         _, mark, reason = message.partition(" is false: ")
         line = _first_line(reason) if mark else _plain_line(message)
-    line = _without_places(line[: 10 * MESSAGE_LENGTH])
+    line = _PLACES.without(line[: 10 * MESSAGE_LENGTH])
     return line if len(line) <= MESSAGE_LENGTH else line[: MESSAGE_LENGTH - 1] + "…"
 
 
@@ -74,13 +72,6 @@ def _plain_line(message: str) -> str:
 def _first_line(text: str) -> str:
     lines = text.strip().splitlines()
     return lines[0].strip() if lines else ""
-
-
-def _without_places(line: str) -> str:
-    line = _SCRATCH.sub("", _CELL_FILE.sub("the cell", _PACKAGES.sub("", line)))
-    for folder in _OWN_FOLDERS:
-        line = line.replace(f"{folder}/", "")
-    return line
 
 
 def _line_in_cell(traceback: object, cell: int) -> int | None:

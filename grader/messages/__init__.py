@@ -69,7 +69,7 @@ from grader.messages.mutants import (
     MutationResult,
     Unmutated,
 )
-from grader.messages.replay import Documents, ReplayResult, ReplayTrace
+from grader.messages.replay import SCRIPT_LIMIT, Documents, ReplayResult, ReplayTrace
 from grader.messages.runner import (
     EXTERN_DIED,
     RunArgument,
@@ -106,6 +106,7 @@ __all__ = [
     "READY",
     "ROUND_LIMIT",
     "RUNNER_FRAME_LIMIT",
+    "SCRIPT_LIMIT",
     "SHAPE_LIMIT",
     "SOURCE_LIMIT",
     "STEP_LIMIT",

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from grader.assignment import Comparison
 from grader.ir.facts import FunctionFacts, ModuleFacts
 from grader.messages import Capture
-from grader.report import Diagnosis, Sample, Timing
+from grader.report import Diagnosis, Sample, Scripts, Timing
 
 FloatArray = npt.NDArray[np.floating]
 
@@ -79,6 +79,7 @@ class Replay:
     `steps` counts the trace's primitives, as far as it could be read. `reason` says why the
     schedule is not proven, in a clause without a full stop. `larger` are functions for larger
     batches, in rising order; `larger_reason` says why there are none, where some were asked for.
+    `scripts` are the function before and after, None where it is not proven.
     """
 
     proven: bool
@@ -86,6 +87,7 @@ class Replay:
     reason: str = ""
     larger: tuple[LargerBatch, ...] = ()
     larger_reason: str = ""
+    scripts: Scripts | None = None
 
 
 @dataclass(frozen=True)

@@ -35,11 +35,13 @@ def judge_case(part: PartTable, case: Case) -> Part:
     )
     capture = case.candidate.capture
     origin = Origin(capture.name, capture.cell)
+    evidence = case.evidence
     return replace(
         _part(part, checks, origin),
         graph=draw_graph(case.candidate.facts),
-        diagnosis=case.evidence.diagnosis,
-        sample=case.evidence.sample,
+        diagnosis=evidence.diagnosis,
+        sample=evidence.sample,
+        scripts=evidence.replay and evidence.replay.scripts,
     )
 
 

@@ -22,6 +22,7 @@ from grader.referee.evidence import Candidate, LargerBatch, Replay
 from grader.referee.runners import RunnerPool
 from grader.referee.steps import is_unscheduled
 from grader.referee.subject import Data, Subject
+from grader.report import Scripts
 
 NO_TRACE = mark(
     "the module comes from no Schedule, or its Schedule kept no trace that can be saved"
@@ -50,14 +51,27 @@ def gather_replay(
         size = unscheduled.data.batch if unscheduled.data is not None else None
         wanted = tuple(each for each in batches if size is not None and each > size)
         others = _others(candidate, unscheduled, wanted, trace.functions)
-        answer = _ask(candidate, trace, others.documents, runners)
+        answer = _ask(_task(candidate, trace, unscheduled.name, others.documents), runners)
     except _UnprovenError as unproven:
         return Replay(proven=False, steps=steps, reason=str(unproven))
     larger = _read_larger(answer, unscheduled.name, wanted[: len(others.documents)])
     reason = others.reason
     if not larger and not reason and wanted:
         reason = say("the same steps do not fit a larger batch")
-    return Replay(proven=True, steps=steps, reason="", larger=larger, larger_reason=reason)
+    return Replay(
+        proven=True,
+        steps=steps,
+        larger=larger,
+        larger_reason=reason,
+        scripts=_scripts(unscheduled.name, answer),
+    )
+
+
+def _scripts(name: str, answer: ReplayResult) -> Scripts | None:
+    """Return both texts of the function. They are the student's: nothing is decided by them."""
+    if not (answer.before and answer.after):
+        return None
+    return Scripts(function=name, before=answer.before, after=answer.after)
 
 
 def _trace(candidate: Candidate) -> Trace:
@@ -114,13 +128,16 @@ def _others(
     return rebatch(base, unscheduled.name, unscheduled.data.place, batches, functions)
 
 
-def _ask(
-    candidate: Candidate, trace: Trace, others: tuple[bytes, ...], runners: RunnerPool
-) -> ReplayResult:
-    """Have the trace replayed. Raises _UnprovenError unless it gives the module handed in."""
+def _task(
+    candidate: Candidate, trace: Trace, function: str, others: tuple[bytes, ...]
+) -> ReplayTrace:
     capture = candidate.capture
     assert capture.base is not None
-    task = ReplayTrace(trace.document, capture.base, capture.module, others)
+    return ReplayTrace(trace.document, capture.base, capture.module, others, function)
+
+
+def _ask(task: ReplayTrace, runners: RunnerPool) -> ReplayResult:
+    """Have the trace replayed. Raises _UnprovenError unless it gives the module handed in."""
     try:
         answer = runners.request("pure", task)
     except ProtocolError:

@@ -35,7 +35,7 @@ _WITH_RATES = 52
 """Columns that a page must have for bars, and for rates beside times."""
 
 
-class _Line(NamedTuple):
+class RooflineRow(NamedTuple):
     """One function of the roofline: its name, its time in microseconds, its speed-up."""
 
     name: str
@@ -48,7 +48,7 @@ def speed_section(timing: Timing) -> Iterator[RenderableType]:
     yield Text(speed_sentence(timing))
     for shape in timing.shapes:
         yield Padding(_Roofline(shape), (1, 0, 0, 0))
-    yield Padding(Text(_measured(timing), style="dim"), (1, 0, 0, 0))
+    yield Padding(Text(how_measured(timing), style="dim"), (1, 0, 0, 0))
     for note in timing.notes:
         yield Text(wording.one_line(note), style="dim")
 
@@ -111,12 +111,14 @@ class _Roofline:
         if bars:
             table.add_column(say("Of this machine's limit"), no_wrap=True)
         table.add_column("" if bars else say("Limit"), justify="right", no_wrap=True)
-        for line in _lines(self._shape):
+        for line in roofline_rows(self._shape):
             table.add_row(*_cells(self._shape, line, rates, bars))
         yield table
 
 
-def _cells(shape: ShapeTiming, line: _Line, rates: bool, bars: bool) -> Iterator[RenderableType]:
+def _cells(
+    shape: ShapeTiming, line: RooflineRow, rates: bool, bars: bool
+) -> Iterator[RenderableType]:
     reached = shape.floor_us / line.microseconds
     yield line.name
     yield wording.microseconds(line.microseconds)
@@ -128,18 +130,20 @@ def _cells(shape: ShapeTiming, line: _Line, rates: bool, bars: bool) -> Iterator
     yield f"{100 * reached:.0f} %"
 
 
-def _lines(shape: ShapeTiming) -> list[_Line]:
+def roofline_rows(shape: ShapeTiming) -> list[RooflineRow]:
+    """Return the functions that were measured at a batch: PyTorch's only where it was."""
     lines = [
-        _Line(say("unscheduled"), shape.baseline_us, 1.0),
-        _Line(say("yours"), shape.submission_us, shape.speedup),
-        _Line(say("reference"), shape.reference_us, shape.reference_speedup),
+        RooflineRow(say("unscheduled"), shape.baseline_us, 1.0),
+        RooflineRow(say("yours"), shape.submission_us, shape.speedup),
+        RooflineRow(say("reference"), shape.reference_us, shape.reference_speedup),
     ]
     if shape.library_us is not None:
-        lines.append(_Line("PyTorch", shape.library_us, shape.baseline_us / shape.library_us))
+        lines.append(RooflineRow("PyTorch", shape.library_us, shape.baseline_us / shape.library_us))
     return lines
 
 
-def _measured(timing: Timing) -> str:
+def how_measured(timing: Timing) -> str:
+    """Say on what it was measured, how well, and what the machine can do at most."""
     numbers = ", ".join(str(cpu) for cpu in timing.cpus)
     where = say(
         "Measured with {threads} on {processors} for the target {target}: {rounds} kept,"

@@ -36,7 +36,8 @@ def plain(text: str, characters: int = LONGEST_TEXT, lines: int = LONGEST_TEXT) 
     `lines` is cut there and ends in an ellipsis.
     """
     cut = _LINE_END.sub("\n", _ESCAPE_SEQUENCE.sub("", text[:characters])).expandtabs(4)
-    printable = "".join(_printable(character) for character in cut).strip("\n").rstrip()
+    table = {ord(character): _printable(character) for character in set(cut)}
+    printable = cut.translate(table).strip("\n").rstrip()
     rows = printable.split("\n")
     if len(rows) > lines:
         return "\n".join([*rows[:lines], "…"])

@@ -12,7 +12,7 @@ from typing import Any
 import tvm
 import tvm_ffi
 
-from grader.messages import ReplayResult, ReplayTrace
+from grader.messages import SCRIPT_LIMIT, ReplayResult, ReplayTrace
 from grader.runner.failure import TaskError, shorten, stage
 from grader.runner.model import load_module
 
@@ -33,7 +33,8 @@ def replay_trace(task: ReplayTrace) -> ReplayResult:
     differing = differing_functions(result, expected)
     if differing or not tvm_ffi.structural_equal(result, expected):
         return ReplayResult("differs", functions=differing, modules=modules)
-    return ReplayResult("equal", modules=modules)
+    before, after = (script_of(module, task.function) for module in (base, result))
+    return ReplayResult("equal", modules=modules, before=before, after=after)
 
 
 def apply_trace(module: tvm.IRModule, trace: list[Any]) -> tvm.IRModule:
@@ -54,6 +55,21 @@ def apply_to_document(document: bytes, trace: list[Any]) -> bytes:
         return b""
     saved: str = tvm.ir.save_json(result)
     return saved.encode()
+
+
+def script_of(module: tvm.IRModule, name: str) -> str:
+    """Return a function of a module as TVMScript, cut where it is too long.
+
+    Empty where there is no such function, or TVM cannot print it: it explains, it proves nothing.
+    """
+    function = _by_name(module).get(name)
+    if function is None:
+        return ""
+    try:
+        script = str(function.script())  # TVM's own kind of text is in no message
+    except Exception:  # noqa: BLE001  TVM raises what it likes on an odd program
+        return ""
+    return script if len(script) <= SCRIPT_LIMIT else script[: SCRIPT_LIMIT - 1] + "…"
 
 
 def differing_functions(one: tvm.IRModule, other: tvm.IRModule) -> tuple[str, ...]:

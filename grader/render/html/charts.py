@@ -1,0 +1,240 @@
+"""Two drawings of a measured schedule: the ratios of all rounds, and the roofline.
+
+Every drawing is made twice, for wide pages and for phones, so that its letters stay as large as
+those around it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from grader.language import say
+from grader.render import wording
+from grader.render.html.axis import Linear, Logarithmic, Tick, around
+from grader.render.speed import roofline_rows
+from grader.report import ShapeTiming, Timing
+
+WIDTHS = (700.0, 330.0)
+"""Pixels: of the column of a wide page, and of a phone less its margins."""
+
+_DOT = 5.0
+_STRIP = 74.0
+_HEAD = 24.0
+_SIDE = 14.0
+_EDGE = 0.01
+"""Share of the rounds on either side that are drawn at the edge: one disturbed round would squeeze
+all others into a line."""
+
+_ROOF_HEIGHT = 300.0
+_LETTERS = 15.0
+_KINDS = ("unscheduled", "yours", "reference", "library")
+
+
+class Strip(NamedTuple):
+    """The rounds at one batch: a dot for each, the median, and the reference's."""
+
+    title: str
+    dots: str
+    median: float
+    reference: float
+    top: float
+    base: float
+
+
+class Distribution(NamedTuple):
+    """The ratios of all rounds, above an axis. `band` is the interval of the estimate."""
+
+    width: float
+    height: float
+    strips: tuple[Strip, ...]
+    band: tuple[float, float]
+    estimate: float
+    axis: float
+    ticks: tuple[Tick, ...]
+    outside: int
+    description: str
+
+
+class Mark(NamedTuple):
+    """A function on the roofline; its label is empty where another batch's has it."""
+
+    kind: str
+    x: float
+    y: float
+    label: str
+    label_y: float
+    title: str
+
+
+class Roofline(NamedTuple):
+    """What is reached of what can be, over the operations for each byte."""
+
+    width: float
+    height: float
+    roof: str
+    marks: tuple[Mark, ...]
+    x_ticks: tuple[Tick, ...]
+    y_ticks: tuple[Tick, ...]
+    left: float
+    bottom: float
+    description: str
+
+
+def distributions(timing: Timing) -> tuple[Distribution, ...]:
+    """Return the drawing in every width; none where numbers are missing or make no sense."""
+    shapes = [shape for shape in timing.shapes[:8] if shape.ratios]
+    numbers = [timing.ci_low, timing.ci_high, timing.speedup]
+    numbers += [number for shape in shapes for number in (shape.speedup, shape.reference_speedup)]
+    if not shapes or min(numbers) <= 0:
+        return ()
+    return tuple(_distribution(timing, shapes, width) for width in WIDTHS)
+
+
+def _distribution(timing: Timing, shapes: Sequence[ShapeTiming], width: float) -> Distribution:
+    edges = [edge for shape in shapes for edge in _inner(shape.ratios)]
+    references = [shape.reference_speedup for shape in shapes]
+    low, high = around([*edges, *references, timing.ci_low, timing.ci_high], 0.06)
+    scale = Linear(low, high, _SIDE, width - _SIDE)
+    strips = tuple(_strip(shape, scale, _STRIP * row) for row, shape in enumerate(shapes))
+    axis = _STRIP * len(shapes) + 8
+    left, right = scale.at(timing.ci_low), scale.at(timing.ci_high)
+    outside = sum(not low <= ratio <= high for shape in shapes for ratio in shape.ratios)
+    return Distribution(
+        width=width,
+        height=axis + 26,
+        strips=strips,
+        band=(left, round(max(right - left, 1.0), 1)),
+        estimate=scale.at(timing.speedup),
+        axis=axis,
+        ticks=scale.ticks(8 if width > WIDTHS[1] else 5),
+        outside=outside,
+        description=say(
+            "A dot for each of {rounds} rounds, placed by its speed-up. The estimate is {speedup},"
+            " its 95 % interval goes from {low} to {high}. The numbers are in the table.",
+            rounds=sum(len(shape.ratios) for shape in shapes),
+            speedup=wording.factor(timing.speedup),
+            low=wording.factor(timing.ci_low),
+            high=wording.factor(timing.ci_high),
+        ),
+    )
+
+
+def _inner(ratios: Sequence[float]) -> tuple[float, float]:
+    """Return the ratios between which all but a few of them are."""
+    ordered = sorted(ratios)
+    cut = int(_EDGE * len(ordered))
+    return ordered[cut], ordered[-1 - cut]
+
+
+def _strip(shape: ShapeTiming, scale: Linear, top: float) -> Strip:
+    base = top + _STRIP - 4
+    return Strip(
+        title=say(
+            "Batch of {batch:,}: {speedup} in the median, the reference {reference}",
+            batch=shape.batch,
+            speedup=wording.factor(shape.speedup),
+            reference=wording.factor(shape.reference_speedup),
+        ),
+        dots=_dots([scale.at(ratio) for ratio in shape.ratios], base),
+        median=scale.at(shape.speedup),
+        reference=scale.at(shape.reference_speedup),
+        top=top + _HEAD,
+        base=base,
+    )
+
+
+def _dots(places: Sequence[float], base: float) -> str:
+    """Return a path of dots, those of nearly the same place upon each other.
+
+    A dot is a line of no length with a round end.
+    """
+    columns = Counter(round(place / _DOT) for place in places)
+    step = min(_DOT, (_STRIP - _HEAD - 8) / max(columns.values()))
+    return "".join(
+        f"M{column * _DOT:g} {base - _DOT / 2 - step * row:.1f}h0"
+        for column, count in sorted(columns.items())
+        for row in range(count)
+    )
+
+
+def rooflines(timing: Timing) -> tuple[Roofline, ...]:
+    """Return the drawing in every width; none where numbers are missing or make no sense."""
+    shapes = [shape for shape in timing.shapes[:8] if shape.flops > 0 and shape.bytes > 0]
+    times = [row.microseconds for shape in shapes for row in _rows(shape)]
+    if not times or min(*times, timing.peak_gflops, timing.bandwidth_gbs) <= 0:
+        return ()
+    return tuple(_roofline(timing, shapes, width) for width in WIDTHS)
+
+
+class _Row(NamedTuple):
+    kind: str
+    name: str
+    microseconds: float
+
+
+def _rows(shape: ShapeTiming) -> list[_Row]:
+    times = [shape.baseline_us, shape.submission_us, shape.reference_us, shape.library_us]
+    if any(time is not None and time <= 0 for time in times):
+        return [_Row(kind, "", 0.0) for kind in _KINDS]
+    pairs = zip(_KINDS, roofline_rows(shape), strict=False)
+    return [_Row(kind, row.name, row.microseconds) for kind, row in pairs]
+
+
+def _roofline(timing: Timing, shapes: Sequence[ShapeTiming], width: float) -> Roofline:
+    peak, bandwidth = timing.peak_gflops, timing.bandwidth_gbs
+    intensities = [shape.flops / shape.bytes for shape in shapes]
+    rates = [_rate(shape, row) for shape in shapes for row in _rows(shape)]
+    ridge = peak / bandwidth
+    left, bottom = 46.0, _ROOF_HEIGHT - 34
+    x = Logarithmic(min([ridge, *intensities]) / 4, max([ridge, *intensities]) * 8, left, width - 8)
+    y = Logarithmic(min(rates) / 2, max([peak, *rates]) * 1.5, bottom, 12.0)
+    start = max(x.low, y.low / bandwidth)
+    roof = f"M{x.at(start)} {y.at(start * bandwidth)}L{x.at(ridge)} {y.at(peak)}H{width - 8:g}"
+    return Roofline(
+        width=width,
+        height=_ROOF_HEIGHT,
+        roof=roof,
+        marks=tuple(_marks(shapes, x, y)),
+        x_ticks=x.ticks(6),
+        y_ticks=y.ticks(6),
+        left=left,
+        bottom=bottom,
+        description=say(
+            "Operations a second over operations for each byte, both on logarithmic scales. The"
+            " roof is {peak:,.0f} GFLOP/s, and {bandwidth:,.0f} GB/s where moving the arrays is the"
+            " limit. The numbers are in the table.",
+            peak=peak,
+            bandwidth=bandwidth,
+        ),
+    )
+
+
+def _rate(shape: ShapeTiming, row: _Row) -> float:
+    """Return GFLOP/s."""
+    return max(shape.flops / row.microseconds / 1000, 1e-9)
+
+
+def _marks(shapes: Sequence[ShapeTiming], x: Logarithmic, y: Logarithmic) -> list[Mark]:
+    """Return the marks of all batches; the labels stand at that with the most operations a byte."""
+    labelled = max(shapes, key=lambda shape: shape.flops / shape.bytes)
+    marks = []
+    for shape in shapes:
+        place = x.at(shape.flops / shape.bytes)
+        rows = sorted(_rows(shape), key=lambda row: _rate(shape, row), reverse=True)
+        heights = [y.at(_rate(shape, row)) for row in rows]
+        for row, height, label_y in zip(rows, heights, _apart(heights), strict=True):
+            rate = f"{_rate(shape, row):,.1f} GFLOP/s"
+            title = say("Batch of {batch:,}", batch=shape.batch) + f": {row.name}, {rate}"
+            label = row.name if shape is labelled else ""
+            marks.append(Mark(row.kind, place, height, label, label_y, title))
+    return marks
+
+
+def _apart(heights: Sequence[float]) -> list[float]:
+    """Return places for labels from above: none nearer to the one before than a line of letters."""
+    places: list[float] = []
+    for height in heights:
+        places.append(max(height, places[-1] + _LETTERS) if places else height)
+    return places

@@ -1,0 +1,176 @@
+"""The notebook as it was run, with what the report says of a cell beside the cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from grader.language import mark, say
+from grader.render import wording
+from grader.render.findings import is_lost, place_of
+from grader.render.html.code import Line, coloured_lines, plain_lines
+from grader.render.html.markdown import Element, Headings, read_markdown
+from grader.render.html.parts import MARKS, standing
+from grader.report import Cell, CellOutput, CellProblem, Part, Report
+from grader.report.image import image_size
+
+LONG = 18
+"""Lines of an output above which it is folded."""
+
+_LABELS = {
+    "stdout": mark("printed"),
+    "stderr": mark("printed as an error"),
+    "result": mark("result"),
+    "error": mark("error"),
+}
+_LINES = mark("{count:,} line"), mark("{count:,} lines")
+
+
+class Output(NamedTuple):
+    """What a cell put out. `folded` says what is folded, empty where nothing is."""
+
+    kind: str
+    label: str
+    text: str
+    folded: str
+    width: int = 0
+    height: int = 0
+
+
+class Finding(NamedTuple):
+    """What is said beside a cell: an error, or what became of a part that was built in it.
+
+    `anchor` is the place on the page where more is said, or empty.
+    """
+
+    verdict: str
+    mark: str
+    title: str
+    points: str
+    texts: tuple[str, ...]
+    hint: str
+    anchor: str
+
+
+class CodeLine(NamedTuple):
+    """A line of code: its number, whether a finding names it, and its pieces."""
+
+    number: int
+    is_marked: bool
+    pieces: Line
+
+
+class CellView(NamedTuple):
+    """A cell, as the templates want it: text has `elements`, code has `lines`."""
+
+    kind: str
+    anchor: str
+    label: str
+    number: int | None
+    elements: tuple[Element, ...]
+    lines: tuple[CodeLine, ...]
+    outputs: tuple[Output, ...]
+    findings: tuple[Finding, ...]
+
+
+class Notebook:
+    """Makes views of a report's cells."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._headings = Headings(base=2)
+        self._findings: dict[int, list[Finding]] = {}
+        for problem in report.problems:
+            self._findings.setdefault(problem.cell, []).append(_error(problem, report))
+        for place, part in enumerate(report.parts, start=1):
+            if part.origin is not None:
+                self._findings.setdefault(part.origin.cell, []).append(_part(part, place))
+        self._marked = {(each.cell, each.line) for each in report.problems}
+
+    def full(self, cell: Cell) -> CellView:
+        """Return a cell with everything; code is coloured."""
+        if cell.kind == "markdown":
+            return self._text(cell, read_markdown(cell.source, self._headings))
+        return self._code(cell, coloured_lines(cell.source), cell.outputs)
+
+    def plain(self, cell: Cell) -> CellView:
+        """Return a cell as plain text, and without its images."""
+        if cell.kind == "markdown":
+            return self._text(cell, (Element("pre", cell.source),))
+        texts = tuple(output for output in cell.outputs if output.kind != "image")
+        return self._code(cell, plain_lines(cell.source), texts)
+
+    def cut(self, cell: Cell) -> CellView:
+        """Return a cell with nothing but what is said of it."""
+        note = say("(left out here: the page would become too large)")
+        if cell.kind == "markdown":
+            return self._text(cell, (Element("text", note),))
+        return self._code(cell, plain_lines(note), ())
+
+    def _text(self, cell: Cell, elements: tuple[Element, ...]) -> CellView:
+        return CellView(cell.kind, "", "", None, elements, (), (), ())
+
+    def _code(
+        self, cell: Cell, lines: tuple[Line, ...], outputs: tuple[CellOutput, ...]
+    ) -> CellView:
+        number = cell.number or 0
+        starts = self._report.submission.starts
+        first = starts[number - 1] if 0 < number <= len(starts) else 1
+        return CellView(
+            kind="code",
+            anchor=f"cell-{number}" if number else "",
+            label=say("Code cell {cell}", cell=number) if number else "",
+            number=cell.number,
+            elements=(),
+            lines=tuple(
+                CodeLine(place, (number, place) in self._marked, pieces)
+                for place, pieces in enumerate(lines, start=first)
+            ),
+            outputs=tuple(map(_output, outputs)),
+            findings=tuple(self._findings.get(number, ())) if number else (),
+        )
+
+
+def _output(output: CellOutput) -> Output:
+    if output.kind == "image":
+        width, height = image_size(output.text) or (0, 0)
+        return Output("image", "", output.text, "", width, height)
+    label = say(_LABELS[output.kind])
+    lines = output.text.count("\n") + 1
+    folded = ""
+    if lines > LONG:
+        counted = wording.counted(lines, *_LINES)
+        folded = say("{kind}: {lines}", kind=label, lines=counted)
+    return Output(output.kind, label, output.text, folded)
+
+
+def _error(problem: CellProblem, report: Report) -> Finding:
+    return Finding(
+        verdict="failed",
+        mark=MARKS["failed"],
+        title=place_of(problem, report),
+        points="",
+        texts=(": ".join(filter(None, (problem.error, problem.message))),),
+        hint=problem.hint,
+        anchor="",
+    )
+
+
+def _part(part: Part, place: int) -> Finding:
+    """Return what is said beside the cell in which a part was built."""
+    verdict = standing(part.score, part.max_score)
+    lost = [check for check in part.checks if is_lost(check)]
+    return Finding(
+        verdict=verdict,
+        mark=MARKS[verdict],
+        title=part.title,
+        points=wording.points_of(part.score, part.max_score),
+        texts=tuple(_distinct(check.reason or check.title for check in lost)),
+        hint=next((check.hint for check in lost if check.hint), ""),
+        anchor=f"part-{place}",
+    )
+
+
+def _distinct(texts: Iterator[str]) -> Iterator[str]:
+    """Yield every text once, in order."""
+    yield from dict.fromkeys(texts)

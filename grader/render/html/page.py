@@ -1,0 +1,169 @@
+"""The page: pieces that the templates make, put together within its size."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, TypeVar
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from markupsafe import Markup, escape
+
+from grader.language import say, speaking, spoken
+from grader.render.circumstances import cells_run, circumstances
+from grader.render.html.budget import Budget
+from grader.render.html.clean import cleaned
+from grader.render.html.head import overview, problem_rows, score
+from grader.render.html.notebook import Notebook
+from grader.render.html.parts import PartView, part_views
+from grader.render.html.speed import speed_view
+from grader.render.html.words import words
+from grader.report import Report, Timing
+
+SIZE: Final = 2_900_000
+"""Largest page, in bytes."""
+
+_FRAME: Final = 500_000
+"""Bytes for everything but parts, speed and notebook: four lists, the style, and little more."""
+
+_PARTS: Final = 900_000
+_SPEED: Final = 200_000
+_LIST: Final = 100_000
+"""Bytes of a list of notes, parts, errors or circumstances."""
+
+_ROW: Final = 400
+"""Bytes that a row of such a list takes beside its texts."""
+
+_LEFT_OUT: Final = 1_000
+"""Bytes that are kept for the sentence on what is left out of the notebook."""
+
+Row = TypeVar("Row", bound=tuple[object, ...])
+T = TypeVar("T")
+
+
+def render_html(report: Report) -> bytes:
+    """Return a report as one HTML page, in its own language, of at most SIZE bytes.
+
+    It loads nothing and has no script. All text is escaped by the templates; what nobody can see is
+    taken out of it, and images are PNGs. Where it would become too large, the notebook's images
+    and then its cells are left out, and the page says so.
+    """
+    with speaking(report.language):
+        return _Page(cleaned(report)).render().encode("utf-8", "replace")
+
+
+class _Page:
+    """A report's page, while it is made."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._budget = Budget(SIZE - _FRAME - _LEFT_OUT)
+        self._words = words()
+
+    def render(self) -> str:
+        """Return the document."""
+        report = self._report
+        return _template("page").render(
+            words=self._words,
+            language=spoken(),
+            style_hash=_style_hash(),
+            report=report,
+            score=score(report),
+            cells_run=cells_run(report.submission),
+            overview=_some(overview(report)),
+            notes=_some((note,) for note in report.notes),
+            problems=_some(problem_rows(report)),
+            parts=tuple(self._parts()),
+            speed=Markup() if report.timing is None else self._speed(report.timing),
+            cells=tuple(self._cells()),
+            circumstances=_some(circumstances(report)),
+        )
+
+    def _macro(self, template: str, name: str) -> Callable[..., Markup]:
+        module: Any = _template(template).make_module({"words": self._words})
+        macro: Callable[..., Markup] = getattr(module, name)
+        return macro
+
+    def _parts(self) -> Iterator[Markup]:
+        """Yield the parts, from the whole to what is left when nothing fits."""
+        macro = self._macro("parts", "part")
+        budget = self._budget.part(_PARTS)
+        for view in part_views(self._report):
+            yield budget.fit(*(functools.partial(macro, form) for form in _forms(view)))
+        self._budget.give_back(budget)
+
+    def _speed(self, timing: Timing) -> Markup:
+        macro = self._macro("speed", "speed")
+        view = speed_view(timing)
+        budget = self._budget.part(_SPEED)
+        piece = budget.fit(
+            functools.partial(macro, view),
+            functools.partial(macro, view._replace(distributions=(), rooflines=())),
+        )
+        self._budget.give_back(budget)
+        return piece
+
+    def _cells(self) -> Iterator[Markup]:
+        """Yield the cells as long as there is room; then one sentence on the others."""
+        macro, notebook = self._macro("notebook", "cell"), Notebook(self._report)
+        cells = self._report.cells
+        for place, cell in enumerate(cells):
+            forms = (notebook.full, notebook.plain, notebook.cut)
+            piece = self._budget.fit(*(_later(macro, form, cell) for form in forms))
+            if not piece:
+                count = say("{count:,} more cells", count=len(cells) - place)
+                yield self._macro("notebook", "left_out")(count)
+                return
+            yield piece
+
+
+def _later(
+    macro: Callable[..., Markup], form: Callable[[T], object], item: T
+) -> Callable[[], Markup]:
+    return lambda: macro(form(item))
+
+
+def _some(rows: Iterable[Row]) -> tuple[Row, ...]:
+    """Return rows as long as there is room for them."""
+    left, kept = _LIST, []
+    for row in rows:
+        left -= _ROW + sum(len(escape(text).encode()) for text in row if isinstance(text, str))
+        if left < 0:
+            break
+        kept.append(row)
+    return tuple(kept)
+
+
+def _forms(view: PartView) -> Iterator[PartView]:
+    """Yield a part with everything, and then with less and less of what explains it."""
+    yield view
+    yield (view := view._replace(diff=()))
+    yield (view := view._replace(drawing=None, listing=()))
+    yield (view := view._replace(diagnosis=None, sample=None))
+    yield view._replace(groups=())
+
+
+@functools.cache
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("grader.render.html"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+
+
+def _template(name: str) -> Template:
+    return _environment().get_template(f"{name}.html.j2")
+
+
+@functools.cache
+def _style_hash() -> str:
+    """Return what the content security policy calls the page's own style by."""
+    style = _environment().get_template("style.css").render()
+    digest = hashlib.sha256(style.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"

@@ -1,0 +1,268 @@
+"""What the page shows of a part: its checks, and what explains them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import NamedTuple
+
+from grader.language import join, mark, say
+from grader.render import wording
+from grader.render.findings import is_lost
+from grader.render.html.diff import Block, compare
+from grader.render.html.graph import Drawing, draw, tell
+from grader.render.html.markdown import is_web_link
+from grader.report import Check, Diagnosis, Origin, Part, Report, Sample, Step, StepStatus, Verdict
+from grader.report.image import image_size
+
+MARKS: dict[str, str] = {
+    "passed": "✓", "partial": "~", "failed": "✗", "not_graded": "–",
+    "right": "✓", "unknown": "~", "wrong": "✗", "follows": "–",
+}  # fmt: skip
+VERDICTS: dict[Verdict, str] = {
+    "passed": mark("passed"),
+    "partial": mark("partly passed"),
+    "failed": mark("failed"),
+    "not_graded": mark("not graded"),
+}
+STATUSES: dict[StepStatus, str] = {
+    "right": mark("as in PyTorch"),
+    "unknown": mark("not a layer of its own in PyTorch"),
+    "wrong": mark("the first that departs"),
+    "follows": mark("after it"),
+}
+
+_ENLARGED = 112
+"""Pixels that a small image is enlarged to."""
+
+_SCORE_DIGITS = 4
+
+
+class CheckView(NamedTuple):
+    """A check: its verdict as a class, a mark and a word; its points, empty where it has none."""
+
+    verdict: str
+    mark: str
+    word: str
+    title: str
+    points: str
+
+
+class Group(NamedTuple):
+    """Checks that are explained together."""
+
+    checks: tuple[CheckView, ...]
+    reason: str
+    hint: str
+
+
+class StepView(NamedTuple):
+    """A step of the module, and what PyTorch has there."""
+
+    status: str
+    mark: str
+    word: str
+    name: str
+    shape: str
+    layer: str
+
+
+class DiagnosisView(NamedTuple):
+    """Where a module departs. `message` is empty where a check has said it already."""
+
+    message: str
+    advice: str
+    steps: tuple[StepView, ...]
+    link: str
+    heading: str
+
+
+class ScoreView(NamedTuple):
+    """A class and its scores: as text, and as shares of the largest one in percent."""
+
+    name: str
+    own: str
+    own_share: float
+    pytorch: str
+    pytorch_share: float
+    note: str
+
+
+class SampleView(NamedTuple):
+    """A test image, enlarged to `width` by `height` pixels, and its scores."""
+
+    image: str
+    width: int
+    height: int
+    sentence: str
+    scores: tuple[ScoreView, ...]
+
+
+class PartView(NamedTuple):
+    """A part, as the templates want it."""
+
+    anchor: str
+    title: str
+    points: str
+    share: float
+    verdict: str
+    origin: str
+    origin_anchor: str
+    groups: tuple[Group, ...]
+    diagnosis: DiagnosisView | None
+    sample: SampleView | None
+    drawing: Drawing | None
+    listing: tuple[str, ...]
+    function: str
+    diff: tuple[Block, ...]
+
+
+def part_views(report: Report) -> Iterator[PartView]:
+    """Yield the parts in order."""
+    numbers = {cell.number for cell in report.cells}
+    for place, part in enumerate(report.parts, start=1):
+        origin, graph, scripts = part.origin, part.graph, part.scripts
+        known = origin is not None and origin.cell in numbers
+        yield PartView(
+            anchor=f"part-{place}",
+            title=part.title,
+            points=wording.points_of(part.score, part.max_score),
+            share=share(part.score, part.max_score),
+            verdict=standing(part.score, part.max_score),
+            origin="" if origin is None else _origin(origin, report.submission.starts),
+            origin_anchor=f"cell-{origin.cell}" if known and origin is not None else "",
+            groups=tuple(_groups(part)),
+            diagnosis=None if part.diagnosis is None else _diagnosis(part.diagnosis, part),
+            sample=None if part.sample is None else _sample(part.sample),
+            drawing=None if graph is None else draw(graph, part.diagnosis),
+            listing=() if graph is None else tell(graph),
+            function="" if scripts is None else scripts.function,
+            diff=() if scripts is None else compare(scripts.before, scripts.after),
+        )
+
+
+def share(score: float, maximum: float) -> float:
+    """Return points in percent of what can be reached; a bar is never longer than full."""
+    return round(100 * max(0.0, min(1.0, score / maximum)), 2) if maximum > 0 else 0.0
+
+
+def standing(score: float, maximum: float) -> Verdict:
+    """Return as a verdict whether points are missing."""
+    if maximum <= 0 or score >= maximum:
+        return "passed"
+    return "partial" if score > 0 else "failed"
+
+
+def _origin(origin: Origin, starts: tuple[int, ...]) -> str:
+    name, cell = origin.name, origin.cell
+    if not 0 < cell <= len(starts):
+        return say("Graded: {name}, built in code cell {cell}.", name=name, cell=cell)
+    return say(
+        "Graded: {name}, built in code cell {cell}, which begins on line {line}.",
+        name=name,
+        cell=cell,
+        line=starts[cell - 1],
+    )
+
+
+def _groups(part: Part) -> Iterator[Group]:
+    """Yield the checks; neighbours that lost their points for the same reason come together."""
+    for _, group in groupby(part.checks, key=_explanation):
+        same = list(group)
+        yield Group(tuple(map(check_view, same)), same[0].reason, same[0].hint)
+
+
+def _explanation(check: Check) -> tuple[str, ...]:
+    return (check.reason, check.hint) if is_lost(check) else ("", "", check.id)
+
+
+def check_view(check: Check) -> CheckView:
+    """Return a check without its explanation."""
+    points = wording.points_of(check.score, check.max_score) if check.max_score else ""
+    word = say(VERDICTS[check.verdict])
+    return CheckView(check.verdict, MARKS[check.verdict], word, check.title, points)
+
+
+# --- diagnosis ------------------------------------------------------------------------------------
+
+
+def _diagnosis(diagnosis: Diagnosis, part: Part) -> DiagnosisView:
+    is_told = any(diagnosis.message in check.reason for check in part.checks)
+    is_link = is_web_link(diagnosis.link)
+    return DiagnosisView(
+        message="" if is_told else diagnosis.message,
+        advice="" if is_told else diagnosis.advice,
+        steps=tuple(_step(step, diagnosis) for step in diagnosis.steps),
+        link=diagnosis.link if is_link else "",
+        heading="" if is_link else diagnosis.link,
+    )
+
+
+def _step(step: Step, diagnosis: Diagnosis) -> StepView:
+    layer = step.layer
+    if step.status == "wrong":
+        wanted = "" if diagnosis.wanted is None else shape_text(diagnosis.wanted)
+        layer = " ".join(filter(None, (diagnosis.layer, wanted)))
+    name = " = ".join(filter(None, (step.variable, step.callee)))
+    word = say(STATUSES[step.status])
+    return StepView(step.status, MARKS[step.status], word, name, shape_text(step.shape), layer)
+
+
+def shape_text(extents: tuple[int, ...]) -> str:
+    """Return a shape as Python writes it: (4, 10), (4,)."""
+    return str(tuple(extents))
+
+
+# --- an image and its scores ----------------------------------------------------------------------
+
+
+def _sample(sample: Sample) -> SampleView:
+    width, height = image_size(sample.image) or (0, 0)
+    factor = max(1, _ENLARGED // max(width, height, 1))
+    return SampleView(
+        image=sample.image,
+        width=width * factor,
+        height=height * factor,
+        sentence=_sentence(sample),
+        scores=tuple(_scores(sample)),
+    )
+
+
+def _sentence(sample: Sample) -> str:
+    label, predicted, pytorch = (
+        _class(sample, place) for place in (sample.label, sample.predicted, sample.pytorch)
+    )
+    shown = say("Test image {place} shows: {label}.", place=sample.place, label=label)
+    if sample.predicted == sample.pytorch:
+        both = say("Your model and PyTorch both say {name}, with other scores.", name=predicted)
+        return join(shown, both)
+    told = say(
+        "Your model says {predicted}, PyTorch {pytorch}.", predicted=predicted, pytorch=pytorch
+    )
+    return join(shown, told)
+
+
+def _class(sample: Sample, place: int) -> str:
+    return sample.classes[place] if 0 <= place < len(sample.classes) else str(place)
+
+
+def _scores(sample: Sample) -> Iterator[ScoreView]:
+    pairs = list(zip(sample.scores, sample.pytorch_scores, strict=False))
+    largest = max((abs(each) for pair in pairs for each in pair if each is not None), default=0.0)
+    for place, (own, wanted) in enumerate(pairs):
+        yield ScoreView(
+            name=_class(sample, place),
+            own=_number(own),
+            own_share=share(own or 0.0, largest),
+            pytorch=_number(wanted),
+            pytorch_share=share(wanted, largest),
+            note=say("the right class") if place == sample.label else "",
+        )
+
+
+def _number(score: float | None) -> str:
+    """Return a score with four digits; probabilities have four decimals."""
+    if score is None:
+        return say("not finite")
+    is_small = abs(score) < 100
+    return f"{score:.{_SCORE_DIGITS}f}" if is_small else f"{score:.{_SCORE_DIGITS}g}"
