@@ -17,6 +17,7 @@ from rich.console import Console
 
 from grader import __version__
 from grader.cli.batch import BatchOptions, run_batch
+from grader.cli.ci import ci
 from grader.cli.doctor import examine
 from grader.cli.doctor_timing import examine_timing
 from grader.cli.new import run_new
@@ -39,6 +40,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+app.add_typer(ci, name="ci")
 
 GRADED, BELOW, UNGRADED, INTERRUPTED = 0, 1, 2, 130
 STALE = FAULTY = LEFT = 1
@@ -180,6 +182,9 @@ def batch(
     html: Annotated[
         bool, typer.Option("--html", help="Write every report as a page too, for the student.")
     ] = False,
+    fail_under: Annotated[
+        float | None, typer.Option(metavar="POINTS", help="Exit with 1 if one has fewer points.")
+    ] = None,
 ) -> None:
     """Grade many notebooks, and print an overview.
 
@@ -187,8 +192,11 @@ def batch(
     """
     grading = GradingOptions(assignment, data, seed, course, sandbox, language, dialect)
     options = BatchOptions(tuple(submissions), output, grading, jobs, again, html)
-    if run_batch(options, Console(), Console(stderr=True)).ungraded:
+    summary = run_batch(options, Console(), Console(stderr=True))
+    if summary.ungraded:
         raise typer.Exit(UNGRADED)
+    if fail_under is not None and any(row.score < fail_under for row in summary.rows):
+        raise typer.Exit(BELOW)
 
 
 @app.command()

@@ -1,0 +1,126 @@
+"""`grader ci init`: write what a service needs to grade on push."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from grader.recipes.archive import gradescope_files
+from grader.recipes.options import Choices, find_course_of
+from grader.recipes.write import github_files, gitlab_files, write_new
+
+ci = typer.Typer(help="Grade on push: in GitHub, GitLab or Gradescope.", no_args_is_help=True)
+init = typer.Typer(help="Write a recipe for a service.", no_args_is_help=True)
+ci.add_typer(init, name="init")
+
+DirectoryOption = Annotated[
+    Path, typer.Option(metavar="DIR", help="The repository; this folder if not given.")
+]
+AssignmentOption = Annotated[
+    str | None,
+    typer.Option(metavar="SLUG", help="Which assignment it is; otherwise each notebook says."),
+]
+ThresholdOption = Annotated[
+    float | None,
+    typer.Option(min=0, metavar="POINTS", help="Fail when a submission has fewer points."),
+]
+SubmissionsOption = Annotated[
+    str,
+    typer.Option(metavar="DIR", help='A folder of notebooks, or a pattern such as "hw/*.ipynb".'),
+]
+CourseOption = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="The folder of the repository that holds `assignments/`."),
+]
+InstallOption = Annotated[
+    str, typer.Option(metavar="SPEC", help="What pip installs: a package, an address, a file.")
+]
+MinutesOption = Annotated[
+    int, typer.Option("--timeout", min=1, metavar="MINUTES", help="How long grading may take.")
+]
+ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
+
+
+@init.command()
+def github(
+    directory: DirectoryOption = Path(),
+    assignment: AssignmentOption = None,
+    threshold: ThresholdOption = None,
+    submissions: SubmissionsOption = "submissions",
+    course: CourseOption = None,
+    install: InstallOption = "grader",
+    minutes: MinutesOption = 60,
+    force: ForceOption = False,
+) -> None:
+    """Write a workflow for GitHub Actions: .github/workflows/grade.yml."""
+    choices = Choices(
+        directory, assignment, threshold, submissions, course, install, minutes, force
+    )
+    _write(github_files, choices)
+    _say_what_is_next(choices, "the tab Actions")
+
+
+@init.command()
+def gitlab(
+    directory: DirectoryOption = Path(),
+    assignment: AssignmentOption = None,
+    threshold: ThresholdOption = None,
+    submissions: SubmissionsOption = "submissions",
+    course: CourseOption = None,
+    install: InstallOption = "grader",
+    minutes: MinutesOption = 60,
+    force: ForceOption = False,
+) -> None:
+    """Write a pipeline for GitLab: .gitlab-ci.yml."""
+    choices = Choices(
+        directory, assignment, threshold, submissions, course, install, minutes, force
+    )
+    _write(gitlab_files, choices)
+    _say_what_is_next(choices, "Build > Pipelines")
+
+
+@init.command()
+def gradescope(
+    directory: DirectoryOption = Path(),
+    assignment: AssignmentOption = None,
+    course: CourseOption = None,
+    install: InstallOption = "grader",
+    minutes: MinutesOption = 10,
+    force: ForceOption = False,
+) -> None:
+    """Write an archive for Gradescope: autograder.zip, which holds the oracle."""
+    choices = Choices(
+        directory=directory,
+        assignment=assignment,
+        course=course,
+        install=install,
+        minutes=minutes,
+        force=force,
+    )
+    _write(gradescope_files, choices)
+    _say("It holds the oracle: do not commit it, and give it to nobody.")
+    _say("Next: upload it under Configure Autograder, choose 4 GB of memory or more, set the same")
+    _say("time limit there, and test it with the reference and with the empty template.")
+
+
+def _write(make: Callable[[Choices], dict[Path, bytes]], choices: Choices) -> None:
+    files = {choices.directory / path: content for path, content in make(choices).items()}
+    write_new(files, force=choices.force)
+    for path in files:
+        _say(f"{path}")
+
+
+def _say_what_is_next(choices: Choices, where: str) -> None:
+    if find_course_of(choices) is None:
+        _say("There is no course here yet: put its assignments/ into the repository,")
+        _say("or name the folder that holds it with --course DIR.")
+    _say(f"Next: commit it, push a notebook to {choices.submissions}, and look at {where}.")
+    _say("Whoever can read the repository can read the course in it: docs/ci.md says what to do.")
+
+
+def _say(text: str) -> None:
+    Console().print(text, markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Written by `grader ci init gradescope`. Gradescope runs it once, as root, to make the image.
+set -euo pipefail
+umask 022
+
+# The folder of an environment that is there already, where the image was made by hand.
+environment=${GRADER_ENVIRONMENT:-/opt/grader}
+
+# Here lies the oracle.
+chmod 0700 /autograder/source
+cd /autograder/source
+
+if [ ! -x "$environment/bin/grader" ]; then
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get update -qq
+    apt-get install -y -qq --no-install-recommends python3 python3-venv bubblewrap util-linux
+    python3 -m venv "$environment"
+    PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu \
+        "$environment/bin/pip" install --no-cache-dir --requirement requirements.txt
+fi
+
+"$environment/bin/grader" doctor || true
