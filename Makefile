@@ -6,6 +6,8 @@ STAMP := $(VENV)/.installed
 
 # another environment that happens to be active is not this one
 unexport VIRTUAL_ENV
+# what is compiled once need not be compiled again in every process that the tests start
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup demo test levels check format notebooks
 setup: $(STAMP)
@@ -18,20 +20,25 @@ $(STAMP): pyproject.toml constraints.txt
 demo: setup
 	$(BIN)/grader run examples/e2e-conv/reference.ipynb --data builtin --json report.json
 
+# A file's tests share what was graded for them, so one process runs them all.
 test: setup
-	$(BIN)/python -m pytest -n auto --dist worksteal -m "not timed and not graded"
-	$(BIN)/python -m pytest -m "graded or timed"
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not timed"
+	$(BIN)/python -m pytest -m timed
 
-# Every level of isolation, as root (who becomes a user for it) or as this user.
+# Every level of isolation, as root (who becomes a user for it) or as this user; two at a time.
 SUITES ?= tests/levels tests/execute tests/launch/test_traps.py tests/cheats tests/broken
+USERS := $(if $(filter 0,$(shell id -u)),root) user
+LEVELS := strong basic minimal none
 levels: setup
-	set -e; for who in $$([ "$$(id -u)" -eq 0 ] && echo root) user; do \
-	    for level in strong basic minimal none; do \
-	        echo "== $$who, level $$level"; \
-	        GRADER_TEST_LEVEL=$$level $(BIN)/python -m tests.users $$who \
-	            $(BIN)/python -m pytest -q -p no:cacheprovider -m "not timed" $(SUITES); \
-	    done; \
-	done
+	$(MAKE) --jobs=2 --output-sync=target --no-print-directory \
+	    $(foreach user,$(USERS),$(LEVELS:%=level-$(user)-%))
+
+level-%: who = $(firstword $(subst -, ,$*))
+level-%: level = $(lastword $(subst -, ,$*))
+level-%:
+	@echo "== $(who), level $(level)"
+	@GRADER_TEST_LEVEL=$(level) $(BIN)/python -m tests.users $(who) \
+	    $(BIN)/python -m pytest -q -p no:cacheprovider -m "not timed" $(SUITES)
 
 check: setup
 	$(BIN)/ruff check .

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
@@ -20,7 +21,6 @@ from grader.progress import Progress, Silent
 from grader.quiet import Quiet
 from grader.referee.runners import Kind
 from grader.report import Report
-from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import Command, Process, Sandbox
 from grader.submission import read_submission
 from tests.cli.test_batch import RIGHT, write
@@ -87,7 +87,16 @@ class Told(Silent):
         self.stages.append(name)
 
 
-def run(
+Run = Callable[..., tuple[Report, list[str]]]
+
+
+@pytest.fixture
+def run(sandbox: Sandbox) -> Run:
+    return partial(grade_watched, sandbox)
+
+
+def grade_watched(
+    sandbox: Sandbox,
     course: Path,
     slug: str,
     notebook: Path,
@@ -97,28 +106,27 @@ def run(
     """Grade a notebook. Returns the report, and what was done, each thing once in a row."""
     spy = Spy()
     timing_lock = SpyLock(lock or notebook.parent / "no lock is needed" / "lock", spy.events)
-    with choose_sandbox() as sandbox:
-        watched = WatchedSandbox(sandbox, spy.events)
-        settings = Settings(
-            watched,  # type: ignore[arg-type]
-            seed=7,
-            data="builtin",
-            quiet=spy,
-            timing_lock=timing_lock,
-        )
-        prepared = Preparation(load_course(course).get(slug), settings)
-        report = grade(read_submission(notebook), prepared, progress or Silent())
+    watched = WatchedSandbox(sandbox, spy.events)
+    settings = Settings(
+        watched,  # type: ignore[arg-type]
+        seed=7,
+        data="builtin",
+        quiet=spy,
+        timing_lock=timing_lock,
+    )
+    prepared = Preparation(load_course(course).get(slug), settings)
+    report = grade(read_submission(notebook), prepared, progress or Silent())
     return report, [event for event, _ in groupby(spy.events)]
 
 
-def test_an_assignment_without_timing_never_wants_to_be_alone(tmp_path: Path) -> None:
+def test_an_assignment_without_timing_never_wants_to_be_alone(tmp_path: Path, run: Run) -> None:
     write(tmp_path / "hw.ipynb", *RIGHT)
     report, events = run(ROOT / "tests/courses/small", "small", tmp_path / "hw.ipynb")
     assert 10 == report.score
     assert ["shared", "start", "end"] == events
 
 
-def test_a_schedule_is_timed_alone_after_everything_else(tmp_path: Path) -> None:
+def test_a_schedule_is_timed_alone_after_everything_else(tmp_path: Path, run: Run) -> None:
     report, events = run(
         ROOT, "e2e-conv", EXAMPLES / "extern_never_called.ipynb", tmp_path / "lock"
     )
@@ -128,7 +136,7 @@ def test_a_schedule_is_timed_alone_after_everything_else(tmp_path: Path) -> None
     assert () == report.notes
 
 
-def test_it_is_not_timed_while_another_grading_of_the_machine_is(tmp_path: Path) -> None:
+def test_it_is_not_timed_while_another_grading_of_the_machine_is(tmp_path: Path, run: Run) -> None:
     """When that one's turn does not end, grading goes on, and the report says so."""
     told = Told()
     with TimingLock(tmp_path / "lock").turn():
@@ -140,12 +148,12 @@ def test_it_is_not_timed_while_another_grading_of_the_machine_is(tmp_path: Path)
     assert any(stage.startswith("timing: ") for stage in told.stages[waiting + 1 :])
 
 
-def test_what_cannot_be_timed_does_not_hold_up_the_others() -> None:
+def test_what_cannot_be_timed_does_not_hold_up_the_others(run: Run) -> None:
     _, events = run(ROOT, "e2e-conv", EXAMPLES / "softmax_missing.ipynb")
     assert ["shared", "start", "end"] == events
 
 
-def test_the_report_names_cells_with_words_that_are_watched_and_takes_no_points() -> None:
+def test_the_report_names_cells_with_words_that_are_watched_and_takes_no_points(run: Run) -> None:
     folder = ROOT / "examples" / "from-torch"
     report, _ = run(ROOT, "from-torch", folder / "importer_of_tvm.ipynb")
     assert 64 == report.score
@@ -155,7 +163,7 @@ def test_the_report_names_cells_with_words_that_are_watched_and_takes_no_points(
 
 
 @pytest.mark.parametrize("content", ["", "no notebook"])
-def test_a_damaged_notebook_runs_nothing(tmp_path: Path, content: str) -> None:
+def test_a_damaged_notebook_runs_nothing(tmp_path: Path, run: Run, content: str) -> None:
     (tmp_path / "hw.ipynb").write_text(content)
     report, events = run(ROOT / "tests/courses/small", "small", tmp_path / "hw.ipynb")
     assert (0, []) == (report.score, events)

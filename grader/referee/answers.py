@@ -8,7 +8,6 @@ from types import ModuleType
 from typing import Any, cast
 
 import numpy as np
-import torch
 
 from grader.assignment import Computation, PartTable
 from grader.course import CourseAssignment
@@ -81,6 +80,8 @@ def model_function(
     course_assignment: CourseAssignment, computation: Computation, seed: int
 ) -> Compute:
     """Return what a PyTorch model of the course computes, in double precision."""
+    import torch  # takes a second or two, which commands without answers need not wait for
+
     model = find_model(course_assignment, computation.model)(seed).double().eval()
 
     def compute(*arguments: np.ndarray) -> np.ndarray:

@@ -15,6 +15,7 @@ from grader.report import Report
 from tests.broken.cases import LEVELS, Case, case_names, load_case
 from tests.endtoend.batches import LEVEL, REAPER, GradedBatch
 from tests.endtoend.command import ROOT
+from tests.sandbox.inside import some_seconds
 
 
 def selected_names() -> list[str]:
@@ -87,8 +88,9 @@ def test_the_reaper_finds_what_outlives_a_command(tmp_path: Path) -> None:
     """A process that left its session and lost its parent is listed and ended."""
     sleep = shutil.which("sleep")
     assert sleep is not None
-    daemon = f"setsid {sleep} 61.03125 > /dev/null 2>&1 &"
+    marker = some_seconds()
+    daemon = f"setsid {sleep} {marker} > /dev/null 2>&1 &"
     listing = tmp_path / "listing"
     done = subprocess.run([sys.executable, REAPER, "30", listing, "sh", "-c", daemon])
     assert 0 == done.returncode
-    assert "61.03125" in listing.read_text()
+    assert marker in listing.read_text()

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from grader.authoring.skeleton import make_assignment
+
 GRADER = Path(sys.executable).with_name("grader")
 
 
@@ -25,7 +27,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def course(tmp_path: Path) -> Path:
-    assert 0 == run(tmp_path, "new", "layer").returncode
+    make_assignment(tmp_path, "layer")
     return tmp_path
 
 
@@ -69,7 +71,8 @@ def test_a_kind_of_check_that_is_there_already_is_refused(course: Path) -> None:
     assert "There are two kinds of checks called 'equivalence'." in done.stderr
 
 
-def test_a_new_assignment_is_not_written_over_another(course: Path) -> None:
-    done = run(course, "new", "layer")
+def test_a_new_assignment_is_not_written_over_another(tmp_path: Path) -> None:
+    assert 0 == run(tmp_path, "new", "layer").returncode
+    done = run(tmp_path, "new", "layer")
     assert 2 == done.returncode
     assert "is there already" in done.stderr

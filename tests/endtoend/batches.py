@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.report import Report, decode_report
-from tests.endtoend.command import GRADER
+from tests.endtoend.command import GRADER, Result
 
 REAPER = Path(__file__).with_name("reaper.py")
 TIME_LIMIT = 1200.0
@@ -33,6 +33,10 @@ class GradedBatch:
     reports: Mapping[str, Report]
     survivors: str
     leftovers: tuple[str, ...]
+
+    def result(self, name: str) -> Result:
+        """Return what one of its submissions came to; code and output are those of all."""
+        return Result(self.code, self.output, self.messages, self.reports.get(name))
 
 
 def grade_batch(

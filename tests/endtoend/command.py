@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
+from nbformat import NotebookNode
 
 from grader.report import Check, Part, Report, decode_report
 
@@ -61,13 +62,20 @@ def run_grader(folder: Path, *arguments: str | Path, environment: dict[str, str]
     return Result(done.returncode, done.stdout, done.stderr, report)
 
 
-def write_notebook(path: Path, *sources: str, **metadata: object) -> Path:
-    """Write a notebook of code cells that says which assignment it is."""
-    notebook = nbformat.v4.new_notebook(
-        cells=[nbformat.v4.new_code_cell(source) for source in sources],
+def make_notebook(*sources: str, **metadata: object) -> NotebookNode:
+    """Make a notebook of code cells that says which assignment it is."""
+    return nbformat.v4.new_notebook(
+        cells=[
+            nbformat.v4.new_code_cell(source, id=f"c{number}")
+            for number, source in enumerate(sources)
+        ],
         metadata={"grader": {"assignment": "e2e-conv", "version": 1}, **metadata},
     )
-    nbformat.write(notebook, path)
+
+
+def write_notebook(path: Path, *sources: str, **metadata: object) -> Path:
+    """Write such a notebook to a file."""
+    nbformat.write(make_notebook(*sources, **metadata), path)
     return path
 
 

@@ -9,6 +9,9 @@ import pytest
 from tests.endtoend.batches import GradedBatch
 from tests.endtoend.examples import brisk_course, grade_examples, is_timed
 
+BUDGETS = {False: 0.1, True: 3.0}
+"""Seconds that a schedule is timed for, by whether the verdict depends on it."""
+
 
 @pytest.fixture(scope="session")
 def graded_examples(
@@ -22,12 +25,8 @@ def graded_examples(
         timed = is_timed(name)
         if timed not in batches:
             alike = [each for each in selected if is_timed(each) is timed]
-            folder = tmp_path_factory.mktemp("examples")
-            if timed:
-                batches[timed] = grade_examples(alike, folder)
-            else:
-                course = brisk_course(tmp_path_factory.mktemp("course"))
-                batches[timed] = grade_examples(alike, folder, course)
+            course = brisk_course(tmp_path_factory.mktemp("course"), BUDGETS[timed])
+            batches[timed] = grade_examples(alike, tmp_path_factory.mktemp("examples"), course)
         return batches[timed]
 
     return graded

@@ -50,7 +50,7 @@ def _least(score: Score | None) -> float:
     return (score.min or 0.0) if isinstance(score, Range) else (score or 0.0)
 
 
-def grade_examples(names: Iterable[str], folder: Path, course: Path = ROOT) -> GradedBatch:
+def grade_examples(names: Iterable[str], folder: Path, course: Path) -> GradedBatch:
     """Grade examples side by side; only timing has the machine alone."""
     contents = {
         name: EXAMPLES[name].with_name(f"{name.split('/')[1]}.ipynb").read_bytes() for name in names

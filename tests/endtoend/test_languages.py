@@ -15,11 +15,11 @@ from grader.pipeline import grade
 from grader.preparation import Preparation, Settings
 from grader.progress import Silent
 from grader.report import Report
-from grader.sandbox.choose import choose_sandbox
+from grader.sandbox.interface import Sandbox
 from grader.submission import read_submission
 from tests import sample_reports
 from tests.cli.test_batch import FAILING, RIGHT, WRONG
-from tests.endtoend.command import ROOT, Result, run_grader, without_times, write_notebook
+from tests.endtoend.command import ROOT, run_grader, without_times, write_notebook
 from tests.render.pages import page
 
 COURSE = ROOT / "tests" / "courses" / "small"
@@ -27,15 +27,26 @@ SCRIPTS = {"zh": re.compile("[\u4e00-\u9fff]"), "ko": re.compile("[\uac00-\ud7a3
 LABELS = ("Part ", "Points", "What to do", "Graded:", "How it was graded", "Seed", "Duration")
 
 
-def grade_in(
-    folder: Path, sources: tuple[str, ...], *options: str, language: str | None = None
-) -> Result:
-    """Grade a notebook of the small course, which may declare a language."""
-    declared = {"assignment": "small", "version": 1}
-    if language is not None:
-        declared["language"] = language
-    notebook = write_notebook(folder / "hw.ipynb", *sources, grader=declared)
-    return run_grader(folder, notebook, "--course", COURSE, "--seed", "7", *options)
+def write_homework(folder: Path, sources: tuple[str, ...], declared: str | None) -> Path:
+    """Write a notebook of the small course, which may declare a language."""
+    about = {"assignment": "small", "version": 1}
+    if declared is not None:
+        about["language"] = declared
+    return write_notebook(folder / "hw.ipynb", *sources, grader=about)
+
+
+def report_in(
+    folder: Path,
+    sandbox: Sandbox,
+    sources: tuple[str, ...],
+    language: str | None = None,
+    declared: str | None = None,
+) -> Report:
+    """Grade a notebook; the report is to be in `language`, if that is said."""
+    settings = Settings(sandbox, seed=7, language=language)
+    prepared = Preparation(load_course(COURSE).get("small"), settings)
+    submission = read_submission(write_homework(folder, sources, declared))
+    return grade(submission, prepared, Silent())
 
 
 def told(report: Report) -> Iterator[str]:
@@ -46,33 +57,48 @@ def told(report: Report) -> Iterator[str]:
             yield from filter(None, (check.title, check.reason, check.hint))
 
 
+def assert_all_is_translated(report: Report, output: str, language: str) -> None:
+    assert language == report.language
+    assert [] == [text for text in told(report) if not SCRIPTS[language].search(text)]
+    assert [] == [label for label in LABELS if label in output]
+    assert "{" not in output
+
+
 @pytest.mark.parametrize(
     ("language", "sources", "declared"),
     [("zh", RIGHT, None), ("zh", WRONG, None), ("ko", WRONG, "zh"), ("ko", FAILING, None)],
 )
-def test_a_report_is_in_the_language_of_the_option_first(
-    tmp_path: Path, language: str, sources: tuple[str, ...], declared: str | None
+def test_a_report_is_in_the_language_that_is_asked_for_first(
+    tmp_path: Path,
+    sandbox: Sandbox,
+    language: str,
+    sources: tuple[str, ...],
+    declared: str | None,
 ) -> None:
-    result = grade_in(tmp_path, sources, "--lang", language, language=declared)
-    assert (0, language) == (result.code, result.report.language)
-    assert [] == [text for text in told(result.report) if not SCRIPTS[language].search(text)]
-    assert [] == [label for label in LABELS if label in result.output]
-    assert "{" not in result.output
+    report = report_in(tmp_path, sandbox, sources, language, declared)
+    assert_all_is_translated(report, page(report, 100), language)
 
 
-def test_a_notebook_decides_where_there_is_no_option(tmp_path: Path) -> None:
-    report = grade_in(tmp_path, WRONG, language="zh").report
-    assert "zh" == report.language
-    assert [] == [text for text in told(report) if not SCRIPTS["zh"].search(text)]
+def test_the_command_asks_for_the_language_of_its_option(tmp_path: Path) -> None:
+    write_homework(tmp_path, WRONG, "zh")
+    options = ("--course", COURSE, "--lang", "ko")
+    result = run_grader(tmp_path, "hw.ipynb", *options)
+    assert 0 == result.code
+    assert_all_is_translated(result.report, result.output, "ko")
 
 
-def test_a_notebook_in_another_language_is_told_in_english(tmp_path: Path) -> None:
-    chosen, english = (
-        grade_in(tmp_path, WRONG, language="xx"),
-        grade_in(tmp_path, WRONG, "--lang", "en"),
-    )
-    assert "What to do: " in chosen.output
-    ours, theirs = without_times(chosen.report), without_times(english.report)
+def test_a_notebook_decides_where_there_is_no_option(tmp_path: Path, sandbox: Sandbox) -> None:
+    report = report_in(tmp_path, sandbox, WRONG, declared="zh")
+    assert_all_is_translated(report, page(report, 100), "zh")
+
+
+def test_a_notebook_in_another_language_is_told_in_english(
+    tmp_path: Path, sandbox: Sandbox
+) -> None:
+    chosen = report_in(tmp_path, sandbox, WRONG, declared="xx")
+    english = report_in(tmp_path, sandbox, WRONG, "en")
+    assert "What to do: " in page(chosen, 100)
+    ours, theirs = without_times(chosen), without_times(english)
     for each in (ours, theirs):
         each.pop("submission")  # the digest of the file, which tells its language
     assert theirs == ours
@@ -86,17 +112,17 @@ def test_a_damaged_notebook_is_told_of_in_the_language_of_the_option(tmp_path: P
     assert "文件不是 notebook：它不是 JSON。" == result.report.parts[0].checks[0].reason
 
 
-def test_gradings_that_share_data_each_speak_their_own_language(tmp_path: Path) -> None:
+def test_gradings_that_share_data_each_speak_their_own_language(
+    tmp_path: Path, sandbox: Sandbox
+) -> None:
     """The data and the sandbox are described before it is known who will read it."""
     said = {}
-    with choose_sandbox() as sandbox:
-        prepared = Preparation(load_course(COURSE).get("small"), Settings(sandbox, seed=7))
-        for language in ("zh", "en", "ko"):
-            declared = {"assignment": "small", "version": 1, "language": language}
-            path = write_notebook(tmp_path / f"{language}.ipynb", *FAILING, grader=declared)
-            report = grade(read_submission(path), prepared, Silent())
-            said[language] = report.data.detail
-            assert (language == "en") == report.sandbox.detail.isascii()
+    prepared = Preparation(load_course(COURSE).get("small"), Settings(sandbox, seed=7))
+    for language in ("zh", "en", "ko"):
+        path = write_homework(tmp_path, FAILING, language)
+        report = grade(read_submission(path), prepared, Silent())
+        said[language] = report.data.detail
+        assert (language == "en") == report.sandbox.detail.isascii()
     assert said == {
         "en": "The assignment needs no test images.",
         "ko": "이 과제에는 테스트 이미지가 필요 없습니다.",

@@ -14,7 +14,7 @@ from grader.messages import Capture
 from grader.sandbox.interface import Sandbox
 from tests.execute.conftest import run_cells
 from tests.execute.test_notebook import MODEL
-from tests.sandbox.inside import command_lines
+from tests.sandbox.inside import command_lines, some_seconds
 
 SHORT = Limits(cell_seconds=1)
 LITTLE_OUTPUT = Limits(cell_seconds=30, output_mb=0.5)
@@ -35,7 +35,7 @@ class TestTime:
     def test_an_endless_loop_is_stopped_and_earlier_captures_are_kept(
         self, sandbox: Sandbox, own_temporary_folder: Path
     ) -> None:
-        marker = "61.015625"
+        marker = some_seconds()
         linger = f"import subprocess\n_ = subprocess.Popen(['setsid', 'sleep', '{marker}'])"
         loop = "while True:\n    try:\n        pass\n    except BaseException:\n        pass"
         execution = run_cells(sandbox, MODEL, linger, loop, "1", "2", limits=Limits(cell_seconds=4))

@@ -13,7 +13,7 @@ from grader.execute.result import Execution
 from grader.sandbox.start import SteppingSandbox
 from tests.conftest import require
 from tests.execute.conftest import run_cells
-from tests.sandbox.inside import command_lines
+from tests.sandbox.inside import command_lines, some_seconds
 
 WRITABLE = '[os.getcwd(), tempfile.gettempdir(), "/dev/shm"]'
 
@@ -245,13 +245,14 @@ class TestLauncher:
         assert _open_descriptors(launcher.pid) == descriptors
 
     def test_its_children_are_gone_with_their_submission(self, sandbox: SteppingSandbox) -> None:
-        run_cells(sandbox, "import subprocess; subprocess.Popen(['setsid', 'sleep', '61.125'])")
+        marker = some_seconds()
+        run_cells(sandbox, f"import subprocess; subprocess.Popen(['setsid', 'sleep', '{marker}'])")
         launcher = sandbox._launchers["student"]
         deadline = time.monotonic() + 5
         while _children(launcher.pid):
             assert time.monotonic() < deadline, "a warden outlives its sandbox"
             time.sleep(0.02)
-        assert not any("61.125" in line for line in command_lines())
+        assert not any(marker in line for line in command_lines())
 
 
 def _children(pid: int) -> str:

@@ -18,7 +18,7 @@ import pytest
 from grader.sandbox.interface import Command, ResourceLimits
 from grader.sandbox.start import SteppingSandbox
 from tests.conftest import require
-from tests.sandbox.inside import command_lines, report_from
+from tests.sandbox.inside import command_lines, report_from, some_seconds
 
 MEGABYTE = 2**20
 
@@ -76,13 +76,14 @@ except OSError as error:
         import socket
 
         with socket.socket(socket.AF_UNIX) as listener:
-            listener.bind("\0grader-levels-test")
+            name = f"\0grader-levels-test-{os.getpid()}"
+            listener.bind(name)
             listener.listen()
-            code = r"""
+            code = f"""
 import socket
 try:
     with socket.socket(socket.AF_UNIX) as one:
-        one.connect("\0grader-levels-test")
+        one.connect({name!r})
     report("connected")
 except OSError:
     report("refused")
@@ -235,7 +236,7 @@ time.sleep(60)
 
 class TestEnd:
     def test_a_fork_bomb_leaves_nothing(self, sandbox: SteppingSandbox) -> None:
-        marker = "61.140625"
+        marker = some_seconds()
         code = f"""
 import os, time
 for _ in range(6):
@@ -252,7 +253,7 @@ os.execvp("sleep", ["sleep", {marker!r}])
         assert not any(f"sleep {marker}" in line for line in command_lines())
 
     def test_what_the_program_leaves_behind_ends_with_it(self, sandbox: SteppingSandbox) -> None:
-        marker = "61.15625"
+        marker = some_seconds()
         code = f"""
 import subprocess, time
 subprocess.Popen(["setsid", "sleep", {marker!r}])
@@ -266,7 +267,7 @@ time.sleep(0.3)
         import subprocess
         import sys
 
-        marker = "61.171875"
+        marker = some_seconds()
         code = f"""
 import time
 from grader.sandbox.choose import choose_sandbox
@@ -289,7 +290,7 @@ with choose_sandbox({sandbox.level!r}, minimum="none") as sandbox:
 
     def test_it_ends_with_its_warden(self, sandbox: SteppingSandbox) -> None:
         """The machine may end any process when it has no memory left: nothing goes on unwatched."""
-        marker = "61.203125"
+        marker = some_seconds()
         inside = f"import os; os.execvp('sleep', ['sleep', {marker!r}])"
         process = sandbox.start(Command("python", ("-c", inside)))
         while not any(f"sleep {marker}" in line for line in command_lines()):
@@ -305,7 +306,7 @@ with choose_sandbox({sandbox.level!r}, minimum="none") as sandbox:
     def test_an_abandoned_process_is_ended(self, sandbox: SteppingSandbox) -> None:
         import gc
 
-        marker = "61.1875"
+        marker = some_seconds()
         inside = f"import os; os.execvp('sleep', ['sleep', {marker!r}])"
         process = sandbox.start(Command("python", ("-c", inside)))
         while not any(f"sleep {marker}" in line for line in command_lines()):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,15 @@ def report_from(
     process.kill()
     assert status == 0, process.standard_error
     return json.loads(answer)
+
+
+def some_seconds() -> str:
+    """Return how long a process may sleep that is to be found among all of the host's.
+
+    It is a little more than 61, and no other process sleeps as long, of another run of the tests
+    neither.
+    """
+    return f"61.{time.monotonic_ns()}"
 
 
 def command_lines() -> list[str]:

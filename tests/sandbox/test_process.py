@@ -10,7 +10,7 @@ import pytest
 
 from grader.sandbox.interface import Command, Sandbox
 from grader.sandbox.start import SteppingSandbox
-from tests.sandbox.inside import command_lines
+from tests.sandbox.inside import command_lines, some_seconds
 
 SLEEP = "import time; time.sleep(60)"
 
@@ -37,7 +37,7 @@ class TestWait:
         process.kill()
 
     def test_processes_that_the_command_leaves_behind_end_with_it(self, sandbox: Sandbox) -> None:
-        marker = "61.0625"
+        marker = some_seconds()
         code = f"""
 import subprocess, time
 subprocess.Popen(["setsid", "sleep", {marker!r}])
@@ -50,7 +50,7 @@ time.sleep(0.2)
 
 class TestKill:
     def test_a_killed_bubblewrap_takes_everything_with_it(self, sandbox: SteppingSandbox) -> None:
-        marker = "61.0078125"
+        marker = some_seconds()
         code = f"import os; os.execvp('sleep', ['sleep', {marker!r}])"
         process = sandbox.start(Command("python", ("-c", code)))
         while not any(f"sleep {marker}" in line for line in command_lines()):
@@ -60,7 +60,7 @@ class TestKill:
         assert not any(f"sleep {marker}" in line for line in command_lines())
 
     def test_nothing_is_left_when_it_returns(self, sandbox: Sandbox) -> None:
-        marker = "61.03125"
+        marker = some_seconds()
         code = f"""
 import subprocess, signal, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
