@@ -21,8 +21,8 @@ from rich.text import Text
 from grader.language import mark, say, speaking
 from grader.render import wording
 from grader.render.bar import Bar
-from grader.render.diagnosis import diagnosis_section, sample_section
 from grader.render.circumstances import cells_run, circumstances
+from grader.render.diagnosis import diagnosis_section, sample_section
 from grader.render.graph import GraphDrawing
 from grader.render.speed import speed_section
 from grader.report import CellProblem, Check, Origin, Part, Report, Timing, Verdict

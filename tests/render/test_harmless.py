@@ -16,10 +16,10 @@ from xml.etree import ElementTree
 
 import msgspec
 import pytest
-from grader.render.formats import FORMATS
 from markdown_it import MarkdownIt
 from msgspec.structs import replace
 
+from grader.render.formats import FORMATS
 from grader.report import (
     Cell,
     CellOutput,

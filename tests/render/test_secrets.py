@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 import nbformat
 import pytest
-from grader.render.formats import FORMATS, render_as
 from msgspec.structs import replace
 
 from grader.course import load_course
 from grader.render.audience import shown
+from grader.render.formats import FORMATS, render_as
 from grader.report import Check, Report, Verdict, Visibility
 from tests.cli.test_batch import MODEL, PREPARATION
 from tests.endtoend.batches import grade_batch
