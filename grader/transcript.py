@@ -18,7 +18,7 @@ from grader.execute.result import Execution
 from grader.language import say
 from grader.report import Cell, CellOutput, CellProblem
 from grader.report.image import image_size
-from grader.submission import SubmissionFile
+from grader.submission import SubmissionFile, line_in_file
 
 SOURCE_LENGTH = 40_000
 """Longest source of a cell, in characters."""
@@ -78,6 +78,7 @@ class _Writer:
                 kind="code" if is_code else "markdown",
                 source=self._sources.take(_cut(own.source, SOURCE_LENGTH)),
                 number=number if counts else None,
+                line=line_in_file(own),
                 outputs=tuple(self._outputs(own, run, number)) if counts else (),
             )
 

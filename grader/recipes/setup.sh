@@ -19,4 +19,12 @@ if [ ! -x "$environment/bin/grader" ]; then
         "$environment/bin/pip" install --no-cache-dir --requirement requirements.txt
 fi
 
+# Submissions are graded in copies of this image: what is fetched now is there for all of them.
+export XDG_CACHE_HOME=/autograder/source/cache
+"$environment/bin/python" -c '
+import os, pathlib
+from grader.recipes.fetch import fetch_data
+print("Data:", *fetch_data(pathlib.Path("course"), os.environ))
+'
+
 "$environment/bin/grader" doctor || true

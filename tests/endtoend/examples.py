@@ -30,19 +30,21 @@ BRISK = re.compile(r"\bspeed\b.*?options = \{", re.DOTALL)
 
 
 def is_timed(name: str) -> bool:
-    """Say whether an example's verdict depends on the clock."""
+    """Say whether an example's verdict names the check of speed, or depends on its points."""
     assignment = load_course(ROOT).get(name.split("/")[0]).assignment
     parts = {part.id: part for part in assignment.part}
     expected = load_expectation(EXAMPLES[name]).part
-    return any(_needs_time(parts[part], each) for part, each in expected.items())
+    return any(_needs_speed(parts[part], each) for part, each in expected.items())
 
 
-def _needs_time(part: PartTable, expected: PartExpectation) -> bool:
-    """Say whether a part's speed is judged, or it gets more than all its other checks are worth."""
+def _needs_speed(part: PartTable, expected: PartExpectation) -> bool:
+    """Say so of a part: it is to get more than all its other checks are worth, or says its speed's
+    verdict.
+    """
     for check in part.check:
         if check.kind == "speed":
-            judged = expected.check.get(check.id, "not_graded") != "not_graded"
-            return judged or _least(expected.score) > part.points - check.points
+            other_points = part.points - check.points
+            return check.id in expected.check or _least(expected.score) > other_points
     return False
 
 
@@ -50,7 +52,7 @@ def _least(score: Score | None) -> float:
     return (score.min or 0.0) if isinstance(score, Range) else (score or 0.0)
 
 
-def grade_examples(names: Iterable[str], folder: Path, course: Path) -> GradedBatch:
+def grade_examples(names: Iterable[str], folder: Path, course: Path = ROOT) -> GradedBatch:
     """Grade examples side by side; only timing has the machine alone."""
     contents = {
         name: EXAMPLES[name].with_name(f"{name.split('/')[1]}.ipynb").read_bytes() for name in names
@@ -59,10 +61,7 @@ def grade_examples(names: Iterable[str], folder: Path, course: Path) -> GradedBa
 
 
 def brisk_course(folder: Path, budget: float = 0.1) -> Path:
-    """Make a copy of the course in which a schedule is timed for `budget` seconds, not ten.
-
-    With a tenth it is for submissions whose verdict does not depend on the clock.
-    """
+    """Make a copy of the course in which a schedule is timed for `budget` seconds, not ten."""
     shutil.copytree(
         ROOT / "assignments",
         folder / "assignments",

@@ -174,7 +174,7 @@ class TestNothingToGrade:
     @pytest.mark.parametrize("name", DAMAGED)
     def test_a_damaged_file_of_a_known_assignment_is_graded_with_zero(self, demanded, name):
         result = demanded[name]
-        assert (0, 0, 100) == (result.code, result.report.score, result.report.max_score)
+        assert (0, 100) == (result.report.score, result.report.max_score)
         assert DAMAGED[name][1] in result.part("emit_te").checks[0].reason
         assert_no_traceback(result)
 
@@ -204,13 +204,14 @@ class TestRightWorkKeepsItsMarks:
     def test_before_an_endless_loop(self, tmp_path, short_course):
         path = write_notebook(tmp_path / "a.ipynb", PRELUDE, EMIT_TE, "while True: pass", EXTERN)
         result = run_grader(tmp_path, path, "--course", short_course)
+        assert 0 == result.code
         assert (40, 0) == (result.part("emit_te").score, result.part("torch_extern").score)
         assert any("cell 3" in note.lower() for note in result.report.notes)
         assert_no_traceback(result)
 
     def test_before_a_kernel_that_dies(self, graded):
         result = graded["dies"]
-        assert (0, 40) == (result.code, result.part("emit_te").score)
+        assert (100, 40) == (result.report.max_score, result.part("emit_te").score)
         assert any("cell 3" in note.lower() for note in result.report.notes)
 
     def test_beside_a_module_of_the_wrong_signature(self, graded):
@@ -247,11 +248,16 @@ class TestModulesWithoutTheirEntryPoint:
         assert (40, "model") == (part.score, part.origin.name)
 
 
+class TestExitCode:
+    def test_it_is_0_where_all_were_graded_whatever_they_got(self, graded, demanded):
+        assert {0} == {result.code for result in (*graded.values(), *demanded.values())}
+
+    def test_it_is_1_for_a_score_below_the_threshold(self, single):
+        assert (1, 70) == (single.code, single.report.score)
+
+
 class TestRepeatability:
     def test_the_same_seed_gives_the_same_report_but_for_times(self, graded, single):
         """By itself, and in a batch beside others."""
         assert 7 == single.report.seed
         assert without_times(graded["right"].report) == without_times(single.report)
-
-    def test_a_score_below_the_threshold_is_exit_code_1(self, single):
-        assert (1, 70) == (single.code, single.report.score)

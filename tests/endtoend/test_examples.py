@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from grader.authoring.expectation import load_expectation, mismatches
+from grader.course import load_course
+from tests.dialects.untimed import untimed_course
 from tests.endtoend.batches import GradedBatch
 from tests.endtoend.command import ROOT, run_grader
 from tests.endtoend.examples import EXAMPLES, brisk_course, is_timed
@@ -44,12 +46,35 @@ def test_an_example_gets_its_verdict(
     assert () == mismatches(load_expectation(EXAMPLES[example]), report)
 
 
+@pytest.mark.parametrize("example", [_parameter(f"{slug}/reference") for slug in ASSIGNMENTS])
+def test_a_reference_runs_to_its_last_cell(
+    example: str, graded_examples: Callable[[str], GradedBatch]
+) -> None:
+    report = graded_examples(example).reports[example]
+    assert () == report.problems
+    assert report.submission.cells == report.submission.executed
+
+
 @pytest.mark.timed
 @needs_real_data
 def test_the_reference_gets_everything_on_real_images(tmp_path: Path) -> None:
     result = run_grader(tmp_path, REFERENCE, "--data", REAL_DATA)
     assert 0 == result.code, result.messages
     assert (100, 100) == (result.report.score, result.report.max_score), result.output
+
+
+def checks(course: Path, slug: str) -> dict[str, list[str]]:
+    parts = load_course(course).get(slug).assignment.part
+    return {part.id: [check.kind for check in part.check] for part in parts}
+
+
+@pytest.mark.parametrize("slug", ASSIGNMENTS)
+def test_the_untimed_course_has_all_checks_but_that_of_speed(slug: str, tmp_path: Path) -> None:
+    others = {
+        part: [kind for kind in kinds if kind != "speed"]
+        for part, kinds in checks(ROOT, slug).items()
+    }
+    assert others == checks(untimed_course(tmp_path), slug)
 
 
 def test_the_brisk_course_differs_in_nothing_but_how_long_is_measured(tmp_path: Path) -> None:

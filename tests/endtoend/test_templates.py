@@ -1,8 +1,10 @@
-"""Every template runs from top to bottom once it is solved, and earns nothing before."""
+"""Every template runs from top to bottom once it is solved, and earns nothing before.
+
+A template in English is, once solved, the reference (tests/authoring/test_notebooks.py), which is
+graded as an example (test_examples.py).
+"""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import nbformat
 import pytest
@@ -14,24 +16,25 @@ from tests.endtoend.batches import GradedBatch, grade_batch
 from tests.endtoend.command import ROOT
 
 TEMPLATES = {path.stem: path for path in sorted((ROOT / "templates").glob("*.ipynb"))}
+TRANSLATED = [name for name in TEMPLATES if "." in name]
 UNTIMED = {"e2e-conv": 85, "e2e-mlp": 100, "from-torch": 100, "tensorir": 85}
 """Points that do not depend on the clock: in a course without the others, all that there are."""
 
 
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory: pytest.TempPathFactory) -> GradedBatch:
-    """All templates solved, and those in English as they are, graded in one batch."""
-    notebooks = {f"solved/{name}": _solve(name) for name in TEMPLATES}
+    """Translated templates solved, and those in English as they are, graded in one batch."""
+    notebooks = {f"solved/{name}": _solve(name) for name in TRANSLATED}
     notebooks |= {f"untouched/{slug}": TEMPLATES[slug].read_bytes() for slug in UNTIMED}
     folder = tmp_path_factory.mktemp("templates")
     return grade_batch(folder, notebooks, "--course", untimed_course(folder))
 
 
 def _solve(name: str) -> bytes:
-    slug, _, language = name.partition(".")
+    slug, language = name.split(".")
     master = read_master(find_master(ROOT, slug))
     template = nbformat.read(TEMPLATES[name], as_version=4)
-    return notebook_bytes(paste_solutions(template, master, language or "en"))
+    return notebook_bytes(paste_solutions(template, master, language))
 
 
 def test_there_are_three_languages_of_each_assignment() -> None:
@@ -40,13 +43,13 @@ def test_there_are_three_languages_of_each_assignment() -> None:
 
 
 @pytest.mark.graded
-@pytest.mark.parametrize("name", TEMPLATES)
+@pytest.mark.parametrize("name", TRANSLATED)
 def test_a_solved_template_runs_and_earns_its_points(name: str, graded: GradedBatch) -> None:
     report = graded.reports[f"solved/{name}"]
     assert () == report.problems
     assert report.submission.executed == report.submission.cells
-    assert UNTIMED[name.split(".")[0]] == report.score == report.max_score
-    language = Path(name).suffix.removeprefix(".") or "en"
+    slug, language = name.split(".")
+    assert UNTIMED[slug] == report.score == report.max_score
     assert language == report.language
 
 
@@ -56,5 +59,5 @@ def test_an_untouched_template_gets_nothing_and_every_part_says_why(
     slug: str, graded: GradedBatch
 ) -> None:
     report = graded.reports[f"untouched/{slug}"]
-    assert 0 == report.score
+    assert (0, "en") == (report.score, report.language)
     assert all(check.reason for part in report.parts for check in part.checks)

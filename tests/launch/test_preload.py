@@ -6,45 +6,69 @@ import json
 import os
 import subprocess
 import sys
-from typing import Any
+from functools import cache
+from typing import NamedTuple
 
 import pytest
 
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "TVM_NUM_THREADS": "1"}
 
 
-def after_preparing(preload: str, expression: str) -> Any:
-    """Return what an expression is worth in a process that has made a launcher's imports."""
-    code = (
-        "import json, os, sys\nfrom grader.launch.server import prepare\n"
-        f"prepare({preload!r})\nprint(json.dumps({expression}))"
-    )
+FACTS = """
+import json, os, sys
+from grader.launch.server import prepare
+prepare(sys.argv[1])
+threads = len(os.listdir("/proc/self/task"))
+modules = {name: module is not None for name, module in sys.modules.items()}
+packages = [name for name, module in sys.modules.items() if hasattr(module, "__path__")]
+torchvision = bool(sys.argv[2:] and __import__("torchvision").transforms)
+print(json.dumps([threads, modules, packages, torchvision]))
+"""
+
+
+class Prepared(NamedTuple):
+    """A process that has made a launcher's imports.
+
+    `modules` says of each module whether it is there; those that are not may not be imported.
+    """
+
+    threads: int
+    modules: dict[str, bool]
+    packages: list[str]
+    has_torchvision: bool
+
+
+@cache
+def after_preparing(preload: str) -> Prepared:
+    """Make a launcher's imports in a process of its own, which then imports what kernels may."""
+    later = ["torchvision"] if preload == "student" else []
     done = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "-c", FACTS, preload, *later],
         env={**os.environ, **ENVIRONMENT},
         capture_output=True,
         text=True,
         check=True,
         timeout=120,
     )
-    return json.loads(done.stdout)
+    return Prepared(*json.loads(done.stdout))
 
 
 @pytest.mark.parametrize("preload", ["student", "pure", "bare"])
 def test_no_import_starts_a_thread(preload: str) -> None:
     """A forked child would have the locks of that thread and not the thread: it would hang."""
-    assert after_preparing(preload, "len(os.listdir('/proc/self/task'))") == 1
+    assert 1 == after_preparing(preload).threads
 
 
 def test_a_pure_one_has_tvm_without_pytorch() -> None:
-    loaded = "['tvm' in sys.modules, sys.modules['torch'] is None, 'ipykernel' in sys.modules]"
-    assert after_preparing("pure", loaded) == [True, True, False]
+    modules = after_preparing("pure").modules
+    assert (True, False) == (modules["tvm"], modules["torch"])
+    assert "ipykernel" not in modules
 
 
 def test_that_of_kernels_has_all_that_notebooks_import() -> None:
     names = ["torch", "tvm.relax", "tvm.topi", "IPython", "ipykernel.kernelapp", "cloudpickle"]
-    missing = f"[name for name in {names!r} if name not in sys.modules]"
-    assert after_preparing("student", missing) == []
+    modules = after_preparing("student").modules
+    assert [] == [name for name in names if not modules.get(name)]
 
 
 @pytest.mark.parametrize(
@@ -58,15 +82,12 @@ def test_nothing_of_the_grader_is_loaded_that_a_child_does_not_need(
     preload: str, packages: list[str]
 ) -> None:
     """Neither the referee nor anything that knows of answers ever stands in a launcher."""
-    loaded = (
-        "sorted({name.split('.')[1] for name in sys.modules if name.startswith('grader.')"
-        " and hasattr(sys.modules[name], '__path__')})"
-    )
-    assert after_preparing(preload, loaded) == packages
-    single = "sorted(n for n in sys.modules if n.startswith('grader.') and n.count('.') == 1"
-    single += " and not hasattr(sys.modules[n], '__path__'))"
-    assert after_preparing(preload, single) == []
+    prepared = after_preparing(preload)
+    ours = {name for name in prepared.modules if name.startswith("grader.")}
+    loaded = ours & set(prepared.packages)
+    assert packages == sorted({name.split(".")[1] for name in loaded})
+    assert set() == {name for name in ours - loaded if name.count(".") == 1}
 
 
 def test_torchvision_can_be_imported_afterwards() -> None:
-    assert after_preparing("student", "bool(__import__('torchvision').transforms)")
+    assert after_preparing("student").has_torchvision

@@ -1,4 +1,4 @@
-"""`%grader` in real kernels, beside what `grader run` says of the same notebooks."""
+"""`%grader` in real kernels, beside what a grading says of the same notebooks."""
 
 from __future__ import annotations
 
@@ -7,8 +7,13 @@ from pathlib import Path
 import pytest
 from nbformat import NotebookNode
 
+from grader.course import load_course
+from grader.pipeline import grade
+from grader.preparation import Preparation, Settings
+from grader.progress import Silent
 from grader.report import Part, Report
-from tests.endtoend.command import run_grader
+from grader.sandbox.interface import Sandbox
+from grader.submission import read_submission
 from tests.notebook import kernels
 from tests.notebook.kernels import (
     COURSE,
@@ -71,27 +76,27 @@ def notebook(tmp_path_factory: pytest.TempPathFactory) -> NotebookNode:
     return run_notebook(tmp_path_factory.mktemp("student"), *CELLS)
 
 
-def graded(folder: Path, *sources: str) -> tuple[Report, dict[str, Part]]:
-    """Return what `grader run` says of cells."""
-    kernels.write_notebook(folder / "hw.ipynb", *sources)
-    arguments = ("hw.ipynb", "--assignment", "trio", "--course", COURSE)
-    report = run_grader(folder, *arguments).report
-    assert report is not None
+def graded(folder: Path, sandbox: Sandbox, *sources: str) -> tuple[Report, dict[str, Part]]:
+    """Return what a grading says of cells."""
+    path = folder / "hw.ipynb"
+    kernels.write_notebook(path, *sources)
+    prepared = Preparation(load_course(COURSE).get("trio"), Settings(sandbox, seed=7))
+    report = grade(read_submission(path), prepared, Silent())
     return report, {part.id: part for part in report.parts}
 
 
 @pytest.fixture(scope="module")
-def first(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Part]:
-    """What `grader run` says of the cells up to the check of all parts."""
-    report, parts = graded(tmp_path_factory.mktemp("first"), *CELLS[:12])
+def first(tmp_path_factory: pytest.TempPathFactory, sandbox: Sandbox) -> dict[str, Part]:
+    """What a grading says of the cells up to the check of all parts."""
+    report, parts = graded(tmp_path_factory.mktemp("first"), sandbox, *CELLS[:12])
     assert () == report.problems
     return parts
 
 
 @pytest.fixture(scope="module")
-def last(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Part]:
-    """What `grader run` says of an entry point that raises."""
-    return graded(tmp_path_factory.mktemp("last"), IMPORTS, LOAD, *"345", RAISES)[1]
+def last(tmp_path_factory: pytest.TempPathFactory, sandbox: Sandbox) -> dict[str, Part]:
+    """What a grading says of an entry point that raises."""
+    return graded(tmp_path_factory.mktemp("last"), sandbox, IMPORTS, LOAD, *"345", RAISES)[1]
 
 
 @pytest.fixture(scope="module")
@@ -206,7 +211,7 @@ class TestLoading:
         assert "Graded: create_extern_model, built in code cell 8." in text
 
 
-def test_nothing_is_checked_while_a_notebook_is_graded(tmp_path: Path) -> None:
+def test_nothing_is_checked_while_a_notebook_is_graded(tmp_path: Path, sandbox: Sandbox) -> None:
     look = "from IPython.utils.capture import capture_output\nwith capture_output() as said:\n"
     cells = (
         LOAD,
@@ -216,7 +221,7 @@ def test_nothing_is_checked_while_a_notebook_is_graded(tmp_path: Path) -> None:
         "assert said.stdout == ''",
         "import sys\nassert 'grader.notebook.magic' not in sys.modules",
     )
-    report, _ = graded(tmp_path, *cells)
+    report, _ = graded(tmp_path, sandbox, *cells)
     assert () == report.problems
     assert 6 == report.submission.executed
 

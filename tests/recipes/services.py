@@ -123,11 +123,16 @@ class GitHub:
 
     def _base(self) -> dict[str, str]:
         usual = os.environ["PATH"].split(":")
-        # The runner has no grader but the one that the recipe puts there.
+        # The runner has no grader but the one that the recipe puts there, and no test may change
+        # the machine that it runs on.
         without = [each for each in usual if each != str(ENVIRONMENT / "bin")]
+        powerless = self._folder / "powerless"
+        powerless.mkdir(exist_ok=True)
+        (powerless / "sudo").unlink(missing_ok=True)
+        (powerless / "sudo").symlink_to("/bin/false")
         return {
             **os.environ,
-            "PATH": ":".join([*self._path, *without]),
+            "PATH": ":".join([str(powerless), *self._path, *without]),
             "HOME": str(self._repository.home),
             "RUNNER_TEMP": str(self.temporary),
             "GITHUB_WORKSPACE": str(self._repository.path),

@@ -22,6 +22,9 @@ ODD = (
     "submissions/%s\\n.ipynb",
 )
 
+OPTIONS = ("--target-directory=x.ipynb", "-rf.ipynb")
+"""Names in the repository's root, where nothing stands before them."""
+
 Find = Callable[[str, str], set[str]]
 """Returns the files that are staged, given the commit before and the branch."""
 
@@ -38,10 +41,18 @@ def repository(tmp_path: Path) -> Repository:
     return made
 
 
+@pytest.fixture
+def folder() -> str:
+    """Where submissions are."""
+    return "submissions"
+
+
 @pytest.fixture(params=["github", "gitlab"])
-def find(request: pytest.FixtureRequest, repository: Repository, tmp_path: Path) -> Find:
+def find(
+    request: pytest.FixtureRequest, repository: Repository, folder: str, tmp_path: Path
+) -> Find:
     """The recipe's own steps, in a scratch clone."""
-    choices = Choices(repository.path)
+    choices = Choices(repository.path, submissions=folder)
     places = iter(range(9))
 
     def on_github(before: str, branch: str) -> set[str]:
@@ -145,6 +156,15 @@ def test_a_name_is_a_name_and_nothing_else(repository: Repository, find: Find) -
     repository.commit()
     assert set(ODD) == find(before, BRANCH)
     assert [] == list(repository.path.rglob("harm"))
+
+
+@pytest.mark.parametrize("folder", ["."])
+def test_a_name_is_no_option(repository: Repository, find: Find) -> None:
+    before = repository.head()
+    for name in OPTIONS:
+        repository.write(name)
+    repository.commit()
+    assert set(OPTIONS) == find(before, BRANCH)
 
 
 def test_a_link_is_taken_as_a_link(repository: Repository, find: Find, tmp_path: Path) -> None:

@@ -75,6 +75,11 @@ class TestArchive:
         assert expected == modes
         assert b"grader\n" == requirements
 
+    def test_its_scripts_use_the_cache_that_is_filled_beforehand(self, course: Choices) -> None:
+        with zipfile.ZipFile(BytesIO(archive(course))) as made:
+            assert b"XDG_CACHE_HOME=/autograder/source/cache\n" in made.read("setup.sh")
+            assert b'XDG_CACHE_HOME="$source/cache"\n' in made.read("run_autograder")
+
     def test_the_same_course_makes_the_same_archive(self, course: Choices) -> None:
         first = archive(course)
         os.utime(course.directory / "assignments/small/oracle.py", (0, 0))
@@ -122,6 +127,7 @@ class TestSetup:
         (tree.folder / "source").chmod(0o755)
         ran = tree.run("/autograder/source/setup.sh")
         assert 0 == ran.code, ran.output
+        assert "Data: none" in ran.output
         assert "Used      strong" in ran.output
         assert 0o700 == (tree.folder / "source").stat().st_mode & 0o777
 

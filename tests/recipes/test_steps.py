@@ -53,7 +53,7 @@ class TestGitHub:
         )
         assert "**6 of 6 points**" in outcome.summary
         assert "**0 of 6 points**" in outcome.summary
-        assert re.search(rf"^::error file={BOB},(line=\d+,)?title=", outcome.log, re.MULTILINE)
+        assert re.search(rf"^::error file={BOB},line=\d+,title=", outcome.log, re.MULTILINE)
         pages = service.temporary / "pages"
         assert 2 == len(list(pages.rglob("*.html")))
         shown = [outcome.log, outcome.summary, (pages / "submissions/bob/hw.html").read_text()]
@@ -87,6 +87,21 @@ class TestGitHub:
         assert "It is a link, which is not followed." in outcome.summary
         assert re.search("^::error file=submissions/damaged.ipynb,", outcome.log, re.MULTILINE)
 
+    def test_without_bubblewrap_the_summary_says_what_is_used_instead(
+        self, repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("PATH", str(programs_but(tmp_path / "programs", "bwrap")))
+        files = github_files(Choices(repository.path, assignment="small"))
+        write_new({repository.path / path: text for path, text in files.items()}, force=False)
+        service = GitHub(repository, tmp_path / "runner")
+        event = {"before": repository.git("rev-parse", "HEAD~1")}
+        outcome = service.run(event, until="Prepare the sandbox")
+        assert outcome.succeeded, outcome.log
+        assert "::warning::bubblewrap could not be installed.\n" in outcome.log
+        assert "**strong**" not in outcome.summary
+        assert "That is weaker than it can be." in outcome.summary
+        assert "The program bwrap (bubblewrap) is not installed." in outcome.summary
+
     def test_a_course_that_is_not_there_fails_the_job_and_says_so(
         self, repository: Repository, tmp_path: Path
     ) -> None:
@@ -100,6 +115,17 @@ class TestGitHub:
         assert not outcome.succeeded
         assert "::error::Nothing could be graded.\n" in outcome.log
         assert "| grader: No assignment was found." in outcome.log
+
+
+def programs_but(folder: Path, missing: str) -> Path:
+    """Make a folder of links to all programs of the system but one."""
+    folder.mkdir()
+    for name in ("/usr/sbin", "/usr/bin"):
+        for program in Path(name).iterdir():
+            link = folder / program.name
+            if program.name != missing and not link.is_symlink():
+                link.symlink_to(program)
+    return folder
 
 
 @pytest.mark.graded
