@@ -9,8 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grader.execute.places import Places
+from grader.execute.result import Execution
 from grader.source_lines import STEPS, source_lines
-from grader.submission import line_in_file, parse_content, parse_notebook
+from grader.submission import SubmissionFile, line_in_file, parse_content, parse_notebook
+from grader.transcript import transcribe
 
 ROOT = Path(__file__).parents[1]
 SAVED = (*ROOT.glob("templates/**/*.ipynb"), *ROOT.glob("examples/e2e-conv/*.ipynb"))
@@ -141,6 +144,15 @@ class TestSubmission:
         read = parse_notebook(json.dumps(notebook("a")).encode())
         del read.cells[0].metadata["line_in_file"]
         assert line_in_file(read.cells[0]) is None
+
+    def test_the_reports_cells_have_them(self) -> None:
+        text = json.dumps(notebook(["a\n", "b"], [], ["c"]), indent=1)
+        read = parse_notebook(text.encode())
+        submission = SubmissionFile("a.ipynb", "", read)
+        execution = Execution(read, (), 2, 2, (), ())
+        cells = transcribe(submission, execution, Places(()))
+        assert [1, None, 2] == [cell.number for cell in cells]
+        assert source_lines(text) == tuple(cell.line for cell in cells)
 
     def test_lines_that_do_not_fit_the_cells_are_not_told(self) -> None:
         """Where there is too much to walk through, cells are read all the same."""

@@ -89,7 +89,7 @@ class _Versioned(msgspec.Struct):
 def _check_version(content: bytes, path: Path) -> None:
     try:
         version = msgspec.json.decode(content, type=_Versioned).schema_version
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except (msgspec.DecodeError, RecursionError):
         raise UsageError(
             f"{path.name} is not a report.",
             "Name a file that `grader run --json` or `grader batch` wrote.",

@@ -30,10 +30,18 @@ def render_text(report: Report) -> bytes:
         return content.getvalue()
 
 
+def render_page(report: Report) -> bytes:
+    """Return a report as one page of HTML."""
+    from grader.render.html import render_html  # not needed to grade, and slow
+
+    return render_html(report)
+
+
 FORMATS: Mapping[str, Renderer] = MappingProxyType(
     {
         "text": render_text,
         "json": encode_report,
+        "html": render_page,
         "junit": render_junit,
         "gradescope": render_gradescope,
         "github": render_github,

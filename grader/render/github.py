@@ -41,13 +41,13 @@ class Annotation(NamedTuple):
 
 def render_github(report: Report) -> bytes:
     """Return a report as the summary of a job: Markdown, in UTF-8 and in its own language."""
-    summary = b""
+    cut, summary = _cut(report), bytearray()
     for section in sections(report):
         addition = f"{section}\n".encode()
-        if len(summary) + len(addition) > SUMMARY_BYTES - len(_cut(report)):
-            return summary + _cut(report)
+        if len(summary) + len(addition) + len(cut) > SUMMARY_BYTES:
+            return bytes(summary + cut)
         summary += addition
-    return summary
+    return bytes(summary)
 
 
 def _cut(report: Report) -> bytes:

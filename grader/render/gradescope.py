@@ -112,7 +112,7 @@ def _tests(report: Report) -> Iterator[Case]:
                 name=f"{wording.one_line(part.title)}: {wording.one_line(check.title)}",
                 number=f"{place}.{step}",
                 output="\n\n".join(said),
-                tags=(part.id, check.id),
+                tags=(wording.one_line(part.id), wording.one_line(check.id)),
                 visibility=_SHOWN[check.visibility],
                 extra_data={"verdict": check.verdict},
             )
@@ -133,7 +133,7 @@ def _leaderboard(report: Report) -> Iterator[Entry]:
 
 def _extra_data(report: Report) -> dict[str, str]:
     """Return what is stored and shown to nobody; later submissions can read it: no seed."""
-    return {
+    stored = {
         "assignment": report.assignment.slug,
         "version": str(report.assignment.version),
         "sha256": report.submission.sha256,
@@ -141,3 +141,4 @@ def _extra_data(report: Report) -> dict[str, str]:
         "dialect": report.dialect,
         "sandbox": report.sandbox.level,
     }
+    return {name: wording.one_line(value) for name, value in stored.items()}

@@ -133,6 +133,7 @@ def _diagnosis(part: Part) -> Iterator[str]:
     if not any(diagnosis.message in check.reason for check in part.checks):
         yield lines(diagnosis.message)
         yield _advice(diagnosis.advice) if diagnosis.advice else ""
+    yield text(say("Step by step beside PyTorch:"))  # and no item of the list above
     yield "\n".join(_steps(diagnosis))
     link = diagnosis.link
     if is_address(link):

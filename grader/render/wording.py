@@ -32,8 +32,8 @@ def plain(text: str, characters: int = LONGEST_TEXT, lines: int = LONGEST_TEXT) 
     """Return foreign text as printable plain text, lines separated by newlines.
 
     Escape sequences, control characters and marks that turn the direction of writing are taken out;
-    half of a surrogate pair becomes U+FFFD. Tabs become spaces. What is longer than `characters` or
-    `lines` is cut there and ends in an ellipsis.
+    half of a surrogate pair, and what Unicode says is no character, become U+FFFD. Tabs become
+    spaces. What is longer than `characters` or `lines` is cut there and ends in an ellipsis.
     """
     cut = _LINE_END.sub("\n", _ESCAPE_SEQUENCE.sub("", text[:characters])).expandtabs(4)
     table = {ord(character): _printable(character) for character in set(cut)}
@@ -48,9 +48,14 @@ def _printable(character: str) -> str:
     if character == "\n" or character in _JOINERS:
         return character
     category = unicodedata.category(character)
-    if category == "Cs":
+    if category == "Cs" or _is_noncharacter(ord(character)):
         return "\ufffd"
     return "" if category in _INVISIBLE else character
+
+
+def _is_noncharacter(code: int) -> bool:
+    """Say whether Unicode has set a code aside, never to be a character (section 23.7)."""
+    return code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF
 
 
 def one_line(text: str) -> str:

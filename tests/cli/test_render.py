@@ -126,6 +126,8 @@ class TestRefusals:
             b'{"schema_version": "2"}',
             b'{"schema_version": null}',
             b"[" * 100_000,
+            b'{"x":' * 100_000,
+            b'{"schema_version": 2, "x": ' + b"[" * 100_000,
             b'{"schema_version": 2, "\xff": 1}',
         ],
     )

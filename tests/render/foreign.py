@@ -18,11 +18,12 @@ from grader.report import (
 )
 from tests import sample_reports
 
-CONTROLS = "".join(map(chr, (*range(0x20), *range(0x7F, 0xA0), 0xFFFE, 0xFFFF, 0xD800, 0xDFFF)))
+CONTROLS = "".join(map(chr, (*range(0x20), *range(0x7F, 0xA0), 0xDFFF, 0xD800)))
 
 HARMFUL = (
     sample_reports.HOSTILE,
     "start" + CONTROLS,
+    "\ufffe\uffff\U0001fffe \ud800 \udfff end",
     "<script>alert(1)</script><img src=x onerror=alert(1)><!-- -->",
     "[link](https://evil.example) ![image](https://evil.example/a.png) <https://evil.example>",
     "https://evil.example www.evil.example mailto:a@evil.example ftp://evil.example a@evil.example",
@@ -31,6 +32,11 @@ HARMFUL = (
     "```\nfence\n```\n~~~\nfence\n~~~\n`code` ``code`` | a | b |\n|---|---|\n| 1 | 2 |",
     "[ref]: https://evil.example\n\n[ref] [^1]\n\n[^1]: note",
     "*a* **a** _a_ __a__ ~~a~~ &lt;b&gt; &#60;b&#62; \\<b> \\",
+    "\\*a\\* \\`b\\` \\_c\\_",
+    "|a\n|---",
+    "a\n===",
+    "a\n---",
+    "    code\n    code",
     "\n::error::mine\n  ::add-mask::a\n::stop-commands::x\n##[error]mine ::set-output name=a::b",
     "a%0A::error::mine,line=1:x%25",
     "]]><failure/>&amp;<![CDATA[",

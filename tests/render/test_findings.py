@@ -5,7 +5,14 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from grader.render.findings import diagnosis_of, explanation, is_lost, line_in_file, lost_checks
+from grader.render.findings import (
+    diagnosis_of,
+    explanation,
+    is_lost,
+    line_in_file,
+    lost_checks,
+    reading,
+)
 from grader.report import Cell, Check, Diagnosis, Part, Report, Step, Visibility
 from tests import sample_reports
 from tests.render.foreign import with_cells
@@ -122,3 +129,21 @@ class TestDiagnosis:
             "It departs.",
             "What to do: Mend it.",
         ] == explanation(part(compares), compares, sample_reports.typical())
+
+    def test_what_a_reason_says_is_not_said_again(self) -> None:
+        compares = msgspec.structs.replace(check("same", "equivalence"), reason="So: It departs.")
+        assert ["So: It departs.", "What to do: Do."] == explanation(
+            part(compares), compares, sample_reports.typical()
+        )
+
+    @pytest.mark.parametrize(
+        ("link", "said"),
+        [
+            ("https://example.org/a#b", "To read again: https://example.org/a#b"),
+            ("2. Padding", 'To read again in the notebook: "2. Padding"'),
+            ("https://a b\n::x", 'To read again in the notebook: "https://a b ::x"'),
+            ("", ""),
+        ],
+    )
+    def test_a_link_leads_to_a_page_or_a_heading(self, link: str, said: str) -> None:
+        assert said == reading(link)

@@ -78,6 +78,12 @@ class TestSummary:
         whole = render_markdown(huge())
         assert whole.startswith(summary[: summary.rindex(b"What follows")].rstrip(b"\n"))
 
+    def test_what_says_that_it_is_cut_has_room(self) -> None:
+        """Sections that are shorter than that sentence fill the page to its last bytes."""
+        part = Part("p", "P", 0.0, 1.0, ())
+        summary = render_github(replace(sample_reports.typical(), parts=(part,) * 40_000))
+        assert SUMMARY_BYTES - 100 < len(summary) <= SUMMARY_BYTES
+
 
 def huge() -> Report:
     """A report of two megabytes."""
@@ -131,6 +137,13 @@ class TestAnnotations:
     def test_some_points_are_a_warning_and_none_an_error(self) -> None:
         names = [each.name for each in commands(sample_reports.typical())]
         assert ["error", "error", "error", "warning", "notice", "notice"] == names
+
+    def test_neighbours_of_which_one_has_no_points_are_an_error(self) -> None:
+        some = Check("a", "A", 0.5, 1.0, "partial", "The same.")
+        none = replace(some, id="b", score=0.0, verdict="failed")
+        report = sample_reports.full_marks()
+        part = replace(report.parts[0], checks=(some, none))
+        assert "error" == commands(replace(report, parts=(part,)))[0].name
 
     def test_neighbours_with_one_reason_are_one_annotation(self) -> None:
         found = commands(sample_reports.nothing_to_grade())

@@ -103,6 +103,13 @@ class TestFormat:
         check_rules(parsed(everywhere(foreign, language)))
 
     @pytest.mark.parametrize("foreign", HARMFUL)
+    def test_it_has_only_characters_that_xml_allows(self, foreign: str) -> None:
+        """Section 2.2 of XML 1.0; not every parser refuses the others."""
+        allowed = ((0x20, 0xD7FF), (0xE000, 0xFFFD), (0x10000, 0x10FFFF))
+        for character in set(render_junit(everywhere(foreign)).decode()) - set("\t\n\r"):
+            assert any(first <= ord(character) <= last for first, last in allowed)
+
+    @pytest.mark.parametrize("foreign", HARMFUL)
     def test_elements_are_as_many_as_with_harmless_text(self, foreign: str) -> None:
         harmless = [element.tag for element in parsed(everywhere("word")).iter()]
         assert harmless == [element.tag for element in parsed(everywhere(foreign)).iter()]

@@ -87,9 +87,22 @@ class TestContent:
         page = rendered(with_diagnosis("https://example.org/course.html#conv-2"))
         assert (
             "It departs at lv.\n\n**What to do:** Add the bias.\n\n"
-            "- ✗ `lv = conv2d` (1,)\n\n"
+            "Step by step beside PyTorch:\n\n- ✗ `lv = conv2d` (1,)\n\n"
             "To read again: <https://example.org/course.html#conv-2>\n"
         ) in page
+
+    def test_steps_are_a_list_of_their_own(self) -> None:
+        report = with_diagnosis("")
+        steps = tuple(Step(f"lv{each}", "f", (1,), "right", "relu") for each in range(20))
+        diagnosis = msgspec.structs.replace(report.parts[0].diagnosis, steps=steps, wrong=10)
+        part = msgspec.structs.replace(report.parts[0], diagnosis=diagnosis)
+        page = rendered(msgspec.structs.replace(report, parts=(part,)))
+        assert "- ✓ `lv2 = f` (1,): PyTorch relu\n" in page
+        assert ["lv2 ", "lv14 "] == [
+            each for each in ("lv1 ", "lv2 ", "lv14 ", "lv15 ") if each in page
+        ]
+        lists = ("checks", "steps", "cells that failed", "how it was graded")
+        assert len(lists) == shape(page).count("bullet_list_open")
 
     def test_a_diagnosis_that_a_reason_tells_is_not_told_again(self) -> None:
         report = with_diagnosis("")
@@ -161,6 +174,7 @@ class TestForeignText:
     def test_nothing_is_there_that_github_makes_a_link_of(self, foreign: str) -> None:
         for markdown in (text(foreign), lines(foreign)):
             assert not re.search(r"://|www\.|@\w|#\w|GH-\d|:\w+:", markdown, re.IGNORECASE)
+            assert not re.search(r"(?<!\\)\$", markdown)  # mathematics
 
     def test_no_control_character_is_left(self) -> None:
         page = rendered(everywhere("a" + CONTROLS))

@@ -98,6 +98,7 @@ class TestPlain:
             ("\u202egnp.exe", "gnp.exe"),
             ("\u2066a\u2069\ufeffb", "ab"),
             ("half \ud800", "half \ufffd"),
+            ("none \uffff\U0001fffe\ufdd0", "none \ufffd\ufffd\ufffd"),
             ("over\rwrite\r\nnext\x85row\u2028end", "over\nwrite\nnext\nrow\nend"),
             ("a\tb", "a   b"),
             ("lone escape \x1b", "lone escape"),
