@@ -16,13 +16,13 @@ import typer
 from rich.console import Console
 
 from grader import __version__
-from grader.cli.batch import BatchOptions, run_batch
+from grader.cli.batch import BatchOptions, is_below, run_batch
 from grader.cli.ci import ci
 from grader.cli.doctor import examine
 from grader.cli.doctor_timing import examine_timing
 from grader.cli.new import run_new
 from grader.cli.render import RenderOptions, run_render
-from grader.cli.run import RunOptions, run_submission
+from grader.cli.run import RunOptions, run_submission, utc_now
 from grader.cli.self_test import self_test_of
 from grader.cli.setting import GradingOptions
 from grader.cli.template import TemplateOptions, run_template
@@ -183,7 +183,11 @@ def batch(
         bool, typer.Option("--html", help="Write every report as a page too, for the student.")
     ] = False,
     fail_under: Annotated[
-        float | None, typer.Option(metavar="POINTS", help="Exit with 1 if one has fewer points.")
+        float | None,
+        typer.Option(
+            metavar="POINTS",
+            help="Exit with 1 if one has fewer of the points that students are shown.",
+        ),
     ] = None,
 ) -> None:
     """Grade many notebooks, and print an overview.
@@ -195,7 +199,7 @@ def batch(
     summary = run_batch(options, Console(), Console(stderr=True))
     if summary.ungraded:
         raise typer.Exit(UNGRADED)
-    if fail_under is not None and any(row.score < fail_under for row in summary.rows):
+    if fail_under is not None and is_below(options, summary, fail_under, utc_now()):
         raise typer.Exit(BELOW)
 
 

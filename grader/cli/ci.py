@@ -26,7 +26,7 @@ AssignmentOption = Annotated[
 ]
 ThresholdOption = Annotated[
     float | None,
-    typer.Option(min=0, metavar="POINTS", help="Fail when a submission has fewer points."),
+    typer.Option(min=0, metavar="POINTS", help="Fail when a submission has fewer points shown."),
 ]
 SubmissionsOption = Annotated[
     str,

@@ -74,14 +74,22 @@ def restrict(assignment: Assignment, parts: tuple[str, ...], *, runs: bool) -> A
 def complete(table: PartTable, judged: Part, why_not_run: str) -> Part:
     """Return a part that was judged by some of its checks with all of them, in order.
 
-    The others are worth nothing so far. Where nothing was found, that is the reason for all.
+    The others are worth nothing so far. Where nothing was found, that is the reason for all. Where
+    no comparison of outputs was among those checks, neither is what explains one.
     """
     made = {check.id: check for check in judged.checks}
     absent = judged.checks[0] if judged.checks and judged.origin is None else None
     checks = tuple(
         made.get(each.id) or _left_out(table, each, absent, why_not_run) for each in table.check
     )
-    return msgspec.structs.replace(judged, checks=checks, max_score=table.points)
+    compared = any(check.kind == "equivalence" for check in judged.checks)
+    return msgspec.structs.replace(
+        judged,
+        checks=checks,
+        max_score=table.points,
+        diagnosis=judged.diagnosis if compared else None,
+        sample=judged.sample if compared else None,
+    )
 
 
 def undecided(table: PartTable, made: PartTable) -> float:

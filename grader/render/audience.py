@@ -23,10 +23,9 @@ LATER = mark("Some of them are shown from {due} on.")
 POINTS_ONLY = mark("Of some checks, your instructor shows the points alone.")
 
 _COMPARING = frozenset({"equivalence"})
-_REPLAYING = frozenset({"equivalence", "schedule_steps", "target", "speed"})
+_SCHEDULING = frozenset({"schedule_steps", "target", "speed"})
 _TIMING = frozenset({"speed"})
-"""Kinds of checks that the diagnosis and the sample, the scripts, and the timing explain, or whose
-verdict can be told from whether these are there."""
+"""Kinds of checks that the diagnosis and the sample, the scripts, and the timing explain."""
 
 
 def shown(report: Report, audience: Audience, now: datetime) -> Report:
@@ -75,11 +74,13 @@ class _Seen:
         return self.is_full(check) or check.visibility == "score_only"
 
     def explains(self, checks: Iterable[Check], kinds: frozenset[str]) -> bool:
-        """Say whether what explains checks of these kinds may be shown.
+        """Say whether what explains checks of these kinds may be shown beside hidden ones.
 
-        A check of unknown kind may be one of them.
+        It may where there are such checks, and all of them are shown in full: otherwise it might be
+        there for a hidden one alone. A check of unknown kind may be one of them.
         """
-        return all(self.is_full(each) for each in checks if each.kind in kinds or not each.kind)
+        explained = [check for check in checks if check.kind in kinds or not check.kind]
+        return bool(explained) and all(map(self.is_full, explained))
 
 
 def _due(report: Report) -> datetime | None:
@@ -92,15 +93,18 @@ def _due(report: Report) -> datetime | None:
 
 
 def _part(part: Part, seen: _Seen) -> Part:
+    if all(map(seen.is_full, part.checks)):
+        return part
     checks = tuple(_check(check, seen) for check in part.checks if seen.is_listed(check))
     compared = seen.explains(part.checks, _COMPARING)
+    ran = all(seen.is_full(check) for check in part.checks if check.kind in _COMPARING)
     fields = {} if len(checks) == len(part.checks) else _sums(checks)
     return replace(
         part,
         checks=checks,
         diagnosis=part.diagnosis if compared else None,
         sample=part.sample if compared else None,
-        scripts=part.scripts if seen.explains(part.checks, _REPLAYING) else None,
+        scripts=part.scripts if ran and seen.explains(part.checks, _SCHEDULING) else None,
         **fields,
     )
 

@@ -16,7 +16,7 @@ import msgspec
 
 from grader.language import join, speaking
 from grader.render import wording
-from grader.render.findings import explanation, is_lost, line_in_file
+from grader.render.findings import explanation, is_graded, is_lost, line_in_file
 from grader.report import Check, Report
 
 Status = Literal["pass", "fail", "error"]
@@ -59,7 +59,7 @@ def render_classroom(report: Report) -> bytes:
 
 
 def _tests(report: Report) -> Iterator[Case]:
-    if not report.parts:
+    if not is_graded(report):
         title = wording.one_line(report.submission.name)
         yield _case(title, "error", 0.0, wording.plain(join(*report.notes)), report)
     for part in report.parts:

@@ -17,6 +17,11 @@ _COMPARING, _TIMING = "equivalence", "speed"
 _ADDRESS = re.compile(r"https?://[\w.-]+(?:/[\w./#%?&=~-]*)?", re.ASCII)
 
 
+def is_graded(report: Report) -> bool:
+    """Say whether there are verdicts, though none may be for the eyes of the report's audience."""
+    return bool(report.parts or report.assignment.slug)
+
+
 def is_lost(check: Check) -> bool:
     """Say whether a check asks for something to be done: it failed, or points are missing."""
     return check.verdict != "passed" or check.score < check.max_score

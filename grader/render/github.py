@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 from grader.language import join, say, speaking
 from grader.render import wording
-from grader.render.findings import advice, explanation, line_in_file, lost_checks
+from grader.render.findings import advice, explanation, is_graded, line_in_file, lost_checks
 from grader.render.markdown import sections
 from grader.report import CellProblem, Check, Part, Report
 
@@ -85,7 +85,7 @@ def _findings(report: Report) -> Iterator[Annotation]:
     for part in report.parts:
         for checks in lost_checks(part):
             yield _of_checks(checks, part, report)
-    if not report.parts:
+    if not is_graded(report):
         message = wording.plain(join(*report.notes), MESSAGE_CHARACTERS)
         yield Annotation("error", say("Nothing was graded"), message, report.submission.name)
 

@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 
 from grader.language import join, say, speaking
 from grader.render import wording
-from grader.render.findings import advice, explanation, is_lost, place_of
+from grader.render.findings import advice, explanation, is_graded, is_lost, place_of
 from grader.report import CellProblem, Check, Part, Report
 
 MESSAGE_CHARACTERS = 400
@@ -61,7 +61,7 @@ def _suites(report: Report) -> Iterator[_Suites]:
         yield (part.id, wording.one_line(part.title)), cases, list(_part_properties(part))
     title = say("Cells that ended in an error")
     cells = [_problem_case(problem, report) for problem in report.problems]
-    if not report.parts:
+    if not is_graded(report):
         cells.append(_ungraded_case(report))
     yield ("cells", title), cells, list(_report_properties(report))
 

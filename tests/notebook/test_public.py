@@ -13,6 +13,7 @@ from grader.referee.evidence import Problem
 from grader.referee.judge import judge_problem
 from grader.report import Check, Origin, Part
 from tests.notebook.kernels import COURSE, ROOT
+from tests.render.test_audience import DIAGNOSIS, SAMPLE
 
 CONVOLUTION = load_course(ROOT).get("e2e-conv").assignment
 TRIO = load_course(COURSE).get("trio").assignment
@@ -75,6 +76,26 @@ class TestVisibility:
             shown.checks[1].max_score,
         )
         assert 2 == undecided(table, made)
+
+    @pytest.mark.parametrize("visibility", ["visible", "after_due", "score_only", "hidden"])
+    def test_what_explains_a_comparison_is_shown_with_it(self, visibility: str) -> None:
+        """Another check may have had the module run, and its outputs compared."""
+        checks = (
+            CheckTable(id="written", kind="writes_output"),
+            CheckTable(id="equal", kind="equivalence", visibility=visibility),
+        )
+        one = replace(part(TRIO, "extern"), check=checks)
+        (table,) = published(replace(TRIO, part=(one,), points=0.0)).part
+        (made,) = restrict(replace(TRIO, part=(table,), points=0.0), ("extern",), runs=True).part
+        tried = replace(
+            judge_problem(made, Problem("")),
+            origin=Origin("sch", 3),
+            diagnosis=DIAGNOSIS,
+            sample=SAMPLE,
+        )
+        whole = complete(table, tried, "")
+        told = (DIAGNOSIS, SAMPLE) if visibility == "visible" else (None, None)
+        assert told == (whole.diagnosis, whole.sample)
 
     def test_points_of_hidden_parts_are_named_those_of_hidden_checks_not(self) -> None:
         torch = load_course(ROOT).get("from-torch").assignment

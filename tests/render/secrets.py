@@ -10,6 +10,7 @@ import base64
 import html
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -38,6 +39,7 @@ LETTERS = 24
 _NUMBER = re.compile(r"\d+\.\d+(?:[eE][-+]?\d+)?")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
 _TAG = re.compile(r"<[^<>]*>")
+_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _NO_LETTER = re.compile(r"[^0-9A-Za-z]+")
 _SOLUTION = re.compile(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.DOTALL)
 _COURSES_OWN = ("oracle.py", "workload.py", "library.py", "models.py")
@@ -61,12 +63,23 @@ class Secrets(NamedTuple):
             told |= {f"folder {each}" for each in self.folders if each in text}
             letters = _letters(text)
             told |= {f"line {line}" for key, line in self.lines.items() if key in letters}
-        told |= {"bytes of an array" for blob in _blobs(document) if self._holds(blob)}
+            told |= {"bytes of an array" for blob in _blobs(text) if self._holds(blob)}
         return sorted(told)
 
     def _holds(self, blob: bytes) -> bool:
         windows = (blob[at : at + WINDOW] for at in range(len(blob) - WINDOW + 1))
         return not self.windows.isdisjoint(windows)
+
+
+def written(arrays: Iterable[Array], lines: Iterable[str], folders: Iterable[Path]) -> Secrets:
+    """Return the secrets that arrays, lines of code and folders are."""
+    kept = list(arrays)
+    return Secrets(
+        numbers=frozenset(number for each in kept for number in _numbers(each)),
+        windows=frozenset(window for each in kept for window in _windows(each)),
+        lines={key: line for line in lines if len(key := _letters(line)) >= LETTERS},
+        folders=tuple(map(str, folders)),
+    )
 
 
 def secrets_of(
@@ -76,17 +89,10 @@ def secrets_of(
 
     `masters` is the folder of the solved notebooks. `known` is what the student wrote or was given.
     """
-    arrays = [each.ravel()[:MOST_NUMBERS] for each in _hidden_arrays(chosen, seed)]
+    arrays = (each.ravel()[:MOST_NUMBERS] for each in _hidden_arrays(chosen, seed))
     letters = _letters(known)
-    lines = {_letters(line): line for line in _lines(chosen, masters)}
-    return Secrets(
-        numbers=frozenset(number for each in arrays for number in _numbers(each)),
-        windows=frozenset(window for each in arrays for window in _windows(each)),
-        lines={
-            key: line for key, line in lines.items() if len(key) >= LETTERS and key not in letters
-        },
-        folders=tuple(map(str, folders)),
-    )
+    lines = (line for line in _lines(chosen, masters) if _letters(line) not in letters)
+    return written(arrays, lines, folders)
 
 
 def _hidden_arrays(chosen: CourseAssignment, seed: int) -> Iterator[Array]:
@@ -147,19 +153,24 @@ def _letters(text: str) -> str:
     return _NO_LETTER.sub("", text)
 
 
-def _readings(text: str) -> Iterator[str]:
-    """Yield a document as its readers may see it: without markup, and without its escapes."""
-    for plain in (text, _TAG.sub("", text)):
-        unescaped = html.unescape(plain)
-        yield unescaped
-        yield unquote(unescaped)
-        yield re.sub(r"\\([^\w\s])", r"\1", unescaped)  # JSON's, Markdown's
-        yield re.sub(r"\s+", "", unescaped)  # lines that were broken
-    yield from (blob.decode("utf-8", "replace") for blob in _blobs(text.encode()))
+def _readings(document: str) -> set[str]:
+    """Return a document as its readers may see it: without markup, and without its escapes."""
+    texts = {document, *_texts_in_base64(document)}
+    texts |= {_TAG.sub("", text) for text in texts}
+    texts |= {html.unescape(text) for text in texts}
+    texts |= {unquote(text) for text in texts}
+    texts |= {_ESCAPE.sub(r"\1", text) for text in texts}  # JSON's, Markdown's
+    return texts | {re.sub(r"\s+", "", text) for text in texts}  # lines that were broken
 
 
-def _blobs(document: bytes) -> Iterator[bytes]:
+def _texts_in_base64(document: str) -> Iterator[str]:
+    for blob in _blobs(document):
+        with suppress(UnicodeDecodeError):
+            yield blob.decode()
+
+
+def _blobs(text: str) -> Iterator[bytes]:
     """Yield what is in base64 somewhere."""
-    for run in _BASE64.findall(document.decode()):
+    for run in _BASE64.findall(text):
         body = run.rstrip("=")
         yield base64.b64decode(body[: len(body) // 4 * 4])

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 from msgspec.structs import replace
 
+from grader.language import say, speaking
 from grader.render.audience import shown
 from grader.report import (
     Check,
@@ -21,10 +22,10 @@ from grader.report import (
 )
 from tests import sample_reports
 
-DUE = datetime(2026, 12, 1, 23, 59, tzinfo=timezone(timedelta(hours=1)))
+DUE = datetime(2126, 12, 1, 23, 59, tzinfo=timezone(timedelta(hours=1)))
 EARLY, LATE = DUE - timedelta(minutes=1), DUE
 KEPT_BACK = "Your instructor keeps some checks back; they are not in this total."
-LATER = "Some of them are shown from 2026-12-01 23:59+01:00 on."
+LATER = "Some of them are shown from 2126-12-01 23:59+01:00 on."
 POINTS_ONLY = "Of some checks, your instructor shows the points alone."
 ALL: tuple[Visibility, ...] = ("visible", "after_due", "score_only", "hidden")
 
@@ -180,7 +181,7 @@ class TestExplanations:
     @pytest.mark.parametrize("kind", ["speed", "schedule_steps", "target", "equivalence"])
     def test_the_scripts_of_a_schedule(self, kind: str, visibility: Visibility) -> None:
         """They are there where the module ran and its schedule was replayed."""
-        (seen,) = only(check(visibility, kind), check("visible")).parts
+        (seen,) = only(check(visibility, kind), check("visible", "schedule_steps")).parts
         assert seen.scripts is None
 
     @pytest.mark.parametrize("visibility", ["after_due", "score_only", "hidden"])
@@ -197,6 +198,13 @@ class TestExplanations:
         )
         assert sample_reports.TIMING == seen.timing
 
+    def test_what_is_there_for_a_hidden_check_alone(self) -> None:
+        """A course's own check may have had the module run, or its schedule replayed."""
+        seen = only(check("visible", "calls"), check("hidden", "of_the_course"))
+        (left,) = seen.parts
+        assert (None, None, None) == (left.diagnosis, left.sample, left.scripts)
+        assert seen.timing is None
+
     def test_after_the_due_date_they_are_there(self) -> None:
         whole = report(part(check("after_due", "equivalence"), check("after_due", "speed")))
         assert whole == shown(whole, "student", LATE)
@@ -206,6 +214,11 @@ class TestExplanations:
         (left,) = seen.parts
         assert (None, None, None) == (left.diagnosis, left.sample, left.scripts)
         assert seen.timing is None
+
+    def test_a_part_that_is_shown_in_full_keeps_all_that_it_has(self) -> None:
+        whole = part(check("visible", "of_the_course"))
+        seen = shown(report(whole, part(check("hidden"))), "student", EARLY)
+        assert (whole,) == seen.parts
 
     def test_of_one_part_they_do_not_hang_on_another(self) -> None:
         seen = shown(
@@ -233,6 +246,11 @@ class TestNotes:
 
     def test_of_hidden_checks_no_date_is_told(self) -> None:
         assert (KEPT_BACK,) == only(check("visible"), check("hidden")).notes
+
+    def test_they_are_said_in_the_reports_language(self) -> None:
+        with speaking("zh"):
+            wanted = say(KEPT_BACK)
+        assert (wanted,) == only(check("visible"), check("hidden"), language="zh").notes
 
     def test_that_there_are_reasons(self) -> None:
         assert (POINTS_ONLY,) == only(check("visible"), check("score_only")).notes

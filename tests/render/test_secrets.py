@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import shutil
 import sys
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import nbformat
+import numpy as np
+import numpy.typing as npt
 import pytest
 from msgspec.structs import replace
 
@@ -23,7 +26,7 @@ from tests.cli.test_batch import MODEL, PREPARATION
 from tests.endtoend.batches import grade_batch
 from tests.endtoend.command import ROOT
 from tests.endtoend.examples import brisk_course
-from tests.render.secrets import Secrets, letters_of, secrets_of
+from tests.render.secrets import Secrets, letters_of, secrets_of, written
 from tests.render.test_audience import ALL, EARLY, LATE, check, part, report
 
 SEED = 7
@@ -31,7 +34,7 @@ VISIBILITY = ROOT / "tests" / "courses" / "visibility" / "assignments" / "visibi
 EXAMPLES = (
     "e2e-conv/conv_without_bias",
     "e2e-conv/reference",
-    "from-torch/reduction_one_short",
+    "e2e-mlp/bias_forgotten",
     "tensorir/schedule_not_vectorized",
 )
 TEMPLATES = ("e2e-conv/template",)
@@ -128,6 +131,36 @@ def test_no_secret_is_in_any_rendering(name: str, gradings: Gradings) -> None:
     assert {} == {format_: found for format_, found in told.items() if found}
 
 
+@pytest.mark.graded
+def test_the_gradings_have_all_that_a_report_can_tell(gradings: Gradings) -> None:
+    """Cells with outputs, a diagnosis, a test image, a schedule's text and its times."""
+    wrong, right = gradings.reports[EXAMPLES[0]], gradings.reports["e2e-conv/reference"]
+    assert any(part.diagnosis and part.sample for part in wrong.parts)
+    assert any(part.scripts for part in right.parts)
+    assert right.timing is not None
+    kinds = {output.kind for cell in gradings.reports[NOSY].cells for output in cell.outputs}
+    assert {"stdout", "stderr", "result", "error"} <= kinds
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_secret_would_be_found(name: str) -> None:
+    """In whatever way a format writes text, as plain as it is here."""
+    array = np.random.default_rng(SEED).standard_normal(8).astype(np.float32)
+    line = "weight = numpy.asarray(secret, dtype='float32')  # <it>"
+    folder = Path("/srv/of/course_1")
+    kinds = [array], [line], [folder]
+    for place, each in enumerate((str(array[0]), _base64(array), line, f"in {folder}/x.py:")):
+        whole = report(part(replace(check("visible"), reason=each)))
+        found = written(*kinds).told_by(FORMATS[name](whole))
+        wanted = ("number", "bytes", "line", "folder")[place]
+        assert [wanted] == [every.split()[0] for every in found]
+    assert [] == written(*kinds).told_by(FORMATS[name](report(part(check("visible")))))
+
+
+def _base64(array: npt.NDArray[np.float32]) -> str:
+    return base64.b64encode(array.tobytes()).decode()
+
+
 # --- what was chosen to be shown -----------------------------------------------------------------
 
 SHOWN: dict[datetime, tuple[Visibility, ...]] = {
@@ -207,7 +240,10 @@ def test_what_became_of_a_hidden_check_changes_no_byte(
 def test_everything_may_be_hidden(name: str) -> None:
     """Then there is a page all the same, and it does not say that grading failed."""
     page = render_as(name, report(part(check("hidden"))), "student", EARLY)
-    assert "ithnothing" not in letters_of(page)
+    assert "Nothingwasgraded" not in letters_of(page)
+    assert b'type="not_graded"' not in page
+    if name == "classroom":
+        assert "error" not in base64.b64decode(page).decode()
     if name not in ("gradescope", "annotations", "classroom", "junit"):
         assert "Yourinstructorkeepssomechecksback" in letters_of(page)
 
