@@ -193,6 +193,13 @@ class TestGuide:
         assert found is not None
         assert ("그 밖에", "Everything else") == (found.link_in("ko"), found.link_in("zh"))
 
+    def test_what_is_not_known_is_not_looked_for(self, file: Path) -> None:
+        anything = "\n[[guide]]\nabout = ['*']\nheading = 'Anything'\n"
+        relu = "\n[[guide]]\nabout = ['relu']\nheading = 'ReLU'\n"
+        file.write_text(SMALL + relu + anything)
+        found = load_assignment(file).guide_to("first", ("", "relu"))
+        assert found is not None and "ReLU" == found.link_in("en")
+
     def test_an_assignment_without_a_guide_has_no_links(self, file: Path) -> None:
         file.write_text(SMALL)
         assert load_assignment(file).guide_to("first", ("relu",)) is None

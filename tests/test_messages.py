@@ -67,6 +67,9 @@ from grader.messages import (
     TimingRules,
     ToEvaluator,
     ToRunner,
+    TracedStep,
+    TraceModule,
+    TraceResult,
     Unmutated,
     decode_payload,
     encode_frame,
@@ -98,6 +101,17 @@ ONE_OF_EACH: list[tuple[Message, object]] = [
     (ReplayResult("differs", ("f",), "message", (b"{}", b"")), FromRunner),
     (RunModule(b"{}", (RunArgument(ARRAY),), "llvm", 4, {"env.a": b"x"}, {"env.b": 1}), ToRunner),
     (MutateModule(RunModule(b"{}", (RunArgument(ARRAY),), "llvm", 1), 3), ToRunner),
+    (TraceModule(RunModule(b"{}", (RunArgument(ARRAY),), "llvm", 1)), ToRunner),
+    (
+        TraceResult(
+            (
+                TracedStep("lv", "conv2d", "float16", ARRAY, (), True, 0),
+                TracedStep("이름", "env.f", "float32", None, (0,), False, None, True),
+            ),
+            TaskFailure("run", "ValueError", "message"),
+        ),
+        FromRunner,
+    ),
     (
         MutationResult(
             (MutatedModule(Mutation("drop_bias", "f", "lv", "이름"), b"{}", float("inf")),),

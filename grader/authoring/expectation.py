@@ -11,6 +11,10 @@
     [part.emit_te.check]
     equivalence = "failed"                            # passed, partial, failed or not_graded
 
+    [part.emit_te.diagnosis]
+    step = "lv2"                                      # the variable of the step that departs
+    mistake = "bias_missing"                          # what explains it (docs/diagnosis.md)
+
 Everything but `about` may be left out: what is not said is not compared.
 """
 
@@ -42,12 +46,24 @@ class Range(Table, frozen=True):
 Score = float | Range
 
 
+class DiagnosisExpectation(Table, frozen=True):
+    """Where a part departs from PyTorch: the step that is named, and the mistake if it is known.
+
+    A step goes by its variable in `main` or its buffer in a TIR function; a Python function has one
+    step, `output`.
+    """
+
+    step: str
+    mistake: str | None = None
+
+
 class PartExpectation(Table, frozen=True):
     """What one part must get. `check` maps the id of a check to its verdict."""
 
     score: Score | None = None
     check: dict[str, Verdict] = {}
     reason_contains: tuple[str, ...] = ()
+    diagnosis: DiagnosisExpectation | None = None
 
 
 class Expectation(Table, frozen=True):
@@ -100,6 +116,24 @@ def _part(expected: PartExpectation, part: Part) -> list[str]:
     for text in expected.reason_contains:
         if not any(text in check.reason for check in part.checks):
             found.append(f"no reason of {part.id} contains {text!r}")
+    if expected.diagnosis is not None:
+        found += _diagnosis(expected.diagnosis, part)
+    return found
+
+
+def _diagnosis(expected: DiagnosisExpectation, part: Part) -> list[str]:
+    """Say where another step is named than the one with the mistake, or another mistake."""
+    if part.diagnosis is None:
+        return [f"{part.id} has no diagnosis, expected one of {expected.step}"]
+    named = part.diagnosis.steps[part.diagnosis.wrong].variable
+    found = []
+    if named != expected.step:
+        found.append(f"{named} of {part.id} is said to depart, expected {expected.step}")
+    if expected.mistake not in (None, part.diagnosis.mistake):
+        found.append(
+            f"the mistake in {part.id} is said to be {part.diagnosis.mistake or 'unknown'},"
+            f" expected {expected.mistake}"
+        )
     return found
 
 

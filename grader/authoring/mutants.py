@@ -19,6 +19,7 @@ from grader.preparation import Preparation
 from grader.progress import Silent
 from grader.referee.evidence import Case, Problem
 from grader.referee.gather import arrange, run_task, runner_kind
+from grader.referee.tracing import TARGET
 
 COMPARED_CALLS = 16
 """Calls on which a mutant is compared with the reference, to see whether it differs at all."""
@@ -47,7 +48,8 @@ def make_mutants(
         raise CourseError(f"Part {part.id} of the reference: {arrangement.reason}")
     kind = runner_kind(part)
     externs = capture.externs if kind == "extern" else {}
-    task = MutateModule(run_task(case.candidate, arrangement.first(COMPARED_CALLS), externs), limit)
+    run = run_task(case.candidate, arrangement.first(COMPARED_CALLS), externs)
+    task = MutateModule(msgspec.structs.replace(run, target=TARGET), limit)
     with open_runners(prepared) as runners:
         answer = runners.request(kind, task)
     if not isinstance(answer, MutationResult):

@@ -8,26 +8,12 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from grader.data.drawing import CLASS_NAMES
 from grader.data.idx import write_idx
 from grader.data.pickles import pickle_arrays
 from grader.language import later
 
 DataSetName = Literal["Fashion-MNIST", "built-in", "none"]
-
-CLASSES = (
-    "T-shirt/top",
-    "Trouser",
-    "Pullover",
-    "Dress",
-    "Coat",
-    "Sandal",
-    "Shirt",
-    "Sneaker",
-    "Bag",
-    "Ankle boot",
-)
-"""What the labels mean: the classes of Fashion-MNIST by their numbers, under its authors' names
-(H. Xiao, K. Rasul, R. Vollgraf, arXiv:1708.07747, table 2)."""
 
 _RAW = "data/FashionMNIST/raw"
 _TRAINING_IMAGES = 64
@@ -57,7 +43,7 @@ class DataSet(msgspec.Struct, frozen=True, eq=False):
     @property
     def classes(self) -> tuple[str, ...]:
         """Return the names of the classes, by label; none where there are no images."""
-        return () if self.name == "none" else CLASSES
+        return () if self.name == "none" else CLASS_NAMES
 
     def inputs(self) -> npt.NDArray[np.float32]:
         """Return the images as a model takes them, float32 (n, 1, 28, 28) in [0, 1].

@@ -20,6 +20,7 @@ from grader.referee.diagnosis.operations import Layer
 from grader.referee.diagnosis.tape import record
 from grader.referee.evidence import FloatArray, Problem
 from grader.referee.functions import find_function
+from grader.referee.torch_threads import one_thread
 
 INTEGERS = 10
 """Integers are drawn from -10 to 10: large enough to tell sums apart, too small to overflow."""
@@ -53,7 +54,8 @@ class CaseOracle:
     @cached_property
     def desired(self) -> FloatArray:
         """Return the right outputs, shape (cases, *output shape). Raises CourseError."""
-        result = self._compute(*(each.array.copy() for each in self._arguments))
+        with one_thread():
+            result = self._compute(*(each.array.copy() for each in self._arguments))
         fields = result if isinstance(result, tuple) else (result,)
         desired = self._joined([np.asarray(each) for each in fields])
         desired.setflags(write=False)
@@ -69,7 +71,8 @@ class CaseOracle:
         Where the function works on all cases at once, layers have no axis for them.
         """
         one = [each[None].copy() for each in arguments]
-        layers = record(lambda: self._compute(*one), one)
+        with one_thread():
+            layers = record(lambda: self._compute(*one), one)
         shapes = [(1, *each.shape) for each in self.options.outputs]
         over_cases = [each for each in layers if each.output is not None]
         if not over_cases or any(
@@ -88,7 +91,8 @@ class CaseOracle:
         arrays = [each.array.copy() for each in self._arguments]
         moved = np.roll(arrays[place], 1, axis=0)
         arrays[place] = moved if len(moved) > 1 else -moved
-        result = self._compute(*arrays)
+        with one_thread():
+            result = self._compute(*arrays)
         fields = result if isinstance(result, tuple) else (result,)
         return not np.array_equal(self._joined([np.asarray(each) for each in fields]), self.desired)
 

@@ -22,6 +22,7 @@ from grader.referee.arrangement import Arrangement, Given, Values, match_inputs
 from grader.referee.diagnosis.operations import Layer
 from grader.referee.diagnosis.tape import record, replay
 from grader.referee.evidence import FloatArray, Problem
+from grader.referee.torch_threads import one_thread
 
 DYNAMIC_BATCH = 4
 """Batch size used where `main` leaves it open; the assignment's own notebooks use it too."""
@@ -30,6 +31,9 @@ BATCH_LIMIT = 4096
 """Largest batch that `main` may take: the last one is filled up with inputs of our own."""
 
 _FILLERS = 64
+
+LAYER_SAMPLES = 64
+"""Largest batch for which the values of all layers are kept: 11 MB for each convolution."""
 
 _RECORDED = 4
 """Samples for which the course's function is recorded: too few for it to divide them up."""
@@ -57,7 +61,10 @@ class Oracle(Protocol):
         """Return what PyTorch does on the samples at these places: of a case, the first alone."""
 
     def layers_for(self, arguments: Sequence[Values]) -> tuple[Layer, ...]:
-        """Return what PyTorch does in one call: on a batch, or on the arguments of one case."""
+        """Return what PyTorch does in one call: on a batch, or on the arguments of one case.
+
+        There is nothing for a batch that is too large to keep the values of all layers.
+        """
 
 
 class Workload(Protocol):
@@ -115,10 +122,13 @@ class ModelOracle:
         return self.layers_for([self.inputs[list(rows)]])
 
     def layers_for(self, arguments: Sequence[Values]) -> tuple[Layer, ...]:
-        """Return what PyTorch does on a batch, (batch, *input shape)."""
+        """Return what PyTorch does on a batch, (batch, *input shape); nothing for a large one."""
+        if len(arguments[0]) > LAYER_SAMPLES:
+            return ()
         few = [each[:_RECORDED].copy() for each in arguments]
-        layers = record(lambda: self._module.expected(self._parameters, few[0]), few)
-        return layers if len(arguments[0]) <= _RECORDED else replay(layers, arguments)
+        with one_thread():
+            layers = record(lambda: self._module.expected(self._parameters, few[0]), few)
+            return layers if len(arguments[0]) <= _RECORDED else replay(layers, arguments)
 
     def arrange(self, part: PartTable, facts: ModuleFacts | None) -> Arrangement | Problem:
         """Return calls on all inputs, or on the first `samples` of them, a batch at a time."""

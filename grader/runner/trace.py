@@ -9,7 +9,6 @@ what is seen between them must exist.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import zip_longest
 from typing import Any
 
 import msgspec
@@ -19,6 +18,9 @@ import tvm
 
 from grader.messages import (
     PYTHON_FUNCTION,
+    Array,
+    Count,
+    Message,
     RunModule,
     TaskFailure,
     TensorSpec,
@@ -27,6 +29,7 @@ from grader.messages import (
     TraceResult,
     pack_array,
 )
+from grader.runner.apart import Send, work_apart
 from grader.runner.buffers import Buffers, expose
 from grader.runner.calls import module_to_run
 from grader.runner.evaluation import Evaluator
@@ -52,8 +55,20 @@ _CARRIED = ("float32", "float64", "int64", "int32", "uint8")
 _CONVERTED = ("float16", "int8", "int16", "uint16", "uint32", "uint64", "bool")
 
 
+class _Seen(Message, frozen=True):
+    """The value of one step in one call, None where no message carries anything like it."""
+
+    call: Count
+    step: Count
+    value: Array | None
+    is_unwritten: bool
+
+
 def trace_module(task: TraceModule, evaluator: Evaluator | None = None) -> TraceResult:
-    """Do the task. Raises TaskError where it is not even known which steps there are."""
+    """Do the task. Raises TaskError where it is not even known which steps there are.
+
+    The module is built and run in a process of its own, so that its crash takes nothing with it.
+    """
     run = task.run
     with stage("decode"):
         arguments = unpack_arguments(run)
@@ -67,14 +82,18 @@ def trace_module(task: TraceModule, evaluator: Evaluator | None = None) -> Trace
     name = _free_name(module)
     with stage("build"):
         copy, steps = watched(module, name)
-    watcher = _Watcher(steps)
-    failure = _run(copy, run, arguments, watcher, (name, evaluator))
-    found = watcher.result()
-    if buffers is not None:
-        found = buffers.in_order(found)
-    elif not run.module:
-        found = _of_python(found)
-    return TraceResult(found, failure)
+
+    def work(send: Send) -> None:
+        failure = _run(copy, run, arguments, _Watcher(name, steps, send), evaluator)
+        if failure is not None:
+            send(failure)
+
+    limit = len(steps) * arguments.calls + 1
+    said, died = work_apart(work, _Seen | TaskFailure, limit)  # type: ignore[arg-type]
+    failures = [each for each in said if isinstance(each, TaskFailure)]
+    seen = [each for each in said if isinstance(each, _Seen)]
+    found = _described(run, buffers, _traced(steps, seen))
+    return TraceResult(found, next(iter(failures), died))
 
 
 def _run(
@@ -82,17 +101,16 @@ def _run(
     run: RunModule,
     arguments: Arguments,
     watcher: _Watcher,
-    others: tuple[str, Evaluator | None],
+    evaluator: Evaluator | None,
 ) -> TaskFailure | None:
     """Make all calls; return what ended them early."""
-    name, evaluator = others
     poison = Poison()
     try:
         # The watcher is announced as a stub would be: it is no function of the student's.
-        stubs = {**run.stubs, name: 0}
+        stubs = {**run.stubs, watcher.name: 0}
         externs = load_externs(module, run.externs, stubs, evaluator, poison.awaits)
-        externs.add(name, watcher.see)
-        with externs.registered():
+        externs.add(watcher.name, watcher.see)
+        with externs.registered(), stage("run"):
             main = build_main(module, run, externs, poison)
             for number in range(arguments.calls):
                 watcher.begin()
@@ -100,6 +118,15 @@ def _run(
     except TaskError as error:
         return error.as_failure()
     return None
+
+
+def _described(
+    run: RunModule, buffers: Buffers | None, steps: tuple[TracedStep, ...]
+) -> tuple[TracedStep, ...]:
+    """Return the steps under the names of what was given, where a `main` was put around it."""
+    if buffers is not None:
+        return buffers.in_order(steps)
+    return steps if run.module else _of_python(steps)
 
 
 def _free_name(module: tvm.IRModule) -> str:
@@ -132,53 +159,40 @@ def _of_python(steps: Sequence[TracedStep]) -> tuple[TracedStep, ...]:
 
 
 class _Watcher:
-    """Takes down the values of a module's steps, in the order in which it is given them."""
+    """Is given the values of a module's steps, in their order, and sends them on."""
 
-    def __init__(self, steps: Sequence[Step]) -> None:
+    def __init__(self, name: str, steps: Sequence[Step], send: Send) -> None:
+        self.name = name
         self._steps = steps
-        self._calls: list[list[Values | None]] = []
-        self._unwritten: set[int] = set()
+        self._send = send
+        self._call, self._number = -1, 0
         self._poisoned: set[int] = set()
         self._room = OUTPUT_LIMIT
 
     def begin(self) -> None:
         """Begin a call of `main`."""
-        self._calls.append([])
+        self._call, self._number = self._call + 1, 0
         self._poisoned.clear()
 
     def see(self, arguments: Sequence[Any]) -> None:
         """Take down the next value. Raises TaskError when all are too large together."""
-        seen = self._calls[-1]
-        number, tensor = len(seen), arguments[0]
+        number, tensor = self._number, arguments[0]
         if number >= len(self._steps):
             return  # a function that `main` calls calls it again
+        self._number += 1
         value = _copy(tensor)
         self._room -= 0 if value is None else value.nbytes
         if self._room < 0:
             raise TaskError("run", "TooLarge", "The values of all steps are too large together.")
-        seen.append(value)
-        if is_poisoned(tensor):
-            self._poisoned.add(number)
-            if not self._poisoned & set(self._steps[number].takes):
-                self._unwritten.add(number)
+        packed = None if value is None else pack_array(value)
+        self._send(_Seen(self._call, number, packed, self._is_unwritten(number, tensor)))
 
-    def result(self) -> tuple[TracedStep, ...]:
-        """Return the steps as a message has them."""
-        columns = list(zip_longest(*self._calls)) if self._calls else []
-        columns += [()] * (len(self._steps) - len(columns))
-        return tuple(
-            TracedStep(
-                variable=step.variable,
-                callee=step.callee,
-                dtype=step.dtype,
-                values=_joined(column),
-                takes=step.takes,
-                takes_input=step.takes_input,
-                binding=step.binding,
-                is_unwritten=number in self._unwritten,
-            )
-            for number, (step, column) in enumerate(zip(self._steps, columns, strict=True))
-        )
+    def _is_unwritten(self, number: int, tensor: Any) -> bool:
+        """Say whether a step left its output as it was, and did not only pass that on."""
+        if not is_poisoned(tensor):
+            return False
+        self._poisoned.add(number)
+        return not self._poisoned & set(self._steps[number].takes)
 
 
 def _copy(tensor: Any) -> Values | None:
@@ -189,9 +203,29 @@ def _copy(tensor: Any) -> Values | None:
     return np.array(np.from_dlpack(tensor), dtype=dtype if dtype in _CARRIED else "float32")
 
 
-def _joined(column: Sequence[Values | None]) -> Any:
+def _traced(steps: Sequence[Step], seen: Sequence[_Seen]) -> tuple[TracedStep, ...]:
+    """Return the steps as a message has them."""
+    columns: list[list[_Seen]] = [[] for _ in steps]
+    for each in seen:
+        columns[each.step].append(each)
+    return tuple(
+        TracedStep(
+            variable=step.variable,
+            callee=step.callee,
+            dtype=step.dtype,
+            values=_joined([each.value for each in column if each.value is not None]),
+            takes=step.takes,
+            takes_input=step.takes_input,
+            binding=step.binding,
+            is_unwritten=any(each.is_unwritten for each in column),
+        )
+        for step, column in zip(steps, columns, strict=True)
+    )
+
+
+def _joined(values: Sequence[Array]) -> Array | None:
     """Return the values of one step in the calls that reached it; None where they do not fit."""
-    values = [each for each in column if each is not None]
     if not values or len({(each.shape, each.dtype) for each in values}) != 1:
         return None
-    return pack_array(np.stack(values))
+    data = b"".join(each.data for each in values)
+    return Array(values[0].dtype, (len(values), *values[0].shape), data)

@@ -7,17 +7,29 @@ import pytest
 
 from grader.authoring.expectation import Expectation, load_expectation, mismatches
 from grader.errors import CourseError
-from grader.report import CellProblem, Check, Part
+from grader.report import CellProblem, Check, Diagnosis, Part, Step
 from tests.sample_reports import typical
 
 CHECKS = (
     Check("structure", "Structure", 10.0, 10.0, "passed", "Eleven calls."),
     Check("equivalence", "Outputs", 0.0, 30.0, "failed", "All images differ."),
 )
+DIAGNOSIS = Diagnosis(
+    (Step("lv", "conv2d", (4, 32), "right"), Step("lv1", "relu", (4, 32), "wrong")),
+    wrong=1,
+    layer="conv2d",
+    wanted=None,
+    mistake="bias_missing",
+    message="The bias is missing.",
+    advice="Add it.",
+)
 REPORT = msgspec.structs.replace(
     typical(),
     score=10.0,
-    parts=(Part("emit_te", "The model", 10.0, 40.0, CHECKS),),
+    parts=(
+        Part("emit_te", "The model", 10.0, 40.0, CHECKS, diagnosis=DIAGNOSIS),
+        Part("extern", "An extern", 0.0, 20.0, ()),
+    ),
     problems=(CellProblem(3, "AssertionError", "differs"),),
 )
 
@@ -43,10 +55,17 @@ def test_all_that_is_said_may_hold():
         [part.emit_te.check]
         structure = "passed"
         equivalence = "failed"
+        [part.emit_te.diagnosis]
+        step = "lv1"
+        mistake = "bias_missing"
         """
         )
         == ()
     )
+
+
+def test_a_mistake_need_not_be_said():
+    assert () == compare('about = "x"\npart.emit_te.diagnosis.step = "lv1"')
 
 
 @pytest.mark.parametrize(
@@ -66,6 +85,15 @@ def test_all_that_is_said_may_hold():
         ),
         ("part.emit_te.check.speed = 'passed'", "emit_te has no check speed"),
         ("part.schedule.score = 0", "there is no part schedule"),
+        (
+            "part.emit_te.diagnosis.step = 'lv'",
+            "lv1 of emit_te is said to depart, expected lv",
+        ),
+        (
+            "part.emit_te.diagnosis = { step = 'lv1', mistake = 'padding' }",
+            "the mistake in emit_te is said to be bias_missing, expected padding",
+        ),
+        ("part.extern.diagnosis.step = 'lv'", "extern has no diagnosis, expected one of lv"),
     ],
 )
 def test_a_mismatch_is_one_sentence_that_names_it(said, found):

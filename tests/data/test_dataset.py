@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from grader.data.builtin import builtin_data
-from grader.data.dataset import DataSet
+from grader.data.dataset import DataSet, no_data
 
 from .conftest import CONV
 
@@ -101,6 +101,10 @@ def test_labels_mean_what_torchvision_says(seen: dict[str, Any]) -> None:
     from grader.data.drawing import CLASS_NAMES
 
     assert seen["classes"] == list(CLASS_NAMES)
+
+
+def test_classes_have_names_where_there_are_images(data: DataSet, seen: dict[str, Any]) -> None:
+    assert (seen["classes"], ()) == (list(data.classes), no_data().classes)
 
 
 def test_a_notebook_unpickles_the_parameters(data: DataSet, seen: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Is the step that a diagnosis names the one where a mistake was made? On mistakes made on purpose.
+"""Is the step that a diagnosis names the one with the mistake? Shown with mutants.
 
 The reference of an assignment is run once. A runner makes mutants of its modules, which say where
 each departs; a Python function's mutants are cells at the end of the notebook. Each is then run on
@@ -8,31 +8,39 @@ a few samples and diagnosed, by the functions that grade submissions.
 from __future__ import annotations
 
 import copy
+import threading
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import nbformat
 
-from grader.assembly import open_runners
+from grader.assembly import open_runners, runner_starter
 from grader.assignment import PartTable
 from grader.authoring.mutants import make_mutants
 from grader.authoring.mutants_python import python_mutants
 from grader.authoring.verify import EACH_KIND, Notebooks
 from grader.course import load_course
-from grader.messages import Capture, CaptureFailure, Mutation
+from grader.messages import (
+    Capture,
+    CaptureFailure,
+    FromRunner,
+    Mutation,
+    MutationKind,
+    ToRunner,
+)
 from grader.pipeline import run_notebook
 from grader.preparation import Preparation, Settings
 from grader.progress import Silent
 from grader.referee.candidates import choose, inspect
 from grader.referee.diagnosis.report import Diagnosed, diagnose
-from grader.referee.evidence import Candidate, Case, Evidence, Outputs, Problem
+from grader.referee.evidence import Candidate, Case, Evidence, Problem
 from grader.referee.gather import gather_outputs
-from grader.referee.mismatch import wrong_samples
-from grader.referee.runners import RunnerPool
+from grader.referee.runner_client import Runner
+from grader.referee.runners import Kind
 from grader.report import Diagnosis
 from grader.sandbox.interface import Sandbox
 
@@ -42,6 +50,21 @@ SLUGS = ("e2e-conv", "e2e-mlp", "tensorir", "from-torch")
 SEED = 7
 SAMPLES = 64
 """Samples that a mutant is run on, of thousands: enough that it is wrong on one of them."""
+
+BAR = 0.9
+"""Share of the mutants of an assignment of which the right step must be named."""
+
+MEANING: dict[MutationKind, frozenset[str]] = {
+    "drop_bias": frozenset({"bias_missing", "operand_missing"}),
+    "flip_kernel": frozenset({"kernel_flipped"}),
+    "swap_layers": frozenset({"order_swapped"}),
+    "off_by_one": frozenset({"reduction_too_short"}),
+    "float16": frozenset({"low_precision"}),
+    "return_zeros": frozenset({"zeros"}),
+    "return_input": frozenset({"input_returned"}),
+}
+"""The mistakes that each mutation is. Others may explain its values too: the first numbers of an
+image are zeros, and two layers in the other order may have the values of a layer left out."""
 
 ROUNDED = ("exact", "half")
 """Variables that the mutation "float16" puts before the binding that it changes: an operator's
@@ -90,6 +113,11 @@ class Found(NamedTuple):
             return True
         return self.named == binding or self._is_rounding_of(binding)
 
+    @property
+    def is_recognised(self) -> bool:
+        """Say whether the mistake is recognised as what it is."""
+        return self.mistake in MEANING[self.mutant.mutation.kind]
+
     def _is_rounding_of(self, binding: str) -> bool:
         """Say whether the step that is named is the rounding that a binding was given."""
         assert self.diagnosis is not None
@@ -105,6 +133,41 @@ class Found(NamedTuple):
             f"{self.mutant.part.id}: {mutation.kind}, {mutation.about}: {self.named or 'nothing'}"
             f" is named in place of {wanted} ({self.mistake or 'nothing recognised'})"
         )
+
+
+class Runners:
+    """A pool whose runners do one task after the other: each thread of the trial has its own.
+
+    What they run was made of the course's own reference. Those with externs are used once, as
+    always.
+    """
+
+    def __init__(self, prepared: Preparation) -> None:
+        assignment = prepared.course_assignment.assignment
+        self._start = runner_starter(prepared.settings.sandbox, assignment)
+        self._seconds = assignment.limits.task_seconds
+        self._once = open_runners(prepared)
+        self._own = threading.local()
+        self._all: list[Runner] = []
+
+    def request(self, kind: Kind, task: ToRunner) -> FromRunner:
+        """Do one task, as `RunnerPool.request` does."""
+        if kind != "pure":
+            return self._once.request(kind, task)
+        if not hasattr(self._own, "runner"):
+            self._own.runner = self._start(kind)
+            self._all.append(self._own.runner)
+        runner: Runner = self._own.runner
+        return runner.request(task, self._seconds)
+
+    def __enter__(self) -> Runners:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """End all runners."""
+        for runner in self._all:
+            runner.close()
+        self._once.__exit__(None, None, None)
 
 
 class Trial:
@@ -139,10 +202,9 @@ class Trial:
         return found
 
     def diagnosed(self) -> list[Found]:
-        """Diagnose every mutant whose outputs differ."""
-        with open_runners(self.prepared) as runners, ThreadPoolExecutor(self.jobs) as executor:
-            found = executor.map(lambda each: self._diagnosed(each, runners), self.mutants)
-            return [each for each in found if each is not None]
+        """Diagnose every mutant."""
+        with Runners(self.prepared) as runners, ThreadPoolExecutor(self.jobs) as executor:
+            return list(executor.map(lambda each: self._diagnosed(each, runners), self.mutants))
 
     def _parts(self, kind: str) -> list[PartTable]:
         return [part for part in self.chosen.assignment.part if part.entry_kind == kind]
@@ -158,14 +220,17 @@ class Trial:
             for candidate in _of(part, [each.capture])
         ]
 
-    def _diagnosed(self, mutant: Mistaken, runners: RunnerPool) -> Found | None:
+    def _diagnosed(self, mutant: Mistaken, runners: Any) -> Found:
         oracle = self.prepared.answers(self.prepared.data(Silent())).result().of(mutant.part)
         part = msgspec.structs.replace(mutant.part, samples=SAMPLES)
-        outputs = gather_outputs(mutant.candidate, part, oracle, runners)
-        if isinstance(outputs, Outputs) and not wrong_samples(outputs, oracle.options).any():
-            return None
         diagnosed = Diagnosed(mutant.candidate, part, self.chosen.assignment, oracle)
-        return Found(mutant, diagnose(diagnosed, outputs, runners))
+        found = None
+        if part.computation is not None:  # most mistakes show in any case
+            found = diagnose(diagnosed, Problem("not run"), runners)
+        if found is None:
+            outputs = gather_outputs(mutant.candidate, part, oracle, runners)
+            found = diagnose(diagnosed, outputs, runners)
+        return Found(mutant, found)
 
 
 def share(found: Iterable[bool]) -> float:

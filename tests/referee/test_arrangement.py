@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from grader.ir.facts import BufferFacts, TensorFacts
 from grader.referee.arrangement import Arrangement, Given, match_inputs
@@ -63,3 +64,41 @@ def test_the_first_calls_twice_and_others_drawn_anew() -> None:
     assert BIAS is twice[1]
     redrawn = arrangement.redrawn(np.random.default_rng(0)).arguments
     assert [5.0] * 6 == redrawn[0].array.reshape(-1).tolist()
+
+
+def batched(samples: int = 7, batch: int = 3) -> Arrangement:
+    """Samples 0 to 6 in batches of three; two more fill up the last one."""
+    image = Given("x", np.arange(9.0).reshape(3, batch, 1))
+    return Arrangement("main", (BIAS, image), samples=samples, is_batched=True)
+
+
+def test_chosen_samples_come_first_in_a_batch_that_others_fill_up() -> None:
+    arrangement, samples = batched().chosen([5, 1])
+    assert (5, 1, 0) == samples
+    assert [[[5.0], [1.0], [0.0]]] == arrangement.arguments[1].array.tolist()
+    assert BIAS is arrangement.arguments[0]
+    assert 3 == arrangement.samples
+
+
+def test_a_batch_takes_as_many_as_fit_and_each_once() -> None:
+    assert (6, 2, 4) == batched().chosen([6, 2, 2, 4, 1])[1]
+
+
+def test_a_batch_that_is_larger_than_all_samples_is_filled_up_with_what_does_not_count() -> None:
+    arrangement, samples = batched(samples=2).chosen([1])
+    assert (1, 0) == samples
+    assert [[[1.0], [0.0], [2.0]]] == arrangement.arguments[1].array.tolist()
+    assert 2 == arrangement.samples
+
+
+def test_without_a_batch_the_first_one_is_taken() -> None:
+    given = Given("x", np.arange(6.0).reshape(3, 2))
+    arrangement, samples = Arrangement("main", (given, BIAS), samples=3).chosen([2, 0])
+    assert (2,) == samples
+    assert [[4.0, 5.0]] == arrangement.arguments[0].array.tolist()
+
+
+@pytest.mark.parametrize("rows", [[], [7], [-1]])
+def test_a_sample_that_there_is_not_cannot_be_chosen(rows: list[int]) -> None:
+    with pytest.raises(IndexError):
+        batched().chosen(rows)

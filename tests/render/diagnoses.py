@@ -7,7 +7,7 @@ import base64
 import msgspec
 import numpy as np
 
-from grader.data.dataset import CLASSES
+from grader.data.drawing import CLASS_NAMES
 from grader.referee.diagnosis.sample import encode_png
 from grader.report import Check, Diagnosis, Part, Report, Sample, Step
 from tests import sample_reports
@@ -37,7 +37,7 @@ PIXELS[14:24, 12:16] = 128
 SAMPLE = Sample(
     place=1234,
     image=base64.b64encode(encode_png(PIXELS)).decode("ascii"),
-    classes=CLASSES,
+    classes=CLASS_NAMES,
     label=3,
     predicted=1,
     pytorch=3,

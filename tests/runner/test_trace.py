@@ -39,6 +39,9 @@ from grader.runner.model import run_module
 from grader.runner.trace import WATCHER, trace_module
 from tests.runner import modules
 
+# A runner has one thread. A process of tests may have others, of which Python 3.12 warns.
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 ROW = TensorSpec("float32", (4,))
@@ -262,6 +265,19 @@ class TestFailure:
         assert [[2.0] * 4, [2.0] * 4, None, None] == values(result)
         assert result.failure is not None
         assert name == result.failure.error_name
+
+    def test_what_was_seen_before_a_crash_is_kept(self) -> None:
+        def build(builder: Any, x: Any) -> Any:
+            far = builder.add_func(modules.FarStore["far"], "far")
+            start = builder.emit(relax.op.add(x, x))
+            row = relax.TensorType((4,), "float32")
+            end = builder.emit(relax.op.call_tir(far, (start,), row))
+            return builder.emit(relax.op.add(end, end))
+
+        result = trace(modules.one_argument(build), np.ones((1, 4)))
+        assert [[2.0] * 4, None, None] == values(result)
+        assert result.failure is not None
+        assert "Died" == result.failure.error_name
 
     def test_an_extern_that_is_not_there_leaves_the_names_of_the_steps(self) -> None:
         result = trace(modules.calls_extern("env.nowhere"), np.ones((1, 4)))

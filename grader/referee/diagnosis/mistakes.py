@@ -7,14 +7,16 @@ of later ones, and for each layer those of its own kind before those that any la
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from grader.referee.diagnosis import mistakes_convolution, mistakes_pooling, mistakes_products
 from grader.referee.diagnosis.mistakes_numbers import Found, Sight, at_sight, in_the_end
-from grader.referee.diagnosis.mistakes_order import order_mistakes, swapped
+from grader.referee.diagnosis.mistakes_order import extra_mistakes, order_mistakes, swapped
 from grader.referee.diagnosis.operations import Layer
 from grader.referee.diagnosis.program import Change, Program, change, numbers, same
 from grader.referee.diagnosis.values import TOLERANCE, Doubles, Known, is_equal, known
@@ -38,6 +40,10 @@ _TELLING = 0.25
 _NEARLY = 0.97
 """Of at least as many numbers, this share must be another than the right one after a change, and of
 those this share must be what was found."""
+
+_WORK = 40_000_000
+"""Numbers that are computed at most for one alignment: a second. A value of a batch of four that
+nothing explains takes a quarter of that."""
 
 MISSING = {"bias": "bias_missing", "relu": "relu_missing", "softmax": "softmax_missing"}
 """What it is called where an operation is left out, for those that students leave out most."""
@@ -97,9 +103,11 @@ def explain(found: Found, program: Program, tolerance: float = TOLERANCE) -> Mis
         if place not in done and not program.is_side(place)
     ]
     nearly = None
-    for one in _changes(program, open_places):
+    for one in chain(_changes(program, open_places), _additions(program, found.right)):
+        if program.computed > _WORK:
+            break
         for place, other in program.changed(one, value.numbers.size):
-            if place in done or is_equal(other, right[place], tolerance):
+            if is_equal(other, right[place], tolerance):
                 continue
             if is_equal(value.numbers, known(other), tolerance):
                 return _mistake(one, program)
@@ -150,15 +158,27 @@ def _changes(program: Program, places: Sequence[int]) -> Iterator[Change]:
     yield from _everywhere(program, places)
 
 
+def _additions(program: Program, right: Sequence[int]) -> Iterator[Change]:
+    """Return what may have been done after the last right values, and should not have been."""
+    before = {each for place in right for each in program.needed_for(program.takes[place])}
+    for place in sorted(set(right) - before):
+        yield from extra_mistakes(program, place)
+
+
 def _everywhere(program: Program, places: Sequence[int]) -> Iterator[Change]:
     """Make the same mistake in all layers of a kind: they may be one function."""
     for kind, own in _OWN.items():
         alike = [each for each in places if program.layers[each].operation.kind == kind]
-        if len(alike) > 1:
-            for together in zip(*(own(each, program.layers[each]) for each in alike), strict=False):
-                if len({one.kind for one in together}) == 1:
-                    computes = {place: c for one in together for place, c in one.computes.items()}
-                    yield together[0]._replace(computes=computes)
+        by_mistake: dict[tuple[str, int], list[Change]] = {}
+        for place in alike if len(alike) > 1 else ():
+            counts: Counter[str] = Counter()
+            for one in own(place, program.layers[place]):
+                by_mistake.setdefault((one.kind, counts[one.kind]), []).append(one)
+                counts[one.kind] += 1
+        for together in by_mistake.values():
+            if len(together) == len(alike):
+                computes = {place: c for one in together for place, c in one.computes.items()}
+                yield together[0]._replace(computes=computes)
 
 
 def _mistake(one: Change, program: Program) -> Mistake:

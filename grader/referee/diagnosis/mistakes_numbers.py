@@ -22,6 +22,10 @@ _HALF = 0.05
 reason. One rounding is off by 2**-11 (float16) or 2**-9 (bfloat16); a sum that is rounded after
 each of thousands of terms stands still once its terms are less than that."""
 
+_GARBAGE = 1e6
+"""Numbers that are larger by this factor are no result of computing, but what was in the memory."""
+
+_LOOKED_AT = 4
 _HALF_RIGHT = 0.5
 _BFLOAT_BITS = np.uint32(0xFFFF)
 
@@ -76,10 +80,12 @@ def in_the_end(found: Found, program: Program, tolerance: float = TOLERANCE) -> 
     place = expected(found, program)
     if returned is not None or place is None or not np.isfinite(flat).all():
         return returned
-    for other in (place, *found.right[-1:]):
+    for other in (place, *_of_the_same_size(found, program), *found.right[-1:]):
         wanted = known(program.layers[other].value)
         if wanted.numbers.size != flat.size or wanted.is_trivial:
             continue
+        if np.abs(flat).max() > _GARBAGE * wanted.scale:
+            return Sight("sum_not_initialised", other)
         largest = int(np.abs(wanted.numbers).argmax())
         factor = float(flat[largest] / wanted.numbers[largest])
         if factor and is_equal(flat / factor, wanted, tolerance):
@@ -88,7 +94,22 @@ def in_the_end(found: Found, program: Program, tolerance: float = TOLERANCE) -> 
         if added is not None:
             is_bias = other == place and program.layers[other].operation.kind == "bias"
             return Sight("bias_differs" if is_bias else "bias_extra", other, {"axis": added})
-    return _partly_right(flat, program, place, tolerance)
+    for other in (place, *_of_the_same_size(found, program)):
+        partly = _partly_right(flat, program, other, tolerance)
+        if partly is not None:
+            return partly
+    return None
+
+
+def _of_the_same_size(found: Found, program: Program) -> list[int]:
+    """Return the next few layers of as many numbers, also partial ones."""
+    done = program.needed_for(found.right)
+    places = [
+        place
+        for place, layer in enumerate(program.layers)
+        if place not in done and layer.name and layer.value.size == found.value.size
+    ]
+    return places[:_LOOKED_AT]
 
 
 def _partly_right(flat: Doubles, program: Program, place: int, tolerance: float) -> Sight | None:
@@ -191,10 +212,9 @@ def _low_precision(found: Found, flat: Doubles, program: Program) -> Sight | Non
 
 def precision(flat: Doubles) -> str:
     """Return the lesser precision that all of these numbers have, or nothing."""
-    with np.errstate(over="ignore"):
-        single = flat.astype(np.float32)
-        if (flat.astype(np.float16).astype(np.float32) == single).all():
-            return "float16"
-    if not (np.ascontiguousarray(single).view(np.uint32) & _BFLOAT_BITS).any():
+    single = np.ascontiguousarray(flat, np.float32)
+    if not (single.view(np.uint32) & _BFLOAT_BITS).any():
         return "bfloat16"
-    return ""
+    with np.errstate(over="ignore"):
+        half = single.astype(np.float16)
+    return "float16" if (half.astype(np.float32) == single).all() else ""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import torch
 
@@ -12,6 +14,7 @@ from grader.referee.diagnosis.program import Change, Program, after, change, sam
 _PRODUCTS = frozenset({"convolution", "linear", "matmul"})
 """Where the first of these is left out, what is left is the input: that has a name of its own."""
 
+_MANY_ROUNDS = 1024
 _MANY = 64
 """Largest number of layers of a program in which every other operand is tried."""
 
@@ -26,10 +29,64 @@ def order_mistakes(program: Program, place: int) -> Iterator[Change]:
         yield change("relu_extra", place, after(compute, torch.relu))
     if layer.operation.kind != "bias":
         yield change("layer_repeated", place, _twice(compute))
+    if layer.value.ndim > 1 and layer.value.shape[-1] == layer.value.shape[-2]:
+        yield change("result_transposed", place, after(compute, _transposed))
     yield from swapped(program, place)
+    yield from _in_every_round(program, place)
     yield from _other_parameters(program, place)
     if len(program.layers) <= _MANY:
         yield from _other_operands(program, place)
+
+
+def _in_every_round(program: Program, place: int) -> Iterator[Change]:
+    """Do what follows a sum within its loop: add the bias to every term, or take every ReLU."""
+    operation = program.layers[place].operation
+    before = operation.operands[0].layer
+    if operation.kind == "bias" and before is not None:
+        rounds = _rounds(program.layers[before].operation)
+        if rounds > 1:
+            yield change(
+                "bias_in_every_round",
+                place,
+                lambda x, b: operation.compute(x, rounds * b),
+                rounds=rounds,
+            )
+    if operation.kind in ("linear", "matmul") and 1 < _rounds(operation) <= _MANY_ROUNDS:
+        is_linear = operation.kind == "linear"
+        yield change(
+            "relu_in_every_round", place, lambda x, w: _rectified_sum(x, w.T if is_linear else w)
+        )
+
+
+def _rounds(operation: Operation) -> int:
+    """Return how many terms the sums of a product have, 0 for another operation."""
+    shapes = [each.value.shape for each in operation.operands]
+    if operation.kind in ("convolution", "linear"):
+        return math.prod(shapes[1][1:])
+    return int(shapes[0][-1]) if operation.kind == "matmul" else 0
+
+
+def _rectified_sum(x: Tensor, y: Tensor) -> Tensor:
+    """Add up a product of matrices, with a ReLU after every term."""
+    total = torch.relu(x[..., :1] @ y[..., :1, :])
+    for term in range(1, x.shape[-1]):
+        total = torch.relu(total + x[..., term : term + 1] @ y[..., term : term + 1, :])
+    return total
+
+
+def extra_mistakes(program: Program, place: int) -> Iterator[Change]:
+    """Return what may have been done after a layer whose right value was there."""
+    layer = program.layers[place]
+    compute = layer.operation.compute
+    kind = "bias_twice" if layer.operation.kind == "bias" else "layer_repeated"
+    yield change(kind, place, _twice(compute))
+    yield change("relu_extra", place, after(compute, torch.relu))
+    for axis in range(layer.value.ndim - 1, -1, -1):
+        yield change("softmax_extra", place, after(compute, partial(torch.softmax, dim=axis)))
+
+
+def _transposed(x: Tensor) -> Tensor:
+    return x.mT
 
 
 def _twice(compute: Compute) -> Compute:

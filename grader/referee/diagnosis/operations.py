@@ -93,7 +93,12 @@ def _other(*values: Tensor, call: Compute) -> Tensor:
 
 def exponential(x: Tensor, axis: int, is_shifted: bool) -> Tensor:
     """Return the exponentials, of differences to the largest item or of the items themselves."""
-    return torch.exp(x - x.amax(axis, keepdim=True)) if is_shifted else torch.exp(x)
+    return torch.exp(shifted(x, axis) if is_shifted else x)
+
+
+def shifted(x: Tensor, axis: int) -> Tensor:
+    """Return the differences to the largest item."""
+    return x - x.amax(axis, keepdim=True)
 
 
 def exponential_sum(x: Tensor, axis: int, is_shifted: bool) -> Tensor:
@@ -112,11 +117,12 @@ FUNCTIONS: Mapping[str, Compute] = {
     "flatten": _flatten,
     "softmax": lambda x, axis: torch.softmax(x, axis),
     "largest": lambda x, axis: x.amax(axis),
+    "shifted": shifted,
     "exponential": exponential,
     "exponential_sum": exponential_sum,
     "other": _other,
 }
 """What each kind of operation does: functions of float64 tensors and options by name."""
 
-SIDE_KINDS = frozenset({"largest", "exponential", "exponential_sum"})
+SIDE_KINDS = frozenset({"largest", "shifted", "exponential", "exponential_sum"})
 """Parts of a layer that nothing after them is computed from."""

@@ -3,28 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 
 from grader.referee.diagnosis.operations import SIDE_KINDS, Compute, Layer, Tensor
 from grader.referee.diagnosis.values import Doubles
 
 DOES_NOT_FIT = (RuntimeError, IndexError, ValueError)
 """What PyTorch raises where shapes do not fit: a change that cannot have been made."""
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Let PyTorch use one thread for a while: on small tensors, many waste time on each other."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 class Change(NamedTuple):
@@ -48,10 +35,14 @@ def change(kind: str, place: int, compute: Compute, **facts: Any) -> Change:
 
 
 class Program:
-    """The layers of PyTorch, of which some can be computed otherwise."""
+    """The layers of PyTorch, of which some can be computed otherwise.
+
+    `computed` counts the numbers that were, for those who want to know when to stop.
+    """
 
     def __init__(self, layers: Sequence[Layer]) -> None:
         self.layers = tuple(layers)
+        self.computed = 0
         self.takes = tuple(
             tuple(each.layer for each in layer.operation.operands if each.layer is not None)
             for layer in layers
@@ -101,6 +92,7 @@ class Program:
             if value is None:
                 return
             values[place] = value
+            self.computed += value.numel()
             keeps_shapes = keeps_shapes and value.numel() == self.layers[place].value.size
             if value.numel() == size:
                 yield place, value.detach().reshape(-1).numpy()
@@ -130,4 +122,5 @@ def after(first: Compute, second: Callable[[Tensor], Tensor]) -> Compute:
 
 def numbers(value: Any) -> Doubles:
     """Return a value's numbers in a row."""
-    return np.asarray(value, np.float64).reshape(-1)
+    with np.errstate(invalid="ignore"):  # what was never written may be a signalling NaN
+        return np.asarray(value, np.float64).reshape(-1)

@@ -60,7 +60,7 @@ def diagnose(
     alignment = align(traced.steps, layers, returned=_returned(outputs, traced))
     if alignment.wrong is None or _says_nothing(traced.steps, alignment.wrong):
         return None
-    return _diagnosis(diagnosed, traced.steps, layers, alignment)
+    return _diagnosis(diagnosed, traced, layers, alignment)
 
 
 def _says_nothing(steps: Sequence[Observed], wrong: int) -> bool:
@@ -91,11 +91,11 @@ def _returned(outputs: Outputs | Problem, traced: Traced) -> npt.NDArray[np.gene
 
 
 def _diagnosis(
-    diagnosed: Diagnosed, steps: Sequence[Observed], layers: Sequence[Layer], alignment: Alignment
+    diagnosed: Diagnosed, traced: Traced, layers: Sequence[Layer], alignment: Alignment
 ) -> Diagnosis:
     assert alignment.wrong is not None
-    step = steps[alignment.wrong]
-    departure = _departure(diagnosed, steps, layers, alignment)
+    step = traced.steps[alignment.wrong]
+    departure = _departure(diagnosed, traced.steps, layers, alignment)
     mistake = alignment.mistake
     kind = "" if mistake is None else mistake.kind
     facts = {} if mistake is None else dict(mistake.facts)
@@ -105,18 +105,7 @@ def _diagnosis(
         diagnosed.part.id, (kind, known["layer"], departure.layer)
     )
     return Diagnosis(
-        steps=tuple(
-            Step(
-                variable=each.variable,
-                callee=each.callee,
-                shape=() if each.value is None else each.value.shape,
-                status=status,
-                layer="" if place is None else name_layer(layers[place].name),
-            )
-            for each, status, place in zip(
-                steps, alignment.statuses, alignment.matched, strict=True
-            )
-        ),
+        steps=_steps(diagnosed, traced, layers, alignment),
         wrong=alignment.wrong,
         layer=name_layer(departure.layer),
         wanted=departure.wanted,
@@ -125,6 +114,32 @@ def _diagnosis(
         advice=advice,
         link="" if guide is None else guide.link_in(spoken()),
     )
+
+
+def _steps(
+    diagnosed: Diagnosed, traced: Traced, layers: Sequence[Layer], alignment: Alignment
+) -> tuple[Step, ...]:
+    """Return the steps as a report has them. Of those that were not reached, the declared shape."""
+    bindings = traced.bindings or (None,) * len(traced.steps)
+    found = zip(traced.steps, bindings, alignment.statuses, alignment.matched, strict=True)
+    return tuple(
+        Step(
+            variable=step.variable,
+            callee=step.callee,
+            shape=_declared(diagnosed, binding) if step.value is None else step.value.shape,
+            status=status,
+            layer="" if place is None else name_layer(layers[place].name),
+        )
+        for step, binding, status, place in found
+    )
+
+
+def _declared(diagnosed: Diagnosed, binding: int | None) -> Shape:
+    """Return the shape that `main` gives the result of a call; empty where it leaves it open."""
+    result = None if binding is None else diagnosed.candidate.facts.calls[binding].result
+    shape = (None if result is None else result.shape) or ()
+    extents = tuple(each for each in shape if isinstance(each, int))
+    return extents if len(extents) == len(shape) else ()
 
 
 def _departure(
@@ -141,12 +156,24 @@ def _departure(
         wanted=_wanted(step, layers, alignment.expected),
         before=_before(steps, alignment, diagnosed),
         is_beyond=alignment.last_right is not None and alignment.expected == alignment.last_right,
-        is_short=alignment.matched[alignment.wrong] is not None and alignment.mistake is not None,
+        is_short=_is_short(alignment),
     )
-    if step.value is None or expected is None or expected.value.shape != step.value.shape:
+    if step.value is None or expected is None:
         return departure
+    if expected.value.shape != step.value.shape:
+        does_more = departure.wanted == departure.shape
+        return departure._replace(within=expected.value.shape if does_more else None)
     difference, right = _compared(step.value, expected.value)
     return departure._replace(difference=difference, right=right)
+
+
+def _is_short(alignment: Alignment) -> bool:
+    """Say whether the step is right as far as it goes, and more than a copy of what it takes."""
+    assert alignment.wrong is not None
+    place, mistake = alignment.matched[alignment.wrong], alignment.mistake
+    if place is None or mistake is None or mistake.kind == "outputs_swapped":
+        return False
+    return place not in alignment.matched[: alignment.wrong]
 
 
 def _wanted(step: Observed, layers: Sequence[Layer], expected: int | None) -> Shape | None:

@@ -117,6 +117,10 @@ SAYINGS: Mapping[str, Saying] = {
         mark("both matrices are transposed, should not be"),
         mark("Read the first argument at (i, k) and the second one at (k, j)."),
     ),
+    "result_transposed": Saying(
+        mark("the result is transposed, should not be"),
+        mark("Store the sum of row i and column j at (i, j)."),
+    ),
     "operands_swapped": Saying(
         mark("the arguments of the product are exchanged"),
         mark("A product of matrices depends on the order: the first argument gives the rows."),
@@ -153,8 +157,17 @@ SAYINGS: Mapping[str, Saying] = {
     # --- bias and sums of two ---
     "bias_missing": Saying(mark("the bias of {layer} is missing"), _ADD_BIAS),
     "bias_twice": Saying(mark("the bias of {layer} is added twice"), _ADD_BIAS),
+    "bias_in_every_round": Saying(
+        mark("the bias of {layer} is added in each of the {rounds} rounds of the sum"),
+        mark("Add the bias once, when the sum is complete, or let the sum begin with it."),
+    ),
     "bias_subtracted": Saying(mark("the bias is subtracted, should be added"), _ADD_BIAS),
     "bias_first_item": Saying(mark("the first number of the bias is added everywhere"), _ADD_BIAS),
+    "bias_differs": Saying(mark("another vector than the bias is added"), _ADD_BIAS),
+    "bias_extra": Saying(
+        mark("a vector is added that does not belong there"),
+        mark("Leave the addition out here, or add the bias where PyTorch does."),
+    ),
     "bias_axis": Saying(
         mark("the bias goes along another axis than it should"),
         mark(
@@ -177,6 +190,10 @@ SAYINGS: Mapping[str, Saying] = {
     "subtracted": Saying(
         mark("the operands are subtracted, should be added"), mark("Add the operands.")
     ),
+    "scaled": Saying(
+        mark("all numbers are {factor:.3g} times as large as PyTorch's"),
+        mark("Look for a factor, or a division, that does not belong there or is missing."),
+    ),
     "multiplied": Saying(
         mark("the operands are multiplied, should be added"), mark("Add the operands.")
     ),
@@ -192,6 +209,13 @@ SAYINGS: Mapping[str, Saying] = {
         mark("there is a ReLU too many"),
         mark("Leave the ReLU out here: negative numbers must stay."),
     ),
+    "relu_in_every_round": Saying(
+        mark("the ReLU is taken in every round of the sum, should be once"),
+        mark(
+            "Take the ReLU when the sum is complete: in a block of its own, or behind the loop of"
+            " the sum."
+        ),
+    ),
     "relu_inverted": Saying(
         mark("what is positive is cut off, should be what is negative"),
         mark("ReLU is the larger one of x and 0: max, not min."),
@@ -202,6 +226,9 @@ SAYINGS: Mapping[str, Saying] = {
     ),
     "softmax_missing": Saying(
         mark("the softmax is missing"), mark("Take a softmax over the classes, axis 1, at the end.")
+    ),
+    "softmax_extra": Saying(
+        mark("there is a softmax too many"), mark("Leave the softmax out: PyTorch has none here.")
     ),
     "softmax_axis": Saying(
         mark("the softmax goes along axis {found}, should go along axis {wanted}"),
@@ -281,6 +308,23 @@ SAYINGS: Mapping[str, Saying] = {
             "Let the loops go over all of the output. Inside of a block use the block's own"
             " variables (vi), not the loops' (i), and bind each axis to the loop that it belongs"
             " to."
+        ),
+    ),
+    "partly_right": Saying(
+        mark("{share:.0%} of its numbers are right"),
+        mark(
+            "Look at the edges of the loops, at which index belongs to which axis, and where a sum"
+            " begins."
+        ),
+    ),
+    "partly_right:along": Saying(
+        mark(
+            "{share:.0%} of its numbers are right, and those that are not lie from {start} to {end}"
+            " along axis {axis}"
+        ),
+        mark(
+            "Look at how far the loop along axis {axis} goes, and whether something else is done at"
+            " its edge."
         ),
     ),
     "zeros": Saying(

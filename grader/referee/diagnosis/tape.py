@@ -8,7 +8,7 @@ it, and nothing is kept between two recordings: gradings in several threads may 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,11 @@ _HIDDEN = frozenset(
 )
 """Functions that give the same numbers in another shape or dtype, or some of them."""
 
-_NAMES = {"__matmul__": "matmul", "mm": "matmul", "__add__": "add", "__radd__": "add"}
+_NAMES = {
+    **dict.fromkeys(("__matmul__", "mm"), "matmul"),
+    **dict.fromkeys(("__add__", "__radd__", "__iadd__", "add_"), "add"),
+    "relu_": "relu",
+}
 _CONVOLUTION = ("input", "weight", "bias", "stride", "padding", "dilation", "groups")
 _POOL = ("input", "kernel_size", "stride", "padding", "dilation", "ceil_mode", "return_indices")
 
@@ -56,6 +60,30 @@ def replay(layers: Sequence[Layer], arguments: Sequence[npt.NDArray[Any]]) -> tu
     return tuple(done)
 
 
+class _Call(NamedTuple):
+    """A call of a function of PyTorch."""
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Return what the function is called, whatever spelling was used."""
+        name = str(getattr(self.function, "__name__", ""))
+        return _NAMES.get(name, name)
+
+    @property
+    def tensors(self) -> list[Tensor]:
+        """Return the tensors among the arguments."""
+        return list(_tensors((self.args, tuple(self.kwargs.values()))))
+
+    @property
+    def writes_to_argument(self) -> bool:
+        """Say whether the result is an argument with other numbers in it: relu_, add_."""
+        return self.name.endswith("_") and not self.name.endswith("__")
+
+
 class _Mode(TorchFunctionMode):  # type: ignore[misc]
     """Notes every call of PyTorch on a tape."""
 
@@ -70,8 +98,10 @@ class _Mode(TorchFunctionMode):  # type: ignore[misc]
         args: tuple[Any, ...] = (),
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
+        call = _Call(function, args, kwargs or {})
+        operands = self._tape.operands(call)  # before the call, which may write to them
         result = function(*args, **(kwargs or {}))
-        self._tape.note(function, args, kwargs or {}, result)
+        self._tape.note(call, operands, result)
         return result
 
 
@@ -84,31 +114,30 @@ class _Tape:
         self._places: dict[int, int] = {}
         self._alive: list[Tensor] = []  # an id belongs to another tensor once its own is gone
 
-    def note(
-        self,
-        function: Callable[..., Any],
-        args: tuple[Any, ...],
-        kwargs: Mapping[str, Any],
-        result: Any,
-    ) -> None:
+    def operands(self, call: _Call) -> list[Operand]:
+        """Return what a call takes, as it is now."""
+        return [self._operand(each) for each in call.tensors]
+
+    def note(self, call: _Call, operands: Sequence[Operand], result: Any) -> None:
         """Keep a call if it gives tensors that depend on an argument."""
-        tensors = list(_tensors((args, tuple(kwargs.values()))))
-        operands = [self._operand(each) for each in tensors]
         if not any(each.is_running for each in operands):
             return
-        name = str(getattr(function, "__name__", ""))
-        name = _NAMES.get(name, name)
+        name = call.name
         if isinstance(result, torch.Tensor) and name in _RULES:
-            given = {id(each): operand for each, operand in zip(tensors, operands, strict=True)}
-            if _RULES[name](self, args, kwargs, given):
+            given = {
+                id(each): operand for each, operand in zip(call.tensors, operands, strict=True)
+            }
+            if _RULES[name](self, call.args, call.kwargs, given):
                 self._is_given_by(result)
                 return
-        for place, each in enumerate(result if isinstance(result, (tuple, list)) else [result]):
-            if isinstance(each, torch.Tensor) and id(each) not in self._places:
-                part = place if isinstance(result, (tuple, list)) else None
-                call = _again(function, args, kwargs, part)
+        several = isinstance(result, (tuple, list))
+        for place, each in enumerate(result if several else [result]):
+            if not isinstance(each, torch.Tensor):
+                continue
+            if id(each) not in self._places or call.writes_to_argument:
                 shown = "" if name in _HIDDEN else name.strip("_")
-                self.add(shown, "other", operands, call=call)
+                again = _again(call, place if several else None)
+                self.add(shown, "other", operands, call=again)
                 self._is_given_by(each)
 
     def add(
@@ -236,6 +265,7 @@ def _softmax(tape: _Tape, args: tuple[Any, ...], kwargs: Mapping[str, Any], give
         return False
     x, axis = given[id(bound["input"])], bound["dim"]
     tape.add("the largest item of a softmax", "largest", [x], True, axis=axis)
+    tape.add("the differences to the largest item of a softmax", "shifted", [x], True, axis=axis)
     for is_shifted in (True, False):
         options = {"axis": axis, "is_shifted": is_shifted}
         tape.add("the exponentials of a softmax", "exponential", [x], True, **options)
@@ -248,29 +278,22 @@ _RULES: Mapping[str, Rule] = {
     "conv2d": _convolution,
     "linear": _linear,
     "add": _add,
-    "add_": _add,
     "matmul": _product("matmul"),
     "bmm": _product("bmm"),
     "relu": _relu,
-    "relu_": _relu,
     "max_pool2d": _pool,
     "flatten": _flatten,
     "softmax": _softmax,
 }
 
 
-def _again(
-    function: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: Mapping[str, Any],
-    part: int | None,
-) -> Callable[..., Tensor]:
+def _again(done: _Call, part: int | None) -> Callable[..., Tensor]:
     """Return a function that does a call again on other tensors, in the order of the call's own."""
 
     def call(*values: Tensor) -> Tensor:
         left = iter(values)
-        positional, named = _filled((args, dict(kwargs)), left)
-        result = function(*positional, **named)
+        positional, named = _filled((done.args, dict(done.kwargs)), left)
+        result = done.function(*positional, **named)
         return _double(result if part is None else result[part])
 
     return call

@@ -27,8 +27,14 @@ class Known(NamedTuple):
 
 
 def known(value: npt.NDArray[Any]) -> Known:
-    """Return what is needed to compare with a value. All equal numbers are trivial."""
-    numbers = np.asarray(value, np.float64).reshape(-1)
+    """Return what is needed to compare with a value. All equal numbers are trivial.
+
+    Nothing is equal to a value that is not finite everywhere: its scale is NaN.
+    """
+    with np.errstate(invalid="ignore"):  # what was never written may be a signalling NaN
+        numbers = np.asarray(value, np.float64).reshape(-1)
+    if not np.isfinite(numbers).all():
+        return Known(value.shape, numbers, float("nan"), False)
     scale = float(np.abs(numbers).max(initial=0.0))
     spread = float(np.ptp(numbers)) if numbers.size else 0.0
     return Known(value.shape, numbers, scale, spread <= TOLERANCE * scale)
@@ -36,10 +42,10 @@ def known(value: npt.NDArray[Any]) -> Known:
 
 def is_equal(found: Doubles, wanted: Known, tolerance: float = TOLERANCE) -> bool:
     """Say whether numbers in a row are those of a value. Numbers that are not finite never are."""
-    if found.size != wanted.numbers.size:
+    if found.size != wanted.numbers.size or np.isnan(wanted.scale):
         return False
     difference = float(np.abs(found - wanted.numbers).max(initial=0.0))
-    return difference <= tolerance * wanted.scale  # False for NaN
+    return difference <= tolerance * wanted.scale  # False where either is NaN
 
 
 def is_rearranged(found: npt.NDArray[Any], wanted: Known, tolerance: float = TOLERANCE) -> bool:
@@ -51,8 +57,8 @@ def is_rearranged(found: npt.NDArray[Any], wanted: Known, tolerance: float = TOL
     if right.ndim > 2:
         others.append(np.moveaxis(right, -3, -1))
     numbers = np.asarray(found, np.float64).reshape(-1)
-    shapes = {each.shape: each for each in others if each.shape == found.shape}
     return any(
         is_equal(numbers, wanted._replace(numbers=each.reshape(-1)), tolerance)
-        for each in shapes.values()
+        for each in others
+        if each.shape == found.shape
     )

@@ -39,10 +39,11 @@ class Departure(NamedTuple):
 
     `step` and `before`, the last step that is right, are spelled as code: `lv2 = max_pool2d`.
     `shape` is None where the step has no value. `layer` is what PyTorch does there, and `wanted`
-    the shape that it has there. `is_short`: the step is right, and what should follow is not done;
-    `is_beyond`: what it is computed from is right, and PyTorch does nothing more.
-    Where both shapes are the same, `difference` is the largest difference over the largest number
-    of PyTorch's, and `right` the share of elements that agree.
+    the shape that it has there; `within` is the layer's own shape where the step does more than
+    that layer. `is_short`: the step is right, and what should follow is not done. `is_beyond`: what
+    it is computed from is right, and PyTorch does nothing more. Where both shapes are the same,
+    `difference` is the largest difference over the largest number of PyTorch's, and `right` the
+    share of elements that agree.
     """
 
     step: str
@@ -50,6 +51,7 @@ class Departure(NamedTuple):
     layer: str = ""
     wanted: Shape | None = None
     before: str = ""
+    within: Shape | None = None
     is_short: bool = False
     is_beyond: bool = False
     difference: float | None = None
@@ -83,7 +85,7 @@ def _where(departure: Departure, what: str) -> str:
     values = {
         "step": departure.step,
         "before": departure.before,
-        "layer": name_layer(departure.layer),
+        "layer": " ".join(filter(None, (name_layer(departure.layer), str(departure.within or "")))),
         "shape": departure.shape,
         "wanted": departure.wanted,
         "what": what,
@@ -130,7 +132,7 @@ def _unreached(departure: Departure, values: Facts) -> str:
 
 def _difference(departure: Departure) -> str:
     """Say how far the values are off, in a clause; nothing where there are none, or other ones."""
-    if departure.shape is None or departure.shape != departure.wanted:
+    if departure.shape is None or departure.wanted not in (None, departure.shape):
         return ""
     if departure.difference is None:
         return say("its values are other ones")
@@ -178,6 +180,8 @@ def _key(kind: str, facts: Facts) -> str:
     variant = facts.get(DECIDES.get(kind, ""))
     if kind == "layer_left_out" and len(facts.get("missing", ())) > 1:
         variant = "several"
+    if kind == "partly_right" and "start" in facts:
+        variant = "along"
     names = {facts.get("taken", ""), facts.get("wanted", "")}
     if kind == "other_operand" and len(names - {""}) > 1:
         variant = "layers"
@@ -188,6 +192,8 @@ def _key(kind: str, facts: Facts) -> str:
 def _values(facts: Facts) -> dict[str, Any]:
     """Return the facts as a sentence names them."""
     values = {name: _shown(value) for name, value in facts.items()}
+    if "stop" in facts:
+        values["end"] = facts["stop"] - 1
     if "axis" in facts:
         values["axis"] = say(_AXES.get(str(facts["axis"]), str(facts["axis"])))
     for name in ("layer", "taken", "wanted"):

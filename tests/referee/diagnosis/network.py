@@ -27,11 +27,11 @@ def noise(*shape: int) -> Values:
 PARAMETERS: dict[str, Values] = {
     "kernel": noise(3, 2, 3, 3),
     "kernel_bias": noise(3),
-    "hidden": noise(12, 48) / 7,
-    "hidden_bias": noise(12),
+    "hidden": noise(12, 48) / 20,
+    "hidden_bias": np.linspace(-2, 7, 12, dtype=np.float32),
     "square": noise(12, 12) / 4,
     "out": noise(5, 12) / 4,
-    "out_bias": noise(5),
+    "out_bias": np.linspace(-2, 6, 5, dtype=np.float32),
 }
 IMAGES = noise(4, 2, 10, 10)
 """A batch of four images of two channels: 8 x 8 after the convolution, 4 x 4 after pooling."""
@@ -49,6 +49,18 @@ def expected(images: Values) -> Values:
         x = nn.functional.linear(torch.relu(x), given["out"], given["out_bias"])
         result: Values = torch.softmax(x, dim=1).numpy()
     return result
+
+
+def double(array: Any) -> torch.Tensor:
+    """Return a float64 tensor."""
+    return torch.tensor(array, dtype=torch.float64)
+
+
+def without(array: Values, axis: int, index: int) -> Values:
+    """Return an array with zeros at one place along an axis."""
+    cleared = array.copy()
+    cleared[(slice(None),) * axis + (index,)] = 0
+    return cleared
 
 
 def layers(images: Values = IMAGES) -> tuple[Layer, ...]:

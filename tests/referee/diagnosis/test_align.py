@@ -12,7 +12,7 @@ from grader.referee.diagnosis.align import Alignment, Observed, align
 from grader.referee.diagnosis.operations import Layer
 from grader.referee.diagnosis.tape import record
 from tests.referee.diagnosis import network
-from tests.referee.diagnosis.network import IMAGES, PARAMETERS, but, noise, run
+from tests.referee.diagnosis.network import IMAGES, PARAMETERS, but, double, noise, run
 
 LAYERS = network.layers()
 
@@ -20,10 +20,6 @@ LAYERS = network.layers()
 def callee(steps: list[Observed], alignment: Alignment) -> str | None:
     """Return what was called in the step that is wrong."""
     return None if alignment.wrong is None else steps[alignment.wrong].callee
-
-
-def double(array: Any) -> torch.Tensor:
-    return torch.tensor(array, dtype=torch.float64)
 
 
 class TestRight:
@@ -84,16 +80,27 @@ class TestRight:
         ]
         alignment = align(run([*network.RIGHT[:-1], *powers]), LAYERS)
         assert None is alignment.wrong
-        assert ("unknown", "right", "right") == alignment.statuses[-3:]
+        assert ("right", "right", "right") == alignment.statuses[-3:]
 
     @pytest.mark.parametrize("axes", [(0, 2, 3, 1), (0, 1, 3, 2)])
     def test_a_value_may_lie_in_memory_otherwise(self, axes: tuple[int, ...]) -> None:
-        back = np.argsort(axes)
+        back = tuple(np.argsort(axes))
         steps = run(
             but(relu=lambda x: network.relu(x).transpose(axes), pool2d=lambda x: pooled(x, back))
         )
         alignment = align(steps, LAYERS)
-        assert (None, {"right"}) == (alignment.wrong, set(alignment.statuses))
+        assert alignment.wrong is None
+        assert {"right", "unknown"} >= set(alignment.statuses)
+        assert "right" == alignment.statuses[3]
+
+    def test_another_layout_is_known_by_its_shape(self) -> None:
+        steps = run(
+            but(
+                relu=lambda x: network.relu(x).transpose(0, 2, 3, 1),
+                pool2d=lambda x: pooled(x, (0, 3, 1, 2)),
+            )
+        )
+        assert {"right"} == set(align(steps, LAYERS).statuses)
 
     def test_what_does_not_depend_on_the_input_is_not_wrong(self) -> None:
         transposed = Observed("w", "transpose", PARAMETERS["square"].T, (), takes_input=False)
@@ -157,6 +164,24 @@ class TestWrong:
     def test_a_value_that_is_the_same_everywhere_is_no_layer(self) -> None:
         steps = run(but(relu1=np.zeros_like, dense1=np.zeros_like, relu2=np.zeros_like))
         assert "relu1" == callee(steps, align(steps, LAYERS))
+
+    def test_what_is_right_because_it_is_zero_says_nothing_of_what_was_before(self) -> None:
+        x, weight = noise(3, 4), noise(4, 4)
+
+        def compute() -> torch.Tensor:
+            product = torch.matmul(double(x), double(weight))
+            return torch.relu(product - 100) + torch.exp(product)
+
+        wrong = garbage(x)
+        values = [wrong, wrong - 100, np.zeros_like(x), np.exp(wrong)]
+        takes: list[tuple[int, ...]] = [(), (0,), (1,), (0, 2)]
+        steps = [
+            Observed(f"lv{place}", "f", value, taken, takes_input=place == 0)
+            for place, (value, taken) in enumerate(zip(values, takes, strict=True))
+        ]
+        alignment = align(steps, record(compute, [x]))
+        assert 0 == alignment.wrong
+        assert ("follows", "right", "follows") == alignment.statuses[1:]
 
     def test_a_bias_that_is_zero_is_the_mistake_of_the_step_that_adds_it(self) -> None:
         steps = run(but(add=lambda x: x + np.zeros((1, 3, 1, 1))))
@@ -227,9 +252,42 @@ class TestWrong:
     def test_no_steps_are_no_finding(self) -> None:
         assert Alignment((), ()) == align([], LAYERS)
 
+    def test_without_layers_nothing_is_found(self) -> None:
+        alignment = align(run(network.RIGHT[:2]), ())
+        assert Alignment(("unknown", "unknown"), (None, None)) == alignment
+
 
 def garbage(value: Any) -> Any:
     return np.asarray(np.random.default_rng(1).standard_normal(value.shape), np.float32)
+
+
+class TestUnexplained:
+    """A step that no mistake explains, before one that a mistake would explain."""
+
+    def columns(self, x: Any) -> Any:
+        windows = np.lib.stride_tricks.sliding_window_view(x, (3, 3), axis=(2, 3))
+        return windows.transpose(0, 2, 3, 1, 4, 5).reshape(4 * 64, 18)
+
+    def test_it_is_not_wrong_where_it_can_be_a_part_of_a_layer(self) -> None:
+        kernel = PARAMETERS["kernel"][:, :, ::-1, ::-1].reshape(3, 18)
+
+        def product(x: Any) -> Any:
+            return (x @ kernel.T).reshape(4, 8, 8, 3).transpose(0, 3, 1, 2)
+
+        steps = run([("columns", self.columns), ("product", product), *network.RIGHT[1:]])
+        alignment = align(steps, LAYERS)
+        assert ("product", "unknown") == (callee(steps, alignment), alignment.statuses[0])
+        assert alignment.mistake is not None
+        assert "kernel_flipped" == alignment.mistake.kind
+
+    def test_it_is_wrong_where_it_has_the_shape_of_the_layer(self) -> None:
+        averages = network.pool(STRAIGHT[2].value, reduce=np.mean)
+        steps = run(but(add=garbage, pool2d=lambda _: averages))
+        alignment = align(steps, LAYERS)
+        assert ("add", None) == (callee(steps, alignment), alignment.mistake)
+
+
+STRAIGHT = run(network.RIGHT)
 
 
 class TestBranches:

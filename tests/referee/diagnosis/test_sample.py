@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from grader.assignment import OracleOptions
-from grader.data.dataset import CLASSES, DataSet, no_data
+from grader.data.dataset import DataSet, no_data
+from grader.data.drawing import CLASS_NAMES
 from grader.referee.diagnosis.sample import choose_sample, encode_png
 from grader.referee.evidence import Outputs
 from grader.referee.oracle import ModelOracle
@@ -103,7 +104,7 @@ class TestContent:
         png = base64.b64decode(sample.image)
         shown = matplotlib.image.imread(io.BytesIO(png), format="png") * 255
         assert np.array_equal(oracle.data.images[sample.place], shown.round())
-        assert CLASSES == sample.classes
+        assert CLASS_NAMES == sample.classes
         assert np.array_equal(np.eye(KINDS)[sample.label], sample.pytorch_scores)
         assert np.array_equal(np.eye(KINDS)[sample.label] + 1, sample.scores)
 

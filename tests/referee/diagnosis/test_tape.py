@@ -13,7 +13,7 @@ from torch import nn
 from grader.referee.diagnosis.operations import Layer
 from grader.referee.diagnosis.tape import record, replay
 from tests.referee.diagnosis import network
-from tests.referee.diagnosis.network import IMAGES, PARAMETERS, noise
+from tests.referee.diagnosis.network import IMAGES, PARAMETERS, double, noise
 
 
 def names(layers: tuple[Layer, ...]) -> list[str]:
@@ -22,10 +22,6 @@ def names(layers: tuple[Layer, ...]) -> list[str]:
 
 def named(layers: tuple[Layer, ...], name: str) -> Layer:
     return next(each for each in layers if each.name == name)
-
-
-def double(array: Any) -> torch.Tensor:
-    return torch.tensor(array, dtype=torch.float64)
 
 
 def test_layers_come_in_the_order_in_which_they_are_done() -> None:
@@ -82,6 +78,44 @@ def test_what_does_not_depend_on_the_arguments_is_no_layer() -> None:
     layers = record(compute, [x])
     assert ["matmul"] == [each.name for each in layers]
     assert not layers[0].operation.operands[1].is_running
+
+
+def test_functions_that_write_to_their_argument() -> None:
+    x, y = noise(2, 3), noise(2, 3)
+
+    def compute() -> torch.Tensor:
+        value = double(x)
+        value.exp_()
+        value += double(y)
+        value.relu_()
+        value.sin_()
+        return value
+
+    layers = record(compute, [x, y])
+    wanted = [np.exp(x.astype(float))]
+    wanted.append(wanted[0] + y)
+    wanted.append(network.relu(wanted[1]))
+    wanted.append(np.sin(wanted[2]))
+    assert ["exp", "add", "relu", "sin"] == names(layers)
+    for value, layer in zip(wanted, layers, strict=True):
+        assert np.allclose(value, layer.value)
+        assert np.allclose(value, layer.operation.compute().numpy())
+        assert np.allclose(value, layer.operation.compute().numpy()), "a second time"
+    again = replay(replay(layers, [2 * x, y]), [x, y])
+    assert np.allclose(wanted[3], again[3].value)
+
+
+def test_a_tensor_that_is_gone_is_not_taken_for_a_later_one() -> None:
+    """Python gives its id to another one."""
+    x = noise(2, 4)
+
+    def compute() -> None:
+        for _ in range(30):
+            gone = torch.exp(double(x))
+            del gone
+            torch.neg(double(np.ones((2, 4))))
+
+    assert {"exp"} == {each.name for each in record(compute, [x])}
 
 
 def test_arguments_are_known_again_in_another_dtype_and_shape() -> None:

@@ -1,0 +1,83 @@
+"""How often the step that a diagnosis names is the one with the mistake, for all automatic mutants.
+
+What is run is the same as in tests/diagnosis; here all that was missed is told. Exit code 1: of an
+assignment's mutants, the right step was named for less than nine in ten.
+
+    python benchmarks/diagnosis.py [ASSIGNMENT ...] [--jobs 2] [--json FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import torch
+
+from grader.environment import usable_cores
+from grader.sandbox.choose import choose_sandbox
+from tests.diagnosis.accuracy import BAR, SLUGS, Found, Trial, share
+
+Row = dict[str, object]
+_HEAD = ("assignment", "mutants", "with a choice", "right step", "mistake recognised", "seconds")
+
+
+def measure(slug: str, found: Sequence[Found], seconds: float) -> Row:
+    """Return what was measured of one assignment."""
+    choice = [each for each in found if each.has_choice]
+    return {
+        "assignment": slug,
+        "mutants": len(found),
+        "with a choice": len(choice),
+        "right step": sum(each.is_right for each in found),
+        "right share": min(share(e.is_right for e in found), share(e.is_right for e in choice)),
+        "mistake recognised": sum(each.is_recognised for each in found),
+        "seconds": round(seconds, 1),
+        "missed": [str(each) for each in found if not each.is_right],
+        "unrecognised": [
+            f"{each.mutant.part.id}: {each.mutant.mutation.kind}, {each.mutant.mutation.about}:"
+            f" {each.mistake or 'nothing'}"
+            for each in found
+            if not each.is_recognised
+        ],
+    }
+
+
+def print_table(rows: Sequence[Row]) -> None:
+    """Print one line for each assignment, and what was missed."""
+    print(" | ".join(_HEAD))
+    for row in rows:
+        print(" | ".join(str(row[name]).rjust(len(name)) for name in _HEAD))
+    for row in rows:
+        for name in ("missed", "unrecognised"):
+            for text in row[name]:  # type: ignore[attr-defined]
+                print(f"{name}: {row['assignment']}, {text}")
+
+
+def main() -> int:
+    """Measure the assignments that are named, or all of them."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("assignment", nargs="*", default=SLUGS)
+    parser.add_argument("--jobs", type=int, default=usable_cores())
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    rows = []
+    with choose_sandbox() as sandbox:
+        for slug in options.assignment:
+            start = time.perf_counter()
+            found = Trial(slug, sandbox, options.jobs).diagnosed()
+            rows.append(measure(slug, found, time.perf_counter() - start))
+    print_table(rows)
+    if options.json is not None:
+        options.json.write_text(json.dumps(rows, indent=2) + "\n")
+    return int(any(row["right share"] < BAR for row in rows))  # type: ignore[operator]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,137 @@
+"""Layers that are exchanged, left out, done twice or too late."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from grader.referee.diagnosis.align import align
+from grader.referee.diagnosis.operations import Layer
+from grader.referee.diagnosis.tape import record
+from tests.referee.diagnosis import network
+from tests.referee.diagnosis.network import (
+    PARAMETERS,
+    add_bias,
+    but,
+    convolve,
+    double,
+    hidden,
+    noise,
+    out,
+    pool,
+    relu,
+    run,
+    softmax,
+    square,
+    without,
+)
+
+LAYERS = network.layers()
+KERNEL = PARAMETERS["kernel"]
+
+Compute = Callable[[Any], Any]
+
+
+class TestTooMuch:
+    @pytest.mark.parametrize(
+        ("kind", "compute"),
+        [
+            ("relu_extra", relu),
+            ("softmax_extra", softmax),
+            ("bias_twice", lambda x: x + PARAMETERS["out_bias"]),
+        ],
+    )
+    def test_a_step_after_the_last_one(self, kind: str, compute: Compute) -> None:
+        steps = [*run(but(softmax=None)), *run([("more", lambda x: compute(out_of(x)))])]
+        last = steps[-1]._replace(takes=(len(steps) - 2,), takes_input=False)
+        alignment = align([*steps[:-1], last], scores())
+        assert len(steps) - 1 == alignment.wrong
+        assert alignment.mistake is not None
+        assert (kind, "linear") == alignment.mistake[:2]
+
+    def test_a_second_softmax(self) -> None:
+        alignment = align(run([*network.RIGHT, ("softmax1", softmax)]), LAYERS)
+        assert alignment.mistake is not None
+        assert ("layer_repeated", "softmax") == alignment.mistake[:2]
+
+    def test_memory_that_was_not_cleared(self) -> None:
+        garbage = 1e20 * noise(4, 12)
+        mistake = align(run(but(dense1=lambda x: square(x) + garbage)), LAYERS).mistake
+        assert mistake is not None
+        assert ("sum_not_initialised", "linear") == mistake[:2]
+
+
+def out_of(x: Any) -> Any:
+    """Return the scores of the right network."""
+    scores: Any = run(but(softmax=None), x)[-1].value
+    return scores
+
+
+class TestOrder:
+    def test_two_layers_in_the_other_order(self) -> None:
+        steps = run(but(add=relu, relu=add_bias))
+        alignment = align(steps, LAYERS)
+        assert alignment.mistake is not None
+        assert "order_swapped" == alignment.mistake.kind
+        assert ("conv2d", "relu") == alignment.mistake.facts["layers"]
+        assert 1 == alignment.wrong
+
+    def test_a_layer_that_changed_nothing_where_it_was_done_too_early(self) -> None:
+        x, one, shift, other = noise(3, 4), noise(4, 4), noise(4), noise(4, 4)
+
+        def compute() -> torch.Tensor:
+            hidden = torch.relu(torch.matmul(double(x), double(one)))
+            return torch.matmul(torch.relu(torch.add(hidden, double(shift))), double(other))
+
+        steps = run(
+            [
+                ("matmul", lambda x: x @ one),
+                ("relu", relu),
+                ("relu1", relu),
+                ("add", lambda x: x + shift),
+                ("matmul1", lambda x: x @ other),
+            ],
+            x,
+        )
+        alignment = align(steps, record(compute, [x]))
+        assert alignment.mistake is not None
+        assert ("order_swapped", 2) == (alignment.mistake.kind, alignment.wrong)
+        assert ("add", "relu") == alignment.mistake.facts["layers"]
+
+    def test_a_layer_left_out_before_another_of_its_kind_is_no_exchange(self) -> None:
+        steps = run(but(relu1=None))
+        mistake = align(steps, LAYERS).mistake
+        assert mistake is not None
+        assert ("relu_missing", "relu") == mistake[:2]
+
+    def test_a_layer_left_out(self) -> None:
+        steps = run(but(dense1=None))
+        mistake = align(steps, LAYERS).mistake
+        assert mistake is not None
+        assert "layer_left_out" == mistake.kind
+
+    def test_the_same_mistake_in_every_layer_of_a_function(self) -> None:
+        """A function that does everything, with a linear layer whose sum is one too short."""
+
+        def all_of_it(x: Any) -> Any:
+            x = pool(relu(add_bias(convolve(x, KERNEL)))).reshape(4, -1)
+            return out(short(relu(square(short(relu(hidden(short(x))))))))
+
+        mistake = align(run([("main", all_of_it)]), scores()).mistake
+        assert mistake is not None
+        assert "reduction_too_short" == mistake.kind
+        assert 3 == mistake.facts["layers"]
+
+
+def short(x: Any) -> Any:
+    """Leave out what the last term of a sum is made of."""
+    return without(x, 1, -1)
+
+
+def scores() -> list[Layer]:
+    """Return the layers before the softmax, the last of them the output."""
+    last = max(at for at, each in enumerate(LAYERS) if each.name == "linear")
+    return [*LAYERS[:last], LAYERS[last]._replace(output=0)]
