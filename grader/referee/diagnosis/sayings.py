@@ -140,6 +140,10 @@ SAYINGS: Mapping[str, Saying] = {
     "reduction_too_short:last": Saying(
         mark("its sum takes {found} of {wanted} {axis}, the last is left out"), _OVER_ALL
     ),
+    "reduction_too_short:inner": Saying(
+        mark("its sum takes {found} of {wanted} {axis}: a loop of it ends one round early"),
+        _OVER_ALL,
+    ),
     "initialised_in_every_round": Saying(
         mark("the sum begins anew in every round, so that one term is left of it"),
         mark(

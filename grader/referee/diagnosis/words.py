@@ -18,6 +18,9 @@ _NAMES = {
     "conv2d without its bias": mark("conv2d without its bias"),
     "linear without its bias": mark("linear without its bias"),
     "the largest item of a softmax": mark("the largest item of a softmax"),
+    "the differences to the largest item of a softmax": mark(
+        "the differences to the largest item of a softmax"
+    ),
     "the exponentials of a softmax": mark("the exponentials of a softmax"),
     "the sum of a softmax": mark("the sum of a softmax"),
 }
