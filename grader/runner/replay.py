@@ -69,7 +69,12 @@ def script_of(module: tvm.IRModule, name: str) -> str:
         script = str(function.script())  # TVM's own kind of text is in no message
     except Exception:  # noqa: BLE001  TVM raises what it likes on an odd program
         return ""
-    return script if len(script) <= SCRIPT_LIMIT else script[: SCRIPT_LIMIT - 1] + "…"
+    return cut(script, SCRIPT_LIMIT)
+
+
+def cut(text: str, length: int) -> str:
+    """Return a text of at most so many characters; one that is cut ends in an ellipsis."""
+    return text if len(text) <= length else text[: length - 1] + "…"
 
 
 def differing_functions(one: tvm.IRModule, other: tvm.IRModule) -> tuple[str, ...]:

@@ -138,6 +138,15 @@ class TestClass:
         assert any(line.endswith(": ada/hw: 10 of 10") for line in lines)
 
     @pytest.mark.usefixtures("done")
+    def test_pages_are_written_on_demand_also_of_what_was_kept(self, folder: Path) -> None:
+        assert [] == list(folder.rglob("*.html"))
+        assert 0 == run(folder, "--html").returncode
+        pages = {path.parent.name: path.read_text() for path in folder.rglob("reports/*/hw.html")}
+        assert {"ada", "ben", "cem"} == set(pages)
+        assert "<title>10 of 10 points – hw.ipynb</title>" in pages["ada"]
+        assert "ZeroDivisionError" in pages["cem"]
+
+    @pytest.mark.usefixtures("done")
     def test_a_second_run_keeps_them_and_again_does_not(self, folder: Path) -> None:
         before = read_report(folder, "ada/hw")
         kept = run(folder)

@@ -6,9 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.browser import browser, chromium
 from tests.dialects.untimed import untimed_course
 from tests.endtoend.batches import GradedBatch
 from tests.endtoend.examples import brisk_course, grade_examples, is_timed
+
+__all__ = ["browser", "chromium", "graded_examples"]
 
 TIMED_SECONDS = 3
 """How long a schedule is timed: enough for a verdict that leaves some room."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import msgspec
 import numpy as np
 import pytest
@@ -11,8 +13,9 @@ from hypothesis import strategies as st
 from grader.assignment import CheckTable, PartTable
 from grader.errors import CourseError
 from grader.referee import checks
-from grader.referee.evidence import Problem, TimedSchedule
+from grader.referee.evidence import Problem, Replay, TimedSchedule
 from grader.referee.judge import judge_case, judge_problem
+from grader.report import Scripts
 from tests import sample_reports
 from tests.referee.factory import WEIGHT, argument, call, case, module, outputs, softmax
 
@@ -49,6 +52,18 @@ class TestJudgeCase:
     def test_the_part_says_where_the_module_came_from(self):
         origin = judge_case(part(EQUAL), right(module())).origin
         assert ("create", 3) == (origin.name, origin.cell)
+
+    def test_the_part_shows_what_its_schedule_changed(self):
+        scripts = Scripts("conv2d", "before", "after")
+        scheduled = right(module())
+        evidence = dataclasses.replace(
+            scheduled.evidence, replay=Replay(proven=True, scripts=scripts)
+        )
+        judged = judge_case(part(EQUAL), dataclasses.replace(scheduled, evidence=evidence))
+        assert scripts == judged.scripts
+
+    def test_without_a_replay_the_part_shows_none(self):
+        assert None is judge_case(part(EQUAL), right(module())).scripts
 
     def test_an_unknown_kind_of_check_is_the_courses_error(self):
         table = CheckTable(id="x", kind="nonsense", points=10)

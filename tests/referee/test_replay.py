@@ -51,6 +51,22 @@ class TestProof:
         found = gather(honest())
         assert (True, "", 8) == (found.proven, found.reason, found.steps)
 
+    def test_a_proven_schedule_comes_with_both_texts_of_its_function(self):
+        scripts = gather(honest()).scripts
+        assert scripts is not None
+        assert "conv2d" == scripts.function
+        assert "T.vectorized" in scripts.after
+        assert "T.vectorized" not in scripts.before
+
+    @pytest.mark.parametrize("answer", [ReplayResult("equal"), ReplayResult("equal", before="x")])
+    def test_without_texts_a_schedule_is_proven_all_the_same(self, answer):
+        found = gather(honest(), runners=Answering(answer))
+        assert (True, None) == (found.proven, found.scripts)
+
+    def test_a_schedule_that_is_not_proven_has_none(self):
+        answer = ReplayResult("differs", ("conv2d",), before="x", after="y")
+        assert None is gather(honest(), runners=Answering(answer)).scripts
+
     @pytest.mark.parametrize("name", ["conv2d", "conv2d_1", "Conv2d_topi", "my_conv2d"])
     def test_the_convolution_may_have_any_name(self, name):
         def schedule(sch: Any) -> None:

@@ -8,8 +8,9 @@ import pytest
 import tvm
 from tvm import s_tir
 
-from grader.messages import ReplayResult, ReplayTrace, TaskFailure
+from grader.messages import ReplayResult, ReplayTrace, TaskFailure, encode_frame
 from grader.runner.evaluation import Evaluator
+from grader.runner.replay import cut
 from grader.runner.tasks import perform
 from tests.ir import modules
 from tests.referee import schedules
@@ -33,6 +34,27 @@ class TestReplay:
     def test_an_honest_schedule_gives_its_module(self):
         made = scheduled()
         assert ReplayResult("equal") == replay(schedules.saved_trace(made), modules.save(made.mod))
+
+    def test_the_function_is_printed_before_and_after(self):
+        made = scheduled()
+        trace, expected = schedules.saved_trace(made), modules.save(made.mod)
+        answer = perform(ReplayTrace(trace, BASE, expected, function="conv2d"))
+        assert isinstance(answer, ReplayResult)
+        assert "@T.prim_func" in answer.before
+        assert "T.vectorized" not in answer.before
+        assert "T.vectorized" in answer.after
+        assert b"T.vectorized" in encode_frame(answer)  # it is text that a message can carry
+
+    @pytest.mark.parametrize("function", ["", "no_such", "main"])
+    def test_what_is_no_scheduled_function_is_not_missed(self, function):
+        made = scheduled()
+        trace, expected = schedules.saved_trace(made), modules.save(made.mod)
+        answer = perform(ReplayTrace(trace, BASE, expected, function=function))
+        assert "equal" == answer.outcome
+        assert (answer.before == "") == (function != "main")
+
+    def test_a_long_function_is_cut(self):
+        assert ("x" * 9 + "…", "x" * 10) == (cut("x" * 11, 10), cut("x" * 10, 10))
 
     def test_the_same_steps_are_done_on_other_modules(self):
         made = scheduled()

@@ -6,6 +6,7 @@ to think of it. Escaping for HTML is the templates' matter.
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any, Final
 
@@ -37,6 +38,12 @@ LENGTHS: Final[dict[tuple[type[Any], str], int]] = {
 ITEMS: Final = 2_000
 """Most items of a list. A notebook that is graded has at most so many cells."""
 
+PARTS: Final = 100
+"""Most parts that are shown: an assignment has a handful."""
+
+CELLS_LENGTH: Final = 4_000_000
+"""Characters of all cells together: there is no room for more on a page."""
+
 _LARGEST: Final = 1e12
 _IMAGE_LENGTH: Final = 1_400_000
 
@@ -47,8 +54,18 @@ def cleaned(report: Report) -> Report:
     What cannot be seen is taken out of texts, what is too long ends in an ellipsis. Images that are
     not PNGs are replaced: an output by a sentence, that of a sample by nothing.
     """
-    found: Report = _struct(report)
+    few = msgspec.structs.replace(report, parts=report.parts[:PARTS], cells=_first_cells(report))
+    found: Report = _struct(few)
     return found
+
+
+def _first_cells(report: Report) -> tuple[Cell, ...]:
+    """Return the cells that there may be room for; an image has the size of its text."""
+    ends = itertools.accumulate(
+        len(cell.source) + sum(len(output.text) for output in cell.outputs) for cell in report.cells
+    )
+    count = sum(end <= CELLS_LENGTH for end in ends)
+    return report.cells[: max(count, 1)]
 
 
 def _struct(value: Any) -> Any:
@@ -69,7 +86,8 @@ def _struct(value: Any) -> Any:
 
 def _value(value: Any, length: int) -> Any:
     if isinstance(value, str):
-        return wording.plain(value, length)
+        is_fit = len(value) <= length and value.isprintable()
+        return value if is_fit else wording.plain(value, length)
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, float):

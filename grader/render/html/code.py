@@ -7,8 +7,8 @@ from typing import NamedTuple
 from pygments.lexers.python import PythonLexer
 from pygments.token import Comment, Keyword, Name, Number, Operator, String, _TokenType
 
-MOST_COLOURED = 20_000
-"""Longest code that is coloured, in characters: the lexer is not made for hostile text."""
+MOST_COLOURED = 10_000
+"""Longest code that is coloured, in characters: hostile text costs the lexer half a second."""
 
 _CLASSES: tuple[tuple[_TokenType, str], ...] = (
     (Comment, "c"),

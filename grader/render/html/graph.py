@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import unicodedata
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -128,7 +129,7 @@ class _Shown:
         rows = [("name", node.callee or node.variable or say(KINDS[node.kind]))]
         made = _tensor(node) if node.callee else _shape(node)
         rows += [("tensor", f"→ {made}" if node.callee else made)] if made else []
-        rows += [("note", in_a_row(self._notes(each)))]
+        rows += [("note", text) for text in self._notes(each)]
         rows += [("beside", text) for text in self._beside(each)]
         if self.statuses.get(node.variable) == "wrong":
             rows.append(("wrong", say(WRONG)))
@@ -216,12 +217,14 @@ def _shape(node: Node) -> str:
 
 def _fit(text: str) -> str:
     """Return a line that fits into a box; wide characters take two columns."""
-    columns = 0
-    for index, character in enumerate(text):
-        columns += 2 if unicodedata.east_asian_width(character) in "WF" else 1
-        if columns > _COLUMNS and len(text) > index + 1:
-            return text[: max(index - 1, 0)] + "…"
-    return text
+    ends = list(itertools.accumulate(map(_columns, text)))
+    if not ends or ends[-1] <= _COLUMNS:
+        return text
+    return text[: sum(end < _COLUMNS for end in ends)] + "…"
+
+
+def _columns(character: str) -> int:
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 def _curve(route: list[Point]) -> str:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from grader.language import mark, say
 from grader.render import wording
 from grader.render.findings import place_of
+from grader.render.html.anchors import CellAnchors, part_anchor
 from grader.render.html.parts import share, standing
 from grader.report import Report
 
@@ -61,7 +62,7 @@ def overview(report: Report) -> Iterator[OverviewRow]:
     """Yield a row for each part."""
     for place, part in enumerate(report.parts, start=1):
         yield OverviewRow(
-            anchor=f"part-{place}",
+            anchor=part_anchor(place),
             title=part.title,
             points=wording.points_of(part.score, part.max_score),
             share=share(part.score, part.max_score),
@@ -71,11 +72,11 @@ def overview(report: Report) -> Iterator[OverviewRow]:
 
 def problem_rows(report: Report) -> Iterator[ProblemRow]:
     """Yield a row for each cell that ended in an error."""
-    numbers = {cell.number for cell in report.cells}
+    anchors = CellAnchors(report)
     for problem in report.problems:
         yield ProblemRow(
             place=place_of(problem, report),
-            anchor=f"cell-{problem.cell}" if problem.cell in numbers else "",
+            anchor=anchors.of(problem.cell),
             error=problem.error,
             message=problem.message,
             hint=problem.hint,

@@ -154,12 +154,12 @@ def _aligned(
                 _mean([middles[other] for other in near.get(each, ())], middles[each])
                 for each in row
             ]
-            middles.update(zip(row, _spread(wanted, [widths[e] for e in row], gap), strict=True))
+            middles.update(zip(row, spread(wanted, [widths[e] for e in row], gap), strict=True))
     left = min((middles[each] - widths[each] / 2 for each in middles), default=0.0)
     return {each: middle - left for each, middle in middles.items()}
 
 
-def _spread(wanted: list[float], widths: list[float], gap: float) -> list[float]:
+def spread(wanted: list[float], widths: list[float], gap: float) -> list[float]:
     """Return places in order, as near to the wanted ones as their widths allow (least squares)."""
     offsets = [0.0]
     for one, other in itertools.pairwise(widths):

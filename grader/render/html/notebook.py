@@ -8,14 +8,19 @@ from typing import NamedTuple
 from grader.language import mark, say
 from grader.render import wording
 from grader.render.findings import is_lost, place_of
+from grader.render.html.anchors import CellAnchors, part_anchor
 from grader.render.html.code import Line, coloured_lines, plain_lines
 from grader.render.html.markdown import Element, Headings, read_markdown
 from grader.render.html.parts import MARKS, standing
 from grader.report import Cell, CellOutput, CellProblem, Part, Report
 from grader.report.image import image_size
 
-LONG = 18
-"""Lines of an output above which it is folded."""
+READ = 100_000
+"""Characters of code that are coloured in all, and of text that are read as Markdown: no hostile
+notebook takes more than a few seconds. The rest is shown as plain text."""
+
+LONG, LARGE = 18, 2_000
+"""Lines and characters of an output above which it is folded."""
 
 _LABELS = {
     "stdout": mark("printed"),
@@ -79,6 +84,7 @@ class Notebook:
     def __init__(self, report: Report) -> None:
         self._report = report
         self._headings = Headings(base=2)
+        self._unread = {"code": READ, "markdown": READ}
         self._findings: dict[int, list[Finding]] = {}
         for problem in report.problems:
             self._findings.setdefault(problem.cell, []).append(_error(problem, report))
@@ -86,17 +92,23 @@ class Notebook:
             if part.origin is not None:
                 self._findings.setdefault(part.origin.cell, []).append(_part(part, place))
         self._marked = {(each.cell, each.line) for each in report.problems}
+        self._anchors = CellAnchors(report)
 
     def full(self, cell: Cell) -> CellView:
-        """Return a cell with everything; code is coloured."""
+        """Return a cell with everything; code is coloured, Markdown is read."""
+        self._unread[cell.kind] -= len(cell.source)
+        is_read = self._unread[cell.kind] >= 0
         if cell.kind == "markdown":
-            return self._text(cell, read_markdown(cell.source, self._headings))
-        return self._code(cell, coloured_lines(cell.source), cell.outputs)
+            return self._text(
+                cell, read_markdown(cell.source, self._headings) if is_read else _as_it_is(cell)
+            )
+        lines = coloured_lines(cell.source) if is_read else plain_lines(cell.source)
+        return self._code(cell, lines, cell.outputs)
 
     def plain(self, cell: Cell) -> CellView:
         """Return a cell as plain text, and without its images."""
         if cell.kind == "markdown":
-            return self._text(cell, (Element("pre", cell.source),))
+            return self._text(cell, _as_it_is(cell))
         texts = tuple(output for output in cell.outputs if output.kind != "image")
         return self._code(cell, plain_lines(cell.source), texts)
 
@@ -118,7 +130,7 @@ class Notebook:
         first = starts[number - 1] if 0 < number <= len(starts) else 1
         return CellView(
             kind="code",
-            anchor=f"cell-{number}" if number else "",
+            anchor=self._anchors.at(cell),
             label=say("Code cell {cell}", cell=number) if number else "",
             number=cell.number,
             elements=(),
@@ -131,6 +143,10 @@ class Notebook:
         )
 
 
+def _as_it_is(cell: Cell) -> tuple[Element, ...]:
+    return (Element("pre", cell.source),)
+
+
 def _output(output: CellOutput) -> Output:
     if output.kind == "image":
         width, height = image_size(output.text) or (0, 0)
@@ -138,7 +154,7 @@ def _output(output: CellOutput) -> Output:
     label = say(_LABELS[output.kind])
     lines = output.text.count("\n") + 1
     folded = ""
-    if lines > LONG:
+    if lines > LONG or len(output.text) > LARGE:
         counted = wording.counted(lines, *_LINES)
         folded = say("{kind}: {lines}", kind=label, lines=counted)
     return Output(output.kind, label, output.text, folded)
@@ -167,7 +183,7 @@ def _part(part: Part, place: int) -> Finding:
         points=wording.points_of(part.score, part.max_score),
         texts=tuple(_distinct(check.reason or check.title for check in lost)),
         hint=next((check.hint for check in lost if check.hint), ""),
-        anchor=f"part-{place}",
+        anchor=part_anchor(place),
     )
 
 

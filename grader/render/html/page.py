@@ -18,9 +18,10 @@ from grader.render.html.clean import cleaned
 from grader.render.html.head import overview, problem_rows, score
 from grader.render.html.notebook import Notebook
 from grader.render.html.parts import PartView, part_views
+from grader.render.html.prose import spans
 from grader.render.html.speed import speed_view
 from grader.render.html.words import words
-from grader.report import Report, Timing
+from grader.report import Cell, Report, Timing
 
 SIZE: Final = 2_900_000
 """Largest page, in bytes."""
@@ -40,7 +41,6 @@ _LEFT_OUT: Final = 1_000
 """Bytes that are kept for the sentence on what is left out of the notebook."""
 
 Row = TypeVar("Row", bound=tuple[object, ...])
-T = TypeVar("T")
 
 
 def render_html(report: Report) -> bytes:
@@ -51,14 +51,16 @@ def render_html(report: Report) -> bytes:
     and then its cells are left out, and the page says so.
     """
     with speaking(report.language):
-        return _Page(cleaned(report)).render().encode("utf-8", "replace")
+        page = _Page(cleaned(report), cells=len(report.cells))
+        return page.render().encode("utf-8", "replace")
 
 
 class _Page:
-    """A report's page, while it is made."""
+    """A report's page, while it is made. `cells` counts those that it should have."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report, cells: int) -> None:
         self._report = report
+        self._cell_count = cells
         self._budget = Budget(SIZE - _FRAME - _LEFT_OUT)
         self._words = words()
 
@@ -91,7 +93,10 @@ class _Page:
         macro = self._macro("parts", "part")
         budget = self._budget.part(_PARTS)
         for view in part_views(self._report):
-            yield budget.fit(*(functools.partial(macro, form) for form in _forms(view)))
+            piece = budget.fit(*(functools.partial(macro, form) for form in _forms(view)))
+            if not piece:
+                break
+            yield piece
         self._budget.give_back(budget)
 
     def _speed(self, timing: Timing) -> Markup:
@@ -108,21 +113,30 @@ class _Page:
     def _cells(self) -> Iterator[Markup]:
         """Yield the cells as long as there is room; then one sentence on the others."""
         macro, notebook = self._macro("notebook", "cell"), Notebook(self._report)
-        cells = self._report.cells
-        for place, cell in enumerate(cells):
-            forms = (notebook.full, notebook.plain, notebook.cut)
-            piece = self._budget.fit(*(_later(macro, form, cell) for form in forms))
+        shown = 0
+        for cell in self._report.cells:
+            piece = self._budget.fit(*self._forms_of(cell, notebook, macro))
             if not piece:
-                count = say("{count:,} more cells", count=len(cells) - place)
-                yield self._macro("notebook", "left_out")(count)
-                return
+                break
             yield piece
+            shown += 1
+        if shown < self._cell_count:
+            count = say("{count:,} more cells", count=self._cell_count - shown)
+            yield self._macro("notebook", "left_out")(count)
+
+    def _forms_of(
+        self, cell: Cell, notebook: Notebook, macro: Callable[..., Markup]
+    ) -> Iterator[Callable[[], Markup]]:
+        """Yield the forms of a cell that may fit: none is shorter than the text that is in it."""
+        if _length(cell) <= self._budget.left:
+            yield lambda: macro(notebook.full(cell))
+        if len(cell.source) <= self._budget.left:
+            yield lambda: macro(notebook.plain(cell))
+        yield lambda: macro(notebook.cut(cell))
 
 
-def _later(
-    macro: Callable[..., Markup], form: Callable[[T], object], item: T
-) -> Callable[[], Markup]:
-    return lambda: macro(form(item))
+def _length(cell: Cell) -> int:
+    return len(cell.source) + sum(len(output.text) for output in cell.outputs)
 
 
 def _some(rows: Iterable[Row]) -> tuple[Row, ...]:
@@ -147,7 +161,7 @@ def _forms(view: PartView) -> Iterator[PartView]:
 
 @functools.cache
 def _environment() -> Environment:
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("grader.render.html"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -155,6 +169,8 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
+    environment.filters["spans"] = spans
+    return environment
 
 
 def _template(name: str) -> Template:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from grader.language import join, mark, say
 from grader.render import wording
 from grader.render.findings import is_lost
+from grader.render.html.anchors import CellAnchors, part_anchor
 from grader.render.html.diff import Block, compare
 from grader.render.html.graph import Drawing, draw, tell
 from grader.render.html.markdown import is_web_link
@@ -119,18 +120,17 @@ class PartView(NamedTuple):
 
 def part_views(report: Report) -> Iterator[PartView]:
     """Yield the parts in order."""
-    numbers = {cell.number for cell in report.cells}
+    anchors = CellAnchors(report)
     for place, part in enumerate(report.parts, start=1):
         origin, graph, scripts = part.origin, part.graph, part.scripts
-        known = origin is not None and origin.cell in numbers
         yield PartView(
-            anchor=f"part-{place}",
+            anchor=part_anchor(place),
             title=part.title,
             points=wording.points_of(part.score, part.max_score),
             share=share(part.score, part.max_score),
             verdict=standing(part.score, part.max_score),
             origin="" if origin is None else _origin(origin, report.submission.starts),
-            origin_anchor=f"cell-{origin.cell}" if known and origin is not None else "",
+            origin_anchor="" if origin is None else anchors.of(origin.cell),
             groups=tuple(_groups(part)),
             diagnosis=None if part.diagnosis is None else _diagnosis(part.diagnosis, part),
             sample=None if part.sample is None else _sample(part.sample),

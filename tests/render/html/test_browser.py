@@ -1,0 +1,114 @@
+"""Pages as Chromium shows them: quiet, readable by everybody, on phones and on paper."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, ViewportSize
+
+from grader.render.html import render_html
+from grader.report import Report
+from tests import sample_reports
+from tests.browser import PHONE, WIDE, Scheme, visit
+from tests.render.html.filled import Filler
+from tests.render.html.samples import everything
+from tests.render.html.test_escaping import INVISIBLE, SCRIPTS
+
+REPORTS = {
+    "everything": everything(),
+    "full marks": sample_reports.full_marks(),
+    "nothing to grade": sample_reports.nothing_to_grade(),
+    "wide characters": sample_reports.korean_and_chinese(),
+    "hostile": Filler(lambda _: " ".join(SCRIPTS) + INVISIBLE).report(),
+    "one long word": Filler(lambda _: "W" * 3000).report(),
+}
+
+
+@pytest.fixture(params=REPORTS)
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return write(REPORTS[request.param], tmp_path)
+
+
+def write(report: Report, folder: Path) -> Path:
+    path = folder / "report.html"
+    path.write_bytes(render_html(report))
+    return path
+
+
+def test_a_page_does_nothing(browser: Browser, path: Path) -> None:
+    opened = visit(browser, path)
+    opened.unfold()
+    opened.page.mouse.move(300, 300)
+    assert opened.page.evaluate("window.harm === undefined")
+    assert [] == opened.events
+
+
+def test_whoever_watches_sees_what_a_page_does(browser: Browser, tmp_path: Path) -> None:
+    """Otherwise a quiet page proves nothing."""
+    path = tmp_path / "loud.html"
+    path.write_text(
+        "<script>console.log('hello'); fetch('http://127.0.0.1:9/'); alert('hey')</script>"
+    )
+    opened = visit(browser, path)
+    assert "hello" in opened.messages
+    assert "hey" in opened.dialogs
+    assert any("127.0.0.1:9" in url for url in opened.requests)
+
+
+@pytest.mark.parametrize(
+    ("size", "scheme"), [(WIDE, "light"), (PHONE, "dark")], ids=["wide", "phone"]
+)
+def test_axe_finds_nothing(
+    browser: Browser, path: Path, size: ViewportSize, scheme: Scheme
+) -> None:
+    opened = visit(browser, path, size, scheme)
+    opened.unfold()
+    assert [] == opened.violations()
+
+
+def test_axe_finds_what_is_there_to_find(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "poor.html"
+    path.write_text("<html><body style='color:#aaa;background:#fff'><img src=x>pale</body></html>")
+    found = {each.partition(":")[0] for each in visit(browser, path).violations()}
+    assert {"color-contrast", "image-alt", "html-has-lang", "document-title"} <= found
+
+
+@pytest.mark.parametrize("width", [320, 375, 768, 1280])
+def test_nothing_is_wider_than_the_window(browser: Browser, path: Path, width: int) -> None:
+    opened = visit(browser, path, ViewportSize(width=width, height=700))
+    opened.unfold()
+    assert opened.overflow() <= 0
+
+
+def test_it_is_dark_where_readers_want_it(browser: Browser, tmp_path: Path) -> None:
+    path = write(everything(), tmp_path)
+    paper = "getComputedStyle(document.body).backgroundColor"
+    light, dark = (
+        visit(browser, path, scheme=each).page.evaluate(paper) for each in ("light", "dark")
+    )
+    assert "rgb(252, 251, 248)" == light
+    assert "rgb(21, 23, 26)" == dark
+
+
+def test_everything_that_folds_or_leads_somewhere_is_reached_by_the_keyboard(
+    browser: Browser, tmp_path: Path
+) -> None:
+    page = visit(browser, write(everything(), tmp_path)).page
+    wanted = page.evaluate(
+        "[...document.querySelectorAll('a, summary, [tabindex]')]"
+        ".filter(each => each.checkVisibility()).length"
+    )
+    reached = 0
+    for _ in range(wanted):
+        page.keyboard.press("Tab")
+        reached += page.evaluate("document.activeElement.matches('a, summary, [tabindex]')")
+    assert wanted == reached > 10
+
+
+def test_it_can_be_printed(browser: Browser, tmp_path: Path) -> None:
+    page = visit(browser, write(everything(), tmp_path), scheme="dark").page
+    page.emulate_media(media="print")
+    assert "rgb(255, 255, 255)" == page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert "none" == page.evaluate("getComputedStyle(document.querySelector('nav')).display")
+    assert page.pdf(format="A4").startswith(b"%PDF")

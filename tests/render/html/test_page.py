@@ -1,0 +1,162 @@
+"""What is on the page, and that it holds together by itself."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+import pytest
+from msgspec.structs import replace
+
+from grader.render.html import render_html
+from grader.report import AssignmentId, Report, ungraded_report
+from tests import sample_reports
+from tests.render.html.filled import Filler
+from tests.render.html.reading import flat, read
+from tests.render.html.samples import everything
+
+REPORTS = {
+    "everything": everything(),
+    "typical": sample_reports.typical(),
+    "full marks": sample_reports.full_marks(),
+    "nothing to grade": sample_reports.nothing_to_grade(),
+    "ungraded": ungraded_report(
+        "a.ipynb", "The file is empty.", sample_reports.typical().environment
+    ),
+    "hostile": sample_reports.hostile(),
+    "wide characters": sample_reports.korean_and_chinese(),
+    "filled": Filler(lambda _: "x").report(),
+    "empty": Filler(lambda _: "", lambda _: 0, 0).report(),
+    "negative": Filler(lambda _: "x", lambda _: -1).report(),
+    "not finite": Filler(lambda field: "x", lambda field: 10**300, 2).report(),
+}
+
+
+def page(report: Report) -> str:
+    return flat(read(render_html(report)).text)
+
+
+@pytest.fixture(params=REPORTS)
+def document(request: pytest.FixtureRequest) -> bytes:
+    return render_html(REPORTS[request.param])
+
+
+class TestDocument:
+    def test_it_is_well_formed(self, document: bytes) -> None:
+        assert document.startswith(b"<!doctype html>")
+        assert [] == read(document).unbalanced
+
+    def test_it_refers_to_nothing_outside(self, document: bytes) -> None:
+        """Links may be followed by who reads; nothing is loaded."""
+        found = read(document)
+        assert {"script", "link", "iframe", "object", "base", "form"}.isdisjoint(found.tags)
+        assert all(source.startswith("data:image/png") for source in found.values("src"))
+        style = document.decode().partition("<style>")[2].partition("</style>")[0]
+        assert len(style) > 5000
+        assert None is re.search(r"url\(|@import|//", style)
+
+    def test_what_is_referred_to_is_there_and_only_once(self, document: bytes) -> None:
+        found = read(document)
+        names = found.values("id")
+        assert len(set(names)) == len(names)
+        inner = [link[1:] for link in found.values("href") if link.startswith("#")]
+        inner += [name for value in found.values("aria-labelledby") for name in value.split()]
+        assert set() == set(inner) - set(names)
+
+    def test_headings_go_down_by_single_steps(self, document: bytes) -> None:
+        levels = [int(tag[1]) for tag in read(document).tags if re.fullmatch("h[1-6]", tag)]
+        assert 1 == levels[0]
+        assert 1 == levels.count(1)
+        assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
+
+    def test_it_allows_itself_nothing_but_its_own_style_and_images(self, document: bytes) -> None:
+        policy = next(value for value in read(document).values("content") if "default-src" in value)
+        assert policy.startswith("default-src 'none'; img-src data:; style-src 'sha256-")
+        assert [] == read(document).values("style")
+
+
+class TestContent:
+    def test_the_score_is_in_the_title_and_in_the_head(self) -> None:
+        text = page(sample_reports.typical())
+        assert text.startswith("77.5 of 100 points – homework.ipynb")
+        assert "77.5 / 100" in text
+
+    def test_every_check_is_there_with_verdict_points_reason_and_hint(self) -> None:
+        report = sample_reports.typical()
+        text = page(report)
+        for part in report.parts:
+            assert part.title in text
+            for check in part.checks:
+                assert f": {check.title}" in text
+                assert check.reason in text
+                assert check.hint in text
+        assert "failed: Same outputs as PyTorch0 of 15" in text
+        assert "partly passed: Speed of the convolution7.5 of 15" in text
+
+    def test_neighbours_that_failed_for_one_reason_share_it(self) -> None:
+        text = page(sample_reports.nothing_to_grade())
+        assert 1 == text.count("The notebook defines no create_model_with_torch_func.")
+
+    def test_a_diagnosis_names_the_step_and_what_pytorch_has(self) -> None:
+        text = page(everything())
+        assert "the first that departs: lv2 = pool2d" in text
+        assert "(4, 32, 25, 25) max_pool2d (4, 32, 13, 13)" in text
+        assert "Give the pooling a stride of 2." in text
+        assert "https://example.org/pooling" in read(render_html(everything())).values("href")
+
+    def test_a_diagnosis_that_a_check_has_told_is_not_told_again(self) -> None:
+        report = everything()
+        first = report.parts[0]
+        told = replace(first.checks[0], reason=first.diagnosis.message, score=0.0, verdict="failed")
+        alone = replace(report, cells=(), parts=(replace(first, checks=(told,)),))
+        assert 1 == page(alone).count("the shape is (4, 32, 25, 25)")
+
+    def test_a_sample_shows_both_scores_of_every_class(self) -> None:
+        text = page(everything())
+        assert "Test image 1234 shows: dress. Your model says trouser, PyTorch dress." in text
+        assert "dress the right class 0.2000 0.7500" in text
+        assert "coat not finite 0.0300" in text
+
+    def test_what_a_schedule_changed_is_there(self) -> None:
+        text = page(everything())
+        assert "− for i: pass" in text
+        assert "+ for i_0: pass" in text
+
+    def test_the_speed_is_told_with_interval_and_limits(self) -> None:
+        text = page(everything())
+        assert "3.11 times as fast" in text
+        assert "95 % confidence interval 3.04 to 3.19" in text
+        assert "reference 198.7 us 6.46 7.8 52 %" in text
+
+    def test_a_problem_leads_to_its_cell(self) -> None:
+        found = read(render_html(everything()))
+        assert "Code cell 2, line 3 NameError: name 'conv_w' is not defined" in flat(found.text)
+        assert "#cell-2" in found.values("href")
+
+    def test_code_between_backquotes_is_set_as_code(self) -> None:
+        assert "<p>Code cell 1 uses <code>eval</code>.</p>" in render_html(everything()).decode()
+
+    def test_circumstances_are_told(self) -> None:
+        text = page(sample_reports.typical())
+        for fact in ("Fashion-MNIST: 4,443 test images", "basic.", "Seed 42", "torch 2.13.0+cpu"):
+            assert fact in text
+
+    def test_a_seed_that_is_kept_back_is_not_told(self) -> None:
+        assert "Seed" not in page(replace(sample_reports.typical(), seed=0))
+
+
+class TestLanguage:
+    @pytest.mark.parametrize(
+        ("language", "declared"),
+        [("en", "en"), ("zh", "zh"), ("ko", "ko"), ("xx", "en"), ('"', "en")],
+    )
+    def test_the_page_says_its_language(self, language: str, declared: str) -> None:
+        found = read(render_html(replace(sample_reports.typical(), language=language)))
+        assert [declared] == found.values("lang")
+
+    def test_its_own_words_are_in_it(self) -> None:
+        assert "채점 환경" in page(replace(sample_reports.typical(), language="ko"))
+
+    def test_without_an_assignment_the_file_is_the_title(self) -> None:
+        report = replace(sample_reports.typical(), assignment=AssignmentId("", "", 0))
+        assert b"<h1>homework.ipynb</h1>" in render_html(report)
