@@ -27,7 +27,7 @@ STUDENT_FACING = (
     *sorted((GRADER / "ir").glob("*.py")),
     *sorted((GRADER / "notebook").glob("*.py")),
     *sorted((GRADER / "referee").rglob("*.py")),
-    *sorted((GRADER / "render").glob("*.py")),
+    *sorted((GRADER / "render").rglob("*.py")),
     GRADER / "pipeline.py",
     GRADER / "submission.py",
 )

@@ -52,7 +52,8 @@ def render_github(report: Report) -> bytes:
 
 def _cut(report: Report) -> bytes:
     with speaking(report.language):
-        return f"{say('What follows is too long for this page.')}\n".encode()
+        too_long = say("What follows is too long for this page.")
+        return f"{too_long}\n".encode()
 
 
 def render_annotations(report: Report) -> bytes:
