@@ -10,8 +10,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from grader.language import in_a_row, join, mark, say
-from grader.render import wording
+from grader.language import in_a_row, mark, say
+from grader.render import phrases, wording
 from grader.render.picture import Picture, read_picture
 from grader.report import Diagnosis, Sample, Step, StepStatus
 
@@ -109,7 +109,7 @@ class _Steps:
         beside = _pytorch(self._diagnosis) if is_wrong else wording.one_line(step.layer)
         return [
             Text(_assignment(step) + "  ", style=style),
-            Text(shape(step.shape) + "  ", style=style),
+            Text(phrases.shape(step.shape) + "  ", style=style),
             Text(beside, style="bold" if is_wrong else "dim"),
         ]
 
@@ -126,14 +126,8 @@ def _assignment(step: Step) -> str:
 
 def _pytorch(diagnosis: Diagnosis) -> str:
     """Say what PyTorch has where the module departs."""
-    wanted = "" if diagnosis.wanted is None else shape(diagnosis.wanted)
-    layer = " ".join(filter(None, (wording.one_line(diagnosis.layer), wanted)))
+    layer = phrases.layer_there(diagnosis)
     return say("PyTorch: {layer}", layer=layer) if layer else ""
-
-
-def shape(extents: tuple[int, ...]) -> str:
-    """Return a shape as Python writes it: (4, 10), (4,)."""
-    return str(tuple(extents))
 
 
 # --- an image and its scores ----------------------------------------------------------------------
@@ -141,27 +135,8 @@ def shape(extents: tuple[int, ...]) -> str:
 
 def sample_section(sample: Sample) -> Iterator[RenderableType]:
     """Yield what an image shows and is taken for, its picture, and the scores of its classes."""
-    yield Text(_sentence(sample))
+    yield Text(phrases.taken_for(sample))
     yield Padding(_Scores(sample), (1, 0, 0, 0))
-
-
-def _sentence(sample: Sample) -> str:
-    label, predicted, pytorch = (
-        _class(sample, place) for place in (sample.label, sample.predicted, sample.pytorch)
-    )
-    shown = say("Test image {place} shows: {label}.", place=sample.place, label=label)
-    if sample.predicted == sample.pytorch:
-        both = say("Your model and PyTorch both say {name}, with other scores.", name=predicted)
-        return join(shown, both)
-    told = say(
-        "Your model says {predicted}, PyTorch {pytorch}.", predicted=predicted, pytorch=pytorch
-    )
-    return join(shown, told)
-
-
-def _class(sample: Sample, place: int) -> str:
-    known = 0 <= place < len(sample.classes)
-    return wording.one_line(sample.classes[place]) if known else str(place)
 
 
 class _Scores:
@@ -195,7 +170,7 @@ def _table(sample: Sample, width: int) -> Table:
     pairs = zip(sample.scores, sample.pytorch_scores, strict=False)
     for place, (score, wanted) in enumerate(pairs):
         cells = [
-            Text(_class(sample, place)),
+            Text(phrases.class_name(sample, place)),
             Text(_number(score), style="bold" if place == sample.predicted else ""),
             Text(_number(wanted), style="bold" if place == sample.pytorch else ""),
             Text(say("the right class") if place == sample.label else ""),

@@ -9,7 +9,8 @@ from grader.language import mark, say, speaking
 from grader.render import wording
 from grader.render.circumstances import cells_run, circumstances
 from grader.render.commonmark import block, code, indented, lines, text
-from grader.render.findings import is_address, is_lost, line_in_file, place_of, reading
+from grader.render.findings import is_address, is_lost, place_of, reading
+from grader.render.phrases import built
 from grader.render.speed import speed_sentence
 from grader.report import CellProblem, Check, Diagnosis, Part, Report, StepStatus, Verdict
 
@@ -82,24 +83,9 @@ def _part(part: Part, report: Report) -> str:
     points = wording.points_of(part.score, part.max_score)
     return _section(
         f"## {text(part.title)} ({points})",
-        _origin(part, report),
+        text(built(part.origin, report.submission.starts)) if part.origin else "",
         "\n".join(_checks(part.checks)),
         *_diagnosis(part),
-    )
-
-
-def _origin(part: Part, report: Report) -> str:
-    if part.origin is None:
-        return ""
-    name, cell = text(part.origin.name), part.origin.cell
-    line = line_in_file(report, cell)
-    if line is None or not report.submission.starts:
-        return say("Graded: {name}, built in code cell {cell}.", name=name, cell=cell)
-    return say(
-        "Graded: {name}, built in code cell {cell}, which begins on line {line}.",
-        name=name,
-        cell=cell,
-        line=line,
     )
 
 

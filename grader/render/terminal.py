@@ -19,13 +19,13 @@ from rich.table import Table
 from rich.text import Text
 
 from grader.language import mark, say, speaking
-from grader.render import wording
+from grader.render import phrases, wording
 from grader.render.bar import Bar
 from grader.render.circumstances import cells_run, circumstances
 from grader.render.diagnosis import diagnosis_section, sample_section
 from grader.render.graph import GraphDrawing
 from grader.render.speed import speed_section
-from grader.report import CellProblem, Check, Origin, Part, Report, Timing, Verdict
+from grader.report import CellProblem, Check, Part, Report, Timing, Verdict
 
 WIDEST = 100
 """Columns that are used at most: longer lines are hard to read."""
@@ -164,7 +164,7 @@ def part_section(part: Part, starts: tuple[int, ...] = ()) -> RenderableType:
     points = wording.points_of(part.score, part.max_score)
     rows: list[RenderableType] = [_Heading(wording.one_line(part.title), points)]
     if part.origin is not None:
-        rows.append(Text(_origin(part.origin, starts), style="dim"))
+        rows.append(Text(phrases.built(part.origin, starts), style="dim"))
     rows.append(_checks(part.checks))
     rows += _explained(part)
     if part.graph is not None and part.graph.nodes:
@@ -177,25 +177,13 @@ def _explained(part: Part) -> Iterator[RenderableType]:
     diagnosis = part.diagnosis
     if diagnosis is not None:
         yield Text()
-        if not any(diagnosis.message in check.reason for check in part.checks):
+        if not phrases.is_told(diagnosis, part):
             yield Text(wording.plain(diagnosis.message))
             yield advice(diagnosis.advice)
         yield from diagnosis_section(diagnosis)
     if part.sample is not None:
         yield Text()
         yield from sample_section(part.sample)
-
-
-def _origin(origin: Origin, starts: tuple[int, ...]) -> str:
-    name, cell = wording.one_line(origin.name), origin.cell
-    if not 0 < cell <= len(starts):
-        return say("Graded: {name}, built in code cell {cell}.", name=name, cell=cell)
-    return say(
-        "Graded: {name}, built in code cell {cell}, which begins on line {line}.",
-        name=name,
-        cell=cell,
-        line=starts[cell - 1],
-    )
 
 
 def _checks(checks: tuple[Check, ...]) -> RenderableType:

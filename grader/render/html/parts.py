@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import NamedTuple
 
-from grader.language import join, mark, say
-from grader.render import wording
+from grader.language import mark, say
+from grader.render import phrases, wording
 from grader.render.findings import is_lost
 from grader.render.html.anchors import CellAnchors, part_anchor
 from grader.render.html.diff import Block, compare
 from grader.render.html.graph import Drawing, draw, tell
 from grader.render.html.markdown import is_web_link
-from grader.report import Check, Diagnosis, Origin, Part, Report, Sample, Step, StepStatus, Verdict
+from grader.report import Check, Diagnosis, Part, Report, Sample, Step, StepStatus, Verdict
 from grader.report.image import image_size
 
 MARKS: dict[str, str] = {
@@ -129,7 +129,7 @@ def part_views(report: Report) -> Iterator[PartView]:
             points=wording.points_of(part.score, part.max_score),
             share=share(part.score, part.max_score),
             verdict=standing(part.score, part.max_score),
-            origin="" if origin is None else _origin(origin, report.submission.starts),
+            origin="" if origin is None else phrases.built(origin, report.submission.starts),
             origin_anchor="" if origin is None else anchors.of(origin.cell),
             groups=tuple(_groups(part)),
             diagnosis=None if part.diagnosis is None else _diagnosis(part.diagnosis, part),
@@ -151,18 +151,6 @@ def standing(score: float, maximum: float) -> Verdict:
     if maximum <= 0 or score >= maximum:
         return "passed"
     return "partial" if score > 0 else "failed"
-
-
-def _origin(origin: Origin, starts: tuple[int, ...]) -> str:
-    name, cell = origin.name, origin.cell
-    if not 0 < cell <= len(starts):
-        return say("Graded: {name}, built in code cell {cell}.", name=name, cell=cell)
-    return say(
-        "Graded: {name}, built in code cell {cell}, which begins on line {line}.",
-        name=name,
-        cell=cell,
-        line=starts[cell - 1],
-    )
 
 
 def _groups(part: Part) -> Iterator[Group]:
@@ -187,7 +175,7 @@ def check_view(check: Check) -> CheckView:
 
 
 def _diagnosis(diagnosis: Diagnosis, part: Part) -> DiagnosisView:
-    is_told = any(diagnosis.message in check.reason for check in part.checks)
+    is_told = phrases.is_told(diagnosis, part)
     is_link = is_web_link(diagnosis.link)
     return DiagnosisView(
         message="" if is_told else diagnosis.message,
@@ -201,16 +189,10 @@ def _diagnosis(diagnosis: Diagnosis, part: Part) -> DiagnosisView:
 def _step(step: Step, diagnosis: Diagnosis) -> StepView:
     layer = step.layer
     if step.status == "wrong":
-        wanted = "" if diagnosis.wanted is None else shape_text(diagnosis.wanted)
-        layer = " ".join(filter(None, (diagnosis.layer, wanted)))
+        layer = phrases.layer_there(diagnosis)
     name = " = ".join(filter(None, (step.variable, step.callee)))
     word = say(STATUSES[step.status])
-    return StepView(step.status, MARKS[step.status], word, name, shape_text(step.shape), layer)
-
-
-def shape_text(extents: tuple[int, ...]) -> str:
-    """Return a shape as Python writes it: (4, 10), (4,)."""
-    return str(tuple(extents))
+    return StepView(step.status, MARKS[step.status], word, name, phrases.shape(step.shape), layer)
 
 
 # --- an image and its scores ----------------------------------------------------------------------
@@ -223,27 +205,9 @@ def _sample(sample: Sample) -> SampleView:
         image=sample.image,
         width=width * factor,
         height=height * factor,
-        sentence=_sentence(sample),
+        sentence=phrases.taken_for(sample),
         scores=tuple(_scores(sample)),
     )
-
-
-def _sentence(sample: Sample) -> str:
-    label, predicted, pytorch = (
-        _class(sample, place) for place in (sample.label, sample.predicted, sample.pytorch)
-    )
-    shown = say("Test image {place} shows: {label}.", place=sample.place, label=label)
-    if sample.predicted == sample.pytorch:
-        both = say("Your model and PyTorch both say {name}, with other scores.", name=predicted)
-        return join(shown, both)
-    told = say(
-        "Your model says {predicted}, PyTorch {pytorch}.", predicted=predicted, pytorch=pytorch
-    )
-    return join(shown, told)
-
-
-def _class(sample: Sample, place: int) -> str:
-    return sample.classes[place] if 0 <= place < len(sample.classes) else str(place)
 
 
 def _scores(sample: Sample) -> Iterator[ScoreView]:
@@ -251,7 +215,7 @@ def _scores(sample: Sample) -> Iterator[ScoreView]:
     largest = max((abs(each) for pair in pairs for each in pair if each is not None), default=0.0)
     for place, (own, wanted) in enumerate(pairs):
         yield ScoreView(
-            name=_class(sample, place),
+            name=phrases.class_name(sample, place),
             own=_number(own),
             own_share=share(own or 0.0, largest),
             pytorch=_number(wanted),
