@@ -20,12 +20,7 @@ from tests.endtoend.examples import EXAMPLES
 @pytest.mark.graded
 @pytest.mark.parametrize("slug", SLUGS)
 def test_of_nine_mutants_in_ten_the_right_step_is_named(slug: str, sandbox: Sandbox) -> None:
-    """Where there is but one step, it is right to name it: that alone does not reach the bar.
-
-    Two mutants of from-torch cannot be told: `lv3 = relu(lv2)`, where lv2 is a relu already and a
-    sum should stand, has the value of lv2, and the sum after it the value that a sum should have
-    there. In the values, a ReLU is missing further on, where it should have been.
-    """
+    """Where there is but one step, it is right to name it: that alone does not reach the bar."""
     found = Trial(slug, sandbox, usable_cores()).diagnosed()
     missed = [str(each) for each in found if not each.is_right]
     assert share(each.is_right for each in found) >= BAR, missed
