@@ -34,9 +34,12 @@ WIDE, PHONE = ViewportSize(width=1280, height=900), ViewportSize(width=375, heig
 Scheme = Literal["light", "dark"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """The browser of this machine; nothing is downloaded."""
+    """The browser of this machine; nothing is downloaded.
+
+    Playwright keeps an event loop running in this thread, in which nobody can run a notebook then.
+    """
     path = next(filter(None, map(shutil.which, NAMES)), None)
     if path is None:
         reason = "Chromium is missing: sudo apt-get install chromium"
