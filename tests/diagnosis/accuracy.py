@@ -224,9 +224,7 @@ class Trial:
         oracle = self.prepared.answers(self.prepared.data(Silent())).result().of(mutant.part)
         part = msgspec.structs.replace(mutant.part, samples=SAMPLES)
         diagnosed = Diagnosed(mutant.candidate, part, self.chosen.assignment, oracle)
-        found = None
-        if part.computation is not None:  # most mistakes show in any case
-            found = diagnose(diagnosed, Problem("not run"), runners)
+        found = diagnose(diagnosed, Problem("not run"), runners)  # most mistakes show in any case
         if found is None:
             outputs = gather_outputs(mutant.candidate, part, oracle, runners)
             found = diagnose(diagnosed, outputs, runners)

@@ -1,7 +1,8 @@
 """Every template runs from top to bottom once it is solved, and earns nothing before.
 
 A template in English is, once solved, the reference (tests/authoring/test_notebooks.py), which is
-graded as an example (test_examples.py).
+graded as an example (test_examples.py). The others have the same code: one of each language is
+graded.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from tests.endtoend.command import ROOT
 
 TEMPLATES = {path.stem: path for path in sorted((ROOT / "templates").glob("*.ipynb"))}
 TRANSLATED = [name for name in TEMPLATES if "." in name]
+GRADED = ("e2e-conv.ko", "tensorir.zh")
 UNTIMED = {"e2e-conv": 85, "e2e-mlp": 100, "from-torch": 100, "tensorir": 85}
 """Points that do not depend on the clock: in a course without the others, all that there are."""
 
@@ -24,7 +26,7 @@ UNTIMED = {"e2e-conv": 85, "e2e-mlp": 100, "from-torch": 100, "tensorir": 85}
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory: pytest.TempPathFactory) -> GradedBatch:
     """Translated templates solved, and those in English as they are, graded in one batch."""
-    notebooks = {f"solved/{name}": _solve(name) for name in TRANSLATED}
+    notebooks = {f"solved/{name}": _solve(name) for name in GRADED}
     notebooks |= {f"untouched/{slug}": TEMPLATES[slug].read_bytes() for slug in UNTIMED}
     folder = tmp_path_factory.mktemp("templates")
     return grade_batch(folder, notebooks, "--course", untimed_course(folder))
@@ -42,8 +44,23 @@ def test_there_are_three_languages_of_each_assignment() -> None:
     assert wanted == set(TEMPLATES)
 
 
-@pytest.mark.graded
 @pytest.mark.parametrize("name", TRANSLATED)
+def test_a_translated_template_has_the_code_of_the_english_one(name: str) -> None:
+    assert _code(name.split(".")[0]) == _code(name)
+
+
+def _code(name: str) -> list[list[str]]:
+    """Return the lines of each code cell without comments, which may be translated."""
+    notebook = nbformat.read(TEMPLATES[name], as_version=4)
+    return [
+        [line for line in cell.source.split("\n") if not line.strip().startswith("#")]
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+    ]
+
+
+@pytest.mark.graded
+@pytest.mark.parametrize("name", GRADED)
 def test_a_solved_template_runs_and_earns_its_points(name: str, graded: GradedBatch) -> None:
     report = graded.reports[f"solved/{name}"]
     assert () == report.problems
