@@ -28,6 +28,7 @@ def selected_names() -> list[str]:
     return [name for name in case_names() if LEVELS.index(load_case(name).needs) <= level]
 
 
+@pytest.mark.hurried
 @pytest.mark.graded
 @pytest.mark.parametrize("case_to_grade", selected_names())
 def test_a_broken_notebook_is_graded(case_to_grade: str, graded: dict[str, GradedBatch]) -> None:
@@ -40,6 +41,7 @@ def test_a_broken_notebook_is_graded(case_to_grade: str, graded: dict[str, Grade
     assert TRACEBACK not in msgspec.json.encode(replace(report, cells=())).decode()
 
 
+@pytest.mark.hurried
 @pytest.mark.graded
 def test_the_batch_goes_on_and_leaves_nothing(graded: dict[str, GradedBatch]) -> None:
     """Exit code 0: all were graded, whatever the others did."""
