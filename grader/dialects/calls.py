@@ -11,11 +11,6 @@ from grader.dialects.page import Page, Scope, attributes, dotted
 from grader.dialects.table import Row, by_id, of_kind
 
 CALL_TIR = ("tvm.script.relax.call_tir", "tvm.relax.op.call_tir", "tvm.relax.call_tir")
-CALL_DPS = (
-    "tvm.script.relax.call_dps_packed",
-    "tvm.relax.op.call_dps_packed",
-    "tvm.relax.call_dps_packed",
-)
 _RANKED = ("tvm.relax.DynTensorType", "tvm.relax.TensorType")
 """Types of a tensor by its rank. The second was one in 2025, and is one by shape today."""
 

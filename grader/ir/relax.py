@@ -16,7 +16,6 @@ CallKind = Literal["tir", "extern", "operator", "function"]
 _TIR_CALLS = {"relax.call_tir", "relax.call_tir_inplace", "relax.call_tir_with_grad"}
 _PACKED_CALLS = {"relax.call_pure_packed", "relax.call_inplace_packed"}
 _VARIABLES = {"ir.Var", "relax.expr.DataflowVar"}
-_BINDINGS = {"relax.expr.VarBinding", "relax.expr.MatchCast"}
 _OTHER = Argument(kind="other", name="", tensor=None)
 
 

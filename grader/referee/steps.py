@@ -41,7 +41,6 @@ Steps = frozenset[Step]
 """The steps that were done on a convolution."""
 
 NO_STEPS: Steps = frozenset()
-ANNOTATED = frozenset({"parallel", "vectorized", "unrolled"})
 _KINDS: dict[Step, LoopKind] = {
     "vectorize": "vectorized",
     "unroll": "unrolled",

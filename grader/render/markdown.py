@@ -10,7 +10,7 @@ from grader.render import wording
 from grader.render.circumstances import cells_run, circumstances
 from grader.render.commonmark import block, code, indented, lines, text
 from grader.render.findings import is_address, is_lost, place_of, reading
-from grader.render.phrases import built
+from grader.render.phrases import built, is_told
 from grader.render.speed import speed_sentence
 from grader.report import CellProblem, Check, Diagnosis, Part, Report, StepStatus, Verdict
 
@@ -116,7 +116,7 @@ def _diagnosis(part: Part) -> Iterator[str]:
     diagnosis = part.diagnosis
     if diagnosis is None:
         return
-    if not any(diagnosis.message in check.reason for check in part.checks):
+    if not is_told(diagnosis, part):
         yield lines(diagnosis.message)
         yield _advice(diagnosis.advice) if diagnosis.advice else ""
     yield text(say("Step by step beside PyTorch:"))  # and no item of the list above
