@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import tvm
-from metaschedule import SHAPES, load_workload
-from schedules import BATCH, Schedule, model
+from metaschedule import BATCH, SHAPES, load_workload
+from schedules import Schedule, model
 
 from grader.runner.machine import find_target, prepare_environment, use_threads
 

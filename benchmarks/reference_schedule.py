@@ -120,7 +120,12 @@ def serve_tvm(connection: Connection, setting: Setting) -> None:
             return float(evaluator(*tensors).mean)
 
         functions[name] = seconds
-    functions["limits"] = lambda _: tuple(measure_limits(target, 1, time.perf_counter))
+
+    def machine_limits(_: int) -> tuple[float, float]:
+        limits = measure_limits(target, 1, time.perf_counter)
+        return limits.flops, limits.bytes
+
+    functions["limits"] = machine_limits
     serve(connection, functions, tensors[-1].numpy())
 
 
@@ -206,7 +211,7 @@ class Bench:
         return math.nan
 
     def _count(self, name: str) -> int:
-        seconds = min(self._ask(name, 20)[0] for _ in range(5))
+        seconds = min(float(self._ask(name, 20)[0]) for _ in range(5))
         return max(1, math.ceil(BLOCK_SECONDS / seconds))
 
     def _ask(self, name: str, calls: int) -> Any:
@@ -245,8 +250,9 @@ def ratio(measured: Measured, name: str) -> np.ndarray:
 
     Rounds in which one of the two was disturbed are left out, which may be all.
     """
-    ratios = measured.seconds[name] / measured.seconds["reference"]
-    return ratios[np.isfinite(ratios)]
+    ratios: np.ndarray = measured.seconds[name] / measured.seconds["reference"]
+    known: np.ndarray = ratios[np.isfinite(ratios)]
+    return known
 
 
 def quartiles(values: np.ndarray) -> list[float]:

@@ -39,7 +39,7 @@ launch_new_instance()
 """
 
 
-class PlainManager(AsyncKernelManager):
+class PlainManager(AsyncKernelManager):  # type: ignore[misc]
     """A kernel without a sandbox, which can import torchvision where its own library is missing."""
 
     @property

@@ -170,7 +170,8 @@ def run_controls(
 ) -> tuple[list[Timing], dict[str, list[float]]]:
     """Time the unscheduled function as a submission, and let the other protocols do the same."""
     same = candidate(unscheduled)
-    timings, others = [], {name: [] for name in PROTOCOLS}
+    timings: list[Timing] = []
+    others: dict[str, list[float]] = {name: [] for name in PROTOCOLS}
     for trial in track(range(trials), "the same against itself"):
         timing = grading.time(same)
         if timing is not None:

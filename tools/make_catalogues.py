@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import io
 from pathlib import Path
+from typing import Any
 
 from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_from_dir
@@ -34,10 +35,15 @@ def messages() -> Catalog:
         ROOT / "grader", [("**.py", "python")], keywords=KEYWORDS, strip_comment_tags=True
     )
     for file, _, message, _, _ in sorted(found, key=lambda each: (each[0], each[1])):
-        catalogue.add(message, locations=[(f"grader/{file}", None)])
+        catalogue.add(message, locations=[_whole(f"grader/{file}")])
     for kind in registered_kinds():
-        catalogue.add(kind.title, locations=[(f"check {kind.kind}", None)])
+        catalogue.add(kind.title, locations=[_whole(f"check {kind.kind}")])
     return catalogue
+
+
+def _whole(place: str) -> Any:
+    """Return a location without a line, which Babel writes and its annotations do not know."""
+    return place, None
 
 
 def catalogue_text(language: str, template: Catalog) -> bytes:

@@ -269,7 +269,7 @@ def _lines(value: Any, depth: int) -> str:
 def _fields(owner: str, accepted: set[str]) -> dict[str, Any]:
     """Return the rules of one type's fields, those of its bases first."""
     rules: dict[str, Any] = {}
-    info = core._lookup_or_register_type_info_from_type_key(owner)
+    info: core.TypeInfo | None = core._lookup_or_register_type_info_from_type_key(owner)
     while info is not None:
         for field in info.fields or ():
             static = json.loads(field.metadata["type_schema"])
@@ -328,7 +328,7 @@ def _types(owner: str, kind: str, accepted: set[str]) -> list[str]:
 
 
 def _is_a(key: str, base: str) -> bool:
-    info = core._lookup_or_register_type_info_from_type_key(key)
+    info: core.TypeInfo | None = core._lookup_or_register_type_info_from_type_key(key)
     while info is not None:
         if str(info.type_key) == base:
             return True

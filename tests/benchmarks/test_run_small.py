@@ -1,0 +1,50 @@
+"""Benchmarks still run: small, for what they print and not for the figures, which nobody trusts."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+MISSED = 1
+"""The exit code where a bar is missed, as it may be on a machine that does other work as well."""
+
+SMALL = {
+    "decoders.py": (["--examples", "5"], {"module"}),
+    "reference_schedule.py": (["--rounds", "1", "--budget-seconds", "5"], {"limit_ratio"}),
+    "starts.py": (["--count", "2"], {"median_start_ms"}),
+    "warm_throughput.py": (["--submissions", "2", "--jobs", "2"], {"wall_s", "cpu_s", "peak_mb"}),
+}
+"""The arguments, and what stands in the JSON among other things."""
+
+
+def run(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a benchmark to its end; a traceback is none."""
+    words = [sys.executable, BENCHMARKS / name, *arguments]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode in (0, MISSED), done.stderr
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+@pytest.mark.graded
+@pytest.mark.parametrize("name", SMALL)
+def test_it_writes_what_it_found(name: str, tmp_path: Path) -> None:
+    arguments, found = SMALL[name]
+    run(name, *arguments, "--json", str(tmp_path / "found.json"))
+    assert found <= set(json.loads((tmp_path / "found.json").read_bytes()))
+
+
+@pytest.mark.graded
+def test_the_mutants_of_an_assignment_are_counted(tmp_path: Path) -> None:
+    run("diagnosis.py", "tensorir", "--jobs", "1", "--json", str(tmp_path / "found.json"))
+    (row,) = json.loads((tmp_path / "found.json").read_bytes())
+    assert "tensorir" == row["assignment"]
+
+
+def test_every_notebook_of_the_repository_is_migrated_once() -> None:
+    assert "the slowest took" in run("migration.py", "--repeat", "1").stdout
