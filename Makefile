@@ -11,10 +11,12 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup demo test levels check format notebooks
 setup: $(STAMP)
+	@tools/install_bubblewrap.sh
 
+# What pip fetches is some hundred megabytes: its lines and bars are the progress.
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/pip install --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	touch $@
 
 demo: setup
