@@ -58,6 +58,16 @@ class Machine:
         return field(os.pread(self._meminfo, 2**14, 0), name) * 1024
 
 
+def memory_left(above: Sequence[str] = ()) -> int:
+    """Return bytes that programs can still be given, on this machine and in the groups `above`."""
+    machine = Machine(above)
+    try:
+        return machine.available()
+    finally:
+        for number in machine.descriptors:
+            os.close(number)
+
+
 def kernel_kills() -> int:
     """Return how many processes of this machine the kernel has killed for want of memory."""
     number = os.open(_VMSTAT, os.O_RDONLY)

@@ -151,7 +151,7 @@ class _Watch:
         poller.register(self._report, select.POLLIN)
         pause = self._bounds.interval
         try:
-            while not poller.poll(pause * 1000 if pause else None):
+            while not (events := poller.poll(pause * 1000 if pause else None)):
                 begin = time.monotonic()
                 self._cause = self._excess()
                 if self._cause:
@@ -163,7 +163,9 @@ class _Watch:
         _, status = os.waitpid(self._child, 0)
         code = os.waitstatus_to_exitcode(status)
         code = code if code >= 0 else 128 - code
-        return Ending(code, self._cause or self._cause_of_death(code), peak=self._peak)
+        was_asked = any(number == self._report.fileno() for number, _ in events)
+        cause = self._cause if self._cause or was_asked else self._cause_of_death(code)
+        return Ending(code, cause, peak=self._peak)
 
     def _cause_of_death(self, code: int) -> Cause:
         """Return why a child ended that this process did not end."""
