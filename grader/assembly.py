@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 from grader.assignment import Assignment, PartTable
 from grader.course import CourseAssignment
@@ -17,13 +18,20 @@ from grader.referee.referee import Referee, timing_threads
 from grader.referee.runner_client import Runner, start_runner, start_timing_runner
 from grader.referee.runners import Kind, RunnerPool
 from grader.sandbox.interface import Sandbox
+from grader.sandbox.room import Stay
 
 
 def open_runners(prepared: Preparation) -> RunnerPool:
     """Return a pool of runners with the assignment's limits."""
-    assignment = prepared.course_assignment.assignment
-    start = runner_starter(prepared.settings.sandbox, assignment)
-    return RunnerPool(start, assignment.limits.task_seconds)
+    assignment, settings = prepared.course_assignment.assignment, prepared.settings
+    memory = assignment.limits.resources().memory
+
+    def admit(kind: Kind) -> AbstractContextManager[Stay]:
+        most = 2 * memory if kind == "extern" else memory  # that of its evaluator, too
+        return settings.room.taken(f"{assignment.slug} {kind}", most)
+
+    start = runner_starter(settings.sandbox, assignment)
+    return RunnerPool(start, assignment.limits.task_seconds, admit)
 
 
 def make_referee(

@@ -7,6 +7,7 @@
     ├── SubmissionError            the file handed in is not a notebook that can be read
     ├── DataError                  images or parameters are missing or damaged
     ├── SandboxError               no sandbox of the demanded strength can be started
+    ├── DisplacedError             the machine had no memory left for a submission beside others
     ├── ProtocolError              a sandboxed process sent something that is not a message
     └── IRError                    a module's JSON is not a graph that the reader accepts
 
@@ -47,6 +48,12 @@ class DataError(GraderError):
 
 class SandboxError(GraderError):
     """Raised when a sandbox cannot be started on this machine."""
+
+
+class DisplacedError(GraderError):
+    """Raised when a submission was ended for memory that others may have taken: nothing is known of
+    it, and it has to be graded again.
+    """
 
 
 class ProtocolError(GraderError):

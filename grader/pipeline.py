@@ -35,7 +35,8 @@ def grade(
 ) -> Report:
     """Grade one submission. May be called from several threads with the same preparation.
 
-    Raises GraderError when nothing could be graded for a reason that is not the submission's.
+    Raises GraderError when nothing could be graded for a reason that is not the submission's:
+    DisplacedError when the machine had no memory left for it beside others.
     """
     language = prepared.settings.language or submission.declared_language
     with speaking(language):
@@ -98,15 +99,19 @@ def run_notebook(notebook: NotebookNode, prepared: Preparation, progress: Progre
 
 
 def _run(spelling: Spelling, prepared: Preparation, progress: Progress) -> Execution:
-    execution = execute_notebook(
-        spelling.notebook,
-        sandbox=prepared.settings.sandbox,
-        entries=entries_of(prepared),
-        files=prepared.data(progress).staged_files(),
-        limits=prepared.course_assignment.assignment.limits,
-        progress=progress,
-        compatibility=spelling.is_old,
-    )
+    assignment = prepared.course_assignment.assignment
+    memory = assignment.limits.resources().memory
+    with prepared.settings.room.taken(f"{assignment.slug} notebook", memory) as stay:
+        execution = execute_notebook(
+            spelling.notebook,
+            sandbox=prepared.settings.sandbox,
+            entries=entries_of(prepared),
+            files=prepared.data(progress).staged_files(),
+            limits=assignment.limits,
+            progress=progress,
+            compatibility=spelling.is_old,
+        )
+        stay.peak = execution.peak
     return spelling.own_words(execution)
 
 

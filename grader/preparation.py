@@ -18,6 +18,7 @@ from grader.quiet import Quiet
 from grader.referee import checks as registered
 from grader.referee.answers import Answers, load_answers, model_seed
 from grader.sandbox.interface import Sandbox
+from grader.sandbox.room import Room
 from grader.spelling import Accepted
 from grader.timing.pace import KnownPace
 
@@ -33,7 +34,7 @@ class Settings(msgspec.Struct, frozen=True):
     process's, `clock` gives monotonic seconds. Gradings that run at the same
     time share one `quiet`, so that they do not disturb each other's measurements, one
     `timing_lock`, which gradings of other processes share too, and one `pace`, so that they know
-    how fast this machine can be.
+    how fast this machine can be. They share one `room` as well: the memory that is there for all.
     """
 
     sandbox: Sandbox
@@ -46,6 +47,7 @@ class Settings(msgspec.Struct, frozen=True):
     quiet: Quiet = msgspec.field(default_factory=Quiet)
     timing_lock: TimingLock = msgspec.field(default_factory=TimingLock)
     pace: KnownPace = msgspec.field(default_factory=KnownPace)
+    room: Room = msgspec.field(default_factory=Room)
 
 
 class Preparation:
@@ -85,6 +87,13 @@ class Preparation:
                 )
                 executor.shutdown(wait=False)  # its thread ends with the answers
             return self._answers
+
+    def with_settings(self, settings: Settings) -> Preparation:
+        """Return the same assignment, data and answers under other settings, with the same seed."""
+        other = Preparation(self.course_assignment, settings)
+        with self._lock:
+            other._data, other._answers = self._data, self._answers
+        return other
 
     def model_seed(self) -> int:
         """Return the seed of the models that importers are tried on."""

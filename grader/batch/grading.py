@@ -14,12 +14,15 @@ from grader.batch.store import Store, is_report_of
 from grader.batch.summary import Row, Summary, is_graded, make_row, outcome
 from grader.course import Course, CourseAssignment, choose_assignment
 from grader.environment import describe_environment
-from grader.errors import GraderError, SubmissionError
+from grader.errors import DisplacedError, GraderError, SubmissionError
 from grader.pipeline import grade
 from grader.preparation import Preparation, Settings
 from grader.progress import BatchProgress, Silent
+from grader.quiet import Quiet
 from grader.report import Report, ungraded_report
+from grader.sandbox.crowded import CrowdedSandbox
 from grader.sandbox.revocable import RevocableSandbox
+from grader.sandbox.room import Room
 from grader.submission import SubmissionFile, read_submission
 
 
@@ -46,7 +49,7 @@ class Batch:
         self._demanded = demanded
         self._store = store
         self._sandbox = RevocableSandbox(settings.sandbox)
-        self._settings = msgspec.structs.replace(settings, sandbox=self._sandbox)
+        self._settings = msgspec.structs.replace(settings, sandbox=CrowdedSandbox(self._sandbox))
         self._preparations: dict[str, Preparation] = {}
         self._lock = threading.Lock()
 
@@ -101,7 +104,11 @@ class Batch:
                 submission = _read(entry)
                 chosen, note = choose_assignment(self._course, submission, self._demanded)
             notes = (note,) if note else ()
-            return grade(submission, self.prepare(chosen), Silent(), notes)
+            prepared = self.prepare(chosen)
+            try:
+                return grade(submission, prepared, Silent(), notes)
+            except DisplacedError:
+                return self._grade_alone(submission, prepared, notes)
         except GraderError as error:
             reason = " ".join(filter(None, (error.message, error.hint)))
         except Exception as error:  # noqa: BLE001  the others shall be graded all the same
@@ -112,6 +119,19 @@ class Batch:
                 "Grade it again with GRADER_DEBUG=1 and report what that prints."
             )
         return ungraded_report(entry.path.name, reason, describe_environment())
+
+    def _grade_alone(
+        self, submission: SubmissionFile, prepared: Preparation, notes: tuple[str, ...]
+    ) -> Report:
+        """Grade once more, with nothing beside it: what it is ended for now is its own doing.
+
+        The others wait meanwhile. It takes no turn among them: it has all of them.
+        """
+        with self._settings.quiet.exclusive():
+            settings = msgspec.structs.replace(
+                self._settings, sandbox=self._sandbox, quiet=Quiet(), room=Room()
+            )
+            return grade(submission, prepared.with_settings(settings), Silent(), notes)
 
     def prepare(self, chosen: CourseAssignment) -> Preparation:
         """Return what all gradings of an assignment share."""

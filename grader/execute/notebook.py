@@ -24,6 +24,7 @@ from grader.language import say
 from grader.messages import EntrySpec
 from grader.progress import Progress
 from grader.report import CellProblem
+from grader.sandbox.crowded import refuse_displaced
 from grader.sandbox.interface import Sandbox
 
 _POLL_SECONDS = 0.05
@@ -47,7 +48,8 @@ def execute_notebook(
     `files` are put into the working folder, `entries` say what is captured after each cell.
     `compatibility` has the kernel supply old names of TVM.
     Whatever the notebook does, this returns within the limits, and nothing of it is left running.
-    Call it from synchronous code. Raises SandboxError when no kernel can be started.
+    Call it from synchronous code. Raises SandboxError when no kernel can be started, DisplacedError
+    when it was ended for memory that others may have taken.
     """
     order = KernelOrder(
         sandbox=sandbox, entries=entries, files=files, limits=limits, compatibility=compatibility
@@ -70,6 +72,7 @@ async def _execute(
         executed=run.executed,
         captures=session.captures.received,
         notes=(*run.notes, *damaged),
+        peak=session.process.peak,
     )
 
 
@@ -102,6 +105,8 @@ class _Run:
         for number, (index, cell) in enumerate(self.cells, start=1):
             progress.step(number - 1, count, f"cell {number} of {count}")
             stop = await self._cell(number, index, cell)
+            if stop is not None:
+                refuse_displaced(self._session.process)
             cell.outputs = _merge_streams(cell.outputs)
             if stop is not None:
                 self.notes.append(describe_stop(stop, number, count, self._limits))

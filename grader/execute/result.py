@@ -17,6 +17,7 @@ class Execution(msgspec.Struct, frozen=True):
     is their number, `executed` how many ran to their end without an error. `captures` are in order
     of arrival, `notes` are sentences for the student about what ended the notebook early.
     `dialect` says in which spelling of TVM's names it was handed in; `notebook` is in today's.
+    `peak` is how many bytes of memory its kernel has held at most, as far as was looked.
     """
 
     notebook: NotebookNode
@@ -26,3 +27,4 @@ class Execution(msgspec.Struct, frozen=True):
     captures: tuple[Capture | CaptureFailure, ...]
     notes: tuple[str, ...]
     dialect: Dialect = "current"
+    peak: int = 0

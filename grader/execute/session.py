@@ -12,6 +12,7 @@ from grader.errors import SandboxError
 from grader.execute.captures import CaptureReader
 from grader.execute.manager import MeteredChannel, SandboxKernelManager
 from grader.execute.provisioner import KernelOrder
+from grader.sandbox.crowded import refuse_displaced
 from grader.sandbox.interface import Process
 
 _START_SECONDS = 120.0
@@ -104,6 +105,7 @@ class KernelSession:
             self.client.kernel_info()
             while not await self._arrived(self.client.shell_channel):
                 if self.process.poll() is not None:
+                    refuse_displaced(self.process)
                     raise _start_failure(self.process)
             if await self._arrived(self.client.iopub_channel):
                 return

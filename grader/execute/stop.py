@@ -24,7 +24,7 @@ class Stop(msgspec.Struct, frozen=True):
     """What ended the notebook in a cell.
 
     `status` is the exit status of a kernel that died, `cause` the bound of the sandbox that ended
-    it, if one did.
+    it, if one did. What was "outside" of it is nothing to be told: it has to be graded again.
     """
 
     kind: Literal["died", "cell_time", "notebook_time", "output", "message"]
@@ -111,6 +111,23 @@ def _excess(cause: Cause, cell: int, limits: Limits) -> tuple[str, str]:
                 scratch_mb=limits.scratch_mb,
             ),
             say("Write less, or delete what you no longer need."),
+        ),
+        "descriptors": (
+            say(
+                "Cell {cell} had more files open than the {descriptors} that all processes"
+                " together may have, and the notebook was stopped.",
+                cell=cell,
+                descriptors=limits.resources().descriptors,
+            ),
+            say("Close files, pipes and sockets, or start fewer processes."),
+        ),
+        "machine": (
+            say(
+                "Cell {cell} took nearly all the memory that the machine had left, and the"
+                " notebook was stopped.",
+                cell=cell,
+            ),
+            say("Use smaller arrays, or delete those that you no longer need."),
         ),
         "processes": (
             say(

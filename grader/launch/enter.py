@@ -20,7 +20,8 @@ from grader.launch import landlock, linux
 from grader.launch.protocol import FIRST_DESCRIPTOR, Bounds, Confinement, Request
 
 _STANDARD_ERROR = 2
-_HIGHEST_BADNESS = "1000"
+_BADNESS = "500"
+"""A sandbox that holds nothing yet: its warden knows more later (`usage.rate`)."""
 _ABOVE_ALL = 256
 """Descriptors are moved above this number first, so that none is overwritten on its way down."""
 
@@ -85,7 +86,7 @@ def be_killed_first() -> None:
         contextlib.suppress(OSError),
         open("/proc/self/oom_score_adj", "w", encoding="ascii") as file,  # noqa: PTH123
     ):
-        file.write(_HIGHEST_BADNESS)
+        file.write(_BADNESS)
 
 
 def set_limits(bounds: Bounds) -> None:

@@ -26,8 +26,12 @@ course's measurement of PyTorch, or a new Python interpreter."""
 Preload = Literal["student", "pure", "bare"]
 """What a launcher has imported: TVM with PyTorch and IPython, TVM alone, or nothing."""
 
-Cause = Literal["", "memory", "processes", "files", "disk"]
-"""Which bound of the whole sandbox was passed: memory, number of processes or files, or their size.
+Cause = Literal["", "memory", "processes", "files", "disk", "descriptors", "machine", "outside"]
+"""Why a sandbox was ended from outside of it. Most name the bound of the whole sandbox that was
+passed: memory, number of processes or files, size of files, number of open files.
+
+"machine": it held much when the machine had little memory left. "outside": it held little, and the
+kernel killed it because the machine had none left.
 """
 
 PRELOADS: dict[Program, Preload] = {
@@ -63,9 +67,10 @@ class Bounds(Message, frozen=True):
     """Resource limits of a child and all that it starts; sizes in bytes, CPU time in seconds.
 
     `limits` maps a resource's number to (soft, hard). `memory` bounds the proportional memory of
-    all processes together, `processes` their number, `files` the number of files in each of the
-    folders `watched`, `disk` the bytes in them. The warden looks every `interval` seconds; 0: it
-    does not look.
+    all processes together, with what their sockets, pipes and page tables hold; `processes` their
+    number, `files` the number of files in each of the folders `watched`, `disk` the bytes in them,
+    `descriptors` how many files all processes together may have open. The warden looks every
+    `interval` seconds; 0: it does not look.
     """
 
     limits: dict[int, tuple[int, int]]
@@ -75,12 +80,16 @@ class Bounds(Message, frozen=True):
     disk: int
     watched: tuple[str, ...]
     interval: float
+    descriptors: int
 
 
 class Request(Message, frozen=True):
     """Start a child. With it come the descriptors: the warden's end of a socket pair on which it
     says how the child ended, what becomes standard error, a pidfd where `confinement.namespaces`
     is set, and then those that the program inherits as 3, 4, 5 and so on.
+
+    `groups` are the folders of the control groups that the child enters, `above` those of groups
+    that the launcher is in and that bound the memory of everything here.
     """
 
     program: Program
@@ -89,14 +98,18 @@ class Request(Message, frozen=True):
     folder: str
     confinement: Confinement
     bounds: Bounds
+    groups: tuple[str, ...] = ()
+    above: tuple[str, ...] = ()
 
 
 class Ending(Message, frozen=True):
     """How a child ended: exit status (128 + n for signal n), and why if the warden ended it.
 
     `cause` is "start" when the child never started its program; `detail` says what failed then.
+    `peak` is the most memory in bytes that a look at all of it has found.
     """
 
     status: int
     cause: Cause | Literal["start"] = ""
     detail: str = ""
+    peak: int = 0

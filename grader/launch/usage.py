@@ -11,7 +11,15 @@ from collections.abc import Iterable, Iterator
 _BLOCK = 512
 """The unit of `st_blocks` in bytes, whatever the file system."""
 
-_PAGE = os.sysconf("SC_PAGE_SIZE")
+_PIPE = 2 * os.sysconf("SC_PAGE_SIZE")
+"""What each pipe may hold once its user has many: before that they may hold 64 MiB together."""
+
+_USUAL_DESCRIPTORS = 64
+"""So many open files of a process are not reckoned as pipes: most have fewer, and a child has its
+parent's once more."""
+
+_HIDDEN_DESCRIPTORS = 1024
+"""What a process that does not let its descriptors be counted is taken to have."""
 
 
 def all_processes() -> list[int]:
@@ -39,14 +47,42 @@ def tasks_of(processes: Iterable[int]) -> int:
 
 
 def memory_of(processes: Iterable[int], enough: int) -> int:
-    """Return bytes of memory in use by processes together.
+    """Return bytes of memory in use by processes together, with the tables that map it.
 
     Shared pages are counted in full as long as the sum stays below `enough`; only a sum above it
     is made again with each page divided by the number of its users, which takes milliseconds.
     """
     known = list(processes)
-    resident = sum(_resident(number) for number in known)
-    return resident if resident <= enough else sum(_proportional(number) for number in known)
+    tables = 0
+    resident = 0
+    for number in known:
+        told = _told_of(number)
+        tables += told.get(b"VmPTE:", 0)
+        resident += told.get(b"VmRSS:", 0)
+    if tables + resident <= enough:
+        return tables + resident
+    return tables + sum(_proportional(number) for number in known)
+
+
+def descriptors_of(processes: Iterable[int]) -> list[int]:
+    """Return how many descriptors each process has."""
+    return [_descriptors(number) for number in processes]
+
+
+def held_by_pipes(descriptors: Iterable[int]) -> int:
+    """Return bytes that pipes may hold, of processes that have so many descriptors each."""
+    return sum(_PIPE * max(count - _USUAL_DESCRIPTORS, 0) for count in descriptors)
+
+
+def rate(processes: Iterable[int], badness: int) -> None:
+    """Tell the kernel how soon to choose processes when the machine has no memory: 0 to 1000."""
+    for number in processes:
+        # gone, or in a /proc that cannot be written to: then all are rated alike
+        with (
+            contextlib.suppress(OSError),
+            open(f"/proc/{number}/oom_score_adj", "wb") as file,  # noqa: PTH123
+        ):
+            file.write(b"%d" % badness)
 
 
 def files_on(folder: str) -> int:
@@ -128,9 +164,20 @@ def _threads(number: int) -> int:
     return int(fields[17]) if len(fields) > 17 else 0
 
 
-def _resident(number: int) -> int:
-    fields = _read(f"/proc/{number}/statm").split()
-    return int(fields[1]) * _PAGE if len(fields) > 1 else 0
+def _told_of(number: int) -> dict[bytes, int]:
+    """Return the sizes, in bytes, that the kernel tells of a process."""
+    lines = [line.split() for line in _read(f"/proc/{number}/status").splitlines()]
+    return {line[0]: int(line[1]) * 1024 for line in lines if len(line) == 3 and line[2] == b"kB"}
+
+
+def _descriptors(number: int) -> int:
+    folder = f"/proc/{number}/fd"
+    try:
+        return os.stat(folder).st_size or len(os.listdir(folder))  # noqa: PTH116, PTH208
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    except PermissionError:
+        return _HIDDEN_DESCRIPTORS
 
 
 def _proportional(number: int) -> int:

@@ -19,7 +19,9 @@ from typing import NoReturn
 
 import msgspec
 
-from grader.launch import enter, linux, usage
+from grader.launch import enter, linux, sockets, usage
+from grader.launch.group import Group
+from grader.launch.memory import Machine
 from grader.launch.protocol import Bounds, Cause, Ending, Request
 
 _NAMESPACES = (
@@ -35,6 +37,12 @@ _COSTS_AT_MOST = 0.1
 longer pause."""
 
 _KILL_PAUSE = 0.001
+_KILLED = 128 + signal.SIGKILL
+
+_LEAST_BADNESS = 500
+_MOST_BADNESS = 1000
+"""How soon the kernel ends a sandbox's processes when the machine has no memory, where they hold
+nothing and where they hold all of it. The grader's own are at 0."""
 
 
 def guard(request: Request, descriptors: Sequence[int], run: Callable[[Request], None]) -> NoReturn:
@@ -50,6 +58,8 @@ def guard(request: Request, descriptors: Sequence[int], run: Callable[[Request],
     used = [channel]
     entrance = None
     try:
+        group, machine = Group(request.groups), Machine(request.above)
+        used += [*group.descriptors, *machine.descriptors]
         if request.confinement.namespaces:
             entrance = others.pop(0)
             used.append(entrance)
@@ -61,11 +71,11 @@ def guard(request: Request, descriptors: Sequence[int], run: Callable[[Request],
         _tell(report, Ending(_START_FAILED, "start", str(error)))
         os._exit(1)
     if child == 0:
-        _be_the_child(request, standard_error, others, used, run)
+        _be_the_child(request, standard_error, others, used, group, run)
     os.dup2(standard_error, sys.stderr.fileno())  # the launcher's own is not for wardens to hold
     for number in (standard_error, *others):
         os.close(number)
-    _tell(report, _Watch(child, request, report, entrance).until_the_end())
+    _tell(report, _Watch(child, request, report, entrance, group, machine).until_the_end())
     os._exit(0)
 
 
@@ -83,10 +93,12 @@ def _be_the_child(
     standard_error: int,
     inherited: Sequence[int],
     others: Sequence[int],
+    group: Group,
     run: Callable[[Request], None],
 ) -> NoReturn:
     status = 1
     try:
+        group.enter()
         enter.become(request, standard_error, inherited, others)
         run(request)
         status = 0
@@ -115,13 +127,23 @@ class _Watch:
     """
 
     def __init__(
-        self, child: int, request: Request, report: socket.socket, entrance: int | None
+        self,
+        child: int,
+        request: Request,
+        report: socket.socket,
+        entrance: int | None,
+        group: Group,
+        machine: Machine,
     ) -> None:
         self._child = child
         self._bounds: Bounds = request.bounds
+        self._user = request.confinement.user
         self._report = report
         self._entrance = entrance
+        self._group = group
+        self._machine = machine
         self._cause: Cause = ""
+        self._peak = 0
 
     def until_the_end(self) -> Ending:
         poller = select.poll()
@@ -129,7 +151,7 @@ class _Watch:
         poller.register(self._report, select.POLLIN)
         pause = self._bounds.interval
         try:
-            while not poller.poll(pause * 1000 if pause else None):
+            while not (events := poller.poll(pause * 1000 if pause else None)):
                 begin = time.monotonic()
                 self._cause = self._excess()
                 if self._cause:
@@ -140,14 +162,37 @@ class _Watch:
             self._end_all()
         _, status = os.waitpid(self._child, 0)
         code = os.waitstatus_to_exitcode(status)
-        return Ending(code if code >= 0 else 128 - code, self._cause)
+        code = code if code >= 0 else 128 - code
+        was_asked = any(number == self._report.fileno() for number, _ in events)
+        cause = self._cause if self._cause or was_asked else self._cause_of_death(code)
+        return Ending(code, cause, peak=self._peak)
+
+    def _cause_of_death(self, code: int) -> Cause:
+        """Return why a child ended that this process did not end."""
+        if code != _KILLED:
+            return ""
+        if self._group.has_overflowed():
+            return "memory"
+        return "outside" if self._machine.has_killed() else ""
 
     def _excess(self) -> Cause:
         """Return which bound is passed."""
         bounds = self._bounds
         living = self._processes()
-        if usage.memory_of(living, bounds.memory) > bounds.memory:
+        descriptors = usage.descriptors_of(living)
+        memory = self._memory(living, descriptors)
+        self._peak = max(self._peak, memory)
+        if memory > bounds.memory or self._group.has_overflowed():
             return "memory"
+        if self._machine.is_short_for(memory):
+            return "machine"
+        self._rate(living, memory)
+        if sum(descriptors) > bounds.descriptors:
+            return "descriptors"
+        return self._excess_of_files(living)
+
+    def _excess_of_files(self, living: Sequence[int]) -> Cause:
+        bounds = self._bounds
         if self._entrance is not None:  # its folders have bounded sizes, and any number of files
             counts = (usage.files_on(folder) for folder in bounds.watched)
             return "files" if any(count > bounds.files for count in counts) else ""
@@ -155,6 +200,23 @@ class _Watch:
             return "processes"
         files, disk = usage.contents_of(bounds.watched, bounds.files, bounds.disk)
         return "files" if files > bounds.files else "disk" if disk > bounds.disk else ""
+
+    def _memory(self, living: Sequence[int], descriptors: Sequence[int]) -> int:
+        """Return bytes that processes hold, in their memory and in the kernel's."""
+        in_kernel = self._sockets(living) + usage.held_by_pipes(descriptors)
+        return usage.memory_of(living, self._bounds.memory - in_kernel) + in_kernel
+
+    def _sockets(self, living: Sequence[int]) -> int:
+        if self._entrance is not None:  # all that there are in its own network namespace
+            return sockets.held_by_sockets(None, None)
+        if self._user >= 0:
+            return sockets.held_by_sockets(self._user, None)
+        return sockets.held_by_sockets(None, sockets.inodes_of(living))
+
+    def _rate(self, living: Sequence[int], memory: int) -> None:
+        """Have the kernel choose the greedier sandbox, should it have to choose."""
+        share = min(memory / self._machine.total, 1)
+        usage.rate(living, int(_LEAST_BADNESS + share * (_MOST_BADNESS - _LEAST_BADNESS)))
 
     def _processes(self) -> list[int]:
         """Return the sandbox's processes, as numbered in the /proc that this process sees."""

@@ -2,6 +2,7 @@
 
     files    where the kernel shows what it knows; the paths are passed in
     cpus     how busy each CPU is, which ones share a core, and which ones to measure on
+    hierarchies  where control groups are mounted, and where in them this process is
     quota    how many CPUs the control groups leave to this process
     facts    everything that decides whether a time means something, as one value
     trust    what these facts say about timing here, and the remedies

@@ -47,6 +47,7 @@ from grader.messages import (
     encode_frame,
     read_frame,
 )
+from grader.sandbox.crowded import refuse_displaced
 from grader.sandbox.interface import Command, Process, ResourceLimits, Sandbox, inside_numbers
 
 Task = ToRunner | TimeLibrary
@@ -94,6 +95,8 @@ _EXCESSES = {
     "processes": mark("It was ended, because it started more processes than it may."),
     "files": mark("It was ended, because it made more files than it may."),
     "disk": mark("It was ended, because it wrote more than it may."),
+    "descriptors": mark("It was ended, because it had more files open than it may."),
+    "machine": mark("It was ended, because it took the memory that the machine had left."),
 }
 
 
@@ -154,7 +157,7 @@ class Runner:
         The answer is a TaskFailure called "TimeLimit" when there was none in time, one called
         "Died" when the runner's process ended, "ExternDied" when the evaluator's did. Raises
         ProtocolError when the answer is not of the task's kind, SandboxError when the runner never
-        became ready.
+        became ready, DisplacedError when it was ended for memory that others may have taken.
         """
         if self._failure is not None:
             return self._failure
@@ -177,10 +180,15 @@ class Runner:
             return self._extern_died(answer, self._evaluator)
         return answer
 
+    @property
+    def peak(self) -> int:
+        """Bytes of memory that it has held at most, with its evaluator; 0 before its end."""
+        return sum(process.peak for process in self._processes())
+
     def close(self) -> None:
         """End the runner and everything in its sandbox. Harmless when it was done before."""
         self._connection.close()
-        for process in filter(None, (self._process, self._evaluator)):
+        for process in self._processes():
             process.kill()
         if self._failure is None:
             self._failure = TaskFailure("run", "Died", say("The runner was ended."))
@@ -204,6 +212,7 @@ class Runner:
             payload = None
         if payload is None:
             self.close()
+            self._refuse_displaced()
             hint = _start_hint(*filter(None, (self._evaluator, self._process)))
             raise SandboxError("A runner could not be started.", hint)
         self._is_ready = True
@@ -217,11 +226,21 @@ class Runner:
         expected: type[Answer] = _RESULTS[type(task)] | TaskFailure  # type: ignore[assignment]
         return decode_payload(payload, expected)
 
+    def _refuse_displaced(self) -> None:
+        for process in self._processes():
+            if process.cause == "outside":
+                self.close()
+            refuse_displaced(process)
+
+    def _processes(self) -> list[Process]:
+        return [each for each in (self._process, self._evaluator) if each is not None]
+
     def _is_gone(self) -> bool:
         return self._process.wait(_END_SECONDS) is not None
 
     def _died(self, task: Task) -> TaskFailure:
         status = self._process.wait(_END_SECONDS)
+        self._refuse_displaced()
         sentence = _describe_end(self._process) or say("Its process ended before it answered.")
         name = "TimeLimit" if status == 128 + signal.SIGXCPU else "Died"
         return self._end(TaskFailure(_stage(task), name, sentence))
@@ -229,6 +248,7 @@ class Runner:
     def _extern_died(self, answer: TaskFailure, evaluator: Process) -> TaskFailure:
         """Add to the runner's answer how the evaluator's process ended."""
         status = evaluator.wait(_END_SECONDS)
+        self._refuse_displaced()
         sentence = _describe_end(evaluator)
         name = "TimeLimit" if status == 128 + signal.SIGXCPU else EXTERN_DIED
         return self._end(TaskFailure(answer.stage, name, join(answer.message, sentence)))

@@ -9,25 +9,38 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from threading import Lock
 from typing import Literal
 
 from grader.messages import FromRunner, ToRunner
 from grader.referee.runner_client import Runner
+from grader.sandbox.room import Stay
 
 Kind = Literal["pure", "extern", "timing"]
 """`pure` runs modules without Python externs, `extern` has an evaluator to call them, `timing` is a
 pure one whose threads are set up for measuring."""
 
+Admit = Callable[[Kind], AbstractContextManager[Stay]]
+"""Waits until there is room for a task, which then runs in the body of a with statement."""
+
+
+def _admit_all(_kind: Kind) -> AbstractContextManager[Stay]:
+    return nullcontext(Stay())
+
 
 class RunnerPool:
     """Hands out runners. `start` starts one; it is called in threads of the pool.
 
+    `admit` waits until the machine has room for a task. A runner that waits for one takes little.
     Use it as a context manager: leaving it ends every runner, used or not.
     """
 
-    def __init__(self, start: Callable[[Kind], Runner], task_seconds: float) -> None:
+    def __init__(
+        self, start: Callable[[Kind], Runner], task_seconds: float, admit: Admit | None = None
+    ) -> None:
         self._start = start
+        self._admit = admit or _admit_all
         self._task_seconds = task_seconds
         self._executor = ThreadPoolExecutor(max_workers=16, thread_name_prefix="runner")
         self._ready: defaultdict[Kind, list[Future[Runner]]] = defaultdict(list)
@@ -55,8 +68,11 @@ class RunnerPool:
         A runner that dies or takes too long answers with a TaskFailure. Raises SandboxError when no
         runner can be started, ProtocolError when the answer is not a message.
         """
-        with self._take(kind) as runner:
-            return runner.request(task, timeout=self._task_seconds)
+        with self._admit(kind) as stay:
+            with self._take(kind) as runner:
+                answer = runner.request(task, timeout=self._task_seconds)
+            stay.peak = runner.peak
+            return answer
 
     def _take(self, kind: Kind) -> Runner:
         with self._lock:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from grader.launch.protocol import Confinement
-from grader.sandbox.interface import Command, Level
+from grader.sandbox.interface import Command, Level, ResourceLimits
 
 
 class Box(Protocol):
@@ -35,6 +35,10 @@ class Box(Protocol):
     @property
     def pidfd(self) -> int | None:
         """A descriptor of the process whose namespaces it enters; None where there are none."""
+        ...
+
+    def capacity(self, limits: ResourceLimits) -> int:
+        """Return how many bytes files in it may take, which are memory unless on a disk."""
         ...
 
     def end(self) -> None:

@@ -26,8 +26,16 @@ from grader.language import later, mark
 from grader.launch.protocol import Confinement
 from grader.sandbox.filters import system_call_filter
 from grader.sandbox.hints import INSTALL_BUBBLEWRAP
-from grader.sandbox.interface import Command, Level
-from grader.sandbox.layout import ENVIRONMENT, SCRATCH, WRITABLE, Descriptor, mount_options
+from grader.sandbox.interface import Command, Level, ResourceLimits
+from grader.sandbox.layout import (
+    ENVIRONMENT,
+    SCRATCH,
+    SHARED_MEMORY_BYTES,
+    TEMPORARY_BYTES,
+    WRITABLE,
+    Descriptor,
+    mount_options,
+)
 from grader.sandbox.spawner import spawn
 from grader.sandbox.users import drop_to, student_id
 
@@ -142,6 +150,10 @@ class BubblewrapBox:
         self._lock = threading.Lock()
         self.pidfd: int | None = pidfd
         self.confinement = Confinement(namespaces=True, user=user, filter=system_call_filter())
+
+    def capacity(self, limits: ResourceLimits) -> int:
+        """Return how many bytes of memory files in it may take."""
+        return limits.scratch + TEMPORARY_BYTES + SHARED_MEMORY_BYTES
 
     def end(self) -> None:
         """End everything inside and wait until it is gone. May be called from several threads."""

@@ -14,6 +14,7 @@ from grader.launch import linux
 from grader.sandbox.box import Boxes
 from grader.sandbox.bubblewrap import find_bubblewrap
 from grader.sandbox.folder import FolderBoxes
+from grader.sandbox.groups import find_groups
 from grader.sandbox.hints import hint_for
 from grader.sandbox.interface import LEVELS, Command, Level
 from grader.sandbox.start import SteppingSandbox
@@ -95,7 +96,7 @@ def _is_weaker(level: Level, other: Level) -> bool:
 
 def _open(level: Level, find: Finder) -> SteppingSandbox:
     """Return a sandbox of this level in which Python has run once. Raises SandboxError."""
-    sandbox = SteppingSandbox(_boxes(level, find))
+    sandbox = SteppingSandbox(_boxes(level, find), find_groups())
     try:
         _try(sandbox)
     except BaseException:

@@ -16,7 +16,7 @@ from grader.errors import SandboxError
 from grader.language import later, mark
 from grader.launch.protocol import Confinement
 from grader.sandbox.filters import system_call_filter
-from grader.sandbox.interface import Command, Level
+from grader.sandbox.interface import Command, Level, ResourceLimits
 from grader.sandbox.layout import (
     ENVIRONMENT,
     SYSTEM_FILES,
@@ -94,6 +94,10 @@ class FolderBox:
             # no user has the id, and none of the libraries needs the folders that it would have
             "USER": "student",
         }
+
+    def capacity(self, limits: ResourceLimits) -> int:
+        """Return how many bytes of memory files in it may take: the place may be no disk."""
+        return 2 * limits.scratch
 
     def end(self) -> None:
         """Remove the folder; whoever wrote into it is gone already."""

@@ -19,6 +19,11 @@ LEVELS: tuple[Level, ...] = ("strong", "basic", "minimal", "none")
 """Levels of isolation, strongest first."""
 
 
+_PROCESSES_WITH_ALL = 32
+_FEWEST_OPEN_FILES = 1024
+"""A child has its parent's files open once more: few files and many children are no hoard."""
+
+
 class ResourceLimits(msgspec.Struct, frozen=True):
     """Limits that hold inside a sandbox. Sizes are in bytes, CPU time in seconds.
 
@@ -35,6 +40,11 @@ class ResourceLimits(msgspec.Struct, frozen=True):
     files: int = 20_000
     cpu_seconds: int = 3600
     watch: float = 0.1
+
+    @property
+    def descriptors(self) -> int:
+        """How many files all processes together may have open: the machine has a number of them."""
+        return _PROCESSES_WITH_ALL * max(self.open_files, _FEWEST_OPEN_FILES)
 
 
 class Command(msgspec.Struct, frozen=True):
@@ -69,7 +79,12 @@ class Process(Protocol):
 
     @property
     def cause(self) -> Cause:
-        """Which bound of the whole sandbox ended it, if one did and its end was seen."""
+        """Why it was ended from outside, if it was and its end was seen."""
+        ...
+
+    @property
+    def peak(self) -> int:
+        """Bytes of memory that it has held at most, as far as was looked; 0 before its end."""
         ...
 
     def poll(self) -> int | None:

@@ -11,8 +11,10 @@ from collections.abc import Callable
 import msgspec
 
 from grader.errors import SandboxError
+from grader.launch.memory import kernel_kills
 from grader.launch.protocol import MESSAGE_LIMIT, Cause, Ending
 from grader.sandbox.box import Box
+from grader.sandbox.groups import BoxGroup
 from grader.sandbox.tail import Tail
 
 _KILL_SECONDS = 30.0
@@ -23,19 +25,27 @@ class SandboxedProcess:
     """A started program. `channel` is where its warden tells of its end; `tail` is what it wrote.
 
     The object owns all three and may be used from several threads. It kills when it is forgotten.
-    `launcher_words` returns what the launcher has said, should it have ended.
+    `launcher_words` returns what the launcher has said, should it have ended. `group` is the
+    control group that counts what it uses, if there is one.
     """
 
     def __init__(
-        self, box: Box, channel: socket.socket, tail: Tail, launcher_words: Callable[[], str]
+        self,
+        box: Box,
+        channel: socket.socket,
+        tail: Tail,
+        launcher_words: Callable[[], str],
+        group: BoxGroup | None = None,
     ) -> None:
         self._box = box
+        self._group = group
+        self._kills = kernel_kills()
         self._launcher_words = launcher_words
         self._channel = channel
         self._tail = tail
         self._ending: Ending | None = None
         self._lock = threading.Lock()
-        self._finalizer = weakref.finalize(self, _abandon, box, channel)
+        self._finalizer = weakref.finalize(self, _abandon, box, channel, group)
 
     @property
     def standard_error(self) -> str:
@@ -44,9 +54,14 @@ class SandboxedProcess:
 
     @property
     def cause(self) -> Cause:
-        """Which bound of the whole sandbox ended it, if one did and its end was seen."""
+        """Why it was ended from outside, if it was and its end was seen."""
         ending = self._ending
         return "" if ending is None or ending.cause == "start" else ending.cause
+
+    @property
+    def peak(self) -> int:
+        """Bytes of memory that it has held at most, as far as was looked; 0 before its end."""
+        return 0 if self._ending is None else self._ending.peak
 
     @property
     def start_failure(self) -> str | None:
@@ -95,19 +110,23 @@ class SandboxedProcess:
                 return
             ending = _read(self._channel)
             self._box.end()
+            if self._group is not None:
+                self._group.remove()
             self._tail.finish()
+            if ending is None:  # its warden was killed, and it with it
+                ending = Ending(_KILLED, "outside" if kernel_kills() > self._kills else "")
             self._ending = ending
             self._finalizer.detach()
             self._channel.close()
 
 
-def _read(channel: socket.socket) -> Ending:
-    """Return what the warden told; one that ended without a word was killed, for want of memory."""
+def _read(channel: socket.socket) -> Ending | None:
+    """Return what the warden told; None for one that ended without a word."""
     try:
         payload = channel.recv(MESSAGE_LIMIT)
     except ConnectionResetError:
         payload = b""
-    return msgspec.msgpack.decode(payload, type=Ending) if payload else Ending(_KILLED)
+    return msgspec.msgpack.decode(payload, type=Ending) if payload else None
 
 
 def _ask_for_the_end(channel: socket.socket) -> None:
@@ -117,9 +136,11 @@ def _ask_for_the_end(channel: socket.socket) -> None:
         return  # the warden is gone already
 
 
-def _abandon(box: Box, channel: socket.socket) -> None:
+def _abandon(box: Box, channel: socket.socket, group: BoxGroup | None) -> None:
     _ask_for_the_end(channel)
     if box.pidfd is None:
         _read(channel)  # the warden's last word: only then nothing uses the folder any more
     channel.close()
     box.end()
+    if group is not None:
+        group.remove()

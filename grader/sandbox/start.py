@@ -9,6 +9,7 @@ from threading import Lock
 
 from grader.launch.protocol import PRELOADS, Bounds, Preload, Program, Request
 from grader.sandbox.box import Box, Boxes
+from grader.sandbox.groups import BoxGroup, Groups, Quota, bounding_folders
 from grader.sandbox.interface import Command, Level, ResourceLimits
 from grader.sandbox.launcher import Launcher
 from grader.sandbox.process import SandboxedProcess
@@ -30,10 +31,13 @@ class SteppingSandbox:
     """Starts commands in boxes of one kind; implements `Sandbox`.
 
     Its launchers are started when they are first needed. To be closed, or used as a context.
+    Without `groups`, what a sandbox uses is looked at from outside only.
     """
 
-    def __init__(self, boxes: Boxes) -> None:
+    def __init__(self, boxes: Boxes, groups: Groups | None = None) -> None:
         self._boxes = boxes
+        self._above = tuple(map(str, bounding_folders()))
+        self.groups = groups
         self._launchers: dict[Preload, Launcher] = {}
         self._lock = Lock()
 
@@ -51,10 +55,14 @@ class SteppingSandbox:
         """Start a command; may be called from any thread. Raises SandboxError."""
         launcher = self._launcher(command.program)
         box = self._boxes.make(command)
+        group: BoxGroup | None = None
         try:
-            return _launch(launcher, command, box)
+            group = self._group(command.limits, box)
+            return _launch(launcher, command, box, group, self._above)
         except BaseException:
             box.end()
+            if group is not None:
+                group.remove()
             raise
 
     def close(self) -> None:
@@ -70,6 +78,12 @@ class SteppingSandbox:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _group(self, limits: ResourceLimits, box: Box) -> BoxGroup | None:
+        """Make a group for what a command may hold in memory, and in files that are memory."""
+        if self.groups is None:
+            return None
+        return self.groups.make(Quota(limits.memory + box.capacity(limits), limits.processes))
+
     def _launcher(self, program: Program) -> Launcher:
         preload = PRELOADS[program]
         with self._lock:
@@ -78,7 +92,9 @@ class SteppingSandbox:
             return self._launchers[preload]
 
 
-def _launch(launcher: Launcher, command: Command, box: Box) -> SandboxedProcess:
+def _launch(
+    launcher: Launcher, command: Command, box: Box, group: BoxGroup | None, above: tuple[str, ...]
+) -> SandboxedProcess:
     request = Request(
         program=command.program,
         arguments=command.arguments,
@@ -86,6 +102,8 @@ def _launch(launcher: Launcher, command: Command, box: Box) -> SandboxedProcess:
         folder=box.folder,
         confinement=box.confinement,
         bounds=_bounds(command.limits, box),
+        groups=() if group is None else tuple(map(str, group.folders)),
+        above=above,
     )
     ours, wardens = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     reader, writer = os.pipe()
@@ -99,7 +117,7 @@ def _launch(launcher: Launcher, command: Command, box: Box) -> SandboxedProcess:
     finally:
         wardens.close()
         os.close(writer)
-    return SandboxedProcess(box, ours, tail, launcher.last_words)
+    return SandboxedProcess(box, ours, tail, launcher.last_words, group)
 
 
 def _bounds(limits: ResourceLimits, box: Box) -> Bounds:
@@ -130,4 +148,5 @@ def _bounds(limits: ResourceLimits, box: Box) -> Bounds:
         disk=limits.scratch,
         watched=box.watched,
         interval=limits.watch,
+        descriptors=limits.descriptors,
     )

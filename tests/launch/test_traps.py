@@ -228,7 +228,9 @@ def _any_request() -> bytes:
 
     from grader.launch.protocol import Bounds, Confinement, Request
 
-    bounds = Bounds(limits={}, memory=1, processes=1, files=1, disk=1, watched=(), interval=0.0)
+    bounds = Bounds(
+        limits={}, memory=1, processes=1, files=1, disk=1, watched=(), interval=0.0, descriptors=1
+    )
     return msgspec.msgpack.encode(
         Request("python", (), {}, "/", Confinement(namespaces=False), bounds)
     )
