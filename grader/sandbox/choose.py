@@ -14,23 +14,12 @@ from grader.launch import linux
 from grader.sandbox.box import Boxes
 from grader.sandbox.bubblewrap import find_bubblewrap
 from grader.sandbox.folder import FolderBoxes
-from grader.sandbox.hints import hint_for
-from grader.sandbox.interface import LEVELS, Command, Level
+from grader.sandbox.interface import LEVELS, Level
 from grader.sandbox.start import SteppingSandbox
+from grader.sandbox.trial import try_out
 
 Finder = Callable[[str], "str | None"]
 """Looks up a program by its name, as `shutil.which`."""
-
-_TRIAL_SECONDS = 60.0
-_TRIAL = """
-import msgspec
-lines = open("/proc/self/status").read().splitlines()
-status = dict(line.split(":", 1) for line in lines)
-powers = {name: status[name].strip() for name in ("CapEff", "CapPrm", "CapBnd", "NoNewPrivs")}
-powers["Seccomp"] = status["Seccomp"].strip()
-raise SystemExit(" ".join(f"{name}={value}" for name, value in powers.items()))
-"""
-_POWERLESS = {"CapEff": 0, "CapPrm": 0, "NoNewPrivs": 1, "Seccomp": 2}
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -94,10 +83,10 @@ def _is_weaker(level: Level, other: Level) -> bool:
 
 
 def _open(level: Level, find: Finder) -> SteppingSandbox:
-    """Return a sandbox of this level in which Python has run once. Raises SandboxError."""
+    """Return a sandbox of this level that was tried out. Raises SandboxError."""
     sandbox = SteppingSandbox(_boxes(level, find))
     try:
-        _try(sandbox)
+        try_out(sandbox)
     except BaseException:
         sandbox.close()
         raise
@@ -119,30 +108,3 @@ def _boxes(level: Level, find: Finder) -> Boxes:
             "Use Linux 5.13 or newer, and start it with lsm=landlock among others.",
         )
     return FolderBoxes(level, as_root=as_root)
-
-
-def _try(sandbox: SteppingSandbox) -> None:
-    """Have Python import a package from outside the standard library, and look what it may do."""
-    try:
-        process = sandbox.start(Command("python", ("-c", _TRIAL)))
-    except SandboxError as error:
-        raise SandboxError(error.message, hint_for(error.message)) from None
-    try:
-        process.wait(_TRIAL_SECONDS)
-    finally:
-        process.kill()
-    lines = process.standard_error.strip().splitlines()
-    reason = process.start_failure or (lines[-1] if lines else "it gave no reason")
-    if "CapEff=" not in reason:
-        raise SandboxError(f"Python does not run in the sandbox: {reason}", hint_for(reason))
-    if sandbox.level != "none":
-        _check_powers(dict(pair.split("=") for pair in reason.split()))
-
-
-def _check_powers(powers: dict[str, str]) -> None:
-    kept = [name for name, value in _POWERLESS.items() if int(powers[name], 16) != value]
-    if kept:
-        raise SandboxError(
-            f"A process in the sandbox has powers that it must not have: {', '.join(kept)}.",
-            "Report this with the output of `grader doctor`: nothing was graded.",
-        )

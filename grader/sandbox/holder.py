@@ -58,6 +58,5 @@ def _drop_to(user: int) -> list[str]:
         "--inh-caps=-all",
         "--bounding-set=-all",
         "--no-new-privs",
-        "--pdeathsig=KILL",  # the change of user has undone it
         "--",
     ]

@@ -29,7 +29,8 @@ def neighbours():
 
 def run_inside(number, memory):
     """Overwrite what a sleeping process does next: it becomes a Python that tells its powers."""
-    stack, after = (int(word, 16) for word in open(f"/proc/{number}/syscall").read().split()[-2:])
+    state = pathlib.Path(f"/proc/{number}/syscall").read_text().split()
+    stack, after = (int(word, 16) for word in state[-2:])
     words = [word.encode() + b"\0" for word in (sys.executable, "-I", "-c", INSIDE)]
     places, place = [], stack + 64
     for word in words:
@@ -62,4 +63,4 @@ for number in neighbours():
         if ANSWER.exists():
             break
     if ANSWER.exists():
-        raise Escaped(f"process {number} has become {json.load(open(ANSWER))}")
+        raise Escaped(f"process {number} has become {json.loads(ANSWER.read_text())}")

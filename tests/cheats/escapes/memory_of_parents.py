@@ -1,6 +1,9 @@
 # %%
+import pathlib
+
+
 def parent_of(number):
-    lines = open(f"/proc/{number}/status").read().splitlines()
+    lines = pathlib.Path(f"/proc/{number}/status").read_text().splitlines()
     return int(dict(line.split(":", 1) for line in lines)["PPid"])
 
 
