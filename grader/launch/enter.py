@@ -119,7 +119,7 @@ def give_up_powers(confinement: Confinement) -> None:
     linux.die_with_parent(signal.SIGKILL)  # after the change of user, which would undo it
     if confines:
         _own_proc()
-        landlock.confine(confinement.readable, confinement.writable)
+        landlock.confine(confinement.readable, confinement.listed, confinement.writable)
     if confinement.filter:
         linux.install_filter(confinement.filter)
     _own_proc()

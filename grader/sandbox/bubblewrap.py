@@ -18,9 +18,9 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from io import FileIO
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import IO
 
 from grader.errors import SandboxError
@@ -31,6 +31,7 @@ from grader.sandbox.hints import INSTALL_BUBBLEWRAP
 from grader.sandbox.holder import HOLDER, HOLDER_PERMISSIONS, find_cat, hold
 from grader.sandbox.interface import Command, Level
 from grader.sandbox.layout import ENVIRONMENT, SCRATCH, WRITABLE, Descriptor, mount_options
+from grader.sandbox.protected import covers
 from grader.sandbox.spawner import spawn
 from grader.sandbox.users import student_id
 
@@ -55,8 +56,14 @@ _ENVIRONMENT = {**ENVIRONMENT, "HOME": str(SCRATCH)}
 _ECHO = b"."
 
 
-def find_bubblewrap(find: Callable[[str], str | None], *, as_root: bool) -> BubblewrapBoxes:
-    """Return what makes boxes with the bubblewrap that `find` finds. Raises SandboxError."""
+def find_bubblewrap(
+    find: Callable[[str], str | None], *, as_root: bool, protected: Iterable[Path] = ()
+) -> BubblewrapBoxes:
+    """Return what makes boxes with the bubblewrap that `find` finds. Raises SandboxError.
+
+    None of the files and folders `protected` can be seen in them.
+    """
+    covered = covers(protected)
     executable = find("bwrap")
     if executable is None:
         raise SandboxError("The program bwrap (bubblewrap) is not installed.", INSTALL_BUBBLEWRAP)
@@ -68,7 +75,9 @@ def find_bubblewrap(find: Callable[[str], str | None], *, as_root: bool) -> Bubb
             "Install bubblewrap 0.8 or newer: sudo apt-get install bubblewrap",
         )
     version = _ask(executable, "--version").strip()
-    return BubblewrapBoxes(executable, version, options, find_cat(find), as_root=as_root)
+    return BubblewrapBoxes(
+        executable, version, options, find_cat(find), as_root=as_root, covered=covered
+    )
 
 
 def _ask(executable: str, option: str) -> str:
@@ -93,7 +102,8 @@ class BubblewrapBoxes:
     """Makes boxes in the way that suits the user that the grader runs as.
 
     `executable` is the program's path and `version` what it says it is; `options` are the command
-    line options that it knows. `holder` is the program that holds a box.
+    line options that it knows. `holder` is the program that holds a box, `covered` are folders
+    that look empty inside.
     """
 
     level: Level = "strong"
@@ -106,8 +116,10 @@ class BubblewrapBoxes:
         holder: bytes,
         *,
         as_root: bool,
+        covered: tuple[Path, ...] = (),
     ) -> None:
         self._executable = executable
+        self._covered = covered
         self._holder = holder
         self._as_root = as_root
         user = [] if as_root else ["--unshare-user"]
@@ -141,7 +153,7 @@ class BubblewrapBoxes:
             *self._isolation,
             *("--die-with-parent", "--new-session", "--hostname", "sandbox", "--clearenv"),
             *self._holder_options(descriptor),
-            *mount_options(command.files, command.limits.scratch, user, descriptor),
+            *mount_options(command.files, command.limits.scratch, user, self._covered, descriptor),
             *("--info-fd", str(info)),
         ]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from pathlib import Path
 
 import msgspec
 
@@ -32,12 +33,16 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 def choose_sandbox(
-    demanded: Level | None = None, minimum: Level = "basic", find: Finder = shutil.which
+    demanded: Level | None = None,
+    minimum: Level = "basic",
+    find: Finder = shutil.which,
+    protected: Collection[Path] = (),
 ) -> SteppingSandbox:
     """Return the strongest sandbox that works here, or the one of the level `demanded`.
 
-    To be closed by the caller. Raises SandboxError when there is none, or none as strong as
-    `minimum`; it tells why, and what mends it.
+    To be closed by the caller. From the level "basic" on, submissions cannot read the files and
+    folders `protected`, wherever they lie. Raises SandboxError when there is none, or none as
+    strong as `minimum`; it tells why, and what mends it.
     """
     if demanded is not None and _is_weaker(demanded, minimum):
         raise SandboxError(
@@ -50,7 +55,7 @@ def choose_sandbox(
         if _is_weaker(level, minimum):
             break
         try:
-            return _open(level, find)
+            return _open(level, find, protected)
         except SandboxError as error:
             reasons[level] = error
     raise _refusal(reasons, minimum if demanded is None else demanded)
@@ -63,7 +68,7 @@ def survey(find: Finder = shutil.which) -> list[Finding]:
 
 def _find_out(level: Level, find: Finder) -> Finding:
     try:
-        with _open(level, find) as sandbox:
+        with _open(level, find, ()) as sandbox:
             return Finding(level, True, sandbox.detail)
     except SandboxError as error:
         return Finding(level, False, error.message, error.hint)
@@ -82,9 +87,9 @@ def _is_weaker(level: Level, other: Level) -> bool:
     return LEVELS.index(level) > LEVELS.index(other)
 
 
-def _open(level: Level, find: Finder) -> SteppingSandbox:
+def _open(level: Level, find: Finder, protected: Collection[Path]) -> SteppingSandbox:
     """Return a sandbox of this level that was tried out. Raises SandboxError."""
-    sandbox = SteppingSandbox(_boxes(level, find))
+    sandbox = SteppingSandbox(_boxes(level, find, protected))
     try:
         try_out(sandbox)
     except BaseException:
@@ -93,7 +98,7 @@ def _open(level: Level, find: Finder) -> SteppingSandbox:
     return sandbox
 
 
-def _boxes(level: Level, find: Finder) -> Boxes:
+def _boxes(level: Level, find: Finder, protected: Collection[Path]) -> Boxes:
     if not sys.platform.startswith("linux"):
         raise SandboxError(
             "The sandbox needs Linux.",
@@ -101,10 +106,10 @@ def _boxes(level: Level, find: Finder) -> Boxes:
         )
     as_root = os.geteuid() == 0
     if level == "strong":
-        return find_bubblewrap(find, as_root=as_root)
+        return find_bubblewrap(find, as_root=as_root, protected=protected)
     if level == "basic" and linux.landlock_version() < 1:
         raise SandboxError(
             "This kernel has no Landlock.",
             "Use Linux 5.13 or newer, and start it with lsm=landlock among others.",
         )
-    return FolderBoxes(level, as_root=as_root)
+    return FolderBoxes(level, as_root=as_root, protected=protected)

@@ -130,10 +130,12 @@ def box(
 
 
 def is_ready(holders: list[Seen], programs: list[Seen], level: Level) -> bool:
-    if level == "none":
-        return bool(programs)
-    stepped_in = programs and all(each.status["Seccomp"] == "2" for each in programs)
-    return bool(stepped_in) and all(each.user == each.memory_of for each in programs)
+    """The last that a program gets is its own files in /proc, after the limits and the filter."""
+    if any(each.user != each.memory_of or each.unbounded for each in programs):
+        return False
+    return bool(programs) and (
+        level == "none" or all(each.status["Seccomp"] == "2" for each in programs)
+    )
 
 
 def test_no_process_of_a_box_has_powers(
