@@ -13,6 +13,7 @@ import msgspec
 from grader.assignment import Assignment, load_assignment
 from grader.errors import CourseError, UsageError
 from grader.language import later
+from grader.sandbox.protected import is_for_packages
 from grader.submission import SubmissionFile, defined_names
 
 
@@ -56,6 +57,11 @@ class Course(msgspec.Struct, frozen=True):
 
     root: Path
     assignments: dict[str, CourseAssignment]
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """What no submission may read: all of it, or what is its own among installed packages."""
+        return (self.root / "assignments" if is_for_packages(self.root) else self.root,)
 
     def get(self, slug: str) -> CourseAssignment:
         """Return one assignment. Raises UsageError that lists what there is."""

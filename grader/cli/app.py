@@ -28,6 +28,7 @@ from grader.cli.setting import GradingOptions
 from grader.cli.template import TemplateOptions, run_template
 from grader.cli.verify import VerifyOptions, run_verify
 from grader.errors import GraderError
+from grader.launch.linux import close_own_proc
 from grader.render.audience import Audience
 from grader.render.formats import FORMATS
 from grader.sandbox.interface import Level
@@ -321,6 +322,9 @@ def migrate(
 
 def main() -> None:
     """Run the command line and end the process with its exit code."""
+    if sys.platform.startswith("linux"):
+        # Where sandboxes are weak, submissions are processes of the same user.
+        close_own_proc()
     console = Console(stderr=True)
     try:
         app()

@@ -83,7 +83,8 @@ def _grade_all(
     course = find_course(options.grading.course, (Path.cwd(), _folder_of(options.submissions[0])))
     chosen = course.get(demanded) if demanded is not None else None
     possible = [chosen] if chosen is not None else course.assignments.values()
-    with open_settings(options.grading, possible) as settings:
+    own = (*options.submissions, options.output)
+    with open_settings(options.grading, course, possible, own) as settings:
         batch = Batch(course, demanded, settings, store)
         kept: dict[str, Row] = {} if options.again else batch.find_graded(entries)
         if kept:

@@ -74,7 +74,8 @@ def _grade(options: RunOptions, progress: Progress) -> Report:
     grading = options.grading
     course = find_course(grading.course, (Path.cwd(), options.notebook.resolve().parent))
     chosen, note = choose_assignment(course, submission, grading.assignment)
-    with open_settings(grading, [chosen]) as settings:
+    written = [path.absolute().parent for path in (options.json, options.html) if path is not None]
+    with open_settings(grading, course, [chosen], [options.notebook, *written]) as settings:
         prepared = Preparation(chosen, settings)
         return grade(submission, prepared, progress, (note,) if note else ())
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from grader.assignment import PartTable
 from grader.cli.doctor_timing import RunSelfTest, SelfTest
-from grader.course import CourseAssignment, find_course
+from grader.course import Course, CourseAssignment, find_course
 from grader.referee.bench import Bench, Machine
 from grader.referee.evidence import Problem
 from grader.referee.referee import speed_options
@@ -27,14 +27,15 @@ def self_test_of(course: Path | None) -> RunSelfTest | None:
 
     Raises CourseError.
     """
-    for each in find_course(course, (Path.cwd(),)).assignments.values():
+    found = find_course(course, (Path.cwd(),))
+    for each in found.assignments.values():
         for part in each.assignment.part:
             if any(table.kind == "speed" for table in part.check):
-                return _self_test(each, part)
+                return _self_test(found, each, part)
     return None
 
 
-def _self_test(course_assignment: CourseAssignment, part: PartTable) -> RunSelfTest:
+def _self_test(course: Course, course_assignment: CourseAssignment, part: PartTable) -> RunSelfTest:
     options, points = speed_options(part)
     assignment = course_assignment.assignment
     limits = assignment.limits.resources()
@@ -42,7 +43,7 @@ def _self_test(course_assignment: CourseAssignment, part: PartTable) -> RunSelfT
 
     def run(cpus: tuple[int, ...]) -> SelfTest | str:
         with (
-            choose_sandbox(None, assignment.sandbox.minimum) as sandbox,
+            choose_sandbox(None, assignment.sandbox.minimum, protected=course.folders) as sandbox,
             RunnerPool(
                 lambda _: start_timing_runner(sandbox, limits, options.threads),
                 assignment.limits.task_seconds,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
-from grader.course import CourseAssignment
+from grader.course import Course, CourseAssignment
 from grader.preparation import Settings
 from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import LEVELS, Level
@@ -31,14 +31,19 @@ class GradingOptions(msgspec.Struct, frozen=True):
 
 @contextmanager
 def open_settings(
-    options: GradingOptions, assignments: Iterable[CourseAssignment]
+    options: GradingOptions,
+    course: Course,
+    assignments: Iterable[CourseAssignment],
+    own: Iterable[Path],
 ) -> Iterator[Settings]:
     """Choose a sandbox that is strong enough for all of these assignments, and draw the seed.
 
-    Raises SandboxError when there is no such sandbox.
+    What is `own` to this grading, submissions and reports, is kept from submissions, as is the
+    course. Raises SandboxError when there is no such sandbox.
     """
     needed = min((each.assignment.sandbox.minimum for each in assignments), key=LEVELS.index)
-    with choose_sandbox(options.sandbox, needed) as sandbox:
+    protected = (*course.folders, *_data_folders(options.data, os.environ), *own)
+    with choose_sandbox(options.sandbox, needed, protected=protected) as sandbox:
         yield Settings(
             sandbox=sandbox,
             seed=secrets.randbits(48) if options.seed is None else options.seed,
@@ -47,3 +52,8 @@ def open_settings(
             dialect=options.dialect,
             environment=os.environ,
         )
+
+
+def _data_folders(named: str | None, environment: Mapping[str, str]) -> list[Path]:
+    folder = named or environment.get("GRADER_DATA", "")
+    return [] if folder in ("", "builtin") else [Path(folder)]

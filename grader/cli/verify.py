@@ -38,7 +38,7 @@ def run_verify(options: VerifyOptions, output: Console, messages: Console) -> li
     for slug in slugs:
         chosen = course.get(slug)
         notebooks = Notebooks(course.root, chosen.assignment)
-        with open_settings(options.grading, [chosen]) as settings:
+        with open_settings(options.grading, course, [chosen], ()) as settings:
             verifier = Verifier(
                 chosen,
                 notebooks,

@@ -36,6 +36,7 @@ def become(
     """
     os.setsid()
     os.umask(0o022)
+    linux.begin_session_keyring()
     keep_descriptors(standard_error, inherited, others)
     be_killed_first()
     set_limits(request.bounds)
@@ -115,13 +116,24 @@ def give_up_powers(confinement: Confinement) -> None:
         os.setresuid(confinement.user, confinement.user, confinement.user)
     if confinement.namespaces or confinement.user >= 0:
         linux.drop_capabilities()
-        linux.allow_own_proc()
     linux.gain_nothing_by_exec()
     linux.die_with_parent(signal.SIGKILL)  # after the change of user, which would undo it
     if confines:
-        landlock.confine(confinement.readable, confinement.writable)
+        _own_proc()
+        landlock.confine(confinement.readable, confinement.listed, confinement.writable)
     if confinement.filter:
         linux.install_filter(confinement.filter)
+    _own_proc()
+
+
+def _own_proc() -> None:
+    """Get back the files in /proc that the launcher gave up: not sooner than need be.
+
+    Without namespaces or Landlock another submission of the same user could write into the memory
+    of this process, and it must not have more powers than that one by then.
+    """
+    linux.allow_own_proc()
+    be_killed_first()  # the files may have been somebody else's when it was tried before
 
 
 def reseed() -> None:

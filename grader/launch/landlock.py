@@ -40,9 +40,10 @@ READABLE_FILES = (
 WRITABLE_DEVICES = ("/dev/null", "/dev/zero", "/dev/full")
 
 
-def confine(readable: Iterable[str], writable: Iterable[str]) -> None:
+def confine(readable: Iterable[str], listed: Iterable[str], writable: Iterable[str]) -> None:
     """Leave this process nothing but these files and folders, its own /proc entry, and no network.
 
+    What is below the folders `listed` can be listed, and not read.
     Raises OSError where the kernel has no Landlock. Paths that do not exist are passed over.
     """
     version = linux.landlock_version()
@@ -51,6 +52,8 @@ def confine(readable: Iterable[str], writable: Iterable[str]) -> None:
     try:
         for path in (*readable, *READABLE_FILES, f"/proc/{os.getpid()}"):
             _allow(ruleset, path, READ & handled)
+        for path in listed:
+            _allow(ruleset, path, _READ_DIR)
         for path in (*writable, *WRITABLE_DEVICES):
             _allow(ruleset, path, handled)
         linux.landlock_restrict(ruleset)

@@ -7,7 +7,9 @@ seccomp.h). All raise OSError.
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
+import platform
 import struct
 
 CLONE_NEWNS = 0x00020000
@@ -35,6 +37,10 @@ _SYS_LANDLOCK_CREATE_RULESET = 444
 _SYS_LANDLOCK_ADD_RULE = 445
 _SYS_LANDLOCK_RESTRICT_SELF = 446
 
+_SYS_KEYCTL = {"x86_64": 250, "aarch64": 219}
+_KEYCTL_JOIN_SESSION_KEYRING = 1
+_NO_KEYRINGS = (errno.ENOSYS, errno.EPERM, errno.EACCES)
+
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.prctl.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
 _libc.setns.argtypes = [ctypes.c_int, ctypes.c_int]
@@ -60,6 +66,30 @@ def die_with_parent(signal: int) -> None:
 def allow_own_proc() -> None:
     """Give this process its own files in /proc, which a change of user takes away."""
     _prctl(_PR_SET_DUMPABLE, 1)
+
+
+def close_own_proc() -> None:
+    """Keep other processes of this user out of this one's memory, descriptors and environment.
+
+    An exec opens them again. Whoever may trace any process at all is not kept out.
+    """
+    _prctl(_PR_SET_DUMPABLE, 0)
+
+
+def begin_session_keyring() -> None:
+    """Give this thread, and what it starts, a session keyring that is empty and nobody else's.
+
+    Otherwise all that root starts would share root's: keys left there outlive a submission.
+    """
+    number = _SYS_KEYCTL.get(platform.machine())
+    if number is None:
+        return  # a machine without a filter: nothing of others is graded there
+    result = _libc.syscall(
+        ctypes.c_long(number), ctypes.c_long(_KEYCTL_JOIN_SESSION_KEYRING), ctypes.c_long(0)
+    )
+    # A kernel without keyrings, or a container in which nobody may use them, has none to share.
+    if result < 0 and ctypes.get_errno() not in _NO_KEYRINGS:
+        _check(result, "keyctl")
 
 
 def gain_nothing_by_exec() -> None:

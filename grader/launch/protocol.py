@@ -52,13 +52,14 @@ class Confinement(Message, frozen=True):
 
     `namespaces`: the child enters those of the process that the request's pidfd refers to.
     `user`: the user and group id that it takes on, -1 for none. `readable` and `writable` are what
-    Landlock leaves in reach; both empty: Landlock is not used. `filter`: a seccomp program, empty
-    for none.
+    Landlock leaves in reach; both empty: Landlock is not used. In `listed` names can be seen.
+    `filter`: a seccomp program, empty for none.
     """
 
     namespaces: bool
     user: int = -1
     readable: tuple[str, ...] = ()
+    listed: tuple[str, ...] = ()
     writable: tuple[str, ...] = ()
     filter: bytes = b""
 

@@ -15,7 +15,7 @@ from typing import NoReturn, cast
 
 import msgspec
 
-from grader.launch import warden
+from grader.launch import linux, warden
 from grader.launch.protocol import DESCRIPTOR_LIMIT, MESSAGE_LIMIT, Preload, Request
 
 _PACKAGES: dict[Preload, tuple[str, ...]] = {
@@ -37,6 +37,8 @@ def main(arguments: Sequence[str]) -> None:
     `arguments`: the descriptor's number, what to preload, and the folder that `grader` is in.
     """
     number, preload, source = arguments
+    linux.close_own_proc()
+    linux.begin_session_keyring()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel buries wardens that have ended
     prepare(cast(Preload, preload))
     sys.path.remove(source)

@@ -4,7 +4,8 @@ A user gets a user namespace. Root must not: bubblewrap started by root keeps al
 namespace or not, and files below /proc/sys are the host's. So root's boxes have none, and whoever
 steps into them takes on a user id of its own and gives up every capability.
 
-In each box waits one small process, which holds the namespaces until a program has stepped in.
+In each box waits one small process, which holds the namespaces until a program has stepped in. It
+is the first of its process namespace and can do less than what steps in: sandbox/holder.py.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from io import FileIO
+from pathlib import Path, PurePosixPath
 from typing import IO
 
 from grader.errors import SandboxError
@@ -26,6 +28,7 @@ from grader.language import later, mark
 from grader.launch.protocol import Confinement
 from grader.sandbox.filters import system_call_filter
 from grader.sandbox.hints import INSTALL_BUBBLEWRAP
+from grader.sandbox.holder import HOLDER, HOLDER_PERMISSIONS, find_cat, hold
 from grader.sandbox.interface import Command, Level, ResourceLimits
 from grader.sandbox.layout import (
     ENVIRONMENT,
@@ -36,11 +39,20 @@ from grader.sandbox.layout import (
     Descriptor,
     mount_options,
 )
+from grader.sandbox.protected import covers
 from grader.sandbox.spawner import spawn
-from grader.sandbox.users import drop_to, student_id
+from grader.sandbox.users import student_id
 
 _START_SECONDS = 30.0
-_REQUIRED = ("--args", "--perms", "--size", "--info-fd", "--ro-bind-data")
+_REQUIRED = (
+    "--args",
+    "--perms",
+    "--size",
+    "--info-fd",
+    "--ro-bind-data",
+    "--seccomp",
+    "--as-pid-1",
+)
 _NAMESPACES = (
     "--unshare-ipc",
     "--unshare-pid",
@@ -52,8 +64,14 @@ _ENVIRONMENT = {**ENVIRONMENT, "HOME": str(SCRATCH)}
 _ECHO = b"."
 
 
-def find_bubblewrap(find: Callable[[str], str | None], *, as_root: bool) -> BubblewrapBoxes:
-    """Return what makes boxes with the bubblewrap that `find` finds. Raises SandboxError."""
+def find_bubblewrap(
+    find: Callable[[str], str | None], *, as_root: bool, protected: Iterable[Path] = ()
+) -> BubblewrapBoxes:
+    """Return what makes boxes with the bubblewrap that `find` finds. Raises SandboxError.
+
+    None of the files and folders `protected` can be seen in them.
+    """
+    covered = covers(protected)
     executable = find("bwrap")
     if executable is None:
         raise SandboxError("The program bwrap (bubblewrap) is not installed.", INSTALL_BUBBLEWRAP)
@@ -65,7 +83,9 @@ def find_bubblewrap(find: Callable[[str], str | None], *, as_root: bool) -> Bubb
             "Install bubblewrap 0.8 or newer: sudo apt-get install bubblewrap",
         )
     version = _ask(executable, "--version").strip()
-    return BubblewrapBoxes(executable, version, options, as_root=as_root)
+    return BubblewrapBoxes(
+        executable, version, options, find_cat(find), as_root=as_root, covered=covered
+    )
 
 
 def _ask(executable: str, option: str) -> str:
@@ -90,15 +110,25 @@ class BubblewrapBoxes:
     """Makes boxes in the way that suits the user that the grader runs as.
 
     `executable` is the program's path and `version` what it says it is; `options` are the command
-    line options that it knows.
+    line options that it knows. `holder` is the program that holds a box, `covered` are folders
+    that look empty inside.
     """
 
     level: Level = "strong"
 
     def __init__(
-        self, executable: str, version: str, options: frozenset[str], *, as_root: bool
+        self,
+        executable: str,
+        version: str,
+        options: frozenset[str],
+        holder: bytes,
+        *,
+        as_root: bool,
+        covered: tuple[Path, ...] = (),
     ) -> None:
         self._executable = executable
+        self._covered = covered
+        self._holder = holder
         self._as_root = as_root
         user = [] if as_root else ["--unshare-user"]
         if not as_root and "--disable-userns" in options:
@@ -119,7 +149,7 @@ class BubblewrapBoxes:
                 options = self._options(command, user, writer, memory.add)
                 # Through a file: the words of the command line can be read inside, in /proc/1.
                 words = memory.add("".join(f"{option}\0" for option in options).encode())
-                holder = [*(drop_to(user) if self._as_root else []), "cat"]
+                holder = hold(student_id() if self._as_root else None)
                 popen = spawn(
                     [self._executable, "--args", str(words), "--", *holder],
                     (*memory.numbers, writer),
@@ -130,8 +160,18 @@ class BubblewrapBoxes:
         return [
             *self._isolation,
             *("--die-with-parent", "--new-session", "--hostname", "sandbox", "--clearenv"),
-            *mount_options(command.files, command.limits.scratch, user, descriptor),
+            *self._holder_options(descriptor),
+            *mount_options(command.files, command.limits.scratch, user, self._covered, descriptor),
             *("--info-fd", str(info)),
+        ]
+
+    def _holder_options(self, descriptor: Descriptor) -> list[str]:
+        """Let the holder be the only process, behind the filter of those that step in."""
+        copy = str(descriptor(self._holder))
+        return [
+            *("--as-pid-1", "--seccomp", str(descriptor(system_call_filter()))),
+            *("--perms", "0755", "--dir", str(PurePosixPath(HOLDER).parent)),
+            *("--perms", f"{HOLDER_PERMISSIONS:04o}", "--ro-bind-data", copy, HOLDER),
         ]
 
 

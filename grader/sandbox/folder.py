@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from grader.errors import SandboxError
@@ -19,11 +20,9 @@ from grader.sandbox.filters import system_call_filter
 from grader.sandbox.interface import Command, Level, ResourceLimits
 from grader.sandbox.layout import (
     ENVIRONMENT,
-    SYSTEM_FILES,
-    SYSTEM_FOLDERS,
     inner_path,
-    interpreter_folders,
 )
+from grader.sandbox.protected import covers, readable_beside
 from grader.sandbox.users import student_id
 
 _DETAILS: dict[Level, str] = {
@@ -39,10 +38,17 @@ _WRITABLE = ("scratch", "tmp")
 
 
 class FolderBoxes:
-    """Makes boxes of one level below "strong"; root gives each a user id of its own."""
+    """Makes boxes of one of the three lowest levels; root gives each a user id of its own.
 
-    def __init__(self, level: Level, *, as_root: bool) -> None:
+    At the level "basic" none of the files and folders `protected` can be read, wherever they lie.
+    Raises SandboxError when that cannot be.
+    """
+
+    def __init__(self, level: Level, *, as_root: bool, protected: Iterable[Path] = ()) -> None:
         self.level = level
+        readable, listed = readable_beside(covers(protected)) if level == "basic" else ((), ())
+        self._readable = tuple(map(str, readable))
+        self._listed = tuple(map(str, listed))
         self.detail = later(_DETAILS[level])
         self._has_own_user = as_root and level != "none"
         if self._has_own_user:
@@ -71,7 +77,8 @@ class FolderBoxes:
         return Confinement(
             namespaces=False,
             user=user,
-            readable=_readable() if hides else (),
+            readable=self._readable,
+            listed=self._listed,
             writable=writable if hides else (),
             filter=system_call_filter(strict=True),
         )
@@ -125,11 +132,6 @@ def _place(*, shared: bool) -> str:
 
 def _writable(outer: Path) -> tuple[str, ...]:
     return tuple(str(outer / name) for name in _WRITABLE)
-
-
-def _readable() -> tuple[str, ...]:
-    folders = [f"/{name}" for name in ("usr", *SYSTEM_FOLDERS)]
-    return (*folders, *SYSTEM_FILES, *map(str, interpreter_folders()))
 
 
 def _fill(scratch: Path, files: dict[str, bytes]) -> None:

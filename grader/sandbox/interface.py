@@ -18,6 +18,9 @@ Level = Literal["strong", "basic", "minimal", "none"]
 LEVELS: tuple[Level, ...] = ("strong", "basic", "minimal", "none")
 """Levels of isolation, strongest first."""
 
+WITH_NAMESPACES: tuple[Level, ...] = ("strong",)
+"""Those whose boxes have mounts, processes and a network of their own."""
+
 
 _PROCESSES_WITH_ALL = 32
 _FEWEST_OPEN_FILES = 1024

@@ -47,12 +47,16 @@ Descriptor = Callable[[bytes], int]
 
 
 def mount_options(
-    files: Mapping[str, bytes], scratch_bytes: int, user: int, descriptor: Descriptor
+    files: Mapping[str, bytes],
+    scratch_bytes: int,
+    user: int,
+    covered: Iterable[Path],
+    descriptor: Descriptor,
 ) -> list[str]:
     """Return the options for system, scratch folders, interpreter and files; all else is absent.
 
-    `user` is the numeric user id inside. Raises SandboxError when the name of a file leads out of
-    the scratch folder.
+    `user` is the numeric user id inside, `covered` are folders of the system or the interpreter
+    that look empty. Raises SandboxError when the name of a file leads out of the scratch folder.
     """
     interpreter = interpreter_folders()
     return [
@@ -64,6 +68,7 @@ def mount_options(
         *_tmpfs(str(SCRATCH), scratch_bytes, "0777"),
         *_interpreter_options(interpreter),
         *hiding_options(Path(grader.__file__).resolve().parent, interpreter),
+        *(option for folder in covered for option in _cover(folder)),
         *_file_options(files, descriptor),
         *("--remount-ro", "/dev", "--remount-ro", "/"),
         *("--chdir", str(SCRATCH)),
@@ -124,7 +129,11 @@ def hiding_options(package: Path, folders: Iterable[Path]) -> list[str]:
     """Cover a package that is installed beside the libraries that the sandbox needs."""
     if not any(package.is_relative_to(folder) for folder in (Path("/usr"), *folders)):
         return []
-    return [*_tmpfs(str(package), os.sysconf("SC_PAGE_SIZE"), "0755"), "--remount-ro", str(package)]
+    return _cover(package)
+
+
+def _cover(folder: Path) -> list[str]:
+    return [*_tmpfs(str(folder), os.sysconf("SC_PAGE_SIZE"), "0755"), "--remount-ro", str(folder)]
 
 
 def _file_options(files: Mapping[str, bytes], descriptor: Descriptor) -> list[str]:

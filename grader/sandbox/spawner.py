@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from grader.errors import SandboxError
+from grader.launch import linux
 
 
 @functools.cache
@@ -22,9 +23,10 @@ def _spawner() -> ThreadPoolExecutor:
 
 
 def spawn(arguments: list[str], passed: Sequence[int]) -> subprocess.Popen[bytes]:
-    """Start a program with pipes and an empty environment. Raises SandboxError."""
+    """Start a program with pipes, an empty environment and no key. Raises SandboxError."""
 
     def start() -> subprocess.Popen[bytes]:
+        linux.begin_session_keyring()
         return subprocess.Popen(  # noqa: S603
             arguments,
             stdin=subprocess.PIPE,

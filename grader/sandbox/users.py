@@ -17,20 +17,6 @@ def student_id() -> int:
     return highest - secrets.randbelow(max(highest // 2, 1))
 
 
-def drop_to(user: int) -> list[str]:
-    """Return a prefix that runs a command as this user, without any capability."""
-    return [
-        "setpriv",
-        f"--reuid={user}",
-        f"--regid={user}",
-        "--clear-groups",
-        "--inh-caps=-all",
-        "--bounding-set=-all",
-        "--no-new-privs",
-        "--",
-    ]
-
-
 def tasks_of(user: int) -> int:
     """Return how many processes and threads a user has."""
     count = 0

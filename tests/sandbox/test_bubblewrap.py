@@ -22,7 +22,7 @@ REPOSITORY = Path(grader.__file__).parents[1]
 
 
 def boxes_of(executable: str) -> BubblewrapBoxes:
-    return BubblewrapBoxes(executable, "bubblewrap", frozenset(), as_root=False)
+    return BubblewrapBoxes(executable, "bubblewrap", frozenset(), b"", as_root=False)
 
 
 class TestPowers:

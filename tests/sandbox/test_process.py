@@ -49,14 +49,19 @@ time.sleep(0.2)
 
 
 class TestKill:
-    def test_a_killed_bubblewrap_takes_everything_with_it(self, sandbox: SteppingSandbox) -> None:
+    def test_a_box_whose_bubblewrap_was_killed_ends_like_any_other(
+        self, sandbox: SteppingSandbox
+    ) -> None:
+        """The machine may end any process when it has no memory left. For a user that ends all;
+        root's holder is not bubblewrap's to end, and goes on until the grader ends it."""
         marker = some_seconds()
         code = f"import os; os.execvp('sleep', ['sleep', {marker!r}])"
         process = sandbox.start(Command("python", ("-c", code)))
         while not any(f"sleep {marker}" in line for line in command_lines()):
             time.sleep(0.05)
         os.kill(process._box._popen.pid, signal.SIGKILL)
-        assert process.wait(20) == 137
+        process.kill()
+        assert process.poll() == 137
         assert not any(f"sleep {marker}" in line for line in command_lines())
 
     def test_nothing_is_left_when_it_returns(self, sandbox: Sandbox) -> None:
