@@ -28,7 +28,8 @@ Results = tuple[tuple[Part, ...], "Timing | None"]
 
 def notes_on(submission: SubmissionFile, assignment: Assignment) -> tuple[str, ...]:
     """Return what is to be said of a submission's text, whatever it computes."""
-    return (*_divided(submission), *_watched(submission, assignment))
+    told = map(retell, submission.notes)
+    return (*told, *_divided(submission), *_watched(submission, assignment))
 
 
 def _divided(submission: SubmissionFile) -> tuple[str, ...]:

@@ -73,10 +73,10 @@ def run_parts(
     Only timing has the machine alone. Nothing of this grading runs while it waits for that.
     """
     settings, course_assignment = prepared.settings, prepared.course_assignment
+    with stages.measure("notebook"):  # nobody waits for the spelling of a long one
+        spelling = respell(submission.notebook, settings.dialect, submission.respelling)
     with open_runners(prepared) as runners:
         with settings.quiet.shared():
-            with stages.measure("notebook"):
-                spelling = respell(submission.notebook, settings.dialect)
             runners.expect(expected_runners(course_assignment))
             answers = prepared.answers(prepared.data(progress))
             with stages.measure("notebook"):

@@ -5,12 +5,17 @@ Nothing is parsed or executed here: a script may not be Python at all. All of it
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Iterator
 
 import msgspec
 
 SCRIPT, MARKDOWN = (".py",), (".md", ".markdown")
 """How the names of such files end."""
+
+PIECES = 2001
+"""Most cells that are told apart: a file with as many is not run."""
 
 _MARK = re.compile(r"#\s?%%(?P<kind>.*)|# In\s?\[[\d ]{0,6}\]:\s*$")
 """What begins a cell: of an editor, of jupytext, and of a notebook that was saved as a script."""
@@ -41,12 +46,21 @@ class Piece(msgspec.Struct, frozen=True):
 def divide(text: str, suffix: str) -> list[Piece]:
     """Return the cells of a file, which is Markdown or else a script; those of blanks are left out.
 
+    There are at most PIECES.
+
     A script has the cells that it marks; without marks a paragraph of statements is one. In
     Markdown a fenced block is one that says that it is Python, or any where none says so.
     """
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    pieces = _blocks(lines) if suffix in MARKDOWN else _marked(lines) or _paragraphs(lines)
-    return [piece for piece in pieces if _has_code(piece.source)]
+    pieces = iter(_blocks(lines)) if suffix in MARKDOWN else _of_script(lines)
+    code = (piece for piece in pieces if _has_code(piece.source))
+    return list(itertools.islice(code, PIECES))
+
+
+def _of_script(lines: list[str]) -> Iterator[Piece]:
+    """Return what stands between marks, but for text; paragraphs where there are no marks."""
+    marks = [index for index, line in enumerate(lines) if _MARK.match(line)]
+    return _marked(lines, marks) if marks else _paragraphs(lines)
 
 
 def _has_code(source: str) -> bool:
@@ -54,19 +68,14 @@ def _has_code(source: str) -> bool:
     return any(line and not line.startswith("#") for line in lines)
 
 
-def _marked(lines: list[str]) -> list[Piece]:
-    """Return what stands between marks, but for text; nothing where there are no marks."""
-    marks = [index for index, line in enumerate(lines) if _MARK.match(line)]
-    if not marks:
-        return []
-    pieces = [Piece("\n".join(lines[: marks[0]]), 1)]
+def _marked(lines: list[str], marks: list[int]) -> Iterator[Piece]:
+    yield Piece("\n".join(lines[: marks[0]]), 1)
     for start, end in zip(marks, [*marks[1:], len(lines)], strict=True):
         if _NO_CODE.search(lines[start]) is None:
-            pieces.append(Piece("\n".join(lines[start + 1 : end]), start + 2))
-    return pieces
+            yield Piece("\n".join(lines[start + 1 : end]), start + 2)
 
 
-def _paragraphs(lines: list[str]) -> list[Piece]:
+def _paragraphs(lines: list[str]) -> Iterator[Piece]:
     """Divide where an empty line ends a statement at the margin and another one begins.
 
     Comments before a statement are a part of its paragraph, and so is a decorator.
@@ -82,7 +91,7 @@ def _paragraphs(lines: list[str]) -> list[Piece]:
         has_code = has_code or _has_code(line)
         last = line if line.strip() else last
     bounds = zip(starts, [*starts[1:], len(lines)], strict=True)
-    return [Piece("\n".join(lines[start:end]), start + 1) for start, end in bounds]
+    return (Piece("\n".join(lines[start:end]), start + 1) for start, end in bounds)
 
 
 def _inside(lines: list[str]) -> set[int]:

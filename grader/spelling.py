@@ -6,13 +6,13 @@ Nothing of a notebook in today's spelling is touched.
 from __future__ import annotations
 
 import copy
-from typing import Final, Literal, cast
+from collections.abc import Mapping
+from typing import Final, Literal
 
 import msgspec
 from nbformat import NotebookNode
 
-from grader.dialects.migration import Migration, migrate_cells
-from grader.dialects.table import CURRENT, by_id
+from grader.dialects.respelling import Respelling, Respelt
 from grader.errors import UsageError
 from grader.execute.result import Execution
 from grader.language import say
@@ -27,19 +27,21 @@ TODAY: Final = "current"
 
 
 class Text(msgspec.Struct, frozen=True):
-    """A cell that is run: the student's text and today's, and where each line of that was.
+    """A cell that is run: its text, and how it was brought to today's spelling, if it was.
 
-    `first` is the line of the file on which the cell begins, 1 in a notebook.
+    `first` is the line of the file on which the cell begins, 1 in a notebook. `changed` are lines
+    of today with the student's own, without the blanks around them.
     """
 
-    written: tuple[str, ...]
-    run: tuple[str, ...]
-    lines: tuple[int, ...]
+    run: str
+    respelt: Respelt | None = None
+    changed: tuple[tuple[str, str], ...] = ()
     first: int = 1
 
     def line(self, number: int) -> int:
         """Return the student's line for one that IPython counts: it drops empty ones at the top."""
-        dropped = next((index for index, line in enumerate(self.run) if line.strip()), 0)
+        text = self.run.lstrip()
+        dropped = self.run[: len(self.run) - len(text)].count("\n") if text else 0
         return self._original(number + dropped) + self.first - 1
 
     def own_line(self, number: int) -> int:
@@ -47,18 +49,17 @@ class Text(msgspec.Struct, frozen=True):
         return self._original(number) + self.first - 1
 
     def _original(self, number: int) -> int:
-        return self.lines[number - 1] if 0 < number <= len(self.lines) else number
+        if self.respelt is None or not 0 < number <= self.run.count("\n") + 1:
+            return number
+        return self.respelt.origin(number)
 
     def own_words(self, message: str) -> str:
         """Put the student's lines where a message has lines that were rewritten.
 
         A message that had to be cut because of them has MESSAGE_LENGTH characters.
         """
-        if self.run == self.written:
-            return message
-        for line, origin in zip(self.run, self.lines, strict=True):
-            ours, theirs = line.strip(), self.written[origin - 1].strip()
-            if ours != theirs and len(ours) >= _TELLING and ours in message:
+        for ours, theirs in self.changed:
+            if ours in message:
                 message = message.replace(ours, theirs)
                 if len(message) > MESSAGE_LENGTH:
                     return message[: MESSAGE_LENGTH - 1] + "…"
@@ -113,64 +114,75 @@ class Spelling(msgspec.Struct, frozen=True):
         return self.texts[cell - 1] if 0 < cell <= len(self.texts) else None
 
 
-def respell(notebook: NotebookNode, accepted: Accepted = "auto") -> Spelling:
+def respell(
+    notebook: NotebookNode, accepted: Accepted = "auto", known: Respelling | None = None
+) -> Spelling:
     """Bring a notebook to today's spelling, cell by cell; one that has it stays as it is.
 
-    Raises UsageError for a notebook that is not `accepted`.
+    `known` is what it comes to, where a reader has found that already. Raises UsageError for a
+    notebook that is not `accepted`.
     """
     places = [
         index
         for index, cell in enumerate(notebook.cells)
         if cell.cell_type == "code" and cell.source.strip()
     ]
-    sources = tuple(notebook.cells[place].source for place in places)
-    migration = migrate_cells(sources)
-    dialect = dialect_of(migration)
-    if dialect == TODAY:
-        lines = tuple(tuple(range(1, source.count("\n") + 2)) for source in sources)
-        return Spelling(notebook, TODAY, _texts(notebook, sources, sources, lines))
+    sources = [notebook.cells[place].source for place in places]
+    found = _find(sources) if known is None else known
+    firsts = first_lines(notebook)
+    if found.dialect == TODAY:
+        return Spelling(notebook, TODAY, _texts(sources, firsts, {}))
     if accepted != "auto":
-        raise _refusal(migration, dialect, first_lines(notebook))
+        raise _refusal(found, firsts)
     respelt = copy.deepcopy(notebook)
-    for place, source in zip(places, migration.sources, strict=True):
-        respelt.cells[place].source = source
-    texts = _texts(notebook, sources, migration.sources, migration.lines)
-    return Spelling(respelt, dialect, texts)
+    cells = {each.cell: each for each in found.cells}
+    for cell, each in cells.items():
+        respelt.cells[places[cell]].source = each.source
+    return Spelling(respelt, found.dialect, _texts(sources, firsts, cells))
 
 
-def dialect_of(migration: Migration) -> Dialect:
-    """Return a notebook's dialect. What IPython takes in every one, such as a late import from
-    `__future__`, says nothing."""
-    told = [change for change in migration.changes if by_id()[change.row].kind != "text"]
-    dialect = msgspec.structs.replace(migration, changes=tuple(told)).dialect
-    return TODAY if dialect == CURRENT else cast("Dialect", dialect)
+def _find(sources: list[str]) -> Respelling:
+    from grader.dialects.migration import respell_cells  # its parsers take long to import
+
+    return respell_cells(sources)
 
 
 def _texts(
-    notebook: NotebookNode,
-    written: tuple[str, ...],
-    run: tuple[str, ...],
-    lines: tuple[tuple[int, ...], ...],
+    sources: list[str], firsts: tuple[int, ...], cells: Mapping[int, Respelt]
 ) -> tuple[Text, ...]:
-    firsts = first_lines(notebook) or (1,) * len(written)
     return tuple(
-        Text(tuple(old.split("\n")), tuple(new.split("\n")), origins, first)
-        for old, new, origins, first in zip(written, run, lines, firsts, strict=True)
+        _text(source, cells.get(cell), first)
+        for cell, (source, first) in enumerate(
+            zip(sources, firsts or (1,) * len(sources), strict=True)
+        )
     )
 
 
-def _refusal(migration: Migration, dialect: Dialect, firsts: tuple[int, ...]) -> UsageError:
-    found = [(each.cell, each.line, by_id()[each.row].was) for each in migration.changes]
-    found += [(each.cell, each.line, each.what) for each in migration.left]
-    cell, line, what = min(found)
+def _text(source: str, respelt: Respelt | None, first: int) -> Text:
+    if respelt is None:
+        return Text(source, first=first)
+    written = source.split("\n")
+    pairs = (
+        (line.strip(), written[respelt.origin(number) - 1].strip())
+        for number, line in enumerate(respelt.source.split("\n"), start=1)
+    )
+    changed = tuple(
+        (ours, theirs) for ours, theirs in pairs if ours != theirs and len(ours) >= _TELLING
+    )
+    return Text(respelt.source, respelt, changed, first)
+
+
+def _refusal(found: Respelling, firsts: tuple[int, ...]) -> UsageError:
+    first = found.first
+    assert first is not None  # of an earlier dialect there is one
     return UsageError(
         say(
             "The notebook is written for TVM as it was in {dialect}: code cell {cell}, line {line}"
             " has `{what}`.",
-            dialect=dialect,
-            cell=cell + 1,
-            line=line + (firsts[cell] - 1 if firsts else 0),
-            what=what,
+            dialect=found.dialect,
+            cell=first.cell + 1,
+            line=first.line + (firsts[first.cell] - 1 if firsts else 0),
+            what=first.what,
         ),
         say("Bring it to today's spelling with `grader migrate`, or accept it: --dialect auto."),
     )

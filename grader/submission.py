@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import stat
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 import nbformat
 from nbformat import NotebookNode
 
+from grader.dialects.respelling import Respelling
 from grader.errors import SubmissionError, UsageError
-from grader.language import later
-from grader.plain_text import MARKDOWN, SCRIPT, divide
-from grader.source_lines import source_lines
+from grader.reading.content import SIZE_LIMIT, read_content
+from grader.reading.messages import CellText, Content
 
-SIZE_LIMIT = 64 * 2**20
-"""Largest notebook that is read, in bytes. Saved outputs of a long night stay well below."""
-
-TEXT_LIMIT = 2**20
-"""Largest script or Markdown file that is read, in bytes: it holds no outputs."""
-
-CELL_LIMIT = 2000
-"""Most cells that are read."""
+NAMES = 10_000
+"""Most names that are looked for among those that cells define."""
 
 _FIRST_LINE = "first_line"
 _LINE_IN_FILE = "line_in_file"
@@ -35,13 +29,19 @@ _BINDING = re.compile(r"^([^\W\d]\w*)[ \t]*=(?!=)", re.MULTILINE)
 
 
 class SubmissionFile(msgspec.Struct, frozen=True):
-    """A file, and the notebook in it. `notebook` is None when `problem` says why there is none."""
+    """A file, and the notebook in it. `notebook` is None when `problem` says why there is none.
+
+    `notes` are to be told of it, whatever it computes. `respelling` is what it is in today's
+    spelling of TVM, None where nobody has looked yet.
+    """
 
     name: str
     sha256: str
     notebook: NotebookNode | None
     problem: str = ""
     hint: str = ""
+    notes: tuple[str, ...] = ()
+    respelling: Respelling | None = None
 
     @property
     def declared_assignment(self) -> str | None:
@@ -71,16 +71,12 @@ class SubmissionFile(msgspec.Struct, frozen=True):
 
 
 def read_submission(path: Path) -> SubmissionFile:
-    """Read a file. A damaged one comes back with its `problem`; a missing one is a UsageError."""
-    try:
-        if not stat.S_ISREG(path.stat().st_mode):  # a named pipe would be waited for
-            raise UsageError(f"{path.name} is not a file.", "Name a notebook.")
-        with path.open("rb") as file:
-            content = file.read(SIZE_LIMIT + 1)
-    except OSError as error:
-        raise UsageError(
-            f"Cannot read {path.name}: {error.strerror}.", "Check the name and the folder."
-        ) from None
+    """Read a file in this process, for those whose own it is; `Reader` is for those of others.
+
+    A damaged one comes back with its `problem`; a missing one is a UsageError.
+    """
+    with open_submission(path) as file:
+        content = file.read(SIZE_LIMIT + 1)  # one byte more tells that it is too large
     digest = hashlib.sha256(content).hexdigest()
     try:
         notebook = parse_content(content, path.suffix)
@@ -89,12 +85,57 @@ def read_submission(path: Path) -> SubmissionFile:
     return SubmissionFile(path.name, digest, notebook)
 
 
+def open_submission(path: Path) -> BinaryIO:
+    """Open a file that was handed in, unbuffered. Raises UsageError."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):  # a named pipe would be waited for
+            raise UsageError(f"{path.name} is not a file.", "Name a notebook.")
+        return path.open("rb", buffering=0)
+    except OSError as error:
+        raise UsageError(
+            f"Cannot read {path.name}: {error.strerror}.", "Check the name and the folder."
+        ) from None
+
+
 def parse_content(content: bytes, suffix: str) -> NotebookNode:
     """Decode a script, Markdown or a notebook, as the end of its name says: `.py`, `.md`, others.
 
     Raises SubmissionError.
     """
-    return _parse_text(content, suffix) if suffix in SCRIPT + MARKDOWN else parse_notebook(content)
+    return as_notebook(read_content(content, suffix))
+
+
+def parse_notebook(content: bytes) -> NotebookNode:
+    """Decode a notebook of format 3 or 4 and bring it to format 4. Raises SubmissionError."""
+    return parse_content(content, ".ipynb")
+
+
+def as_notebook(content: Content) -> NotebookNode:
+    """Build a notebook of format 4, with ids, of the cells that were read of a file."""
+    line = _FIRST_LINE if content.divided else _LINE_IN_FILE
+    names = {"assignment": content.assignment, "language": content.language}
+    declared = {name: value for name, value in names.items() if value is not None}
+    return nbformat.from_dict(
+        {
+            "nbformat": 4,
+            "nbformat_minor": 5,
+            "metadata": {"grader": declared},
+            "cells": [
+                _as_cell(cell, number, {} if cell.line is None else {line: cell.line})
+                for number, cell in enumerate(content.cells, start=1)
+            ],
+        }
+    )
+
+
+def _as_cell(cell: CellText, number: int, metadata: dict[str, int]) -> dict[str, object]:
+    made: dict[str, object] = {
+        "cell_type": cell.kind,
+        "id": f"cell-{number}",
+        "metadata": metadata,
+        "source": cell.source,
+    }
+    return {**made, "execution_count": None, "outputs": []} if cell.kind == "code" else made
 
 
 def first_lines(notebook: NotebookNode) -> tuple[int, ...]:
@@ -112,140 +153,18 @@ def line_in_file(cell: NotebookNode) -> int | None:
     return line
 
 
-def _parse_text(content: bytes, suffix: str) -> NotebookNode:
-    if len(content) > TEXT_LIMIT:
-        raise SubmissionError(
-            later("The file is larger than {limit} MB.", limit=TEXT_LIMIT // 2**20),
-            later("Hand in a shorter one."),
-        )
-    pieces = divide(content.decode("utf-8-sig", errors="replace"), suffix)
-    if not pieces:
-        raise SubmissionError(
-            later("The file has no Python code."), later("Hand in the file with your solution.")
-        )
-    _check_count(len(pieces))
-    make = nbformat.v4.new_code_cell
-    cells = [
-        make(piece.source, id=f"cell-{number}", metadata={_FIRST_LINE: piece.line})
-        for number, piece in enumerate(pieces, start=1)
-    ]
-    return nbformat.v4.new_notebook(cells=cells)
-
-
-def _check_count(cells: int) -> None:
-    if cells > CELL_LIMIT:
-        raise SubmissionError(
-            later("The notebook has more than {cell_limit} cells.", cell_limit=CELL_LIMIT),
-            later("Hand in a shorter one."),
-        )
-
-
-def parse_notebook(content: bytes) -> NotebookNode:
-    """Decode a notebook of format 3 or 4 and bring it to format 4.
-
-    Only what is graded is kept: the cells' types, sources and lines, and the assignment and
-    language that metadata name. Saved outputs prove nothing and may be damaged, so they are dropped
-    unread. Raises SubmissionError.
-    """
-    if len(content) > SIZE_LIMIT:
-        raise SubmissionError(
-            later("The file is larger than {limit} MB.", limit=SIZE_LIMIT // 2**20),
-            later("Clear the outputs of all cells, save, and hand it in again."),
-        )
-    text = content.decode("utf-8-sig", errors="replace")
-    document = _decode_json(text)
-    cells = [_clean_cell(cell, index) for index, cell in enumerate(_cells_of(document))]
-    _number_lines(cells, text)
-    if not any(cell.cell_type == "code" and cell.source.strip() for cell in cells):
-        raise SubmissionError(
-            later("The notebook has no code."),
-            later("Open the template, solve it, save it, and hand in that file."),
-        )
-    metadata = document.get("metadata")
-    declared = metadata.get("grader") if isinstance(metadata, dict) else None
-    notebook = nbformat.v4.new_notebook(cells=cells)
-    notebook.metadata["grader"] = {  # others mean nothing here, and may be nested without end
-        name: _encodable(declared[name])
-        for name in ("assignment", "language")
-        if isinstance(declared, dict) and isinstance(declared.get(name), str)
-    }
-    return notebook
-
-
-def _number_lines(cells: list[NotebookNode], text: str) -> None:
-    lines = source_lines(text)
-    if len(lines) == len(cells):
-        for cell, line in zip(cells, lines, strict=True):
-            cell.metadata[_LINE_IN_FILE] = line
-
-
-def _decode_json(text: str) -> dict[str, object]:
-    hint = later("Hand in the .ipynb file itself, as Jupyter saved it.")
-    if not text.strip():
-        raise SubmissionError(later("The file is empty."), hint)
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError):
-        raise SubmissionError(later("The file is not a notebook: it is not JSON."), hint) from None
-    if not isinstance(document, dict):
-        raise SubmissionError(later("The file is not a notebook: it has no cells."), hint)
-    return document
-
-
-def _cells_of(document: dict[str, object]) -> list[object]:
-    """Return the cells of format 4, or those of all worksheets of format 3."""
-    cells = document.get("cells")
-    worksheets = document.get("worksheets")
-    if cells is None and isinstance(worksheets, list):
-        sheets = [sheet for sheet in worksheets if isinstance(sheet, dict)]
-        cells = [cell for sheet in sheets for cell in _as_list(sheet.get("cells"))]
-    if not isinstance(cells, list):
-        raise SubmissionError(
-            later("The file is not a notebook: it has no cells."),
-            later("Hand in the .ipynb file itself, as Jupyter saved it."),
-        )
-    _check_count(len(cells))
-    return cells
-
-
-def _as_list(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
-
-
-def _clean_cell(cell: object, index: int) -> NotebookNode:
-    """Build a fresh cell from a saved one. Format 3 calls the source of a code cell `input`."""
-    fields = cell if isinstance(cell, dict) else {}
-    source = fields.get("source", fields.get("input", ""))
-    if isinstance(source, list):
-        source = "".join(line for line in source if isinstance(line, str))
-    if not isinstance(source, str):
-        raise SubmissionError(
-            later(
-                "Cell {number} of the notebook is damaged: its source is not text.",
-                number=index + 1,
-            ),
-            later("Open it in Jupyter, mend the cell, save it, and hand in that file."),
-        )
-    source = _encodable(source)
-    make = nbformat.v4.new_code_cell if fields.get("cell_type") == "code" else None
-    make = make or nbformat.v4.new_markdown_cell
-    return make(source=source, id=f"cell-{index + 1}")
-
-
-def _encodable(text: str) -> str:
-    """Replace halves of surrogate pairs, which JSON may hold and no message can carry."""
-    return text.encode("utf-8", "replace").decode()
-
-
 def defined_names(sources: tuple[str, ...]) -> frozenset[str]:
-    """Names that cells define or bind at top level, read off the text line by line.
+    """Names that cells define or bind at top level, at most NAMES, read off the text line by line.
 
     Regular expressions and not the ast module: a cell may not parse, and must cost linear time.
     """
     names: set[str] = set()
     for source in sources:
-        names.update(_DEFINITION.findall(source))
-        names.update(_BINDING.findall(source))
+        for pattern in (_DEFINITION, _BINDING):
+            for found in pattern.finditer(source):
+                names.add(found.group(1))
+                if len(names) >= NAMES:
+                    return frozenset(names)
     return frozenset(names)
 
 

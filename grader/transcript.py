@@ -85,6 +85,8 @@ class _Writer:
     def _outputs(self, own: NotebookNode, run: NotebookNode, number: int) -> Iterator[CellOutput]:
         problem = self._problems.get(number) if own.source != run.source else None
         for output in run.outputs[:OUTPUTS]:
+            if self._texts.is_full and self._images.is_full:
+                return
             made = self._image(output) or self._text(output, problem)
             if made is not None:
                 yield made
@@ -101,6 +103,8 @@ class _Writer:
         return CellOutput("image", self._images.take(encoded))
 
     def _text(self, output: NotebookNode, problem: CellProblem | None) -> CellOutput | None:
+        if self._texts.is_full:  # a cell may put out more than it takes a second to look through
+            return None
         kind, text = _plain_text(output, problem)
         clean = self._places.without(_overwritten(_ANSI.sub("", text[: 4 * OUTPUT_LENGTH])))
         kept = self._texts.take(_cut(clean, OUTPUT_LENGTH)) if clean else ""
@@ -112,6 +116,11 @@ class _Room:
 
     def __init__(self, size: int) -> None:
         self._left = size
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing more fits, however short it is."""
+        return self._left <= 0
 
     def has(self, text: str) -> bool:
         """Say whether a text fits."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -156,7 +157,7 @@ class TestSubmission:
 
     def test_lines_that_do_not_fit_the_cells_are_not_told(self) -> None:
         """Where there is too much to walk through, cells are read all the same."""
-        text = json.dumps(notebook("a") | {str(i): i for i in range(STEPS)})
+        text = json.dumps(notebook("a") | {str(i): math.nan for i in range(STEPS)})
         assert line_in_file(parse_notebook(text.encode()).cells[0]) is None
 
 

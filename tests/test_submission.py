@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.errors import SubmissionError, UsageError
+from grader.reading.content import TEXT_LIMIT
+from grader.reading.fields import CELL_LIMIT
 from grader.submission import (
-    CELL_LIMIT,
-    TEXT_LIMIT,
     defined_names,
     first_cell_with,
     parse_content,

@@ -19,11 +19,12 @@ from grader.pipeline import grade
 from grader.preparation import Preparation, Settings
 from grader.progress import BatchProgress, Silent
 from grader.quiet import Quiet
+from grader.reading.reader import Reader
 from grader.report import Report, ungraded_report
 from grader.sandbox.crowded import CrowdedSandbox
 from grader.sandbox.revocable import RevocableSandbox
 from grader.sandbox.room import Room
-from grader.submission import SubmissionFile, read_submission
+from grader.submission import SubmissionFile
 
 
 class Interrupted(Exception):  # noqa: N818  it is no error of the grader
@@ -50,6 +51,7 @@ class Batch:
         self._store = store
         self._sandbox = RevocableSandbox(settings.sandbox)
         self._settings = msgspec.structs.replace(settings, sandbox=CrowdedSandbox(self._sandbox))
+        self._reader = Reader(settings.quiet)
         self._preparations: dict[str, Preparation] = {}
         self._lock = threading.Lock()
 
@@ -83,6 +85,7 @@ class Batch:
         finally:
             executor.shutdown(wait=False, cancel_futures=True)
             self._settings.timing_lock.hurry()
+            self._reader.close()
             try:
                 self._sandbox.revoke()
             finally:
@@ -100,9 +103,8 @@ class Batch:
     def _attempt(self, entry: Entry) -> Report:
         """Grade a submission, or return a report that says why that was not possible."""
         try:
-            with self._settings.quiet.shared():  # a long file costs a second of processor time
-                submission = _read(entry)
-                chosen, note = choose_assignment(self._course, submission, self._demanded)
+            submission = self._read(entry)
+            chosen, note = choose_assignment(self._course, submission, self._demanded)
             notes = (note,) if note else ()
             prepared = self.prepare(chosen)
             try:
@@ -146,20 +148,19 @@ class Batch:
         if report is None or not is_graded(report) or not self._accepts(report):
             return None
         try:
-            submission = _read(entry)
+            submission = self._read(entry)
             chosen, _ = choose_assignment(self._course, submission, self._demanded)
         except GraderError:  # its turn will come, and then it is reported
             return None
         return report if is_report_of(report, submission.sha256, chosen.assignment) else None
 
+    def _read(self, entry: Entry) -> SubmissionFile:
+        if entry.problem:
+            raise SubmissionError(entry.problem, "Hand in the .ipynb file itself.")
+        return self._reader.read(entry.path)
+
     def _accepts(self, report: Report) -> bool:
         return self._settings.dialect == "auto" or report.dialect == self._settings.dialect
-
-
-def _read(entry: Entry) -> SubmissionFile:
-    if entry.problem:
-        raise SubmissionError(entry.problem, "Hand in the .ipynb file itself.")
-    return read_submission(entry.path)
 
 
 def _summary(entries: tuple[Entry, ...], rows: dict[str, Row]) -> Summary:

@@ -14,7 +14,7 @@ from rich.text import Text
 from grader.dialects.documents import Document, migrate_document
 from grader.dialects.table import CURRENT, by_id
 from grader.errors import UsageError
-from grader.submission import SIZE_LIMIT
+from grader.reading.content import SIZE_LIMIT
 
 
 class MigrateOptions(msgspec.Struct, frozen=True):

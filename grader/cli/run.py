@@ -17,10 +17,10 @@ from grader.errors import GraderError, UsageError
 from grader.pipeline import grade
 from grader.preparation import Preparation
 from grader.progress import Progress
+from grader.reading.reader import Reader
 from grader.render.audience import Audience, shown
 from grader.render.terminal import render
 from grader.report import Report, encode_report, ungraded_report
-from grader.submission import read_submission
 
 
 class RunOptions(msgspec.Struct, frozen=True):
@@ -70,9 +70,10 @@ def run_submission(
 
 
 def _grade(options: RunOptions, progress: Progress) -> Report:
-    submission = read_submission(options.notebook)
     grading = options.grading
-    course = find_course(grading.course, (Path.cwd(), options.notebook.resolve().parent))
+    with Reader() as reader:
+        course = find_course(grading.course, (Path.cwd(), options.notebook.resolve().parent))
+        submission = reader.read(options.notebook)
     chosen, note = choose_assignment(course, submission, grading.assignment)
     written = [path.absolute().parent for path in (options.json, options.html) if path is not None]
     with open_settings(grading, course, [chosen], [options.notebook, *written]) as settings:

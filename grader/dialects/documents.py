@@ -16,7 +16,8 @@ import msgspec
 from grader.dialects.migration import Migration, migrate_cells
 from grader.errors import SubmissionError
 from grader.plain_text import Piece, divide
-from grader.submission import CELL_LIMIT, SIZE_LIMIT
+from grader.reading.content import SIZE_LIMIT
+from grader.reading.fields import CELL_LIMIT
 
 TEXT_SIZE_LIMIT = 2**20
 """Largest script or Markdown file that is read, in bytes."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import itertools
 from collections.abc import Iterable
 
 import msgspec
@@ -23,8 +24,8 @@ class Offsets:
 
     def __init__(self, source: str) -> None:
         self._length = len(source)
-        self._starts = [0]
-        self._starts.extend(index + 1 for index, char in enumerate(source) if char == "\n")
+        lengths = (len(line) + 1 for line in source.split("\n"))
+        self._starts = [0, *itertools.accumulate(lengths)][:-1]
 
     def at(self, line: int, column: int) -> int:
         """Return the offset of a place; the end of the text for a line below its last one."""
@@ -81,12 +82,17 @@ def apply(source: str, edits: list[Edit]) -> tuple[str, tuple[int, ...]]:
 
 
 def _origins(result: str, pieces: list[_Piece], offsets: Offsets) -> tuple[int, ...]:
-    starts = [0, *(index + 1 for index, char in enumerate(result) if char == "\n")]
+    """Go once through the pieces and the lines that begin in each: a cell may have a million."""
     lines: list[int] = []
-    for start in starts:
-        index = bisect.bisect_right(pieces, start, key=lambda each: each.begin) - 1
-        piece = pieces[max(index, 0)]
-        first = offsets.line(piece.start)
-        line = first + result.count("\n", piece.begin, start)
-        lines.append(line if piece.kept else min(line, offsets.line(piece.end)))
+    start = 0  # of the line that comes next
+    for piece, after in itertools.pairwise([*pieces, None]):
+        assert piece is not None
+        end = len(result) + 1 if after is None else after.begin
+        line = offsets.line(piece.start) + result.count("\n", piece.begin, min(start, end))
+        last = None if piece.kept else offsets.line(piece.end)
+        while start < end:
+            lines.append(line if last is None else min(line, last))
+            found = result.find("\n", start)
+            start = len(result) + 1 if found < 0 else found + 1
+            line += 1
     return tuple(lines)

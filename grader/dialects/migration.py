@@ -4,23 +4,41 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
+from typing import cast
 
 import msgspec
 
+from grader import report
 from grader.dialects.edits import Edit, Offsets, apply, without_overlaps
 from grader.dialects.future import move_future_imports
 from grader.dialects.masks import cell_magic, escaped_comments, is_foreign, mask
 from grader.dialects.names import Names
 from grader.dialects.page import Page
-from grader.dialects.parse import NotParsedError, Statement, parse, parse_exactly, statements
-from grader.dialects.table import Dialect, by_id, names_gone, recognise, rows
+from grader.dialects.parse import (
+    CELL_LIMIT,
+    NotParsedError,
+    Statement,
+    parse,
+    parse_exactly,
+    statements,
+    work_of,
+)
+from grader.dialects.respelling import Finding, Respelling, Respelt, runs_of
+from grader.dialects.table import CURRENT, Dialect, by_id, names_gone, recognise, rows
 from grader.dialects.walk import Walk
 
 TEXT_LIMIT = 2**18
-"""Most characters of a notebook that are looked at closely, about 3 s of work. A notebook of the
-course has 10,000 of them at most."""
+"""Most characters of a notebook that are looked at closely. A notebook of the course has 10,000 of
+them at most."""
+
+WORK_LIMIT = 20_000
+"""Most nodes of all statements that are looked at closely, which takes about 2 s. A notebook of the
+course has 4,000."""
+
+CODE_LIMIT = 2**19
+"""Most characters of all cells that are read by Python's parser, about 1 s of work."""
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -52,7 +70,7 @@ class Migration(msgspec.Struct, frozen=True):
     """
 
     sources: tuple[str, ...]
-    lines: tuple[tuple[int, ...], ...]
+    lines: tuple[Sequence[int], ...]
     changes: tuple[Change, ...]
     left: tuple[Left, ...]
 
@@ -74,7 +92,7 @@ class Migration(msgspec.Struct, frozen=True):
 class _Cell:
     """One cell on its way: what Python's parser reads, and why it reads nothing."""
 
-    def __init__(self, source: str, number: int) -> None:
+    def __init__(self, source: str, number: int, is_read: bool) -> None:
         self.source = source
         self.number = number
         self.readable = source
@@ -82,6 +100,9 @@ class _Cell:
         self.masked = False
         self.problem = ""
         if is_foreign(source):
+            return
+        if not is_read:
+            self.problem = "the notebook is too long"
             return
         try:
             self.module = _read(source)
@@ -103,22 +124,76 @@ def migrate_cells(sources: Sequence[str]) -> Migration:
     Nothing is executed and nothing is joined. A cell that is not Python, or not within bounds,
     comes back as it is and is listed in `left`. What is in today's spelling does not change.
     """
-    cells = [_Cell(source, number) for number, source in enumerate(sources)]
+    cells = list(_cells(sources))
     names = Names(cell.module for cell in cells)
-    budget = TEXT_LIMIT
-    done: list[tuple[str, tuple[int, ...]]] = []
+    budget = _Budget()
+    done: list[tuple[str, Sequence[int]]] = []
     changes: list[Change] = []
     left: list[Left] = []
     for cell in cells:
         if cell.problem:
             left.append(Left(cell.number, 1, "the cell", cell.problem))
-        edits, notes, used = _edits_of(cell, names, budget)
-        budget -= used
+        edits, notes = _edits_of(cell, names, budget)
         left.extend(notes)
-        done.append(apply(cell.source, edits))
-        changes.extend(_changes(cell, edits))
+        done.append(apply(cell.source, edits) if edits else _unchanged(cell.source))
+        changes.extend(_changes(cell, edits) if edits else ())
     texts, lines = tuple(text for text, _ in done), tuple(each for _, each in done)
     return Migration(texts, lines, tuple(changes), tuple(left))
+
+
+def respell_cells(sources: Sequence[str]) -> Respelling:
+    """Return the dialect of code cells, and those that are spelt otherwise today."""
+    migration = migrate_cells(sources)
+    dialect = _dialect_of(migration)
+    if dialect == CURRENT:
+        return Respelling()
+    found = [(each.cell, each.line, by_id()[each.row].was) for each in migration.changes]
+    found += [(each.cell, each.line, each.what) for each in migration.left]
+    pairs = zip(sources, migration.sources, migration.lines, strict=True)
+    return Respelling(
+        cast("report.Dialect", dialect),
+        tuple(
+            Respelt(cell, new, runs_of(lines))
+            for cell, (old, new, lines) in enumerate(pairs)
+            if new != old
+        ),
+        Finding(*min(found)),
+    )
+
+
+def _dialect_of(migration: Migration) -> Dialect:
+    """Return a notebook's dialect. What IPython takes in every one, such as a late import from
+    `__future__`, says nothing."""
+    told = [change for change in migration.changes if by_id()[change.row].kind != "text"]
+    return msgspec.structs.replace(migration, changes=tuple(told)).dialect
+
+
+class _Budget:
+    """What is left of the work on a whole notebook."""
+
+    def __init__(self) -> None:
+        self._text, self._nodes = TEXT_LIMIT, WORK_LIMIT
+
+    def take(self, text: str, statement: Statement) -> bool:
+        """Say whether there is enough for a statement. After the first that is too much, no."""
+        self._text -= len(text)
+        if self._text >= 0:
+            self._nodes -= work_of(statement.nodes)
+        if self._nodes < 0:
+            self._text = -1
+        return self._text >= 0
+
+
+def _cells(sources: Sequence[str]) -> Iterator[_Cell]:
+    """Yield the cells; those that come after too much code are not read."""
+    room = CODE_LIMIT
+    for number, source in enumerate(sources):
+        room -= len(source) if len(source) <= CELL_LIMIT else 0
+        yield _Cell(source, number, is_read=room >= 0)
+
+
+def _unchanged(source: str) -> tuple[str, Sequence[int]]:
+    return source, range(1, source.count("\n") + 2)
 
 
 def _read(source: str) -> ast.Module:
@@ -127,21 +202,22 @@ def _read(source: str) -> ast.Module:
     return parse(source)
 
 
-def _edits_of(cell: _Cell, names: Names, budget: int) -> tuple[list[Edit], list[Left], int]:
-    """Return the edits of a cell, what is left, and how many characters were looked at."""
+def _edits_of(cell: _Cell, names: Names, budget: _Budget) -> tuple[list[Edit], list[Left]]:
+    """Return the edits of a cell, and what is left."""
     edits: list[Edit] = []
     left: list[Left] = []
-    used = 0
+    if not cell.module.body and (cell.problem or not cell.masked):
+        return edits, left
+    lines = cell.readable.split("\n")
     offsets = Offsets(cell.source)
     if cell.masked and not cell.problem:
         row = by_id()["escaped-comment"]
         edits.extend(Edit(at, at + 1, 0, "", row.id) for at in escaped_comments(cell.source))
     for statement in statements(cell.module):
-        text = _lines_of(cell.readable, statement)
-        if not _words().search(text):
+        text = "\n".join(lines[statement.first - 1 : statement.last]) + "\n"
+        if not has_word(text):
             continue
-        used += len(text)
-        if used > budget:
+        if not budget.take(text, statement):
             left.append(Left(cell.number, statement.first, "the rest", "the notebook is too long"))
             break
         found, notes = _rewrite(cell, statement, text, offsets, names)
@@ -149,7 +225,7 @@ def _edits_of(cell: _Cell, names: Names, budget: int) -> tuple[list[Edit], list[
         left.extend(notes)
     if not cell_magic(cell.source):
         edits.extend(move_future_imports(cell.source, cell.module, offsets))
-    return without_overlaps(edits), left, used
+    return without_overlaps(edits), left
 
 
 def _rewrite(
@@ -168,11 +244,6 @@ def _rewrite(
     return page.edits, notes
 
 
-def _lines_of(source: str, statement: Statement) -> str:
-    lines = source.split("\n")[statement.first - 1 : statement.last]
-    return "\n".join(lines) + "\n"
-
-
 def _changes(cell: _Cell, edits: list[Edit]) -> list[Change]:
     """Return each row once for each line that it changed."""
     offsets = Offsets(cell.source)
@@ -180,16 +251,20 @@ def _changes(cell: _Cell, edits: list[Edit]) -> list[Change]:
     return [Change(row, cell.number, line) for row, line in places]
 
 
+_NAME = re.compile(r"[^\W\d]\w*")
+
+
+def has_word(text: str) -> bool:
+    """Say whether a statement has a word that a row or a name of the table might apply to."""
+    names, signs = _words()
+    found = (match.group() in names for match in _NAME.finditer(text))
+    return any(found) or any(sign in text for sign in signs)
+
+
 @cache
-def _words() -> re.Pattern[str]:
-    """Return what finds the statements that a row or a name of the table might be in."""
+def _words() -> tuple[frozenset[str], tuple[str, ...]]:
+    """Return the names of the table, and what else it looks for, such as a name with a bracket."""
     words = {word for row in rows() for word in row.words}
     words |= {each.name.rsplit(".", 1)[-1] for each in names_gone()}
-    return re.compile("|".join(map(_whole, sorted(words))))
-
-
-def _whole(word: str) -> str:
-    """Return a pattern for a word that is no part of a longer one."""
-    before = r"\b" if word[0].isalnum() else ""
-    after = r"\b" if word[-1].isalnum() else ""
-    return f"{before}{re.escape(word)}{after}"
+    names = frozenset(word for word in words if word.isidentifier())
+    return names, tuple(sorted(words - names))

@@ -8,6 +8,7 @@ that has a word of the table, LibCST then makes the tree with comments and space
 from __future__ import annotations
 
 import ast
+import itertools
 import threading
 import warnings
 from collections.abc import Iterator
@@ -86,6 +87,13 @@ def _decorators(node: ast.stmt) -> list[ast.expr]:
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return node.decorator_list
     return []
+
+
+def work_of(nodes: tuple[ast.stmt, ...]) -> int:
+    """Return how many nodes statements have; none where they are too many to be looked at."""
+    walk = itertools.chain.from_iterable(map(ast.walk, nodes))
+    count = sum(1 for _ in itertools.islice(walk, NODE_LIMIT + 1))
+    return 0 if count > NODE_LIMIT else count
 
 
 def _check_shape(nodes: tuple[ast.stmt, ...]) -> None:

@@ -16,6 +16,7 @@ from grader.report import Cell, CellOutput, CellProblem, Part, Report
 from grader.report.image import image_size
 
 READ = 100_000
+READ_MARKDOWN = 24_000
 """Characters of code that are coloured in all, and of text that are read as Markdown: no hostile
 notebook takes more than a few seconds. The rest is shown as plain text."""
 
@@ -84,7 +85,7 @@ class Notebook:
     def __init__(self, report: Report) -> None:
         self._report = report
         self._headings = Headings(base=2)
-        self._unread = {"code": READ, "markdown": READ}
+        self._unread = {"code": READ, "markdown": READ_MARKDOWN}
         self._findings: dict[int, list[Finding]] = {}
         for problem in report.problems:
             self._findings.setdefault(problem.cell, []).append(_error(problem, report))

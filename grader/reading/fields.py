@@ -1,0 +1,270 @@
+"""The few fields of a notebook's JSON that are looked at. All others are gone past, and not built.
+
+Python's reader builds every value: 60 MB of `[],` in some metadata became 3.2 GB of lists.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from grader.errors import SubmissionError
+from grader.language import later
+from grader.source_lines import source_lines
+
+CELL_LIMIT = 2000
+"""Most cells that are read."""
+
+_NOTHING = msgspec.Raw()
+_BETWEEN = re.compile(rb"[\[,\s]*")
+_SOURCES = ("source", "input")
+"""What the text of a cell is called, the first one counting; format 3 says `input`."""
+
+
+class RawCell(msgspec.Struct, frozen=True):
+    """What is looked at of a cell: values as JSON has them, and the line on which the text begins.
+
+    `source` is None where the cell has none.
+    """
+
+    is_code: bool
+    source: object
+    line: int | None
+
+
+class RawNotebook(msgspec.Struct, frozen=True):
+    """What is looked at of a notebook. `declared` is what its metadata say to the grader."""
+
+    cells: list[RawCell]
+    declared: Mapping[str, object]
+
+
+def read_fields(content: bytes) -> RawNotebook:
+    """Read a notebook of format 3 or 4. Raises SubmissionError for what is none.
+
+    What a strict reader of JSON refuses, and Jupyter or Python may have written, is read all the
+    same: by Python's own reader, which builds all of it.
+    """
+    try:
+        return _read_strictly(content)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        text = content.decode("utf-8", errors="replace")
+    try:
+        return _read_strictly(text.encode())
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return _read_patiently(text)
+
+
+def _no_cells() -> SubmissionError:
+    return SubmissionError(
+        later("The file is not a notebook: it has no cells."),
+        later("Hand in the .ipynb file itself, as Jupyter saved it."),
+    )
+
+
+def check_count(cells: int) -> None:
+    """Raise SubmissionError where there are too many cells."""
+    if cells > CELL_LIMIT:
+        raise SubmissionError(
+            later("The notebook has more than {cell_limit} cells.", cell_limit=CELL_LIMIT),
+            later("Hand in a shorter one."),
+        )
+
+
+# --- with msgspec, which goes past what it is not asked for ---------------------------------------
+
+
+class _Document(msgspec.Struct):
+    cells: msgspec.Raw = _NOTHING
+    worksheets: msgspec.Raw = _NOTHING
+    metadata: msgspec.Raw = _NOTHING
+
+
+class _Metadata(msgspec.Struct):
+    grader: msgspec.Raw = _NOTHING
+
+
+class _Declared(msgspec.Struct):
+    assignment: msgspec.Raw = _NOTHING
+    language: msgspec.Raw = _NOTHING
+
+
+class _Sheet(msgspec.Struct):
+    cells: msgspec.Raw = _NOTHING
+
+
+class _Cell(msgspec.Struct):
+    cell_type: msgspec.Raw = _NOTHING
+    source: msgspec.Raw = _NOTHING
+    input: msgspec.Raw = _NOTHING
+
+
+def _read_strictly(content: bytes) -> RawNotebook:
+    if not content.lstrip(b" \t\r\n").startswith(b"{"):
+        msgspec.json.decode(content, type=msgspec.Raw)  # which says whether it is JSON at all
+        raise _no_cells()
+    document = msgspec.json.decode(content, type=_Document)
+    lists = [document.cells] if _begins(document.cells, b"[") else _of_sheets(document)
+    if not lists:
+        raise _no_cells()
+    rows = [(each, msgspec.json.decode(each, type=list[msgspec.Raw])) for each in lists]
+    check_count(sum(len(cells) for _, cells in rows))
+    lines = _Lines(content)
+    found = [cell for whole, cells in rows for cell in lines.of_cells(whole, cells)]
+    return RawNotebook(found, _declared(document))
+
+
+def _begins(raw: msgspec.Raw, sign: bytes) -> bool:
+    return memoryview(raw)[:1] == sign
+
+
+def _is_one_of(raw: msgspec.Raw, *values: bytes) -> bool:
+    view = memoryview(raw)
+    return any(len(view) == len(value) and bytes(view) == value for value in values)
+
+
+def _of_sheets(document: _Document) -> list[msgspec.Raw]:
+    """Return the lists of cells of all worksheets of format 3; none where there are no worksheets.
+
+    A document with cells that are no list has none, whatever else is in it.
+    """
+    if not _begins(document.worksheets, b"[") or not _is_one_of(document.cells, b"", b"null"):
+        return []
+    sheets = msgspec.json.decode(document.worksheets, type=list[msgspec.Raw])
+    found = (msgspec.json.decode(each, type=_Sheet) for each in sheets if _begins(each, b"{"))
+    lists = [sheet.cells for sheet in found if _begins(sheet.cells, b"[")]
+    return lists or [msgspec.Raw(b"[]")]
+
+
+def _declared(document: _Document) -> dict[str, object]:
+    if not _begins(document.metadata, b"{"):
+        return {}
+    metadata = msgspec.json.decode(document.metadata, type=_Metadata)
+    if not _begins(metadata.grader, b"{"):
+        return {}
+    declared = msgspec.json.decode(metadata.grader, type=_Declared)
+    names = {"assignment": declared.assignment, "language": declared.language}
+    return {name: msgspec.json.decode(raw) for name, raw in names.items() if _begins(raw, b'"')}
+
+
+class _Lines:
+    """Reads cells, and finds the lines of the file on which their texts begin."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+        self._counted = 0
+        self._line = 1
+
+    def of_cells(self, whole: msgspec.Raw, cells: list[msgspec.Raw]) -> Iterator[RawCell]:
+        """Yield the cells of a list, which is `whole` as it stands in the file."""
+        at = _place(self._content, b"cells", whole)
+        for raw in cells:
+            cell, place = _cell(bytes(raw))
+            if at is not None:
+                at = _after(_BETWEEN, self._content, at)
+            line = None if at is None or place is None else self._line_of(at + place)
+            yield msgspec.structs.replace(cell, line=line)
+            at = None if at is None else at + len(memoryview(raw))
+
+    def _line_of(self, place: int) -> int:
+        if place < self._counted:  # of worksheets whose places are not in their order
+            self._counted, self._line = 0, 1
+        self._line += self._content.count(b"\n", self._counted, place)
+        self._counted = place
+        return self._line
+
+
+def _cell(raw: bytes) -> tuple[RawCell, int | None]:
+    """Return a cell, and where its text begins in it; None where that is not certain."""
+    if not raw.startswith(b"{"):
+        return RawCell(is_code=False, source="", line=None), 0
+    fields = msgspec.json.decode(raw, type=_Cell)
+    is_code = _is_one_of(fields.cell_type, b'"code"')
+    for name in _SOURCES:
+        text: msgspec.Raw = getattr(fields, name)
+        if not _is_one_of(text, b""):
+            value = None if _begins(text, b"{") else msgspec.json.decode(text)
+            return RawCell(is_code, value, None), _begin(raw, name.encode(), text)
+    return RawCell(is_code, "", None), 0
+
+
+def _begin(raw: bytes, name: bytes, text: msgspec.Raw) -> int | None:
+    """Return where in a cell a text begins: of a list of lines, where the first one does."""
+    place = _place(raw, name, text)
+    if place is not None and _begins(text, b"["):
+        return _after(_SPACE, raw, place + 1)
+    return place
+
+
+_SPACE = re.compile(rb"\s*")
+
+
+def _after(pattern: re.Pattern[bytes], content: bytes, place: int) -> int:
+    found = pattern.match(content, place)
+    return found.end() if found else place
+
+
+def _place(content: bytes, name: bytes, value: msgspec.Raw) -> int | None:
+    """Return where the value of a member stands; None where it may be in two places.
+
+    A decoder does not say where it has found a value. A name within a text has other quotes, so
+    only another object within this one can have the same member.
+    """
+    member = re.compile(rb'"' + name + rb'"\s*:\s*')
+    wanted = memoryview(value)
+    places = (
+        found.end()
+        for found in member.finditer(content)
+        if memoryview(content)[found.end() : found.end() + len(wanted)] == wanted
+    )
+    candidates = list(itertools.islice(places, 2))
+    return candidates[0] if len(candidates) == 1 else None
+
+
+# --- with Python's reader, which takes what Jupyter and Python write, NaN among it ----------------
+
+
+def _read_patiently(text: str) -> RawNotebook:
+    hint = later("Hand in the .ipynb file itself, as Jupyter saved it.")
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        raise SubmissionError(later("The file is not a notebook: it is not JSON."), hint) from None
+    if not isinstance(document, dict):
+        raise _no_cells()
+    cells = [_patient_cell(cell) for cell in _cells_of(document)]
+    lines = source_lines(text)
+    if len(lines) == len(cells):
+        pairs = zip(cells, lines, strict=True)
+        cells = [msgspec.structs.replace(cell, line=line) for cell, line in pairs]
+    metadata = document.get("metadata")
+    declared = metadata.get("grader") if isinstance(metadata, dict) else None
+    return RawNotebook(cells, declared if isinstance(declared, dict) else {})
+
+
+def _cells_of(document: dict[str, object]) -> list[object]:
+    """Return the cells of format 4, or those of all worksheets of format 3."""
+    cells = document.get("cells")
+    worksheets = document.get("worksheets")
+    if cells is None and isinstance(worksheets, list):
+        sheets = [sheet for sheet in worksheets if isinstance(sheet, dict)]
+        cells = [cell for sheet in sheets for cell in _as_list(sheet.get("cells"))]
+    if not isinstance(cells, list):
+        raise _no_cells()
+    check_count(len(cells))
+    return cells
+
+
+def _as_list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def _patient_cell(cell: Any) -> RawCell:
+    fields = cell if isinstance(cell, dict) else {}
+    source = next((fields[name] for name in _SOURCES if name in fields), "")
+    return RawCell(fields.get("cell_type") == "code", source, None)

@@ -1,0 +1,113 @@
+"""What the reading process is asked, and answers: the cells of one file, or why there are none.
+
+A request is trusted. An answer is decoded strictly, with caps: its writer has met a submission.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from grader.dialects.respelling import Respelling
+
+NAME_LENGTH = 100
+"""Longest name that is taken from a notebook's metadata, in characters."""
+
+ANSWER_LIMIT = 40 * 2**20
+"""Longest answer in bytes: the code as it is and in today's spelling, and the text that is kept."""
+
+REQUEST_LIMIT = 4096
+"""Longest request in bytes."""
+
+_Name = Annotated[str, msgspec.Meta(max_length=NAME_LENGTH)]
+
+
+class Bounds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What reading a file may take: memory above the idle process, in bytes, and processor time.
+
+    Time is whole seconds, which is what the kernel counts in.
+    """
+
+    memory: int = 300 * 2**20
+    seconds: int = 5
+
+
+class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Read the file whose descriptor comes with this, and answer on the socket that does.
+
+    `suffix` is how the file's name ends.
+    """
+
+    suffix: str
+    bounds: Bounds
+
+
+class CellText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A cell: its text, and the line of the file on which that begins, None if it is not known."""
+
+    kind: Literal["code", "markdown"]
+    source: str
+    line: int | None = None
+
+
+class Sentence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A sentence for the student, as `later` keeps it: English, and the values in it."""
+
+    text: str
+    values: dict[str, int | _Name] = {}
+
+
+class Content(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The cells of a file and what its metadata name. `divided` says that it was no notebook.
+
+    `notes` are to be told of it, whatever it computes.
+    """
+
+    cells: tuple[CellText, ...]
+    divided: bool = False
+    assignment: _Name | None = None
+    language: _Name | None = None
+    notes: tuple[Sentence, ...] = ()
+
+
+class Cost(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What reading took: processor time in seconds, and bytes of memory above the idle process."""
+
+    seconds: float
+    memory: int
+
+
+class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):
+    """Base of the answers."""
+
+
+class Read(Message, frozen=True):
+    """A file that was read: what is in it, and its code cells in today's spelling of TVM."""
+
+    sha256: str
+    content: Content
+    respelling: Respelling
+    cost: Cost
+
+
+class Unreadable(Message, frozen=True):
+    """A file that is no submission: why, and what to do."""
+
+    sha256: str
+    problem: Sentence
+    hint: Sentence
+    cost: Cost
+
+
+class Overwhelmed(Message, frozen=True):
+    """A file that takes more memory than there is."""
+
+
+class Broken(Message, frozen=True):
+    """The reading process has a fault of its own: the traceback."""
+
+    traceback: str
+
+
+FromReader = Read | Unreadable | Overwhelmed | Broken

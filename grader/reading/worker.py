@@ -1,0 +1,153 @@
+"""The reading process: it has imported the readers of files, and forks a child for every file.
+
+A child has limits, and gives up before it meets the first byte: capabilities, files, whatever
+Landlock and a fork's descriptors would leave it. It holds no answer and no secret, and nothing of
+a submission is executed in it; but parsers in native code have holes as others have.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import hashlib
+import os
+import resource
+import signal
+import socket
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+import msgspec
+
+from grader.dialects.migration import migrate_cells, respell_cells
+from grader.errors import SubmissionError
+from grader.launch import enter, landlock, linux
+from grader.reading.content import SIZE_LIMIT, read_content, sentence_of
+from grader.reading.messages import (
+    REQUEST_LIMIT,
+    Bounds,
+    Broken,
+    Content,
+    Cost,
+    FromReader,
+    Overwhelmed,
+    Read,
+    Request,
+    Unreadable,
+)
+
+_GONE = (BrokenPipeError, ConnectionResetError)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Serve requests until the grader closes its end.
+
+    `arguments`: the descriptor's number, and the folder that `grader` is in.
+    """
+    number, source = arguments
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel buries children that have ended
+    sys.path.remove(source)
+    _prepare()
+    with socket.socket(fileno=int(number)) as requests:
+        while True:
+            payload, descriptors, _, _ = socket.recv_fds(requests, REQUEST_LIMIT, 2)
+            if not payload:
+                return
+            request = msgspec.msgpack.decode(payload, type=Request)
+            if os.fork() == 0:
+                requests.close()
+                _serve(request, *descriptors)
+            for descriptor in descriptors:
+                os.close(descriptor)
+
+
+def _prepare() -> None:
+    """Load what is loaded at its first use: a child reaches no files."""
+    migrate_cells(["import tvm\nsch = tvm.tir.Schedule(mod)\nx = relax.const(1, tvm.nd.array(1))"])
+    for encoding in ("utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"):
+        "x".encode(encoding)
+    with contextlib.suppress(SubmissionError):
+        read_content(b'{"cells": [NaN]}', ".ipynb")
+    gc.collect()
+    gc.freeze()  # children then share these pages: the collector does not write to them
+
+
+def _serve(request: Request, file: int, answers: int) -> NoReturn:
+    """Answer one request, in a child."""
+    status = 1
+    try:
+        enter.close_all_but((file, answers))
+        with socket.socket(fileno=answers) as channel:
+            socket.send_fds(channel, [b"p"], [os.pidfd_open(os.getpid())])
+            _give_up(request.bounds)
+            channel.sendall(msgspec.msgpack.encode(_answer(file, request)))
+        status = 0
+    except _GONE:
+        status = 0  # the grader does not want to know any more
+    finally:
+        os._exit(status)
+
+
+def _give_up(bounds: Bounds) -> None:
+    """Set limits and give up powers. Raises OSError."""
+    linux.die_with_parent(signal.SIGKILL)
+    enter.be_killed_first()
+    size = _status("VmSize") + bounds.memory
+    limits = {
+        resource.RLIMIT_AS: size,
+        resource.RLIMIT_CPU: bounds.seconds,
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_FSIZE: 0,
+        resource.RLIMIT_NPROC: 0,
+    }
+    for kind, limit in limits.items():
+        resource.setrlimit(kind, (limit, limit))
+    if os.geteuid() == 0:
+        linux.drop_bounding_capabilities()
+        linux.drop_capabilities()
+    linux.gain_nothing_by_exec()
+    if linux.landlock_version() > 0:
+        landlock.confine((), ())
+
+
+def _status(name: str) -> int:
+    """Return a size in bytes of this process, as the kernel counts it."""
+    lines = Path("/proc/self/status").read_text("ascii").splitlines()
+    found = next(line for line in lines if line.startswith(f"{name}:"))
+    return int(found.split()[1]) * 1024
+
+
+def _answer(file: int, request: Request) -> FromReader:
+    idle = _status("VmRSS")
+    try:
+        return _read(file, request.suffix, idle)
+    except (MemoryError, RecursionError):
+        return Overwhelmed()
+    except Exception:  # noqa: BLE001  the grader raises it
+        return Broken(traceback.format_exc())
+
+
+def _read(file: int, suffix: str, idle: int) -> FromReader:
+    with open(file, "rb", buffering=0) as stream:
+        data = stream.read(SIZE_LIMIT + 1)
+    digest = hashlib.sha256(data).hexdigest()
+    try:
+        content = read_content(data, suffix)
+    except SubmissionError as error:
+        problem, hint = sentence_of(error.message), sentence_of(error.hint)
+        return Unreadable(digest, problem, hint, _cost(idle))
+    del data
+    return Read(digest, content, respell_cells(_sources(content)), _cost(idle))
+
+
+def _sources(content: Content) -> list[str]:
+    cells = content.cells
+    return [cell.source for cell in cells if cell.kind == "code" and cell.source.strip()]
+
+
+def _cost(idle: int) -> Cost:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return Cost(used.ru_utime + used.ru_stime, max(used.ru_maxrss * 1024 - idle, 0))
