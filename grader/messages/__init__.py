@@ -72,11 +72,14 @@ from grader.messages.mutants import (
 from grader.messages.replay import SCRIPT_LIMIT, Documents, ReplayResult, ReplayTrace
 from grader.messages.runner import (
     EXTERN_DIED,
+    OUT_OF_BOUNDS,
     RunArgument,
     RunModule,
     RunResult,
     TaskFailure,
     TensorSpec,
+    Violation,
+    ViolationKind,
 )
 from grader.messages.target import CompareTarget, TargetResult
 from grader.messages.tasks import FromRunner, ToRunner
@@ -102,6 +105,7 @@ __all__ = [
     "ARRAY_LIMIT",
     "EXTERN_DIED",
     "KERNEL_FRAME_LIMIT",
+    "OUT_OF_BOUNDS",
     "PYTHON_FUNCTION",
     "READY",
     "ROUND_LIMIT",
@@ -174,6 +178,8 @@ __all__ = [
     "TraceResult",
     "TracedStep",
     "Unmutated",
+    "Violation",
+    "ViolationKind",
     "decode_payload",
     "encode_frame",
     "pack_array",
