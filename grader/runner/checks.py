@@ -13,15 +13,30 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+import tvm
 import tvm_ffi
 from tvm import tirx
 
 from grader.messages import Violation, ViolationKind
-from grader.runner.ranges import BIT, DIVISIONS, OPERATIONS, Interval, add, multiply, of_integers
-
-LANES_LIMIT = 64
-"""Most items of a vector of indices that are checked one by one; none of today's processors has
-more. A ramp, which is what loads and stores have, may be of any length."""
+from grader.runner.ranges import (
+    BIT,
+    COMPARISONS,
+    DIVISIONS,
+    OPERATIONS,
+    Interval,
+    add,
+    multiply,
+    of_integers,
+)
+from grader.runner.vectors import (
+    Unguarded,
+    bits_of,
+    each_lane,
+    ends_of,
+    lanes_of,
+    wide,
+    within,
+)
 
 LARGE = 2**62
 """Integers of 64 bits may be so large: their results are looked at as floating-point numbers."""
@@ -33,14 +48,10 @@ threads, which rounds it up."""
 Expression = Any
 SizeOf = Callable[[Any], tuple[str, Any]]
 
-_COMPARISONS = frozenset({"EQ", "NE", "LT", "LE", "GT", "GE", "And", "Or"})
 _HANDED_ON = frozenset({"prim.likely"})
 _ADDRESSES = frozenset({"tirx.buffer_data", "tirx.address_of", "tirx.tvm_access_ptr"})
-_SHIFTS = frozenset({"tirx.shift_left", "tirx.shift_right", "prim.shift_left", "prim.shift_right"})
-
-
-class Unguarded(Exception):  # noqa: N818  it is a program's fault, not an error of the runner
-    """Raised where a program has something that cannot be checked; the text says what."""
+_BITS = frozenset({"BitwiseAnd", "BitwiseOr", "BitwiseXor"})
+_SHIFTS = frozenset({"LShift", "RShift"})
 
 
 class Site(NamedTuple):
@@ -67,10 +78,14 @@ class Check(NamedTuple):
 class Reader:
     """Reads the expressions of one function; `size_of` knows its buffers.
 
-    `checks` are those of the statement that was begun last.
+    `checks` are those of the statement that was begun last. `for_all_inputs` refuses those that
+    depend on what is in a buffer.
     """
 
-    def __init__(self, size_of: SizeOf) -> None:
+    def __init__(self, size_of: SizeOf, *, for_all_inputs: bool = False) -> None:
+        self._for_all_inputs = for_all_inputs
+        self._drawn_from_data: set[int] = set()
+        self._under_data = 0
         self.checks: list[Check] = []
         self._size_of = size_of
         self._variables: dict[int, Interval] = {}
@@ -78,6 +93,7 @@ class Reader:
         self._bound: dict[int, Expression] = {}
         self._known: list[dict[int, Interval | None]] = []
         self._readers: dict[str, Callable[[Any], Interval | None]] = {
+            "BitwiseNot": self._negated,
             "Broadcast": lambda each: self.read(each.value),
             "Call": self._call,
             "Cast": self._cast,
@@ -91,7 +107,9 @@ class Reader:
             "TensorLoad": self._load,
             "Var": self._variable,
             **dict.fromkeys(OPERATIONS, self._operation),
-            **dict.fromkeys(_COMPARISONS, self._comparison),
+            **dict.fromkeys(COMPARISONS, self._comparison),
+            **dict.fromkeys(_BITS, self._bits),
+            **dict.fromkeys(_SHIFTS, self._shift),
         }
 
     def begin(self) -> None:
@@ -99,10 +117,35 @@ class Reader:
         self.checks = []
         self._known = [{}]
 
-    def bind(self, variable: Any, values: Interval | None) -> None:
-        """Take down which values a variable has; None where it is no integer."""
+    def bind(self, variable: Any, values: Interval | None, *sources: Expression) -> None:
+        """Take down which values a variable has, None where it is no integer, and from what."""
         if values is not None:
             self._variables[hash(variable)] = values
+        if any(self._depends_on_data(each) for each in sources):
+            self._drawn_from_data.add(hash(variable))
+
+    @contextmanager
+    def depending_on(self, *deciding: Expression) -> Iterator[None]:
+        """Read what is only done, or done so often, by the values of some expressions."""
+        depends = any(self._depends_on_data(each) for each in deciding)
+        self._under_data += depends
+        try:
+            yield
+        finally:
+            self._under_data -= depends
+
+    def _depends_on_data(self, expression: Expression) -> bool:
+        """Say whether an expression's value may be another one for other inputs."""
+        if not self._for_all_inputs:
+            return False
+        found = tvm_ffi.structural_walk(
+            expression,
+            [(tvm.ir.TensorLoad, _stop), (tirx.Var, self._stop_at_data)],
+        )
+        return found is not None
+
+    def _stop_at_data(self, variable: Any) -> Any:
+        return _stop(variable) if hash(variable) in self._drawn_from_data else None
 
     def bind_loop(self, variable: Any, start: Any, extent: Any, step: Any) -> None:
         """Read a loop's bounds and take down what its variable is."""
@@ -113,10 +156,11 @@ class Reader:
         end = add(first, count)
         largest = _range_of(variable).high - stride.high - LOOP_MARGIN
         if end.high > largest:
-            total = _wide(start) + _wide(extent)
+            total = wide(start) + wide(extent)
             self._add(total <= tirx.const(largest, "int64"), total, "overflow", variable.name)
             end = Interval(end.low, largest)
-        self.bind(variable, Interval(first.low, max(first.low, end.high - 1)))
+        values = Interval(first.low, max(first.low, end.high - 1))
+        self.bind(variable, values, start, extent)
 
     def demand_size(self, buffer: Any, item_bytes: int, limit: int) -> None:
         """Demand that a buffer has at most so many bytes, and no negative extent."""
@@ -125,7 +169,7 @@ class Reader:
             size = size * tirx.Cast("float64", extent)
             if not isinstance(extent, tirx.IntImm) or extent.value < 0:
                 nothing = tirx.const(0, "int64")
-                self._add(_wide(extent) >= nothing, _wide(extent), "allocation", buffer.name)
+                self._add(wide(extent) >= nothing, wide(extent), "allocation", buffer.name)
         if all(isinstance(extent, tirx.IntImm) for extent in buffer.shape):
             size = item_bytes
             for extent in buffer.shape:
@@ -135,7 +179,7 @@ class Reader:
                 self._add(tirx.const(False), value, "allocation", buffer.name)
             return
         holds = size * tirx.const(float(item_bytes), "float64") <= tirx.const(limit, "float64")
-        self._add(holds, _wide(buffer.shape[0]), "allocation", buffer.name)
+        self._add(holds, wide(buffer.shape[0]), "allocation", buffer.name)
 
     # --- expressions ------------------------------------------------------------------------------
 
@@ -179,17 +223,17 @@ class Reader:
         return _joined(self.read(expression.true_value), self.read(expression.false_value))
 
     def _let(self, expression: Any) -> Interval | None:
-        self.bind(expression.var, self.read(expression.value))
+        self.bind(expression.var, self.read(expression.value), expression.value)
         self._bound[hash(expression.var)] = self._substituted(expression.value)
         return self.read(expression.body)
 
     def _ramp(self, expression: Any) -> Interval:
         base, stride = self._demand(expression.base), self._demand(expression.stride)
-        lanes = _lanes(expression)
+        lanes = lanes_of(expression)
         values, most = add(base, multiply(stride, Interval(0, lanes - 1))), _range_of(expression)
         if not most.holds(values):
-            last = _wide(expression.base) + _wide(expression.stride) * (lanes - 1)
-            self._add(_within(last, most), last, "overflow", "")
+            last = wide(expression.base) + wide(expression.stride) * (lanes - 1)
+            self._add(within(last, most), last, "overflow", "")
         return values.cut(most)
 
     def _cast(self, expression: Any) -> Interval | None:
@@ -207,7 +251,7 @@ class Reader:
         if not str(expression.value.ty.dtype).startswith(("float", "bfloat")):
             return
         low, high = (tirx.const(float(each), "float64") for each in (most.low, most.high + 1))
-        for (number,) in _each_lane(expression.value):
+        for (number,) in each_lane(expression.value):
             wide = tirx.Cast("float64", number)
             zero = tirx.const(0, "int64")
             self._add(tirx.And(wide >= low, wide < high), zero, "conversion", "")
@@ -218,22 +262,22 @@ class Reader:
         if left is None or right is None:
             return None
         if kind in DIVISIONS and right.low <= 0 <= right.high:
-            for (divisor,) in _each_lane(expression.b):
-                self._add(_wide(divisor) != 0, tirx.const(0, "int64"), "division", "")
+            for (divisor,) in each_lane(expression.b):
+                self._add(wide(divisor) != 0, tirx.const(0, "int64"), "division", "")
         values, most = OPERATIONS[kind](left, right), _range_of(expression)
         if most.holds(values):
             return values
-        if _range_bits(expression) < 32:
+        if bits_of(expression) < 32:
             return most  # LLVM is told that these wrap around
-        for a, b in _each_lane(expression.a, expression.b):
+        for a, b in each_lane(expression.a, expression.b):
             self._demand_no_overflow(type(expression), a, b, most)
         return values.cut(most)
 
     def _demand_no_overflow(self, kind: Any, a: Any, b: Any, most: Interval) -> None:
         """Compute once more, wider: that tells whether the result fits."""
-        if _range_bits(a) < 64:
-            result = kind(_wide(a), _wide(b))
-            self._add(_within(result, most), result, "overflow", "")
+        if bits_of(a) < 64:
+            result = kind(wide(a), wide(b))
+            self._add(within(result, most), result, "overflow", "")
             return
         if most.low == 0 and kind.__name__ == "Sub":
             self._add(a >= b, tirx.const(0, "int64"), "overflow", "")
@@ -243,6 +287,28 @@ class Reader:
         large = tirx.const(float(LARGE), "float64")
         holds = tirx.And(-large < result, result < large)
         self._add(holds, tirx.const(0, "int64"), "overflow", "")
+
+    def _bits(self, expression: Any) -> Interval:
+        left, right = self._demand(expression.a), self._demand(expression.b)
+        if type(expression).__name__ == "BitwiseAnd" and min(left.high, right.high) >= 0:
+            smallest = [each.high for each in (left, right) if each.low >= 0]
+            return Interval(0, min(smallest)) if smallest else _range_of(expression)
+        return _range_of(expression)
+
+    def _negated(self, expression: Any) -> Interval:
+        self.read(expression.a)
+        return _range_of(expression)
+
+    def _shift(self, expression: Any) -> Interval:
+        """Demand that a shift is by fewer bits than there are."""
+        most = Interval(0, bits_of(expression) - 1)
+        left, count = self._demand(expression.a), self._demand(expression.b)
+        if not most.holds(count):
+            for (number,) in each_lane(expression.b):
+                self._add(within(wide(number), most), wide(number), "overflow", "")
+        if type(expression).__name__ == "RShift" and left.low >= 0:
+            return Interval(0, left.high)
+        return _range_of(expression)
 
     # --- calls ------------------------------------------------------------------------------------
 
@@ -260,10 +326,8 @@ class Reader:
         if name == "tirx.assume":
             self._add(call.args[0], tirx.const(0, "int64"), "assumption", "")
         elif name == "prim.clz":
-            for (number,) in _each_lane(call.args[0]):
-                self._add(_wide(number) != 0, tirx.const(0, "int64"), "division", "")
-        elif name in _SHIFTS:
-            self._shift(call)
+            for (number,) in each_lane(call.args[0]):
+                self._add(wide(number) != 0, tirx.const(0, "int64"), "division", "")
         return _range_or_none(call)
 
     def _if_then_else(self, condition: Any, one: Any, other: Any) -> Interval | None:
@@ -272,14 +336,6 @@ class Reader:
             values = self.read(one)
         with self._where(tirx.Not(condition)):
             return _joined(values, self.read(other))
-
-    def _shift(self, call: Any) -> None:
-        bits = Interval(0, _range_bits(call) - 1)
-        values = self.read(call.args[1])
-        if values is not None and bits.holds(values):
-            return
-        for (count,) in _each_lane(call.args[1]):
-            self._add(_within(_wide(count), bits), _wide(count), "overflow", "")
 
     @contextmanager
     def _where(self, condition: Expression) -> Iterator[None]:
@@ -305,11 +361,11 @@ class Reader:
         name, size = self._size_of(buffer)
         values = self._demand(indices[0])
         constant = isinstance(size, int)
-        if constant and 0 <= values.low and values.high < size:
+        if constant and values.low >= 0 and values.high < size:
             return
         limit = tirx.const(size, "int64") if constant else size
         site_size = size if constant else 0
-        for index in _ends(indices[0]):
+        for index in ends_of(indices[0]):
             holds = tirx.And(index >= tirx.const(0, "int64"), index < limit)
             self._add(holds, index, "index", name, site_size)
 
@@ -319,6 +375,8 @@ class Reader:
         self, holds: Any, value: Any, kind: ViolationKind, subject: str, size: int = 0
     ) -> None:
         """Write down a check, which is only evaluated where the conditions hold."""
+        if self._under_data or any(map(self._depends_on_data, (holds, *self._conditions))):
+            raise Unguarded(f"{kind} that depends on data")
         for condition in reversed(self._conditions):
             holds = tirx.if_then_else(condition, holds, tirx.const(True))
         site = Site(kind, str(subject)[:100], size)
@@ -334,17 +392,12 @@ class Reader:
         return self._bound.get(hash(variable), variable)
 
 
+def _stop(_: Any) -> Any:
+    return tvm_ffi.VisitInterrupt()
+
+
 def _joined(one: Interval | None, other: Interval | None) -> Interval | None:
     return None if one is None or other is None else one.joined(other)
-
-
-def _wide(expression: Expression) -> Expression:
-    return expression if str(expression.ty.dtype) == "int64" else tirx.Cast("int64", expression)
-
-
-def _within(expression: Expression, values: Interval) -> Expression:
-    low, high = (tirx.const(each, "int64") for each in values)
-    return tirx.And(expression >= low, expression <= high)
 
 
 def _range_or_none(expression: Expression) -> Interval | None:
@@ -362,51 +415,3 @@ def _range_of(expression: Expression) -> Interval:
     if values is None:
         raise Unguarded("a number that is no integer")
     return values
-
-
-def _range_bits(expression: Expression) -> int:
-    return int(expression.ty.dtype.bits)
-
-
-def _lanes(expression: Expression) -> int:
-    return int(expression.ty.dtype.lanes)
-
-
-# --- vectors -------------------------------------------------------------------------------------
-
-
-def _ends(index: Expression) -> list[Expression]:
-    """Return indices, as integers of 64 bits, which lie in a buffer if all of a vector's do."""
-    if type(index).__name__ == "Ramp":
-        last = _wide(index.base) + _wide(index.stride) * (_lanes(index) - 1)
-        return [_wide(index.base), last]
-    return [_wide(each) for (each,) in _each_lane(index)]
-
-
-def _each_lane(*expressions: Expression) -> Iterator[tuple[Expression, ...]]:
-    """Return the items of vectors of one length, side by side; a number is its only item."""
-    lanes = _lanes(expressions[0])
-    if lanes == 1:
-        yield expressions
-        return
-    if lanes > LANES_LIMIT:
-        raise Unguarded(f"a vector of {lanes} indices")
-    for lane in range(lanes):
-        yield tuple(_item(each, lane) for each in expressions)
-
-
-def _item(vector: Expression, lane: int) -> Expression:
-    """Return one item of a vector as an expression of its own."""
-    kind = type(vector).__name__
-    if kind == "Ramp":
-        return vector.base + vector.stride * lane
-    if kind == "Broadcast":
-        return vector.value
-    if kind in OPERATIONS or kind in _COMPARISONS:
-        return type(vector)(_item(vector.a, lane), _item(vector.b, lane))
-    if kind == "Cast":
-        scalar = str(vector.ty.dtype).rsplit("x", 1)[0]
-        return tirx.Cast(scalar, _item(vector.value, lane))
-    if kind == "TensorLoad" and len(vector.indices) == 1 and _lanes(vector.indices[0]) > 1:
-        return vector.source[_item(vector.indices[0], lane)]
-    raise Unguarded(f"a vector made by {kind}")

@@ -27,8 +27,9 @@ from tvm import tirx
 from tvm.tirx import compilation_pipeline
 
 from grader.messages import OUT_OF_BOUNDS, Violation
-from grader.runner.checks import Check, Reader, Site, Unguarded
+from grader.runner.checks import Check, Reader, Site
 from grader.runner.failure import TaskError
+from grader.runner.vectors import Unguarded
 
 PIPELINE = "grader.guarded"
 
@@ -48,9 +49,14 @@ Statement = Any
 
 
 class Guards:
-    """Builds guarded functions, and knows what they write down: one thing between two looks."""
+    """Builds guarded functions, and knows what they write down: one thing between two looks.
 
-    def __init__(self) -> None:
+    `for_all_inputs` refuses a check whose outcome depends on what is in a buffer: without one, a
+    call that ends well shows that all calls on arrays of these shapes do.
+    """
+
+    def __init__(self, *, for_all_inputs: bool = False) -> None:
+        self._for_all_inputs = for_all_inputs
         self._refused: TaskError | None = None
         self._sites: list[Site] = []
         self._memory = np.zeros(2, np.int64)
@@ -65,8 +71,10 @@ class Guards:
         compilation_pipeline.register_tir_pipeline(PIPELINE, self._pipeline)
         try:
             yield PIPELINE
-        except Exception as error:  # what a pass of ours raises comes back as one of TVM's errors
-            raise self._refused or error from None
+        except Exception:
+            if self._refused is None:
+                raise
+            raise self._refused from None  # TVM has made an error of its own of it
         finally:
             del compilation_pipeline.PIPELINE_MAP[PIPELINE]
 
@@ -91,7 +99,8 @@ class Guards:
         return tvm.IRModule(guarded, attrs=module.attrs)
 
     def _function(self, name: str, body: Statement) -> Statement:
-        writer = _Writer(name, self._sites, self._report, int(self._memory.ctypes.data))
+        address = int(self._memory.ctypes.data)
+        writer = _Writer(name, self._sites, self._report, address, self._for_all_inputs)
         try:
             return writer.outside(body)
         except Unguarded as error:
@@ -121,13 +130,15 @@ class _Writer:
     and compares their shapes with those declared: its buffers are as large as they say.
     """
 
-    def __init__(self, name: str, sites: list[Site], report: Any, address: int) -> None:
+    def __init__(
+        self, name: str, sites: list[Site], report: Any, address: int, for_all_inputs: bool
+    ) -> None:
         self._name = name
         self._sites = sites
         self._report = report
         self._address = address
         self._sizes: dict[int, _Allocation] = {}
-        self._reader = Reader(self._size_of)
+        self._reader = Reader(self._size_of, for_all_inputs=for_all_inputs)
         self._stack = 0
         self._found = False
         self._statements: dict[str, Callable[[Statement], Statement]] = {
@@ -135,9 +146,7 @@ class _Writer:
             "AssertStmt": self._assert,
             "AttrStmt": self._attribute,
             "Bind": self._bind,
-            "Break": lambda statement: statement,
             "BufferStore": self._store,
-            "Continue": lambda statement: statement,
             "DeclBuffer": self._declare,
             "Evaluate": self._evaluate,
             "For": self._loop,
@@ -246,7 +255,7 @@ class _Writer:
 
     def _bind(self, statement: Statement) -> Statement:
         self._reader.begin()
-        self._reader.bind(statement.var, self._reader.read(statement.value))
+        self._reader.bind(statement.var, self._reader.read(statement.value), statement.value)
         return self._behind_checks(statement)
 
     def _attribute(self, statement: Statement) -> Statement:
@@ -255,13 +264,13 @@ class _Writer:
     def _branch(self, statement: Statement) -> Statement:
         self._reader.begin()
         self._reader.read(statement.condition)
-        checks = self._reader.checks
-        otherwise = statement.else_case
-        branch = tirx.IfThenElse(
-            statement.condition,
-            self._inside(statement.then_case),
-            None if otherwise is None else self._inside(otherwise),
-        )
+        checks, otherwise = self._reader.checks, statement.else_case
+        with self._reader.depending_on(statement.condition):
+            branch = tirx.IfThenElse(
+                statement.condition,
+                self._inside(statement.then_case),
+                None if otherwise is None else self._inside(otherwise),
+            )
         return self._behind(checks, branch)
 
     def _loop(self, statement: Statement) -> Statement:
@@ -269,12 +278,14 @@ class _Writer:
         step = statement.step
         self._reader.bind_loop(statement.loop_var, statement.min, statement.extent, step)
         checks = self._reader.checks
+        with self._reader.depending_on(statement.min, statement.extent):
+            body = self._inside(statement.body)
         loop = tirx.For(
             statement.loop_var,
             statement.min,
             statement.extent,
             statement.kind,
-            self._inside(statement.body),
+            body,
             statement.thread_binding,
             statement.annotations,
             step,
@@ -285,11 +296,10 @@ class _Writer:
         """Check the condition of a `while` before each look at it."""
         self._reader.begin()
         self._reader.read(statement.condition)
-        stop = tirx.IfThenElse(tirx.Not(statement.condition), tirx.Break(), None)
-        guarded = self._behind(self._reader.checks, stop)
-        return tirx.While(
-            tirx.const(True), _sequence([guarded, self._inside(statement.body)])
-        )
+        checks = [self._checked(each) for each in self._reader.checks]
+        with self._reader.depending_on(statement.condition):
+            body = _sequence([self._inside(statement.body), *checks])
+        return _sequence([*checks, tirx.While(statement.condition, body)])
 
     # --- checks -----------------------------------------------------------------------------------
 

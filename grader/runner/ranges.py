@@ -123,3 +123,4 @@ OPERATIONS: dict[str, Callable[[Interval, Interval], Interval]] = {
     "Mod": modulo,
 }
 DIVISIONS = frozenset({"FloorDiv", "FloorMod", "Div", "Mod"})
+COMPARISONS = frozenset({"EQ", "NE", "LT", "LE", "GT", "GE", "And", "Or"})

@@ -36,6 +36,7 @@ from tests.ir.modules import save
 from tests.referee import schedules
 from tests.runner import modules
 from tests.runner.timed import OUTPUT, RING, function, timing_rules, timing_task
+from tests.timing.machine import NO_SLOTS
 
 SECONDS = 60.0
 
@@ -190,7 +191,7 @@ def stand() -> Iterator[StandIn]:
 
 
 TASK = RunModule(b"", (RunArgument(pack_array(np.zeros((1, 1), "float32"))),), "llvm", 1)
-SHAPE = ShapeResult(1, pack_array(np.zeros(0, "float32")), ())
+SHAPE = ShapeResult(1, pack_array(np.zeros(0, "float32")), (), NO_SLOTS)
 LIMITS = MachineLimits(flops=1e9, bytes=1e9)
 
 
