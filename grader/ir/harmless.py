@@ -1,19 +1,19 @@
 """What no guard sees: addresses, and expressions that are not of the types that they say.
 
 A guard compares indices with extents. So a function may do nothing that goes past them: take an
-address, call a function of the module, tell TVM to believe a region or a condition, read what was
-never written as a number, or load eight lanes by an index of one. TVM would not build most of these
-expressions, but it loads them from JSON without a look.
+address, call a function of the module, tell TVM to believe a condition, use what is undefined, or
+load eight lanes by an index of one. TVM would not build most of these expressions, but it loads
+them from JSON without a look.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from grader.ir.doubts import Reasons
 from grader.ir.dtypes import DataType, item_type, parse, type_of
 from grader.ir.expressions import constant, data_type
 from grader.ir.graph import Graph
-from grader.ir.indices import Doubts
 from grader.ir.storage import alignment_padding
 from grader.ir.values import COMPARISONS
 
@@ -21,9 +21,6 @@ _POINTERS = frozenset(
     {"tirx.buffer_data", "tirx.tvm_stack_make_array", "tirx.tvm_stack_make_shape"}
 )
 """Intrinsics that are or take addresses. The last two also grow the stack at every call."""
-
-_BELIEVED = frozenset({"explicit_read_region", "explicit_write_region"})
-"""Annotations by which TVM cuts a buffer down to the region that is declared, whatever is read."""
 
 _SAME_TYPE = frozenset(
     {
@@ -49,7 +46,7 @@ _LOGIC = frozenset({"prim.And", "prim.Or"})
 class Harmless:
     """Looks at the nodes of a function one by one, wherever they stand."""
 
-    def __init__(self, graph: Graph, doubts: Doubts) -> None:
+    def __init__(self, graph: Graph, doubts: Reasons) -> None:
         self.graph = graph
         self.doubts = doubts
         self.padding = 0
@@ -199,13 +196,10 @@ class Harmless:
     def _block(self, index: int) -> bool:
         graph = self.graph
         for key, value in graph.pairs(graph.field(index, "annotations")):
-            name = graph.text(key)
-            if name in _BELIEVED:
-                self.doubts.refuse("annotation", name)
-            elif name == "buffer_dim_align":
+            if graph.text(key) == "buffer_dim_align":
                 padding = alignment_padding(graph, value)
                 if padding is None:
-                    self.doubts.refuse("annotation", name)
+                    self.doubts.refuse("annotation", graph.text(key))
                 else:
                     self.padding = max(self.padding, padding)
         return True

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Protocol
 
 from grader.ir.arithmetic import (
     Quotient,
@@ -20,6 +19,7 @@ from grader.ir.arithmetic import (
     multiply,
     range_of,
 )
+from grader.ir.doubts import Reasons
 from grader.ir.dtypes import type_of
 from grader.ir.expressions import Budget, constant
 from grader.ir.graph import Graph
@@ -27,16 +27,6 @@ from grader.ir.linear import LARGEST, TERM_LIMIT, Form, Knowledge, add, number, 
 
 NESTING_LIMIT = 40
 """Deepest expression that is looked at; the reader recurses."""
-
-
-class Doubts(Protocol):
-    """Takes down why a function is not shown to be safe."""
-
-    def doubt(self, code: str, subject: str, place: int = 0) -> None:
-        """Say that something is not certain. A guard sees it when it happens."""
-
-    def refuse(self, code: str, subject: str) -> None:
-        """Say that the function does something that no guard sees."""
 
 
 class Indices(ABC):
@@ -50,7 +40,7 @@ class Indices(ABC):
         self,
         graph: Graph,
         knowledge: Knowledge,
-        doubts: Doubts,
+        doubts: Reasons,
         budget: Budget,
         load: Callable[[int], None],
     ) -> None:

@@ -11,28 +11,29 @@ would not see is another matter (`unguarded`): that is never timed.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from itertools import takewhile
 from typing import NamedTuple
 
 from grader.errors import IRError
+from grader.ir.doubts import Reasons
 from grader.ir.dtypes import type_of
 from grader.ir.expressions import Budget, constant, is_buffer
-from grader.ir.facts import Finding
 from grader.ir.graph import Graph
 from grader.ir.harmless import Harmless
 from grader.ir.linear import Form, Knowledge, add, number
-from grader.ir.names import shown
 from grader.ir.storage import (
     SIZE_LIMIT,
     STACK_LIMIT,
     allocated_bytes,
     has_plain_layout,
     is_dense,
+    plain_integer,
     stack_bytes,
     unrolled_steps,
 )
 from grader.ir.values import Expressions
-from grader.language import mark, say
 
 WORK_LIMIT = 1_000_000
 """Most steps of looking through the functions of one module."""
@@ -43,73 +44,50 @@ NESTING_LIMIT = 60
 MOST_EXTENT = 2**31 - 1
 """Largest extent that a variable of a parameter's shape stands for: no array is longer."""
 
+_BELIEVED = {"explicit_read_region": "reads", "explicit_write_region": "writes"}
+"""Annotations by which TVM believes what a block declares, and where it does."""
+
 _COPYING_LOOPS = (2, 3)
 """Kinds of loops whose body TVM writes out for each round: vectorized and unrolled."""
 
-_UNPROVEN = {
-    "division": mark("The function {name} divides by a number of {subject} that may be zero."),
-    "index": mark(
-        "In the function {name}, index {place} of the buffer {subject} may lie outside of it."
-    ),
-    "iterator": mark("In the function {name}, a block's iterator {subject} may leave its range."),
-    "length": mark("The function {name} is too long to be looked through."),
-    "nesting": mark("The function {name} is nested too deep to be looked through."),
-    "overflow": mark("In the function {name}, an index may be too large for its type {subject}."),
-    "part": mark("In the function {name}, the part {subject} of a buffer may lie outside of it."),
-    "size": mark("In the function {name}, it is not known how large the buffer {subject} is."),
-}
-_UNGUARDED = {
-    "annotation": mark(
-        "The function {name} has the annotation {subject}, which is not as it should be."
-    ),
-    "call": mark("The function {name} calls another function of its module."),
-    "layout": mark(
-        "In the function {name}, the buffer {subject} has strides, an offset or a layout of its"
-        " own."
-    ),
-    "large": mark("In the function {name}, the buffer {subject} takes more than 2 GB."),
-    "pointer": mark("The function {name} uses addresses of buffers ({subject})."),
-    "scope": mark("The function {name} uses {subject} where it is not defined."),
-    "stack": mark("The function {name} keeps too much in small buffers: they are on the stack."),
-    "types": mark(
-        "The function {name} has an expression ({subject}) that is of another type than it says."
-    ),
-    "undefined": mark("What the function {name} does depends on an undefined value ({subject})."),
-}
+
+class _Span(NamedTuple):
+    """A part of an axis."""
+
+    low: Form
+    extent: Form
 
 
-class Safety(NamedTuple):
-    """Why a function is not proven, and why it cannot be guarded; None where there is no reason."""
+class _Copies(NamedTuple):
+    """A loop that TVM writes out, and how many rounds it has."""
 
-    unproven: Finding | None
-    unguarded: Finding | None
+    loop: int
+    rounds: int
 
 
-def find_safety(graph: Graph, name: str, function: int, budget: Budget) -> Safety:
-    """Look through a PrimFunc, as long as `budget` lasts: it is not to be shared with a reader."""
+def find_safety(graph: Graph, name: str, function: int, budget: Budget) -> Reasons:
+    """Return why a PrimFunc is not proven; it is looked through as long as `budget` lasts."""
     reader = _Function(graph, name, budget)
     try:
         reader.read(function)
     except IRError:
-        reader.doubt("length", "")
         # What was not reached may hold what no guard sees.
-        reader.refuse("length", "")
-    return Safety(reader.unproven, reader.unguarded)
+        reader.reasons.refuse("length", "")
+    return reader.reasons
 
 
 class _Function:
     def __init__(self, graph: Graph, name: str, budget: Budget) -> None:
         self.graph = graph
-        self.name = name
         self.budget = budget
-        self.unproven: Finding | None = None
-        self.unguarded: Finding | None = None
+        self.reasons = Reasons(name)
         self.knowledge = Knowledge(self.budget)
-        self.indices = Expressions(graph, self.knowledge, self, self.budget, self.load)
-        self.harmless = Harmless(graph, self)
+        self.indices = Expressions(graph, self.knowledge, self.reasons, self.budget, self.load)
+        self.harmless = Harmless(graph, self.reasons)
         self.buffers: dict[int, list[Form]] = {}
-        self.allocated: dict[int, int] = {}
-        self.copies = 1
+        self.allocated: dict[int, tuple[_Copies, ...] | None] = {}
+        self.regions: dict[int, list[_Span]] = {}
+        self.copies: tuple[_Copies, ...] = ()
         self.depth = 0
         self.rules: dict[str, Callable[[int], None]] = {
             "s_tir.SBlockRealize": self._block,
@@ -124,24 +102,6 @@ class _Function:
             "tirx.SeqStmt": self._sequence,
         }
 
-    # --- doubts -----------------------------------------------------------------------------------
-
-    def doubt(self, code: str, subject: str, place: int = 0) -> None:
-        """Keep the first reason why the function is not proven."""
-        if self.unproven is None:
-            self.unproven = self._finding(_UNPROVEN[code], code, subject, place)
-
-    def refuse(self, code: str, subject: str) -> None:
-        """Keep the first reason why a guard does not help."""
-        if self.unguarded is None:
-            sentence = _UNGUARDED.get(code) or _UNPROVEN[code]
-            self.unguarded = self._finding(sentence, code, subject)
-        self.unproven = self.unproven or self.unguarded
-
-    def _finding(self, sentence: str, code: str, subject: str, place: int = 0) -> Finding:
-        text = say(sentence, name=shown(self.name), subject=shown(subject), place=place)
-        return Finding(code=code, subject=subject, where=self.name, message=text)
-
     # --- the function -----------------------------------------------------------------------------
 
     def read(self, function: int) -> None:
@@ -149,7 +109,7 @@ class _Function:
         graph = self.graph
         nodes = self._nodes(function)
         self.harmless.look(nodes)
-        if self.unguarded is not None:
+        if self.reasons.unguarded is not None:
             return  # the rest is only read of expressions that are what they say
         parameters = graph.list(function, "params")
         self.budget.spend(len(parameters))
@@ -161,10 +121,11 @@ class _Function:
         self.statement(graph.field(function, "body"))
         steps = unrolled_steps(graph, nodes)
         sizes = (
-            stack_bytes(graph, buffer, copies * steps) for buffer, copies in self.allocated.items()
+            stack_bytes(graph, buffer, steps * math.prod(each.rounds for each in copies or ()))
+            for buffer, copies in self.allocated.items()
         )
         if sum(sizes) > STACK_LIMIT:
-            self.refuse("stack", "")
+            self.reasons.refuse("stack", "")
 
     def _nodes(self, function: int) -> list[int]:
         """Return all nodes that the function's body and parameters refer to."""
@@ -188,7 +149,7 @@ class _Function:
         graph = self.graph
         if not is_buffer(graph, parameter):
             if type_of(graph, parameter).numbers is None:
-                self.refuse("pointer", graph.name(parameter))
+                self.reasons.refuse("pointer", graph.name(parameter))
             self.indices.define(parameter, self.indices.anything(parameter))
             return
         for item in graph.list(graph.field(parameter, "ty"), "shape"):
@@ -199,9 +160,9 @@ class _Function:
         """Let a buffer be used until the end of the scope."""
         graph = self.graph
         if buffer in self.buffers:
-            self.refuse("scope", graph.name(buffer))
+            self.reasons.refuse("scope", graph.name(buffer))
         if not has_plain_layout(graph, buffer) or (dense and not is_dense(graph, buffer)):
-            self.refuse("layout", graph.name(buffer))
+            self.reasons.refuse("layout", graph.name(buffer))
         shape = graph.list(graph.field(buffer, "ty"), "shape")
         self.knowledge.put(self.buffers, buffer, [self.indices.evaluate(each) for each in shape])
 
@@ -211,10 +172,10 @@ class _Function:
         self._declare(buffer, dense=True)
         size = allocated_bytes(graph, buffer, self.harmless.padding)
         if size is None:
-            self.doubt("size", graph.name(buffer))
-        elif size * self.copies > SIZE_LIMIT:
-            self.refuse("large", graph.name(buffer))
-        self.allocated[buffer] = max(self.copies, self.allocated.get(buffer, 0))
+            self.reasons.doubt("size", graph.name(buffer))
+        elif size * math.prod(each.rounds for each in self.copies) > SIZE_LIMIT:
+            self.reasons.refuse("large", graph.name(buffer))
+        self.allocated[buffer] = None
 
     # --- statements -------------------------------------------------------------------------------
 
@@ -222,11 +183,11 @@ class _Function:
         """Look at a statement and at those inside it, in the order of the program."""
         self.budget.spend()
         if self.depth > NESTING_LIMIT:
-            self.doubt("nesting", "")
+            self.reasons.doubt("nesting", "")
             return
         rule = self.rules.get(self.graph.type_of(index))
         if rule is None:
-            self.refuse("types", self.graph.type_of(index))
+            self.reasons.refuse("types", self.graph.type_of(index))
             return
         self.depth += 1
         rule(index)
@@ -260,13 +221,14 @@ class _Function:
         # The counter runs one step past the last round before it is compared.
         beyond = add(last, stride)
         if numbers is None or know.magnitude(beyond) > numbers.high:
-            self.doubt("overflow", type_of(graph, variable).scalar)
+            self.reasons.doubt("overflow", type_of(graph, variable).scalar)
         first, most = know.lowest(low), know.highest(last)
         if most < first:
             return
         before = self.copies
-        if graph.field(index, "kind") in _COPYING_LOOPS:
-            self.copies *= max(1, constant(graph, graph.field(index, "extent")) or 1)
+        rounds = constant(graph, graph.field(index, "extent"))
+        if graph.field(index, "kind") in _COPYING_LOOPS and rounds is not None:
+            self.copies = (*before, _Copies(index, rounds))
         with know.scope():
             form = know.unknown(first, most)
             for bound in (add(form, low, -1), add(last, form, -1)):
@@ -307,6 +269,9 @@ class _Function:
             self._allocate(buffer)
         for match in graph.list(block, "match_buffers"):
             self._match(match)
+        for key, value in graph.pairs(graph.field(block, "annotations")):
+            if graph.text(key) in _BELIEVED:
+                self._believe(block, _BELIEVED[graph.text(key)], graph.text(key), value)
         init = graph.optional(block, "init")
         if init is not None:
             self._within(init)
@@ -321,7 +286,7 @@ class _Function:
             low = self.indices.evaluate(graph.field(domain, "min"))
             extent = self.indices.evaluate(graph.field(domain, "extent"))
             if not self._is_within(add(form, low, -1), extent):
-                self.doubt("iterator", graph.name(variable))
+                self.reasons.doubt("iterator", graph.name(variable))
         self.indices.define(variable, form)
 
     def _match(self, match: int) -> None:
@@ -333,13 +298,11 @@ class _Function:
         graph = self.graph
         buffer, region = graph.field(match, "buffer"), graph.field(match, "source")
         source = graph.field(region, "source")
-        ranges = [
-            [self.indices.evaluate(graph.field(each, name)) for name in ("min", "extent")]
-            for each in graph.list(region, "region")
-        ]
+        ranges = self._spans(region)
         whole = self.buffers.get(source)
+        self._use(source)
         if whole is None:
-            self.refuse("scope", graph.name(source))
+            self.reasons.refuse("scope", graph.name(source))
             whole = []
         self._declare(buffer, dense=False)
         shape = self.buffers[buffer]
@@ -349,7 +312,32 @@ class _Function:
         for (_, extent), own in zip(ranges[len(ranges) - len(shape) :], shape, strict=False):
             good = good and self.knowledge.is_at_most(own, extent)
         if not good:
-            self.doubt("part", graph.name(buffer))
+            self.reasons.doubt("part", graph.name(buffer))
+
+    def _spans(self, region: int) -> list[_Span]:
+        graph, evaluate = self.graph, self.indices.evaluate
+        return [
+            _Span(evaluate(graph.field(each, "min")), evaluate(graph.field(each, "extent")))
+            for each in graph.list(region, "region")
+        ]
+
+    def _believe(self, block: int, side: str, annotation: str, places: int) -> None:
+        """Take down regions that TVM believes: it allocates no more of a buffer than them.
+
+        With one of `A[0:2]`, a load of `A[9]` in the block is behind the two items that are left of
+        `A`. So no load may leave them.
+        """
+        graph, declared = self.graph, self.graph.list(block, side)
+        listed = graph.items(places) if graph.type_of(places) == "ffi.Array" else [places]
+        for place in (plain_integer(graph, each) for each in listed):
+            # TVM looks up the writes by a place that it has compared with the number of reads.
+            if place is None or not 0 <= place < min(
+                len(declared), len(graph.list(block, "reads"))
+            ):
+                self.reasons.refuse("annotation", annotation)
+                return
+            buffer = graph.field(declared[place], "source")
+            self.knowledge.put(self.regions, buffer, self._spans(declared[place]))
 
     def _is_part(self, low: Form, extent: Form, most: Form) -> bool:
         know = self.knowledge
@@ -360,7 +348,11 @@ class _Function:
     def load(self, index: int) -> None:
         """Look at a load."""
         graph = self.graph
-        self.access(graph.field(index, "source"), graph.list(index, "indices"))
+        buffer, indices = graph.field(index, "source"), graph.list(index, "indices")
+        self.access(buffer, indices)
+        for each, span in zip(indices, self.regions.get(buffer, ()), strict=False):
+            if not self._is_within(add(self.indices.evaluate(each), span.low, -1), span.extent):
+                self.reasons.refuse("annotation", graph.name(buffer))
 
     def access(self, buffer: int, indices: list[int]) -> None:
         """Look at the indices of a load or a store."""
@@ -368,13 +360,21 @@ class _Function:
         forms = [self.indices.evaluate(each) for each in indices]
         if shape is None:
             # A buffer that is used after its scope is memory that was given back.
-            self.refuse("scope", self.graph.name(buffer))
+            self.reasons.refuse("scope", self.graph.name(buffer))
             return
-        if buffer in self.allocated:
-            self.allocated[buffer] = max(self.copies, self.allocated[buffer])
+        self._use(buffer)
         for place, (form, extent) in enumerate(zip(forms, shape, strict=True), start=1):
             if not self._is_within(form, extent):
-                self.doubt("index", self.graph.name(buffer), place)
+                self.reasons.doubt("index", self.graph.name(buffer), place)
+
+    def _use(self, buffer: int) -> None:
+        """Take down that an allocation is used here: TVM moves it to the innermost loop that has
+        all of its uses in it."""
+        if buffer in self.allocated:
+            around = self.allocated[buffer]
+            both = zip(self.copies if around is None else around, self.copies, strict=False)
+            common = takewhile(lambda pair: pair[0] == pair[1], both)
+            self.allocated[buffer] = tuple(each for each, _ in common)
 
     def _is_within(self, form: Form, extent: Form) -> bool:
         """Say whether `0 <= form < extent` is certain."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from grader.ir.arithmetic import range_of
+from grader.ir.doubts import Reasons
 from grader.ir.dtypes import type_of
 from grader.ir.expressions import Budget
 from grader.ir.graph import Graph
-from grader.ir.indices import NESTING_LIMIT, Doubts, Indices
+from grader.ir.indices import NESTING_LIMIT, Indices
 from grader.ir.linear import Knowledge, add, number
 
 COMPARISONS = frozenset({"prim.EQ", "prim.GE", "prim.GT", "prim.LE", "prim.LT", "prim.NE"})
@@ -30,7 +31,7 @@ class Expressions(Indices):
         self,
         graph: Graph,
         knowledge: Knowledge,
-        doubts: Doubts,
+        doubts: Reasons,
         budget: Budget,
         load: Callable[[int], None],
     ) -> None:
