@@ -15,8 +15,13 @@ class Quotient(NamedTuple):
 
 
 def range_of(know: Knowledge, form: Form) -> Range:
-    """Return the tightest range that is found of a form."""
-    return Range(know.lowest(form), know.highest(form))
+    """Return the tightest range that is found of a form.
+
+    Where conditions contradict each other, both ends may be the wrong way round: nothing runs
+    there, so anything may be said of it.
+    """
+    low, high = know.lowest(form), know.highest(form)
+    return Range(min(low, high), max(low, high))
 
 
 def either(know: Knowledge, *ranges: Range) -> Form:
