@@ -144,7 +144,9 @@ class FunctionFacts(Facts, frozen=True):
     too. `blocks` are in the order of the program, without the root block that TVM puts around them;
     there are none in flat TensorIR. `loops` are all loops, in the order in which they begin.
     `decisions` say by which buffers' contents it decides what it computes; they are no reason to
-    refuse a module, but one not to time the function.
+    refuse a module, but one not to time the function. `unproven` says why it is not certain that
+    the function stays inside its buffers, `unguarded` why running it under guard would not show
+    that it does; each is None where there is no reason.
     """
 
     name: str
@@ -153,6 +155,8 @@ class FunctionFacts(Facts, frozen=True):
     blocks: tuple[Block, ...]
     loops: tuple[Loop, ...] = ()
     decisions: tuple[Finding, ...] = ()
+    unproven: Finding | None = None
+    unguarded: Finding | None = None
 
 
 class ModuleFacts(Facts, frozen=True):

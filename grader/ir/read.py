@@ -18,6 +18,7 @@ from grader.ir.expressions import Budget
 from grader.ir.facts import FunctionFacts, ModuleFacts
 from grader.ir.graph import Graph, decode_graph
 from grader.ir.relax import MainFacts, read_main
+from grader.ir.safety import WORK_LIMIT, find_safety
 from grader.ir.tir import read_function
 
 _NO_MAIN = MainFacts(inputs=(), output=None, calls=(), result=None)
@@ -60,13 +61,16 @@ def read_module(document: bytes, externs: tuple[str, ...] = ()) -> ModuleFacts:
 
 
 def _functions(graph: Graph, functions: dict[str, int], budget: Budget) -> dict[str, FunctionFacts]:
-    return {
-        name: msgspec.structs.replace(
+    facts, looking = {}, Budget(WORK_LIMIT)
+    for name, node in functions.items():
+        safety = find_safety(graph, name, node, looking)
+        facts[name] = msgspec.structs.replace(
             read_function(graph, name, node, budget),
             decisions=find_decisions(graph, name, node, budget),
+            unproven=safety.unproven,
+            unguarded=safety.unguarded,
         )
-        for name, node in functions.items()
-    }
+    return facts
 
 
 def _externs(graph: Graph) -> tuple[str, ...]:

@@ -43,8 +43,9 @@ class TimedFunction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The PrimFunc `function` of `module` is the submission's schedule at one shape.
 
     An empty module stands for the baseline itself, whose ratio to the baseline is known.
-    `data` has a leading axis over inputs, of which each round takes the next `ring` in turn. Where
-    it is `guarded`, one call with every access checked comes before anything is measured.
+    `data` has a leading axis over inputs, of which each round takes the next `ring` in turn.
+    `guarded`: it is not proven that the function stays inside its buffers, so it is run once with
+    guards before it is measured.
     """
 
     module: bytes

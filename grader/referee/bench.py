@@ -90,12 +90,14 @@ class Version:
     """A function at one batch size: its module, its name in it, and its arrays' shapes by name.
 
     The first array is the one that changes. An empty module stands for the unscheduled function
-    itself.
+    itself. `guarded`: it is to be run with guards first, as nothing proves that it stays inside its
+    buffers.
     """
 
     module: bytes
     function: str
     arrays: dict[str, tuple[int, ...]]
+    guarded: bool = True
 
     @property
     def data(self) -> tuple[int, ...]:
@@ -247,6 +249,7 @@ def _task(
                 version.module,
                 version.function,
                 draw(_inputs(version.data, options), *version.data),
+                version.guarded,
             )
             for version in versions
         ),

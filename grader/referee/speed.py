@@ -26,6 +26,11 @@ DECIDES_HINT = mark(
     " on loop variables only, and write a ReLU as a maximum with 0."
 )
 
+UNGUARDED_HINT = mark(
+    "Read and write buffers by indices only, computed from loop variables as integers, and leave"
+    " strides, offsets and alignment to TVM."
+)
+
 UNREADABLE = Problem(
     later("The answer of the process that timed the schedule cannot be read."),
     later("A schedule may compute, and must leave the process that it runs in alone."),
@@ -110,8 +115,13 @@ def _version(module: bytes, facts: FunctionFacts, subject: Subject) -> Version |
         reason = facts.decisions[0].message
         useless = say("Its time would say nothing about a schedule.")
         return Problem(join(reason, useless), say(DECIDES_HINT))
+    if facts.unguarded is not None:
+        unsure = say("So nothing can show that it stays inside its buffers, and it is not timed.")
+        return Problem(join(facts.unguarded.message, unsure), say(UNGUARDED_HINT))
     arrays = subject.arrays(facts)
-    return arrays if isinstance(arrays, Problem) else Version(module, facts.name, arrays)
+    if isinstance(arrays, Problem):
+        return arrays
+    return Version(module, facts.name, arrays, guarded=facts.unproven is not None)
 
 
 def outputs_right(measured: Measured, oracle: Workload) -> bool:

@@ -1,0 +1,326 @@
+"""Index expressions as forms: where each stays, and that nothing in it overflows or divides by 0.
+
+What is computed here is what TVM's code computes only as long as no number overflows its type:
+LLVM takes signed overflow for impossible and may do anything where it happens. So every number on
+the way to an index, an extent or a condition must be shown to fit, and what is not is a doubt.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+from grader.ir.arithmetic import (
+    Quotient,
+    divide,
+    divide_unknown,
+    either,
+    extreme,
+    multiply,
+    range_of,
+)
+from grader.ir.doubts import Reasons
+from grader.ir.dtypes import type_of
+from grader.ir.expressions import Budget, constant
+from grader.ir.graph import Graph
+from grader.ir.linear import LARGEST, TERM_LIMIT, Form, Knowledge, add, number, times
+
+NESTING_LIMIT = 40
+"""Deepest expression that is looked at; the reader recurses."""
+
+
+class Indices(ABC):
+    """Forms of the integer expressions of one function, while its statements are walked.
+
+    `values` has what variables in scope stand for, `load` is told of every load and its indices
+    have to be evaluated there. It returns nothing: what is loaded may be anything.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        knowledge: Knowledge,
+        doubts: Reasons,
+        budget: Budget,
+        load: Callable[[int], None],
+    ) -> None:
+        self.graph = graph
+        self.knowledge = knowledge
+        self.doubts = doubts
+        self.budget = budget
+        self.load = load
+        self.values: dict[int, Form] = {}
+        self._memo: dict[int, Form] = {}
+        self.loads = 0
+        self.depth = 0
+        self._rules: dict[str, Callable[[int], Form]] = {
+            "ir.Call": self._call,
+            "ir.TensorLoad": self.take_load,
+            "ir.Var": self.variable,
+            "prim.Add": lambda index: self._sum(index, 1),
+            "prim.BitwiseAnd": self._bitwise_and,
+            "prim.Broadcast": lambda index: self.evaluate(graph.field(index, "value")),
+            "prim.Cast": self._cast,
+            "prim.Div": lambda index: self._division(index).quotient,
+            "prim.FloorDiv": lambda index: self._division(index).quotient,
+            "prim.FloorMod": lambda index: self._division(index).remainder,
+            "prim.LShift": self._left_shift,
+            "prim.Let": self._let,
+            "prim.Max": lambda index: self._extreme(index, largest=True),
+            "prim.Min": lambda index: self._extreme(index, largest=False),
+            "prim.Mod": lambda index: self._division(index).remainder,
+            "prim.Mul": self._product,
+            "prim.RShift": self._right_shift,
+            "prim.Ramp": self._ramp,
+            "prim.Select": self._select,
+            "prim.Sub": lambda index: self._sum(index, -1),
+        }
+
+    @abstractmethod
+    def visit(self, index: int) -> None:
+        """Look at an expression that need not be an integer."""
+
+    @abstractmethod
+    def learn(self, index: int, truth: bool) -> None:
+        """Take down until the end of the scope that a condition is true, or false."""
+
+    # --- forms ------------------------------------------------------------------------------------
+
+    def evaluate(self, index: int) -> Form:
+        """Return the form of an integer expression; of a vector, the form of any of its lanes.
+
+        What holds a load is computed anew each time: the buffer may have been written in between,
+        so `if A[0] < 8` says nothing of a later `A[0]`.
+        """
+        known = self._memo.get(index)
+        if known is not None:
+            return known
+        self.budget.spend()
+        if self.depth > NESTING_LIMIT:
+            self.doubts.doubt("nesting", "")
+            return self.anything(index)
+        before = self.loads
+        self.depth += 1
+        form = self._compute(index)
+        self.depth -= 1
+        if len(form.terms) > TERM_LIMIT or abs(form.constant) > LARGEST:
+            form = self.knowledge.unknown(*self.knowledge.reach(form))
+        if self.loads == before:
+            self.knowledge.put(self._memo, index, form)
+        return form
+
+    def _compute(self, index: int) -> Form:
+        value = constant(self.graph, index)
+        if value is not None:
+            return number(value)
+        rule = self._rules.get(self.graph.type_of(index))
+        if rule is not None:
+            return rule(index)
+        self.visit(index)
+        return self.anything(index)
+
+    def anything(self, index: int) -> Form:
+        """Return an unknown of which only the data type is known."""
+        numbers = type_of(self.graph, index).numbers
+        return self.knowledge.unknown(*(numbers or (-LARGEST, LARGEST)))
+
+    def _checked(self, index: int, form: Form) -> Form:
+        """Return a result if it fits its type, whatever the order it is computed in."""
+        numbers, know = type_of(self.graph, index).numbers, self.knowledge
+        if (
+            numbers is not None
+            and know.magnitude(form) <= numbers.high
+            # An unsigned 3 - i is a huge number where i is 4.
+            and (numbers.low < 0 or know.lowest(form, 0) >= 0)
+        ):
+            return form
+        self.doubts.doubt("overflow", type_of(self.graph, index).scalar)
+        return self.anything(index)
+
+    def operands(self, index: int) -> tuple[Form, Form]:
+        """Return the forms of both operands."""
+        graph = self.graph
+        return self.evaluate(graph.field(index, "a")), self.evaluate(graph.field(index, "b"))
+
+    # --- variables and loads ----------------------------------------------------------------------
+
+    def variable(self, index: int) -> Form:
+        """Return what a variable stands for."""
+        known = self.values.get(index)
+        if known is None:
+            # A variable outside of its scope is whatever LLVM left in its place, if it compiles.
+            self.doubts.refuse("scope", self.graph.name(index))
+            return self.anything(index)
+        return known
+
+    def take_load(self, index: int) -> Form:
+        """Have a load looked at, and return what it may give."""
+        self.loads += 1
+        self.load(index)
+        return self.anything(index)
+
+    def _let(self, index: int) -> Form:
+        graph = self.graph
+        with self.knowledge.scope():
+            self.bind(graph.field(index, "var"), graph.field(index, "value"))
+            return self.evaluate(graph.field(index, "body"))
+
+    def bind(self, variable: int, value: int) -> None:
+        """Let a variable stand for a value until the end of the scope.
+
+        What only holds numbers that were loaded may overflow as it likes: it is anything.
+        """
+        if type_of(self.graph, value).numbers is None or self.holds_load(value):
+            self.visit(value)
+            self.define(variable, self.anything(value))
+        else:
+            self.define(variable, self.evaluate(value))
+
+    def define(self, variable: int, form: Form) -> None:
+        """Let a variable stand for a form until the end of the scope.
+
+        One that is in scope already is refused: which of both a use means is TVM's choice.
+        """
+        if variable in self.values:
+            self.doubts.refuse("scope", self.graph.name(variable))
+        self.knowledge.put(self.values, variable, form)
+
+    def holds_load(self, index: int) -> bool:
+        """Say whether an expression loads anything."""
+        graph, seen, pending = self.graph, {index}, [index]
+        while pending:
+            children = graph.children[pending.pop()]
+            self.budget.spend(1 + len(children))
+            for child in children:
+                if graph.type_of(child) == "ir.TensorLoad":
+                    return True
+                if child not in seen and graph.is_scalar_or_array(child):
+                    seen.add(child)
+                    pending.append(child)
+        return graph.type_of(index) == "ir.TensorLoad"
+
+    # --- sums, products, quotients ----------------------------------------------------------------
+
+    def _sum(self, index: int, sign: int) -> Form:
+        left, right = self.operands(index)
+        return self._checked(index, add(left, right, sign))
+
+    def _product(self, index: int) -> Form:
+        return self._checked(index, multiply(self.knowledge, *self.operands(index)))
+
+    def _extreme(self, index: int, *, largest: bool) -> Form:
+        return extreme(self.knowledge, *self.operands(index), largest=largest)
+
+    def _division(self, index: int) -> Quotient:
+        """Return quotient and remainder of a division.
+
+        `Div` and `Mod` round to zero: `-7 // 2` is -4, and truncated it is -3.
+        """
+        left, right = self.operands(index)
+        floor = self.graph.type_of(index) in ("prim.FloorDiv", "prim.FloorMod")
+        floor = floor or self.knowledge.lowest(left, 0) >= 0
+        if floor and right.is_constant and right.constant > 0:
+            return divide(self.knowledge, left, right.constant)
+        result = divide_unknown(self.knowledge, left, right, floor=floor)
+        if result is None:
+            # LLVM takes a division by zero for impossible, and what leads there with it.
+            self.doubts.doubt("division", type_of(self.graph, index).scalar)
+            return Quotient(self.anything(index), self.anything(index))
+        # The lowest number divided by -1 is none of its type.
+        return result._replace(quotient=self._checked(index, result.quotient))
+
+    # --- bits -------------------------------------------------------------------------------------
+
+    def _shift(self, index: int) -> int | None:
+        """Return by how many bits is shifted, None where it is unknown; more than there are is
+        undefined."""
+        amount = self.evaluate(self.graph.field(index, "b"))
+        bits = type_of(self.graph, index).bits
+        if self.knowledge.lowest(amount, 0) < 0 or self.knowledge.highest(amount, bits - 1) >= bits:
+            self.doubts.doubt("overflow", type_of(self.graph, index).scalar)
+            return None
+        return amount.constant if amount.is_constant else None
+
+    def _left_shift(self, index: int) -> Form:
+        value, amount = self.evaluate(self.graph.field(index, "a")), self._shift(index)
+        if amount is None:
+            self.doubts.doubt("overflow", type_of(self.graph, index).scalar)
+            return self.anything(index)
+        return self._checked(index, times(value, 2**amount))
+
+    def _right_shift(self, index: int) -> Form:
+        value, amount = self.evaluate(self.graph.field(index, "a")), self._shift(index)
+        return (
+            self.anything(index)
+            if amount is None
+            else divide(self.knowledge, value, 2**amount).quotient
+        )
+
+    def _bitwise_and(self, index: int) -> Form:
+        """Return the lowest bits of a number, or what is no larger than a mask."""
+        left, right = self.operands(index)
+        if left.is_constant:
+            left, right = right, left
+        mask = range_of(self.knowledge, right)
+        if mask.low < 0:
+            return self.anything(index)
+        if right.is_constant and not (mask.low + 1) & mask.low:
+            return divide(self.knowledge, left, mask.low + 1).remainder
+        return self.knowledge.unknown(0, mask.high)
+
+    # --- types, choices, vectors ------------------------------------------------------------------
+
+    def _cast(self, index: int) -> Form:
+        """Return a number in another type, where it fits: `2**31` as an int32 is negative."""
+        value = self.graph.field(index, "value")
+        numbers, source = type_of(self.graph, index).numbers, type_of(self.graph, value)
+        if source.numbers is None:
+            self.visit(value)
+            # 1e20 as an int32 is poison: each use of it may be another number.
+            self.doubts.refuse("undefined", source.scalar)
+            return self.anything(index)
+        form = self.evaluate(value)
+        know = self.knowledge
+        if (
+            numbers is not None
+            and know.lowest(form, numbers.low) >= numbers.low
+            and know.highest(form, numbers.high) <= numbers.high
+        ):
+            return form
+        if type_of(self.graph, index).kind != "bool":
+            self.doubts.doubt("overflow", type_of(self.graph, index).scalar)
+        return self.anything(index)
+
+    def _ramp(self, index: int) -> Form:
+        graph = self.graph
+        base, stride = (self.evaluate(graph.field(index, name)) for name in ("base", "stride"))
+        lanes = constant(graph, graph.field(index, "lanes")) or 1
+        lane = self.knowledge.unknown(0, lanes - 1)
+        return self._checked(index, add(base, multiply(self.knowledge, lane, stride)))
+
+    def _select(self, index: int) -> Form:
+        """Return either value. Both are computed whatever the condition says."""
+        self.visit(self.graph.field(index, "condition"))
+        sides = [self.graph.field(index, name) for name in ("true_value", "false_value")]
+        return either(
+            self.knowledge, *(range_of(self.knowledge, self.evaluate(each)) for each in sides)
+        )
+
+    def _call(self, index: int) -> Form:
+        graph = self.graph
+        operator, arguments = graph.field(index, "op"), graph.list(index, "args")
+        name = graph.text(operator) if graph.type_of(operator) == "ir.Op" else ""
+        if name == "prim.likely" and len(arguments) == 1:
+            return self.evaluate(arguments[0])
+        if name == "prim.if_then_else" and len(arguments) == 3:
+            self.visit(arguments[0])
+            ranges = []
+            for value, truth in zip(arguments[1:], (True, False), strict=True):
+                with self.knowledge.scope():
+                    self.learn(arguments[0], truth)
+                    ranges.append(range_of(self.knowledge, self.evaluate(value)))
+            return either(self.knowledge, *ranges)
+        for argument in arguments:
+            if graph.is_scalar_or_array(argument):
+                self.visit(argument)
+        return self.anything(index)

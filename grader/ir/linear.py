@@ -1,0 +1,238 @@
+"""Bounds of integer expressions: sums of unknowns times constants, and what is known of unknowns.
+
+Intervals alone lose how numbers hang together: after a split, `i0 * 8 + i1` stays below 100 because
+a predicate says so, and after a fuse `f // 8` and `f % 8` are parts of one number. So an expression
+is a `Form`, an unknown may be bounded by other unknowns, and a bound of a form is looked for by
+eliminating its unknowns one by one, the latest first, each by its own interval or by an inequality
+that it is the latest in. That ends, as all that comes in is earlier.
+
+Whatever is given up gives a bound that is too wide, never one that is too narrow.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple, TypeVar
+
+from grader.ir.expressions import Budget
+
+TERM_LIMIT = 48
+"""Most unknowns of a form; one with more counts as a single unknown."""
+
+INEQUALITY_LIMIT = 8
+"""Most inequalities that are kept for one unknown."""
+
+ATTEMPTS = 64
+"""Most eliminations for one bound."""
+
+LARGEST = 2**96
+"""Beyond this nothing is bounded: no index is a hundredth of it."""
+
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+
+class Form(NamedTuple):
+    """A constant and a multiple of each unknown. Terms are sorted, and none is zero."""
+
+    terms: tuple[tuple[int, int], ...]
+    constant: int
+
+    @property
+    def is_constant(self) -> bool:
+        """Say whether there is no unknown."""
+        return not self.terms
+
+
+ZERO = Form((), 0)
+
+
+def number(value: int) -> Form:
+    """Return a constant."""
+    return Form((), value)
+
+
+def add(left: Form, right: Form, scale: int = 1) -> Form:
+    """Return `left + scale * right`."""
+    if not right.terms or not scale:
+        return Form(left.terms, left.constant + scale * right.constant)
+    terms = dict(left.terms)
+    for unknown, factor in right.terms:
+        terms[unknown] = terms.get(unknown, 0) + scale * factor
+    kept = tuple(sorted(item for item in terms.items() if item[1]))
+    return Form(kept, left.constant + scale * right.constant)
+
+
+def times(form: Form, scale: int) -> Form:
+    """Return a multiple of a form."""
+    return add(ZERO, form, scale)
+
+
+class Range(NamedTuple):
+    """All integers that an unknown may be, both ends included."""
+
+    low: int
+    high: int
+
+
+class Knowledge:
+    """What is known of unknowns, in scopes: what a condition says is forgotten after it."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self._ranges: list[Range] = []
+        self._inequalities: dict[int, tuple[Form, ...]] = {}
+        self._names: dict[Hashable, int] = {}
+        self._undo: list[Callable[[], object]] = []
+        self._attempts = 0
+
+    # --- scopes -----------------------------------------------------------------------------------
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Forget at the end what was learnt meanwhile."""
+        before = len(self._undo)
+        try:
+            yield
+        finally:
+            while len(self._undo) > before:
+                self._undo.pop()()
+
+    def put(self, table: dict[_Key, _Value], key: _Key, value: _Value) -> None:
+        """Write into a table until the end of the scope."""
+        if key in table:
+            old = table[key]
+            self._undo.append(lambda: table.__setitem__(key, old))
+        else:
+            self._undo.append(lambda: table.pop(key))
+        table[key] = value
+
+    # --- unknowns ---------------------------------------------------------------------------------
+
+    def unknown(self, low: int, high: int) -> Form:
+        """Return a new unknown of a range."""
+        self._budget.spend()
+        self._ranges.append(Range(low, high))
+        return Form(((len(self._ranges) - 1, 1),), 0)
+
+    def named(self, name: Hashable, low: int, high: int) -> tuple[Form, bool]:
+        """Return the unknown of a name, and whether it is new in this scope.
+
+        Two quotients of the same form by the same number are one unknown, so that they cancel. The
+        name is forgotten with the scope, as the range may be owed to what is known in it.
+        """
+        known = self._names.get(name)
+        if known is not None:
+            return Form(((known, 1),), 0), False
+        form = self.unknown(low, high)
+        self.put(self._names, name, form.terms[0][0])
+        return form, True
+
+    def learn(self, form: Form) -> None:
+        """Take down that a form is not negative.
+
+        It is kept for the latest of its unknowns, and without that one, at its best, for the next:
+        `64 * i + j < 100` says `i <= 1` as well.
+        """
+        while form.terms:
+            self._budget.spend(len(form.terms))
+            factor = math.gcd(*(each for _, each in form.terms))
+            # All are integers: 4 * i <= 15 says i <= 3.
+            form = Form(
+                tuple((unknown, each // factor) for unknown, each in form.terms),
+                form.constant // factor,
+            )
+            self._narrow(form)
+            latest, multiple = form.terms[-1]
+            self.relate(latest, form)
+            most = max(multiple * end for end in self._ranges[latest])
+            form = Form(form.terms[:-1], form.constant + most)
+
+    def relate(self, latest: int, form: Form) -> None:
+        """Keep an inequality for the latest of its unknowns."""
+        kept = self._inequalities.get(latest, ())
+        if len(kept) < INEQUALITY_LIMIT and form not in kept:
+            self.put(self._inequalities, latest, (*kept, form))
+
+    def _narrow(self, form: Form) -> None:
+        """Narrow the range of every unknown of a form that is not negative."""
+        most = self.reach(form).high
+        for unknown, factor in form.terms:
+            low, high = self._ranges[unknown]
+            if factor > 0:  # factor * unknown >= factor * high - most
+                low = max(low, -((most - factor * high) // factor))
+            else:
+                high = min(high, (most - factor * low) // -factor)
+            if (low, high) != self._ranges[unknown] and low <= high:
+                self._set_range(unknown, Range(low, high))
+
+    def _set_range(self, unknown: int, value: Range) -> None:
+        old = self._ranges[unknown]
+        self._undo.append(lambda: self._ranges.__setitem__(unknown, old))
+        self._ranges[unknown] = value
+
+    # --- bounds -----------------------------------------------------------------------------------
+
+    def reach(self, form: Form) -> Range:
+        """Return the range of a form as if its unknowns had nothing to do with each other."""
+        self._budget.spend(1 + len(form.terms))
+        low = high = form.constant
+        for unknown, factor in form.terms:
+            least, most = self._ranges[unknown]
+            if factor < 0:
+                least, most = most, least
+            low += factor * least
+            high += factor * most
+        return Range(low, high)
+
+    def magnitude(self, form: Form) -> int:
+        """Return a bound of all sums of parts of a form, in whatever order they are added.
+
+        TVM and LLVM may distribute and reorder: `(x - y) * 16` may be computed as
+        `x * 16 - y * 16`, whose parts can overflow where the whole does not.
+        """
+        total = abs(form.constant)
+        for unknown, factor in form.terms:
+            low, high = self._ranges[unknown]
+            total += abs(factor) * max(abs(low), abs(high))
+        return total
+
+    def highest(self, form: Form, enough: int | None = None) -> int:
+        """Return an upper bound of a form; any that is at most `enough` will do."""
+        self._attempts = ATTEMPTS
+        return self._highest(form, enough)
+
+    def lowest(self, form: Form, enough: int | None = None) -> int:
+        """Return a lower bound of a form; any that is at least `enough` will do."""
+        return -self.highest(times(form, -1), None if enough is None else -enough)
+
+    def is_at_most(self, left: Form, right: Form) -> bool:
+        """Say whether `left <= right` is certain."""
+        return self.highest(add(left, right, -1), 0) <= 0
+
+    def _highest(self, form: Form, enough: int | None) -> int:
+        best = self.reach(form).high
+        if not form.terms or (enough is not None and best <= enough) or self._attempts <= 0:
+            return best
+        latest, factor = form.terms[-1]
+        for inequality in self._inequalities.get(latest, ()):
+            multiple = dict(inequality.terms)[latest]
+            if multiple * factor > 0:
+                continue
+            self._attempts -= 1
+            common = math.lcm(abs(multiple), abs(factor))
+            scale = common // abs(factor)
+            # The inequality is not negative, so adding it gives a bound: 2 * i with 3 - i >= 0.
+            combined = add(times(form, scale), inequality, common // abs(multiple))
+            if abs(combined.constant) < LARGEST and len(combined.terms) <= TERM_LIMIT:
+                wanted = None if enough is None else enough * scale
+                best = min(best, self._highest(combined, wanted) // scale)
+            if enough is not None and best <= enough:
+                return best
+        end = max(factor * each for each in self._ranges[latest])
+        rest = Form(form.terms[:-1], form.constant + end)
+        self._attempts -= 1
+        return min(best, self._highest(rest, enough))

@@ -1,0 +1,149 @@
+"""Values and conditions: what is computed to be stored, and what is learnt from a choice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from grader.ir.arithmetic import range_of
+from grader.ir.doubts import Reasons
+from grader.ir.dtypes import type_of
+from grader.ir.expressions import Budget
+from grader.ir.graph import Graph
+from grader.ir.indices import NESTING_LIMIT, Indices
+from grader.ir.linear import Knowledge, add, number
+
+COMPARISONS = frozenset({"prim.EQ", "prim.GE", "prim.GT", "prim.LE", "prim.LT", "prim.NE"})
+_DIVISIONS = frozenset({"prim.Div", "prim.FloorDiv", "prim.FloorMod", "prim.Mod"})
+_OPPOSITE = {
+    "prim.EQ": "prim.NE",
+    "prim.GE": "prim.LT",
+    "prim.GT": "prim.LE",
+    "prim.LE": "prim.GT",
+    "prim.LT": "prim.GE",
+    "prim.NE": "prim.EQ",
+}
+
+
+class Expressions(Indices):
+    """All expressions of a function: integers as forms, and whatever else is computed."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        knowledge: Knowledge,
+        doubts: Reasons,
+        budget: Budget,
+        load: Callable[[int], None],
+    ) -> None:
+        super().__init__(graph, knowledge, doubts, budget, load)
+        self._visited: dict[int, None] = {}
+
+    # --- conditions -------------------------------------------------------------------------------
+
+    def learn(self, index: int, truth: bool) -> None:
+        """Take down until the end of the scope that a condition is true, or false."""
+        self.budget.spend()
+        graph, kind = self.graph, self.graph.type_of(index)
+        if self.depth > NESTING_LIMIT:
+            return
+        self.depth += 1
+        if kind == ("prim.And" if truth else "prim.Or"):
+            self.learn(graph.field(index, "a"), truth)
+            self.learn(graph.field(index, "b"), truth)
+        elif kind == "prim.Not":
+            self.learn(graph.field(index, "a"), not truth)
+        elif kind == "ir.Call":
+            arguments = graph.list(index, "args")
+            operator = graph.field(index, "op")
+            if graph.type_of(operator) == "ir.Op" and graph.text(operator) == "prim.likely":
+                self.learn(arguments[0], truth)
+        elif kind in COMPARISONS and not self.holds_load(index):
+            self._compare(index, kind if truth else _OPPOSITE[kind])
+        self.depth -= 1
+
+    def _compare(self, index: int, kind: str) -> None:
+        """Take down what a comparison says of integers: of one, not of each lane of a vector."""
+        data_type = type_of(self.graph, self.graph.field(index, "a"))
+        if data_type.numbers is None or data_type.lanes != 1:
+            return
+        left, right = self.operands(index)
+        difference = add(left, right, -1)
+        if kind in ("prim.GE", "prim.GT", "prim.EQ"):
+            self.knowledge.learn(add(difference, number(-(kind == "prim.GT"))))
+        if kind in ("prim.LE", "prim.LT", "prim.EQ"):
+            self.knowledge.learn(add(number(-(kind == "prim.LT")), difference, -1))
+
+    # --- values -----------------------------------------------------------------------------------
+
+    def visit(self, index: int) -> None:
+        """Look at a value that is only stored, or at a condition: at its loads, divisions and
+        choices. All parts of a condition are computed, whatever its first ones say."""
+        graph, pending = self.graph, [index]
+        while pending:
+            item = pending.pop()
+            if item in self._visited:
+                continue
+            self.knowledge.put(self._visited, item, None)
+            self.budget.spend(1 + len(graph.children[item]))
+            pending.extend(self._visit_one(item))
+
+    def _visit_one(self, index: int) -> list[int]:
+        """Look at one node and return those of its parts that are still to be looked at."""
+        graph, kind = self.graph, self.graph.type_of(index)
+        if kind == "ir.Var":
+            self.variable(index)
+            return []
+        if kind == "ir.TensorLoad":
+            self.take_load(index)
+            return []
+        if kind == "prim.Let" or (kind == "ir.Call" and self._is_choice(index)):
+            self._visit_scopes(index)
+            return []
+        if kind in _DIVISIONS and type_of(graph, index).numbers is not None:
+            self._visit_divisor(graph.field(index, "b"))
+        if kind in COMPARISONS:
+            return [each for name in "ab" for each in self._operand(graph.field(index, name))]
+        if kind == "prim.Cast" and type_of(graph, index).kind == "bool":
+            return self._operand(graph.field(index, "value"))
+        if kind == "ir.Call":
+            return [each for each in graph.list(index, "args") if graph.is_scalar_or_array(each)]
+        return [each for each in graph.children[index] if graph.is_scalar_or_array(each)]
+
+    def _operand(self, index: int) -> list[int]:
+        """Look at what a condition is about: numbers that are not loaded must fit their types."""
+        if type_of(self.graph, index).numbers is None or self.holds_load(index):
+            return [index]
+        self.evaluate(index)
+        return []
+
+    def _is_choice(self, index: int) -> bool:
+        operator = self.graph.field(index, "op")
+        name = self.graph.text(operator) if self.graph.type_of(operator) == "ir.Op" else ""
+        return name == "prim.if_then_else" and len(self.graph.list(index, "args")) == 3
+
+    def _visit_divisor(self, index: int) -> None:
+        """Look at the divisor of integers. One that is loaded may end the process, and no more."""
+        if self.holds_load(index):
+            return
+        divisor = range_of(self.knowledge, self.evaluate(index))
+        if divisor.low <= 0 <= divisor.high:
+            self.doubts.doubt("division", type_of(self.graph, index).scalar)
+
+    def _visit_scopes(self, index: int) -> None:
+        graph = self.graph
+        if self.depth > NESTING_LIMIT:
+            self.doubts.doubt("nesting", "")
+            return
+        self.depth += 1
+        if graph.type_of(index) == "prim.Let":
+            with self.knowledge.scope():
+                self.bind(graph.field(index, "var"), graph.field(index, "value"))
+                self.visit(graph.field(index, "body"))
+        else:
+            condition, *values = graph.list(index, "args")
+            self.visit(condition)
+            for value, truth in zip(values, (True, False), strict=True):
+                with self.knowledge.scope():
+                    self.learn(condition, truth)
+                    self.visit(value)
+        self.depth -= 1
