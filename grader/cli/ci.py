@@ -11,6 +11,7 @@ from rich.console import Console
 
 from grader.recipes.archive import gradescope_files
 from grader.recipes.options import Choices, find_course_of
+from grader.recipes.wheel import find_installed
 from grader.recipes.write import github_files, gitlab_files, write_new
 
 ci = typer.Typer(help="Grade on push: in GitHub, GitLab or Gradescope.", no_args_is_help=True)
@@ -37,7 +38,11 @@ CourseOption = Annotated[
     typer.Option(metavar="DIR", help="The folder of the repository that holds `assignments/`."),
 ]
 InstallOption = Annotated[
-    str, typer.Option(metavar="SPEC", help="What pip installs: a package, an address, a file.")
+    Path | None,
+    typer.Option(
+        metavar="WHEEL",
+        help="The grader's wheel, for the recipe to carry; else the one you run.",
+    ),
 ]
 MinutesOption = Annotated[
     int, typer.Option("--timeout", min=1, metavar="MINUTES", help="How long grading may take.")
@@ -52,13 +57,14 @@ def github(
     threshold: ThresholdOption = None,
     submissions: SubmissionsOption = "submissions",
     course: CourseOption = None,
-    install: InstallOption = "grader",
+    install: InstallOption = None,
     minutes: MinutesOption = 60,
     force: ForceOption = False,
 ) -> None:
     """Write a workflow for GitHub Actions: .github/workflows/grade.yml."""
+    installed = find_installed(install, directory)
     choices = Choices(
-        directory, assignment, threshold, submissions, course, install, minutes, force
+        directory, installed, assignment, threshold, submissions, course, minutes, force
     )
     _write(github_files, choices)
     _say_what_is_next(choices, "the tab Actions")
@@ -71,13 +77,14 @@ def gitlab(
     threshold: ThresholdOption = None,
     submissions: SubmissionsOption = "submissions",
     course: CourseOption = None,
-    install: InstallOption = "grader",
+    install: InstallOption = None,
     minutes: MinutesOption = 60,
     force: ForceOption = False,
 ) -> None:
     """Write a pipeline for GitLab: .gitlab-ci.yml."""
+    installed = find_installed(install, directory)
     choices = Choices(
-        directory, assignment, threshold, submissions, course, install, minutes, force
+        directory, installed, assignment, threshold, submissions, course, minutes, force
     )
     _write(gitlab_files, choices)
     _say_what_is_next(choices, "Build > Pipelines")
@@ -88,7 +95,7 @@ def gradescope(
     directory: DirectoryOption = Path(),
     assignment: AssignmentOption = None,
     course: CourseOption = None,
-    install: InstallOption = "grader",
+    install: InstallOption = None,
     minutes: MinutesOption = 10,
     force: ForceOption = False,
 ) -> None:
@@ -97,7 +104,7 @@ def gradescope(
         directory=directory,
         assignment=assignment,
         course=course,
-        install=install,
+        install=find_installed(install, directory),
         minutes=minutes,
         force=force,
     )
