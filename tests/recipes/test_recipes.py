@@ -235,3 +235,24 @@ def test_the_project_grades_its_examples_by_its_own_recipe() -> None:
 
 def test_recipes_have_the_names_that_services_look_for() -> None:
     assert (".github/workflows/grade.yml", ".gitlab-ci.yml") == (str(GITHUB), str(GITLAB))
+
+
+def installing(text: str) -> list[set[str]]:
+    """Return the words of every command of a script that installs, but for paths."""
+    joined = text.replace("\\\n", " ")
+    found = re.findall(r'bin/pip" install ([^\n)]*)', joined)
+    return [set(re.findall(r"--[\w-]+(?: https\S+)?", line)) - _IMMATERIAL for line in found]
+
+
+_IMMATERIAL = {"--quiet", "--no-cache-dir"}
+
+
+def test_all_services_install_the_same_way(tmp_path: Path) -> None:
+    """That of GitHub is run by test_installed.py."""
+    found = {name: installing(text) for name, text in scripts(tmp_path)}
+    (github,) = (lines for name, lines in found.items() if name.startswith("github") and lines)
+    by_processors = "--index-url https://download.pytorch.org/whl/cpu"
+    pytorch = {"--no-deps", by_processors, "--requirement"}
+    locked = {"--no-deps", "--require-hashes", "--requirement"}
+    assert [pytorch, locked, {"--no-deps"}] == github == found["gitlab"]
+    assert [pytorch, locked] == found["setup.sh"]
