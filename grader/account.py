@@ -28,7 +28,20 @@ Results = tuple[tuple[Part, ...], "Timing | None"]
 
 def notes_on(submission: SubmissionFile, assignment: Assignment) -> tuple[str, ...]:
     """Return what is to be said of a submission's text, whatever it computes."""
-    return (*_divided(submission), *_watched(submission, assignment))
+    return (*_divided(submission), *_watched(submission, assignment), *_withheld(assignment))
+
+
+def _withheld(assignment: Assignment) -> tuple[str, ...]:
+    """Say which points a release of the course cannot give (docs/ci.md)."""
+    if not assignment.withheld:
+        return ()
+    return (
+        say(
+            "Not graded here: hidden parts, for {points:g} points. What decides them is not in this"
+            " copy of the course.",
+            points=assignment.withheld,
+        ),
+    )
 
 
 def _divided(submission: SubmissionFile) -> tuple[str, ...]:

@@ -63,6 +63,7 @@ class GitHub:
         self._steps = document["jobs"]["grade"]["steps"]
         self._environment = document["env"]
         self._outputs: dict[str, dict[str, str]] = {}
+        self.secrets: dict[str, str] = {}
         self._path: list[str] = []
 
     def run(
@@ -71,6 +72,7 @@ class GitHub:
         """Run the job for an event, to the end of the step `until`, leaving out one `without`."""
         self._context: dict[str, Any] = {
             "github": {"event": {"repository": {"default_branch": BRANCH}, **event}},
+            "secrets": self.secrets,
             "vars": {"GRADER_ENVIRONMENT": "" if self._home else str(ENVIRONMENT)},
             "steps": self._outputs,
         }
