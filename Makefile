@@ -1,4 +1,4 @@
-# make setup | demo | test | levels | check
+# make setup | demo | test | levels | check | wheel
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -9,7 +9,7 @@ unexport VIRTUAL_ENV
 # what is compiled once need not be compiled again in every process that the tests start
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test levels check format notebooks
+.PHONY: setup demo test levels check format notebooks wheel
 setup: $(STAMP)
 	@tools/install_bubblewrap.sh
 
@@ -46,6 +46,12 @@ check: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# What recipes and students install. `build` may hold modules that are gone: it is made anew.
+wheel: setup
+	rm -rf build dist/tvm_grader-*.whl
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --no-index --wheel-dir dist .
+	rm -rf build
 
 notebooks: setup
 	$(BIN)/python tools/build_notebooks.py

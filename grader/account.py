@@ -29,7 +29,21 @@ Results = tuple[tuple[Part, ...], "Timing | None"]
 def notes_on(submission: SubmissionFile, assignment: Assignment) -> tuple[str, ...]:
     """Return what is to be said of a submission's text, whatever it computes."""
     told = map(retell, submission.notes)
-    return (*told, *_divided(submission), *_watched(submission, assignment))
+    about = (*_divided(submission), *_watched(submission, assignment), *_withheld(assignment))
+    return (*told, *about)
+
+
+def _withheld(assignment: Assignment) -> tuple[str, ...]:
+    """Say which points a release of the course cannot give (docs/ci.md)."""
+    if not assignment.withheld:
+        return ()
+    return (
+        say(
+            "Not graded here: hidden parts, for {points:g} points. What decides them is not in this"
+            " copy of the course.",
+            points=assignment.withheld,
+        ),
+    )
 
 
 def _divided(submission: SubmissionFile) -> tuple[str, ...]:

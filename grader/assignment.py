@@ -150,7 +150,8 @@ Comparison = OracleOptions | Computation
 class CheckTable(Table, frozen=True):
     """One check of a part. `required` makes the others of the part worth nothing while it fails.
 
-    `visibility` is what students are shown of it; None for what its part says.
+    `visibility` is what students are shown of it; None for what its part says. `withheld` says that
+    this copy of the course lacks what decides it, as releases do (docs/ci.md).
     """
 
     id: Slug
@@ -159,6 +160,7 @@ class CheckTable(Table, frozen=True):
     required: bool = False
     options: dict[str, Any] = {}
     visibility: Visibility | None = None
+    withheld: bool = False
 
 
 EntryKind = Literal["function", "module", "schedule", "python", "importer"]
@@ -267,7 +269,8 @@ class Assignment(Titled, frozen=True, kw_only=True):
 
     `watch` are words that the report mentions where the code of a submission has them. `due` is
     when it is to be handed in, with its offset from UTC. `guide` says where the course's texts
-    explain layers and mistakes.
+    explain layers and mistakes. `withheld` are the points of hidden parts that this copy of the
+    course lacks.
     """
 
     slug: Slug
@@ -282,6 +285,7 @@ class Assignment(Titled, frozen=True, kw_only=True):
     watch: tuple[Word, ...] = ()
     due: datetime | None = None
     guide: tuple[GuideTable, ...] = ()
+    withheld: Points = 0.0
 
     def __post_init__(self) -> None:
         if self.due is not None and self.due.utcoffset() is None:

@@ -21,7 +21,7 @@ PACKAGES = (
     "numpy",
     "nbclient",
     "ipykernel",
-    "grader",
+    "tvm-grader",
 )
 """Distributions whose versions explain a result, in the order of the report."""
 

@@ -158,7 +158,7 @@ def typical() -> Report:
                 "apache-tvm": "0.27.0.post1",
                 "torch": "2.13.0+cpu",
                 "numpy": "2.4.1",
-                "grader": "0.1.0",
+                "tvm-grader": "0.1.0",
             },
         ),
         seed=42,

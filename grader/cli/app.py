@@ -298,6 +298,25 @@ def lint(slug: SlugArgument = None, course: CourseOption = None) -> None:
 
 
 @app.command()
+def release(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where the release is written.")],
+    secret: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the complete course to FILE, as an archive."),
+    ] = None,
+    course: CourseOption = None,
+    install: Annotated[
+        Path | None,
+        typer.Option(metavar="WHEEL", help="The grader's wheel for students; else its own."),
+    ] = None,
+) -> None:
+    """Write what students may have of a course: no solutions, no hidden parts."""
+    from grader.cli.release import ReleaseOptions, run_release  # not needed to grade, and slow
+
+    run_release(ReleaseOptions(folder, secret, course, install), Console())
+
+
+@app.command()
 def migrate(
     old: Annotated[
         Path, typer.Argument(metavar="OLD", help="A notebook, a Python script or Markdown.")

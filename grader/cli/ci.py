@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +12,10 @@ from rich.console import Console
 
 from grader.recipes.archive import gradescope_files
 from grader.recipes.options import Choices, find_course_of
+from grader.recipes.wheel import find_installed
 from grader.recipes.write import github_files, gitlab_files, write_new
+
+FOUND = 1
 
 ci = typer.Typer(help="Grade on push: in GitHub, GitLab or Gradescope.", no_args_is_help=True)
 init = typer.Typer(help="Write a recipe for a service.", no_args_is_help=True)
@@ -37,7 +41,11 @@ CourseOption = Annotated[
     typer.Option(metavar="DIR", help="The folder of the repository that holds `assignments/`."),
 ]
 InstallOption = Annotated[
-    str, typer.Option(metavar="SPEC", help="What pip installs: a package, an address, a file.")
+    Path | None,
+    typer.Option(
+        metavar="WHEEL",
+        help="The grader's wheel, for the recipe to carry; else the one you run.",
+    ),
 ]
 MinutesOption = Annotated[
     int, typer.Option("--timeout", min=1, metavar="MINUTES", help="How long grading may take.")
@@ -52,13 +60,14 @@ def github(
     threshold: ThresholdOption = None,
     submissions: SubmissionsOption = "submissions",
     course: CourseOption = None,
-    install: InstallOption = "grader",
+    install: InstallOption = None,
     minutes: MinutesOption = 60,
     force: ForceOption = False,
 ) -> None:
     """Write a workflow for GitHub Actions: .github/workflows/grade.yml."""
+    installed = find_installed(install, directory)
     choices = Choices(
-        directory, assignment, threshold, submissions, course, install, minutes, force
+        directory, installed, assignment, threshold, submissions, course, minutes, force
     )
     _write(github_files, choices)
     _say_what_is_next(choices, "the tab Actions")
@@ -71,13 +80,14 @@ def gitlab(
     threshold: ThresholdOption = None,
     submissions: SubmissionsOption = "submissions",
     course: CourseOption = None,
-    install: InstallOption = "grader",
+    install: InstallOption = None,
     minutes: MinutesOption = 60,
     force: ForceOption = False,
 ) -> None:
     """Write a pipeline for GitLab: .gitlab-ci.yml."""
+    installed = find_installed(install, directory)
     choices = Choices(
-        directory, assignment, threshold, submissions, course, install, minutes, force
+        directory, installed, assignment, threshold, submissions, course, minutes, force
     )
     _write(gitlab_files, choices)
     _say_what_is_next(choices, "Build > Pipelines")
@@ -88,7 +98,7 @@ def gradescope(
     directory: DirectoryOption = Path(),
     assignment: AssignmentOption = None,
     course: CourseOption = None,
-    install: InstallOption = "grader",
+    install: InstallOption = None,
     minutes: MinutesOption = 10,
     force: ForceOption = False,
 ) -> None:
@@ -97,7 +107,7 @@ def gradescope(
         directory=directory,
         assignment=assignment,
         course=course,
-        install=install,
+        install=find_installed(install, directory),
         minutes=minutes,
         force=force,
     )
@@ -105,6 +115,46 @@ def gradescope(
     _say("It holds the oracle: do not commit it, and give it to nobody.")
     _say("Next: upload it under Configure Autograder, choose 4 GB of memory or more, set the same")
     _say("time limit there, and test it with the reference and with the empty template.")
+
+
+@ci.command()
+def fetch(
+    output: Annotated[Path, typer.Option(metavar="DIR", help="A new folder for the course.")],
+    course: Annotated[
+        Path, typer.Option(metavar="DIR", help="The release, whose release.json has the SHA-256.")
+    ] = Path(),
+    sha256: Annotated[
+        str | None, typer.Option(metavar="DIGEST", help="The SHA-256, if no release says it.")
+    ] = None,
+) -> None:
+    """Fetch the complete course from where GRADER_SECRET_URL says, if it is the right one."""
+    from grader.release.secret import fetch, source_of, unpack  # most commands need none of it
+    from grader.release.write import read_manifest
+
+    manifest = read_manifest(course)
+    declared = (manifest and manifest.secret) or ""
+    unpack(fetch(source_of(os.environ, sha256 or declared)), output)
+    _say(f"The complete course is in {output}.")
+
+
+@ci.command()
+def solutions(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The repository.")] = Path(),
+    course: Annotated[
+        Path, typer.Option(metavar="DIR", help="The release, whose release.json knows solutions.")
+    ] = Path(),
+) -> None:
+    """List where a repository of students holds solutions of the course; exit with 1 if it does."""
+    from grader.release.solutions import find_solutions
+    from grader.release.write import read_manifest
+
+    manifest = read_manifest(course)
+    found = list(find_solutions(folder, () if manifest is None else manifest.solutions))
+    for each in found:
+        cell = "" if each.cell is None else f", code cell {each.cell}"
+        _say(f"{str(each.path)!a}{cell}: a solution of the course.")  # names are students'
+    if found:
+        raise typer.Exit(FOUND)
 
 
 def _write(make: Callable[[Choices], dict[Path, bytes]], choices: Choices) -> None:

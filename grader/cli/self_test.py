@@ -30,7 +30,7 @@ def self_test_of(course: Path | None) -> RunSelfTest | None:
     found = find_course(course, (Path.cwd(),))
     for each in found.assignments.values():
         for part in each.assignment.part:
-            if any(table.kind == "speed" for table in part.check):
+            if any(table.kind == "speed" and not table.withheld for table in part.check):
                 return _self_test(found, each, part)
     return None
 

@@ -40,7 +40,7 @@ def published(assignment: Assignment) -> Assignment:
 
 def hidden_points(assignment: Assignment) -> float:
     """Return the points that a report shows and a self-check does not: those of hidden parts."""
-    return sum(part.points for part in _listed(assignment) if part.hidden)
+    return assignment.withheld + sum(part.points for part in _listed(assignment) if part.hidden)
 
 
 def _listed(assignment: Assignment) -> tuple[PartTable, ...]:
@@ -100,7 +100,7 @@ def undecided(table: PartTable, made: PartTable) -> float:
 def _is_made(part: PartTable, table: CheckTable, *, runs: bool) -> bool:
     needs = find_check(table).needs
     is_shown = part.visibility_of(table) == "visible"
-    return is_shown and "timing" not in needs and (runs or not needs)
+    return is_shown and not table.withheld and "timing" not in needs and (runs or not needs)
 
 
 def _left_out(part: PartTable, table: CheckTable, absent: Check | None, why_not_run: str) -> Check:

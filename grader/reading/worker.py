@@ -110,7 +110,7 @@ def _give_up(bounds: Bounds) -> None:
         linux.drop_capabilities()
     linux.gain_nothing_by_exec()
     if linux.landlock_version() > 0:
-        landlock.confine((), ())
+        landlock.confine((), (), ())
 
 
 def _status(name: str) -> int:

@@ -11,7 +11,8 @@ from pathlib import Path, PurePosixPath
 from grader.course import Course, CourseAssignment, load_course
 from grader.errors import CourseError, UsageError
 from grader.recipes.fill import fill
-from grader.recipes.options import Choices, check_install
+from grader.recipes.options import Choices
+from grader.recipes.wheel import Wheel, lock_files
 
 ARCHIVE = Path("autograder.zip")
 
@@ -19,7 +20,6 @@ _SPARE_SECONDS = 30
 """Of the time that Gradescope gives: for rendering, after the grader has been ended."""
 
 _IGNORED = {"__pycache__", "mutants.toml"}
-_PACKAGES = (".whl", ".tar.gz")
 _EXECUTABLE, _PLAIN = 0o755, 0o600
 _REGULAR_FILE = 0o100000
 _DATE = (1980, 1, 1, 0, 0, 0)
@@ -30,7 +30,11 @@ def gradescope_files(choices: Choices) -> dict[Path, bytes]:
     """Return the archive. Raises GraderError for choices that cannot be."""
     root = choices.directory if choices.course is None else choices.directory / choices.course
     chosen = _choose(load_course(root), choices.assignment)
-    requirement, packages = _requirement(choices)
+    if not isinstance(choices.install, Wheel):
+        raise UsageError(
+            f"Gradescope cannot install the folder {choices.install.folder}.",
+            "Leave --install out, or name a wheel: `make wheel` makes one.",
+        )
     slug = chosen.assignment.slug
     seconds = {"SECONDS": str(choices.minutes * 60 - _SPARE_SECONDS)}
     grading = fill("run_autograder", {"ASSIGNMENT": slug}, shlex.quote, seconds)
@@ -39,8 +43,7 @@ def gradescope_files(choices: Choices) -> dict[Path, bytes]:
         "run_autograder": grading.encode(),
     }
     files = {
-        "requirements.txt": f"{requirement}\n".encode(),
-        **packages,
+        **lock_files(choices.install),
         **_assignment_files(chosen.folder, PurePosixPath("course/assignments", slug)),
     }
     return {ARCHIVE: _pack(scripts, files)}
@@ -62,20 +65,6 @@ def _choose(course: Course, slug: str | None) -> CourseAssignment:
             'Let `minimum` under [sandbox] in assignment.toml be "basic" or "minimal".',
         )
     return chosen
-
-
-def _requirement(choices: Choices) -> tuple[str, dict[str, bytes]]:
-    """Return the line for pip, and the package itself if it is a file: it goes into the archive."""
-    text = check_install(choices.install)
-    path = choices.directory / text
-    if path.name.endswith(_PACKAGES) and path.is_file():
-        return f"./{path.name}", {path.name: path.read_bytes()}
-    if path.is_dir():
-        raise UsageError(
-            f"Gradescope cannot install the folder {text}.",
-            "Name a package, an address, or a wheel: pip wheel --no-deps DIR makes one.",
-        )
-    return text, {}
 
 
 def _assignment_files(folder: Path, inside: PurePosixPath) -> dict[str, bytes]:

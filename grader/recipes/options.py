@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from pathlib import Path, PurePosixPath
 
@@ -10,11 +9,11 @@ import msgspec
 
 from grader.course import Course, load_course
 from grader.errors import CourseError, UsageError
+from grader.recipes.wheel import Installed
 
 NOTEBOOKS = "**/*.ipynb"
 
 _PATTERN = re.compile(r"[*?\[]")
-_CREDENTIALS = re.compile(r"://(?!git@)[^/]*@")
 
 
 class Choices(msgspec.Struct, frozen=True):
@@ -22,15 +21,15 @@ class Choices(msgspec.Struct, frozen=True):
 
     `threshold` is in points, `minutes` is the time for all of a push, or for one submission on
     Gradescope. `course` is relative to `directory`, which is the repository; None is the directory
-    itself. `install` is what pip installs.
+    itself. `install` is what pip installs beside what is locked.
     """
 
     directory: Path
+    install: Installed
     assignment: str | None = None
     threshold: float | None = None
     submissions: str = "submissions"
     course: Path | None = None
-    install: str = "grader"
     minutes: int = 60
     force: bool = False
 
@@ -55,25 +54,6 @@ def submissions_pattern(text: str) -> str:
             f'Submissions are notebooks: "submissions/{NOTEBOOKS}" are all in a folder.',
         )
     return str(path)
-
-
-def check_install(text: str) -> str:
-    """Return what pip is to install. Raises UsageError for an option, and for a secret in it."""
-    if not text or text.startswith("-"):
-        raise UsageError(
-            f"{text!r} is nothing that pip can install.", "Name a package, a file or an address."
-        )
-    if _CREDENTIALS.search(text):
-        raise UsageError(
-            "The address of the grader holds a user or a password, which everybody could read.",
-            "Use an address without, and a deploy key or a public repository.",
-        )
-    return text
-
-
-def digest(text: str) -> str:
-    """Return a short name for a text, for the key of a cache."""
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def find_course_of(choices: Choices) -> Course | None:

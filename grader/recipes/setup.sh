@@ -15,8 +15,11 @@ if [ ! -x "$environment/bin/grader" ]; then
     apt-get update -qq
     apt-get install -y -qq --no-install-recommends python3 python3-venv bubblewrap util-linux
     python3 -m venv "$environment"
-    PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu \
-        "$environment/bin/pip" install --no-cache-dir --requirement requirements.txt
+    # --no-deps: nothing is fetched but what the lock names.
+    "$environment/bin/pip" install --no-cache-dir --no-deps \
+        --index-url https://download.pytorch.org/whl/cpu --requirement torch.txt
+    "$environment/bin/pip" install --no-cache-dir --no-deps --require-hashes --requirement requirements.txt
+    "$environment/bin/pip" check
 fi
 
 # Submissions are graded in copies of this image: what is fetched now is there for all of them.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -10,26 +11,32 @@ from pathlib import Path
 
 from grader.errors import UsageError
 from grader.recipes.fill import fill
-from grader.recipes.options import (
-    Choices,
-    check_install,
-    digest,
-    find_course_of,
-    submissions_pattern,
-)
+from grader.recipes.options import Choices, find_course_of, submissions_pattern
+from grader.recipes.wheel import Checkout, lock_files
 
 GITHUB = Path(".github/workflows/grade.yml")
 GITLAB = Path(".gitlab-ci.yml")
+LOCK = Path(".grader")
+"""Where in the repository stands what a recipe installs: the wheel, and the lock beside it."""
+
+_OWN_LOCK = "grader/recipes"
+"""The same in a checkout of this project."""
 
 
 def github_files(choices: Choices) -> dict[Path, bytes]:
-    """Return the workflow of GitHub Actions. Raises GraderError for choices that cannot be."""
-    return {GITHUB: _recipe("github.yml", choices)}
+    """Return the workflow of GitHub Actions and what it installs.
+
+    Raises GraderError for choices that cannot be.
+    """
+    return {GITHUB: _recipe("github.yml", choices), **_locked(choices)}
 
 
 def gitlab_files(choices: Choices) -> dict[Path, bytes]:
-    """Return the pipeline of GitLab. Raises GraderError for choices that cannot be."""
-    return {GITLAB: _recipe("gitlab.yml", choices)}
+    """Return the pipeline of GitLab and what it installs.
+
+    Raises GraderError for choices that cannot be.
+    """
+    return {GITLAB: _recipe("gitlab.yml", choices), **_locked(choices)}
 
 
 def write_new(files: Mapping[Path, bytes], *, force: bool) -> None:
@@ -60,15 +67,29 @@ def _write(path: Path, content: bytes) -> None:
         ) from None
 
 
+def _locked(choices: Choices) -> dict[Path, bytes]:
+    if isinstance(choices.install, Checkout):
+        return {}  # they are in it
+    return {LOCK / name: content for name, content in lock_files(choices.install).items()}
+
+
 def _recipe(name: str, choices: Choices) -> bytes:
     find_course_of(choices)
-    install = check_install(choices.install)
+    checkout = choices.install.folder if isinstance(choices.install, Checkout) else ""
     words = {
         "SUBMISSIONS": submissions_pattern(choices.submissions),
         "ASSIGNMENT": choices.assignment or "",
         "COURSE": "" if choices.course is None else choices.course.as_posix(),
         "THRESHOLD": "" if choices.threshold is None else f"{choices.threshold:g}",
-        "INSTALL": install,
+        "LOCK": str(Path(checkout) / _OWN_LOCK if checkout else LOCK),
+        "CHECKOUT": checkout,
     }
-    plain = {"MINUTES": str(choices.minutes), "DIGEST": digest(install)}
+    plain = {"MINUTES": str(choices.minutes), "DIGEST": _digest(choices)}
     return fill(name, words, json.dumps, plain).encode()
+
+
+def _digest(choices: Choices) -> str:
+    """Return a short name for what is installed, for the key of a cache."""
+    files = lock_files(choices.install)
+    listed = "".join(f"{hashlib.sha256(files[name]).hexdigest()}  {name}\n" for name in files)
+    return hashlib.sha256(listed.encode()).hexdigest()[:12]

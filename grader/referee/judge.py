@@ -7,12 +7,15 @@ import math
 from msgspec.structs import replace
 
 from grader.assignment import CheckTable, PartTable
-from grader.language import join, say, spoken
+from grader.language import join, mark, say, spoken
 from grader.referee.evidence import Case, Problem
 from grader.referee.graph import draw_graph
 from grader.referee.outcome import Outcome, not_graded
 from grader.referee.registry import find_check
 from grader.report import Check, Origin, Part
+
+WITHHELD = mark("This was not graded: what decides it is not in this copy of the course.")
+WHO_HAS_IT = mark("Your instructors grade it with the complete one.")
 
 _COARSER = (1, 2, 5, 10, 20, 50)
 """A check's grid is made coarser by these factors, until it is coarser than the interval."""
@@ -52,6 +55,8 @@ def judge_problem(part: PartTable, problem: Problem, origin: Origin | None = Non
 
 
 def _decide(table: CheckTable, case: Case) -> Outcome:
+    if table.withheld:
+        return not_graded(Problem(say(WITHHELD), say(WHO_HAS_IT)))
     kind = find_check(table)
     return kind.decide(case, kind.parse(table))
 

@@ -84,7 +84,8 @@ def has_timing(compared: Compared) -> bool:
 
 def part_needs(part: PartTable) -> frozenset[Need]:
     """Return what evidence the checks of a part ask for."""
-    return frozenset(need for table in part.check for need in find_check(table).needs)
+    made = [table for table in part.check if not table.withheld]
+    return frozenset(need for table in made for need in find_check(table).needs)
 
 
 def timing_threads(assignment: Assignment) -> int:
@@ -248,7 +249,7 @@ class Referee:
 
 def _replayed(part: PartTable) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the weight's shape and the larger batches that the checks of a part ask for."""
-    parsed = [find_check(table).parse(table) for table in part.check]
+    parsed = [find_check(table).parse(table) for table in part.check if not table.withheld]
     weights = [each.weight for each in parsed if isinstance(each, SpeedOptions | StepOptions)]
     batches = [each.batches for each in parsed if isinstance(each, SpeedOptions)]
     return next(filter(None, weights), ()), batches[0] if batches else ()
@@ -264,9 +265,11 @@ def speed_options(part: PartTable) -> tuple[SpeedOptions, float]:
 
 
 def _is_complete(part: PartTable, graded: Part) -> bool:
-    """Say whether nothing is missing but what timing will decide."""
-    timed = {table.id for table in part.check if "timing" in find_check(table).needs}
-    return all(check.verdict == "passed" for check in graded.checks if check.id not in timed)
+    """Say whether nothing is missing but what is not decided yet, or not here."""
+    later = {
+        table.id for table in part.check if table.withheld or "timing" in find_check(table).needs
+    }
+    return all(check.verdict == "passed" for check in graded.checks if check.id not in later)
 
 
 def _best_of(graded: list[Graded]) -> list[Graded]:

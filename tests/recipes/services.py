@@ -48,10 +48,14 @@ def load(path: Path) -> Any:
 
 
 class GitHub:
-    """Runs the steps of a workflow that have commands; actions of others are left out."""
+    """Runs the steps of a workflow that have commands; actions of others are left out.
 
-    def __init__(self, repository: Repository, folder: Path) -> None:
+    `home` is where the recipe makes its environment; without it the tests' own one is used.
+    """
+
+    def __init__(self, repository: Repository, folder: Path, home: Path | None = None) -> None:
         self._repository = repository
+        self._home = home
         self._folder = folder
         self.temporary = folder / "temporary"
         self.temporary.mkdir(parents=True)
@@ -59,6 +63,7 @@ class GitHub:
         self._steps = document["jobs"]["grade"]["steps"]
         self._environment = document["env"]
         self._outputs: dict[str, dict[str, str]] = {}
+        self.secrets: dict[str, str] = {}
         self._path: list[str] = []
 
     def run(
@@ -67,7 +72,8 @@ class GitHub:
         """Run the job for an event, to the end of the step `until`, leaving out one `without`."""
         self._context: dict[str, Any] = {
             "github": {"event": {"repository": {"default_branch": BRANCH}, **event}},
-            "vars": {"GRADER_ENVIRONMENT": str(ENVIRONMENT)},
+            "secrets": self.secrets,
+            "vars": {"GRADER_ENVIRONMENT": "" if self._home else str(ENVIRONMENT)},
             "steps": self._outputs,
         }
         job = {key: self._expand(value) for key, value in self._environment.items()}
@@ -133,7 +139,8 @@ class GitHub:
         return {
             **os.environ,
             "PATH": ":".join([str(powerless), *self._path, *without]),
-            "HOME": str(self._repository.home),
+            "HOME": str(self._home or self._repository.home),
+            "PIP_NO_INDEX": "1",  # what is locked is there already
             "RUNNER_TEMP": str(self.temporary),
             "GITHUB_WORKSPACE": str(self._repository.path),
             "GRADER_DATA": "builtin",

@@ -11,6 +11,7 @@ from grader.recipes.options import Choices
 from grader.recipes.write import github_files, gitlab_files, write_new
 from tests.recipes.repository import BRANCH, Repository
 from tests.recipes.services import ZEROS, GitHub, GitLab
+from tests.recipes.wheels import STUB
 
 ODD = (
     'submissions/a b/ada\'s "hw".ipynb',
@@ -52,7 +53,7 @@ def find(
     request: pytest.FixtureRequest, repository: Repository, folder: str, tmp_path: Path
 ) -> Find:
     """The recipe's own steps, in a scratch clone."""
-    choices = Choices(repository.path, submissions=folder)
+    choices = Choices(repository.path, STUB, submissions=folder)
     places = iter(range(9))
 
     def on_github(before: str, branch: str) -> set[str]:
@@ -191,7 +192,7 @@ def test_a_pull_request_is_graded_against_its_base(repository: Repository, tmp_p
     for name in ("one", "two"):
         repository.write(f"submissions/{name}.ipynb")
         repository.commit()
-    files = github_files(Choices(repository.path))
+    files = github_files(Choices(repository.path, STUB))
     write_new({repository.path / path: text for path, text in files.items()}, force=True)
     service = GitHub(repository, tmp_path / "github")
     event = {"pull_request": {"base": {"sha": base}}}
@@ -204,7 +205,7 @@ def test_a_merge_request_is_graded_against_its_base(repository: Repository, tmp_
     base = repository.head()
     repository.write("submissions/one.ipynb")
     repository.commit()
-    files = gitlab_files(Choices(repository.path))
+    files = gitlab_files(Choices(repository.path, STUB))
     write_new({repository.path / path: text for path, text in files.items()}, force=True)
     service = GitLab(repository, tmp_path / "gitlab")
     variables = {"CI_MERGE_REQUEST_DIFF_BASE_SHA": base, "CI_COMMIT_BEFORE_SHA": ZEROS}

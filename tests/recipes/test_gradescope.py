@@ -13,10 +13,12 @@ import pytest
 from grader.errors import CourseError, UsageError
 from grader.recipes.archive import ARCHIVE, gradescope_files
 from grader.recipes.options import Choices
+from grader.recipes.wheel import Checkout
 from grader.sandbox.interface import Level
 from tests.cli.test_batch import RIGHT, WRONG
 from tests.recipes.archives import Autograder
 from tests.recipes.repository import Repository, write_notebook
+from tests.recipes.wheels import STUB
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="Gradescope runs its scripts as root")
 
@@ -46,7 +48,7 @@ def course(tmp_path: Path) -> Choices:
     """Choices for a folder with the small course, which is not graded without isolation."""
     repository = Repository(tmp_path)
     repository.add_course()
-    return Choices(repository.path, minutes=10)
+    return Choices(repository.path, STUB, minutes=10)
 
 
 def archive(choices: Choices) -> bytes:
@@ -64,16 +66,18 @@ class TestArchive:
         (course.directory / "assignments/small/mutants.toml").touch()
         with zipfile.ZipFile(BytesIO(archive(course))) as made:
             modes = {each.filename: each.external_attr >> 16 & 0o777 for each in made.infolist()}
-            requirements = made.read("requirements.txt")
+            requirements = made.read("requirements.txt").decode()
         expected = {
             "setup.sh": 0o755,
             "run_autograder": 0o755,
             "requirements.txt": 0o600,
+            "torch.txt": 0o600,
+            STUB.name: 0o600,
             "course/assignments/small/assignment.toml": 0o600,
             "course/assignments/small/oracle.py": 0o600,
         }
         assert expected == modes
-        assert b"grader\n" == requirements
+        assert requirements.endswith(f"\n./{STUB.name} --hash=sha256:{STUB.digest}\n")
 
     def test_its_scripts_use_the_cache_that_is_filled_beforehand(self, course: Choices) -> None:
         with zipfile.ZipFile(BytesIO(archive(course))) as made:
@@ -85,17 +89,9 @@ class TestArchive:
         os.utime(course.directory / "assignments/small/oracle.py", (0, 0))
         assert first == archive(course)
 
-    def test_a_wheel_goes_into_it(self, course: Choices) -> None:
-        (course.directory / "dist").mkdir()
-        (course.directory / "dist/grader-1-py3-none-any.whl").write_bytes(b"wheel")
-        chosen = Choices(course.directory, install="dist/grader-1-py3-none-any.whl")
-        with zipfile.ZipFile(BytesIO(archive(chosen))) as made:
-            assert b"./grader-1-py3-none-any.whl\n" == made.read("requirements.txt")
-            assert b"wheel" == made.read("grader-1-py3-none-any.whl")
-
     def test_a_folder_cannot_be_installed_there(self, course: Choices) -> None:
         with pytest.raises(UsageError, match="cannot install the folder"):
-            archive(Choices(course.directory, install="."))
+            archive(Choices(course.directory, Checkout(".")))
 
     def test_one_assignment_must_be_meant(self, course: Choices) -> None:
         folder = course.directory / "assignments"
@@ -104,7 +100,7 @@ class TestArchive:
         settings.write_text(settings.read_text().replace('slug = "small"', 'slug = "other"'))
         with pytest.raises(UsageError, match="is for one assignment"):
             archive(course)
-        named = archive(Choices(course.directory, assignment="other"))
+        named = archive(Choices(course.directory, STUB, assignment="other"))
         with zipfile.ZipFile(BytesIO(named)) as made:
             names = [name for name in made.namelist() if name.startswith("course/")]
         assert all("assignments/other" in name for name in names)

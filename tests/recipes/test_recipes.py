@@ -15,10 +15,12 @@ import pytest
 
 from grader.recipes.archive import gradescope_files
 from grader.recipes.options import Choices
+from grader.recipes.wheel import Checkout, Wheel
 from grader.recipes.write import GITHUB, GITLAB, github_files, gitlab_files
 from tests.recipes.archives import unpack
 from tests.recipes.repository import Repository
 from tests.recipes.services import load
+from tests.recipes.wheels import STUB
 
 ROOT = Path(__file__).parents[2]
 SHELLCHECK = shutil.which("shellcheck", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
@@ -27,19 +29,20 @@ SHELLCHECK = shutil.which("shellcheck", path=f"{Path(sys.executable).parent}:{os
 NOWHERE = Path("/nonexistent")  # no course is there, so no assignment is looked for
 ODD = Choices(
     directory=NOWHERE,
+    install=STUB,
     assignment="yes: no # 'x' \"y\" 1e5 & * ! | > % @",
     threshold=7.5,
     submissions="hand ins/#1: 'ä'",
-    install="grader @ git+https://example.org/a b.git@main#egg=x;python_version>'3'",
     minutes=45,
 )
-PLAIN = Choices(NOWHERE)
+PLAIN = Choices(NOWHERE, STUB)
 CHOICES = pytest.mark.parametrize("choices", [PLAIN, ODD], ids=["plain", "odd"])
 
 
 def write(folder: Path, choices: Choices, service: str) -> Path:
     """Write a recipe below a folder and return its file."""
-    ((name, content),) = {"github": github_files, "gitlab": gitlab_files}[service](choices).items()
+    files = {"github": github_files, "gitlab": gitlab_files}[service](choices)
+    name, content = next(iter(files.items()))
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
@@ -81,7 +84,8 @@ def test_what_is_chosen_arrives_as_it_is(tmp_path: Path, service: str) -> None:
     expected = {
         "GRADER_ASSIGNMENT": ODD.assignment,
         "GRADER_COURSE": "",
-        "GRADER_INSTALL": ODD.install,
+        "GRADER_LOCK": ".grader",
+        "GRADER_CHECKOUT": "",
         "GRADER_SUBMISSIONS": f"{ODD.submissions}/**/*.ipynb",
         "GRADER_THRESHOLD": "7.5",
     }
@@ -141,15 +145,15 @@ class TestWorkflow:
         (paths,) = (s["with"]["path"] for s in steps if "actions/cache@" in s.get("uses", ""))
         (install,) = (s["run"] for s in steps if s["name"] == "Install the grader")
         assert ["~/.grader-environment", "~/.cache/grader"] == paths.split()
-        assert "environment=$HOME/.grader-environment" in install
+        assert "environment=$HOME/.grader-environment/" in install
 
     def test_another_grader_is_cached_under_another_key(self, tmp_path: Path) -> None:
         keys = {
             step["with"]["key"]
-            for install in ("grader", "grader==0.1.0")
-            for step in load(write(tmp_path, Choices(NOWHERE, install=install), "github"))["jobs"][
-                "grade"
-            ]["steps"]
+            for install in (STUB, Wheel(STUB.name, b"another"))
+            for step in load(write(tmp_path, Choices(NOWHERE, install), "github"))["jobs"]["grade"][
+                "steps"
+            ]
             if "actions/cache@" in step.get("uses", "")
         }
         assert 2 == len(keys)
@@ -197,7 +201,7 @@ def course(folder: Path) -> Choices:
     """Return choices for a folder with the small course, which may be graded as root."""
     repository = Repository(folder)
     repository.add_course()
-    return Choices(repository.path)
+    return Choices(repository.path, STUB)
 
 
 def test_a_shell_checker_finds_nothing(tmp_path: Path) -> None:
@@ -225,9 +229,30 @@ def test_nothing_is_fetched_but_from_the_index_of_pytorch_by_name(tmp_path: Path
 
 def test_the_project_grades_its_examples_by_its_own_recipe() -> None:
     """If it is stale: grader ci init github --submissions examples --install . --force"""
-    choices = Choices(ROOT, submissions="examples", install=".")
+    choices = Choices(ROOT, Checkout("."), submissions="examples")
     assert {GITHUB: (ROOT / GITHUB).read_bytes()} == github_files(choices)
 
 
 def test_recipes_have_the_names_that_services_look_for() -> None:
     assert (".github/workflows/grade.yml", ".gitlab-ci.yml") == (str(GITHUB), str(GITLAB))
+
+
+def installing(text: str) -> list[set[str]]:
+    """Return the words of every command of a script that installs, but for paths."""
+    joined = text.replace("\\\n", " ")
+    found = re.findall(r'bin/pip" install ([^\n)]*)', joined)
+    return [set(re.findall(r"--[\w-]+(?: https\S+)?", line)) - _IMMATERIAL for line in found]
+
+
+_IMMATERIAL = {"--quiet", "--no-cache-dir"}
+
+
+def test_all_services_install_the_same_way(tmp_path: Path) -> None:
+    """That of GitHub is run by test_installed.py."""
+    found = {name: installing(text) for name, text in scripts(tmp_path)}
+    (github,) = (lines for name, lines in found.items() if name.startswith("github") and lines)
+    by_processors = "--index-url https://download.pytorch.org/whl/cpu"
+    pytorch = {"--no-deps", by_processors, "--requirement"}
+    locked = {"--no-deps", "--require-hashes", "--requirement"}
+    assert [pytorch, locked, {"--no-deps"}] == github == found["gitlab"]
+    assert [pytorch, locked] == found["setup.sh"]

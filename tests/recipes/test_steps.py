@@ -13,6 +13,7 @@ from grader.recipes.write import github_files, gitlab_files, write_new
 from tests.cli.test_batch import RIGHT, WRONG
 from tests.recipes.repository import Repository
 from tests.recipes.services import ZEROS, GitHub, GitLab
+from tests.recipes.wheels import STUB
 
 HIDDEN = "The model is a graph"
 ADA, BOB = 'submissions/ada/it\'s "$(touch harm)".ipynb', "submissions/bob/hw.ipynb"
@@ -40,7 +41,7 @@ class TestGitHub:
     def test_a_push_is_graded_told_and_fails_below_the_threshold(
         self, repository: Repository, tmp_path: Path
     ) -> None:
-        choices = Choices(repository.path, assignment="small", threshold=5)
+        choices = Choices(repository.path, STUB, assignment="small", threshold=5)
         files = github_files(choices)
         write_new({repository.path / path: text for path, text in files.items()}, force=False)
         service = GitHub(repository, tmp_path / "runner")
@@ -65,7 +66,7 @@ class TestGitHub:
     def test_without_a_change_nothing_is_installed_and_the_job_succeeds(
         self, repository: Repository, tmp_path: Path
     ) -> None:
-        files = github_files(Choices(repository.path, assignment="small"))
+        files = github_files(Choices(repository.path, STUB, assignment="small"))
         write_new({repository.path / path: text for path, text in files.items()}, force=False)
         outcome = GitHub(repository, tmp_path / "runner").run({"before": repository.head()})
         assert outcome.succeeded
@@ -78,7 +79,7 @@ class TestGitHub:
         repository.write("submissions/damaged.ipynb", "{")
         (repository.path / "submissions/link.ipynb").symlink_to("bob/hw.ipynb")
         repository.commit()
-        files = github_files(Choices(repository.path, assignment="small"))
+        files = github_files(Choices(repository.path, STUB, assignment="small"))
         write_new({repository.path / path: text for path, text in files.items()}, force=False)
         service = GitHub(repository, tmp_path / "runner")
         outcome = service.run({"before": before}, without="Prepare the sandbox")
@@ -91,7 +92,7 @@ class TestGitHub:
         self, repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("PATH", str(programs_but(tmp_path / "programs", "bwrap")))
-        files = github_files(Choices(repository.path, assignment="small"))
+        files = github_files(Choices(repository.path, STUB, assignment="small"))
         write_new({repository.path / path: text for path, text in files.items()}, force=False)
         service = GitHub(repository, tmp_path / "runner")
         event = {"before": repository.git("rev-parse", "HEAD~1")}
@@ -105,7 +106,7 @@ class TestGitHub:
     def test_a_course_that_is_not_there_fails_the_job_and_says_so(
         self, repository: Repository, tmp_path: Path
     ) -> None:
-        files = github_files(Choices(repository.path))
+        files = github_files(Choices(repository.path, STUB))
         write_new({repository.path / path: text for path, text in files.items()}, force=False)
         workflow = repository.path / ".github/workflows/grade.yml"
         workflow.write_text(workflow.read_text().replace('COURSE: ""', 'COURSE: "nowhere"'))
@@ -135,7 +136,7 @@ class TestGitLab:
     def test_a_push_is_graded_told_and_fails_below_the_threshold(
         self, repository: Repository, tmp_path: Path
     ) -> None:
-        choices = Choices(repository.path, assignment="small", threshold=5)
+        choices = Choices(repository.path, STUB, assignment="small", threshold=5)
         files = gitlab_files(choices)
         write_new({repository.path / path: text for path, text in files.items()}, force=False)
         service = GitLab(repository, tmp_path / "runner")
@@ -155,7 +156,7 @@ class TestGitLab:
     def test_without_a_change_the_job_succeeds(
         self, repository: Repository, tmp_path: Path
     ) -> None:
-        files = gitlab_files(Choices(repository.path))
+        files = gitlab_files(Choices(repository.path, STUB))
         write_new({repository.path / path: text for path, text in files.items()}, force=False)
         service = GitLab(repository, tmp_path / "runner")
         outcome = service.run({"CI_COMMIT_BEFORE_SHA": repository.head()})
@@ -163,7 +164,7 @@ class TestGitLab:
         assert "Submissions that changed: 0.\n" == outcome.log
 
     def test_the_first_push_grades_everything(self, repository: Repository, tmp_path: Path) -> None:
-        files = gitlab_files(Choices(repository.path))
+        files = gitlab_files(Choices(repository.path, STUB))
         write_new({repository.path / path: text for path, text in files.items()}, force=False)
         outcome = GitLab(repository, tmp_path / "runner").run(
             {"CI_COMMIT_BEFORE_SHA": ZEROS}, until=2

@@ -1,0 +1,68 @@
+"""`grader release`: write what students may have, and the archive of what is kept from them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+
+from grader.course import find_course
+from grader.errors import UsageError
+from grader.recipes.wheel import Wheel, find_installed
+from grader.release.secret import digest_of, pack_course
+from grader.release.write import MANIFEST, release_files, write_release
+
+
+class ReleaseOptions(msgspec.Struct, frozen=True):
+    """The arguments of `grader release`, as they were given."""
+
+    folder: Path
+    secret: Path | None = None
+    course: Path | None = None
+    install: Path | None = None
+
+
+def run_release(options: ReleaseOptions, output: Console) -> None:
+    """Write a release and say what to do with it. Raises GraderError, and writes nothing then."""
+    course = find_course(options.course, (Path.cwd(),))
+    wheel = find_installed(options.install, options.folder)
+    if not isinstance(wheel, Wheel):
+        raise UsageError("A release holds a wheel of the grader.", "Make it with `make wheel`.")
+    archive = None if options.secret is None else pack_course(course)
+    digest = None if archive is None else digest_of(archive)
+    if options.secret is not None:
+        _check_secret(options.secret, options.folder)
+    files = release_files(course, wheel, digest)
+    write_release(options.folder, files, course)
+    if archive is not None and options.secret is not None:
+        _write_secret(options.secret, archive)
+    for name in sorted(files):
+        _say(output, f"{options.folder / name}")
+    _say(output, "Next: give it to students, or push it where they can read it.")
+    if archive is None:
+        _say(output, "Nothing grades hidden parts and speed there: --secret FILE is for that.")
+        return
+    _say(output, f"{options.secret} is the complete course: give it to nobody, commit it nowhere.")
+    _say(output, f"SHA-256 {digest}, which {MANIFEST} says too.")
+    _say(output, "Put it where only its address leads, and the address into GRADER_SECRET_URL.")
+
+
+def _check_secret(secret: Path, folder: Path) -> None:
+    if secret.resolve().is_relative_to(folder.resolve()):
+        raise UsageError(
+            f"{secret} is in the folder that students get.", "Name a file somewhere else."
+        )
+    if not secret.absolute().parent.is_dir() or secret.is_dir():
+        raise UsageError(f"Cannot write {secret}.", "Name a file in a folder that exists.")
+
+
+def _write_secret(path: Path, archive: bytes) -> None:
+    draft = path.with_name(f"{path.name}.part")
+    draft.touch(mode=0o600)
+    draft.write_bytes(archive)
+    draft.replace(path)
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(text, markup=False, highlight=False, soft_wrap=True)

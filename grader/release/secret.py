@@ -1,0 +1,209 @@
+"""The complete course as one archive that is kept apart from a release: made, fetched, unpacked.
+
+What is in it is trusted, and run by the referee. So it is opened only when its SHA-256 is the one
+that the instructor noted down. It is read strictly all the same: an archive that was made by
+mistake of something else is refused, and nothing is written outside of the folder that was named.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import ipaddress
+import re
+import shutil
+import stat
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgspec
+import requests
+
+from grader.course import Course
+from grader.errors import DataError, UsageError
+
+URL, TOKEN = "GRADER_SECRET_URL", "GRADER_SECRET_TOKEN"
+"""The environment variables that name the archive, and what its server wants to be shown."""
+
+MOST_BYTES = 64 * 2**20
+"""Of the archive, and of all that is in it."""
+
+MOST_FILES = 1000
+SECONDS = 30.0
+_CHUNK = 2**16
+
+_NAME = re.compile(r"assignments/[a-z][a-z0-9_-]*(/[A-Za-z0-9_][A-Za-z0-9_. -]{0,99}){1,4}\Z")
+_IGNORED = {"__pycache__", "mutants.toml"}
+_DATE = (1980, 1, 1, 0, 0, 0)
+"""The earliest that an archive can hold: the same course makes the same archive."""
+
+
+class Source(msgspec.Struct, frozen=True):
+    """Where the archive is: an address, what its server is shown, and the SHA-256 it must have."""
+
+    url: str
+    token: str
+    sha256: str
+
+
+def digest_of(content: bytes) -> str:
+    """Return the SHA-256 of an archive, in hexadecimal digits."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def pack_course(course: Course) -> bytes:
+    """Return an archive of all that grading needs: assignments, without masters and mutants.
+
+    Raises UsageError for a file whose name could not be unpacked again.
+    """
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in _course_files(course):
+            entry = zipfile.ZipInfo(name, _DATE)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.create_system = 3  # Unix: only then are the permissions read
+            entry.external_attr = (stat.S_IFREG | 0o600) << 16
+            archive.writestr(entry, content)
+    return buffer.getvalue()
+
+
+def source_of(environment: Mapping[str, str], sha256: str) -> Source:
+    """Return where the environment says that the archive is.
+
+    Raises UsageError for no address, for one that is not encrypted, and for no digest.
+    """
+    url = environment.get(URL, "")
+    parts = urlsplit(url)
+    if parts.scheme != "https" and not (parts.scheme == "http" and _is_here(parts.hostname)):
+        raise UsageError(
+            f"{URL} is no address that begins with https://.",
+            "Let it be the address of the archive that `grader release --secret` wrote.",
+        )
+    if not re.fullmatch(r"[0-9a-f]{64}", sha256):
+        raise UsageError(
+            "Nobody has said which SHA-256 the archive must have.",
+            "Give --sha256, or let release.json be there, which `grader release --secret` writes.",
+        )
+    return Source(url, environment.get(TOKEN, ""), sha256)
+
+
+def fetch(source: Source) -> bytes:
+    """Download the archive. Raises DataError, which does not name the address: it may be a secret.
+
+    Nothing is returned whose SHA-256 is another one.
+    """
+    headers = {"Accept": "application/octet-stream"}
+    if source.token:
+        headers["Authorization"] = f"Bearer {source.token}"
+    try:
+        with requests.get(source.url, headers=headers, stream=True, timeout=SECONDS) as answer:
+            if answer.status_code != requests.codes.ok:
+                raise _failure(f"its server answered with {answer.status_code}")
+            content = b"".join(_bounded(answer))
+    except requests.RequestException as error:
+        raise _failure(f"its server could not be reached ({type(error).__name__})") from None
+    found = digest_of(content)
+    if found != source.sha256:
+        raise DataError(
+            f"The archive of the complete course has another SHA-256: {found}.",
+            "It was changed, or belongs to another release. Make both anew with one command:"
+            " grader release DIR --secret FILE.",
+        )
+    return content
+
+
+def unpack(content: bytes, folder: Path) -> None:
+    """Unpack an archive into a new folder that nobody else may read, whole or not at all.
+
+    Raises DataError for what `pack_course` would not have made: links, paths that lead elsewhere,
+    names that occur twice, too many or too large files. Raises UsageError for a folder that is
+    there.
+    """
+    if folder.exists():
+        raise UsageError(f"{folder} is there already.", "Name a folder that is not.")
+    files = dict(_checked(content))
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))  # 0700
+    try:
+        for name, text in files.items():
+            path = draft / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text)
+        draft.rename(folder)
+    except OSError as error:
+        raise UsageError(f"Cannot write {folder}: {error.strerror}.", "Check the folder.") from None
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _course_files(course: Course) -> Iterator[tuple[str, bytes]]:
+    for slug, each in sorted(course.assignments.items()):
+        for path in sorted(each.folder.rglob("*")):
+            inside = path.relative_to(each.folder)
+            if not path.is_file() or _IGNORED.intersection(inside.parts):
+                continue
+            name = f"assignments/{slug}/{inside.as_posix()}"
+            if not _NAME.match(name):
+                raise UsageError(
+                    f"{name} cannot be packed.",
+                    "Names have letters, digits, `_`, `-` and `.`; move away what is hidden.",
+                )
+            yield name, path.read_bytes()
+
+
+def _checked(content: bytes) -> Iterator[tuple[str, bytes]]:
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            entries = archive.infolist()
+            if len(entries) > MOST_FILES or sum(each.file_size for each in entries) > MOST_BYTES:
+                raise _refusal("it is too large")
+            if len({each.filename.lower() for each in entries}) != len(entries):
+                raise _refusal("it has two files of one name")
+            for entry in entries:
+                yield entry.filename, _read(archive, entry)
+    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError) as error:
+        raise _refusal(f"it is damaged ({type(error).__name__})") from None
+
+
+def _read(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+    kind = stat.S_IFMT(entry.external_attr >> 16)
+    if not _NAME.match(entry.filename) or kind not in (0, stat.S_IFREG):
+        raise _refusal(f"{entry.filename!a} is no file of an assignment")
+    with archive.open(entry) as file:
+        text = file.read(entry.file_size + 1)  # never more than was summed up
+    if len(text) != entry.file_size:
+        raise _refusal(f"{entry.filename} is larger than it says")
+    return text
+
+
+def _bounded(answer: requests.Response) -> Iterator[bytes]:
+    size = 0
+    for chunk in answer.iter_content(_CHUNK):
+        size += len(chunk)
+        if size > MOST_BYTES:
+            raise _failure(f"it has more than {MOST_BYTES // 2**20} MB")
+        yield chunk
+
+
+def _is_here(host: str | None) -> bool:
+    try:
+        return ipaddress.ip_address(host or "").is_loopback
+    except ValueError:
+        return False
+
+
+def _failure(why: str) -> DataError:
+    return DataError(
+        f"The archive of the complete course was not fetched: {why}.",
+        f"Check the secret {URL}, and {TOKEN} where its server asks for one.",
+    )
+
+
+def _refusal(why: str) -> DataError:
+    return DataError(
+        f"The archive of the complete course was not unpacked: {why}.",
+        "Make it with `grader release DIR --secret FILE`.",
+    )
