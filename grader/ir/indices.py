@@ -279,7 +279,7 @@ class Indices(ABC):
         if source.numbers is None:
             self.visit(value)
             # 1e20 as an int32 is poison: each use of it may be another number.
-            self.doubts.refuse("undefined", source.scalar)
+            self.doubts.doubt("conversion", source.scalar)
             return self.anything(index)
         form = self.evaluate(value)
         know = self.knowledge

@@ -1,7 +1,7 @@
 """Runs the integers of a PrimFunc, read off its graph: every access, exactly as it is written.
 
-It knows nothing of bounds: it goes through all rounds of all loops and raises WildError at the first
-index outside of its buffer, number outside of its type, or division by zero.
+It knows nothing of bounds: it goes through all rounds of all loops and raises WildError at the
+first index outside of its buffer, number outside of its type, or division by zero.
 """
 
 from __future__ import annotations
