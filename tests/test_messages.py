@@ -57,6 +57,7 @@ from grader.messages import (
     RunModule,
     RunResult,
     ShapeResult,
+    Slots,
     TargetResult,
     TaskFailure,
     Tensor,
@@ -71,6 +72,7 @@ from grader.messages import (
     TraceModule,
     TraceResult,
     Unmutated,
+    Violation,
     decode_payload,
     encode_frame,
     pack_array,
@@ -138,7 +140,7 @@ ONE_OF_EACH: list[tuple[Message, object]] = [
         TimingResult(
             "conv2d",
             "llvm",
-            (ShapeResult(3, ARRAY, (0, 5)),),
+            (ShapeResult(3, ARRAY, (0, 5), Slots(ARRAY, ARRAY, ARRAY)),),
             (ControlRound(BLOCK, BLOCK, Moment(1, 2e-4, 3)),),
             (TimingRound((BlockGroup(BLOCK, BLOCK, BLOCK),), Moment(2, 2e-4, 0)),),
             MachineLimits(1e11, 2e10),
@@ -146,6 +148,7 @@ ONE_OF_EACH: list[tuple[Message, object]] = [
         FromRunner,
     ),
     (TaskFailure("load", "ValueError", "message"), FromRunner),
+    (TaskFailure("run", "OutOfBounds", "", Violation("index", "f", "A", -1, 4)), FromRunner),
     (LoadExtern("env.a", b"x"), ToEvaluator),
     (
         Evaluate(

@@ -8,7 +8,7 @@ from grader.language import mark, say
 
 _UNPROVEN = {
     "conversion": mark(
-        "In the function {name}, an index comes from a {subject} that may be no integer of its type."
+        "In the function {name}, an index comes from a {subject} that may not fit its type."
     ),
     "division": mark("The function {name} divides by a number of {subject} that may be zero."),
     "index": mark(

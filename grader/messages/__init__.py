@@ -72,11 +72,14 @@ from grader.messages.mutants import (
 from grader.messages.replay import SCRIPT_LIMIT, Documents, ReplayResult, ReplayTrace
 from grader.messages.runner import (
     EXTERN_DIED,
+    OUT_OF_BOUNDS,
     RunArgument,
     RunModule,
     RunResult,
     TaskFailure,
     TensorSpec,
+    Violation,
+    ViolationKind,
 )
 from grader.messages.target import CompareTarget, TargetResult
 from grader.messages.tasks import FromRunner, ToRunner
@@ -90,6 +93,7 @@ from grader.messages.timing import (
     MachineLimits,
     Moment,
     ShapeResult,
+    Slots,
     TimedFunction,
     TimeSchedule,
     TimingResult,
@@ -102,6 +106,7 @@ __all__ = [
     "ARRAY_LIMIT",
     "EXTERN_DIED",
     "KERNEL_FRAME_LIMIT",
+    "OUT_OF_BOUNDS",
     "PYTHON_FUNCTION",
     "READY",
     "ROUND_LIMIT",
@@ -157,6 +162,7 @@ __all__ = [
     "Seconds",
     "Shape",
     "ShapeResult",
+    "Slots",
     "Stream",
     "TargetResult",
     "TaskFailure",
@@ -174,6 +180,8 @@ __all__ = [
     "TraceResult",
     "TracedStep",
     "Unmutated",
+    "Violation",
+    "ViolationKind",
     "decode_payload",
     "encode_frame",
     "pack_array",

@@ -12,6 +12,12 @@ from grader.messages.frames import Message
 EXTERN_DIED = "ExternDied"
 """Name of the error of a task whose evaluator's process has ended."""
 
+OUT_OF_BOUNDS = "OutOfBounds"
+"""Name of the error of a function that its guards have ended."""
+
+ShortText = Annotated[str, msgspec.Meta(max_length=200)]
+Integer = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+
 
 class TensorSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Shape and dtype of a tensor that a function writes."""
@@ -66,9 +72,35 @@ class RunResult(Message, frozen=True):
     calls: Counts = msgspec.field(default_factory=dict)
 
 
+ViolationKind = Literal[
+    "index", "overflow", "division", "conversion", "allocation", "assumption", "unguarded"
+]
+
+
+class Violation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a TIR function would have done if its guards had not ended it.
+
+    "index": an access of the item `value` of a buffer `subject` of `size` items (0 where that is
+    decided at run time); "overflow", "division", "conversion": integers that do not fit, a divisor
+    that is zero, a number that is no integer; "allocation": a buffer `subject` of impossible size;
+    "assumption": an assumption that does not hold; "unguarded": it has something (`subject`) that
+    cannot be checked.
+    """
+
+    kind: ViolationKind
+    function: ShortText
+    subject: ShortText
+    value: Integer = 0
+    size: Integer = 0
+
+
 class TaskFailure(Message, frozen=True):
-    """The task could not be done. `stage` says where, the rest is the error, shortened."""
+    """The task could not be done. `stage` says where, the rest is the error, shortened.
+
+    `violation` says more of the error "OutOfBounds".
+    """
 
     stage: Literal["decode", "load", "build", "externs", "signature", "run", "time"]
     error_name: str
     message: str
+    violation: Violation | None = None

@@ -78,12 +78,14 @@ class Block(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One timed block: a number of calls without anything in between.
 
     `seconds` of wall time per call; `share` of the wall time that the calling thread had a
-    processor; `switches` are the involuntary context switches of all threads meanwhile.
+    processor; `switches` are the involuntary context switches of all threads meanwhile. `calls` is
+    how many were made, as counted beside the function.
     """
 
     seconds: Seconds
     share: Annotated[float, msgspec.Meta(ge=0, le=1000)]
     switches: Count
+    calls: Count = 0
 
 
 class BlockGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -122,16 +124,31 @@ class ControlRound(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     moment: Moment
 
 
+class Slots(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One item of the output of each of some calls, all three of one length.
+
+    `inputs` (int32) says which of the task's inputs a call was given, `places` (int32) which item
+    of its output, counted through, and `values` (float32) what was there after the call. Something
+    else had been put there before.
+    """
+
+    inputs: Array
+    places: Array
+    values: Array
+
+
 class ShapeResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is the same in all rounds of a shape, and outputs of the submission's timed blocks.
 
     `calls` is the mean number of calls in a block. `outputs` has shape (kept, *output shape);
-    `inputs` says for each of them which of the task's inputs it was computed from.
+    `inputs` says for each of them which of the task's inputs it was computed from. `slots` are
+    those of calls all over the blocks.
     """
 
     calls: Count
     outputs: Array
     inputs: Annotated[tuple[Count, ...], msgspec.Meta(max_length=ROUND_LIMIT)]
+    slots: Slots
 
 
 class MachineLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

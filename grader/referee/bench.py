@@ -16,6 +16,7 @@ from grader.machine.cpus import quiet_cpus
 from grader.messages import (
     Array,
     FrameError,
+    ShapeResult,
     TimedFunction,
     TimeSchedule,
     TimingResult,
@@ -31,6 +32,7 @@ from grader.referee.measurement import Setting, Unsteady, function_work, read_me
 from grader.referee.runners import RunnerPool
 from grader.referee.subject import Subject
 from grader.report import Timing
+from grader.timing.blocks import FACTORS
 from grader.timing.pace import KnownPace
 
 RING = 4
@@ -163,12 +165,32 @@ def _is_whole(answer: TimingResult, shapes: int) -> bool:
         return False
     if any((len(each.inputs),) != each.outputs.shape[:1] for each in answer.shapes):
         return False
+    if not all(_calls_fit(answer, place) for place in range(shapes)):
+        return False
     try:
-        for result in answer.shapes:
-            unpack_array(result.outputs)
+        return all(_is_readable(each) for each in answer.shapes)
     except FrameError:
         return False
-    return True
+
+
+def _calls_fit(answer: TimingResult, shape: int) -> bool:
+    """Say whether every block of the submission had calls, and no more than blocks may have.
+
+    It may have fewer than the others: a slow function's are shortened.
+    """
+    most = 1 + round(FACTORS[1] * answer.shapes[shape].calls)
+    blocks = (each.groups[shape].submission for each in answer.rounds)
+    return all(1 <= block.calls <= most for block in blocks)
+
+
+def _is_readable(result: ShapeResult) -> bool:
+    """Say whether the arrays of a result have the types and lengths that belong together."""
+    unpack_array(result.outputs)
+    slots = (result.slots.inputs, result.slots.places, result.slots.values)
+    arrays = [unpack_array(each) for each in slots]
+    return [str(each.dtype) for each in arrays] == ["int32", "int32", "float32"] and all(
+        each.ndim == 1 and len(each) == len(arrays[0]) for each in arrays
+    )
 
 
 def _read(

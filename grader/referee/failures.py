@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from grader.errors import ProtocolError
+from grader.ir.names import shown
 from grader.language import join, later, mark, say
-from grader.messages import EXTERN_DIED, FromRunner, TaskFailure
+from grader.messages import EXTERN_DIED, FromRunner, TaskFailure, Violation, ViolationKind
 from grader.referee.evidence import Problem
 
 _REASONS = {
@@ -29,6 +30,37 @@ _HINTS = {
     "signature": mark("`main` must return one tensor."),
 }
 
+_VIOLATIONS: dict[ViolationKind, str] = {
+    "allocation": mark(
+        "The function {function} asks for a buffer {subject} of a size that cannot be."
+    ),
+    "assumption": mark("The function {function} assumes something that is not so."),
+    "conversion": mark(
+        "The function {function} makes an integer of a number that has none: it is too large, or"
+        " not a number."
+    ),
+    "division": mark("The function {function} divides an integer by zero."),
+    "overflow": mark(
+        "In the function {function}, an integer becomes larger or smaller than its type can hold."
+    ),
+    "unguarded": mark(
+        "The function {function} was not run, because it cannot be seen that it stays within its"
+        " buffers."
+    ),
+}
+_NO_ITEM = mark(
+    "The function {function} would have used item {value} of the buffer {subject}, but it has only"
+    " the items 0 to {most}."
+)
+_NO_ITEM_OF_SOME = mark(
+    "The function {function} would have used item {value} of the buffer {subject}, which it does"
+    " not have."
+)
+_WITHIN = mark(
+    "Compare every index with the extents of its buffer, also where the loop does not divide the"
+    " extent, or at the border of a window. Items are counted through all axes."
+)
+
 TIME_LIMIT = Problem(
     later("The module ran longer than the time limit and was stopped."),
     later("Look for loops that are much longer than the layer needs."),
@@ -45,6 +77,13 @@ _SPECIAL = {
     "InputChanged": Problem(
         later("The function wrote into its inputs while it was timed."),
         later("Write to the output and to buffers of the function's own only."),
+    ),
+    "Disturbed": Problem(
+        later(
+            "The function changed what it was measured with: calls are missing, or memory beside"
+            " its arrays was written."
+        ),
+        later("Keep all indices within the extents of their buffers."),
     ),
     "UnknownWorkload": Problem(
         later(
@@ -67,6 +106,19 @@ _SPECIAL = {
 }
 
 
+def explain_violation(violation: Violation) -> Problem:
+    """Return what a function would have done if its guards had not ended it."""
+    sentence = _VIOLATIONS.get(violation.kind, _NO_ITEM if violation.size else _NO_ITEM_OF_SOME)
+    reason = say(
+        sentence,
+        function=shown(violation.function),
+        subject=shown(violation.subject),
+        value=violation.value,
+        most=violation.size - 1,
+    )
+    return Problem(reason, say(_WITHIN))
+
+
 def explain_failure(failure: FromRunner) -> Problem:
     """Return the reason and the next step for a task that a runner could not do.
 
@@ -74,6 +126,8 @@ def explain_failure(failure: FromRunner) -> Problem:
     """
     if not isinstance(failure, TaskFailure):
         raise ProtocolError("A runner answered another question than it was asked.", "Report this.")
+    if failure.violation is not None:
+        return explain_violation(failure.violation)
     if failure.error_name in _SPECIAL:
         return _SPECIAL[failure.error_name]
     if failure.error_name == EXTERN_DIED:

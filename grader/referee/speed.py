@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import cast
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from grader.ir.facts import FunctionFacts
 from grader.language import join, later, mark, retell, say
@@ -37,6 +40,10 @@ TIMED_RTOL = 1e-3
 TIMED_ATOL = 1e-4
 """Tolerance of timed outputs: sums of up to some hundred products of numbers near 1, in another
 order."""
+
+
+MOST_COMPARED_BYTES = 16 * 2**20
+"""Most bytes of outputs that are computed at a time to look at single items of them."""
 
 
 def gather_timing(
@@ -136,4 +143,33 @@ def _is_right(
     desired = oracle.workload(variant, data[used], *fixed)
     if actual.shape != desired.shape:
         return False
-    return bool(np.allclose(actual, desired, rtol=TIMED_RTOL, atol=TIMED_ATOL))
+    if not np.allclose(actual, desired, rtol=TIMED_RTOL, atol=TIMED_ATOL):
+        return False
+    return _slots_right(result, lambda few: oracle.workload(variant, data[few % len(data)], *fixed))
+
+
+def _slots_right(
+    result: ShapeResult, compute: Callable[[npt.NDArray[np.intp]], FloatArray]
+) -> bool:
+    """Say whether every call left the right value at the place that was drawn for it.
+
+    `compute` returns the outputs of some of the inputs: those of a few at a time, as all of them
+    together may be larger than memory.
+    """
+    inputs, places, values = (
+        unpack_array(each)
+        for each in (result.slots.inputs, result.slots.places, result.slots.values)
+    )
+    size = math.prod(result.outputs.shape[1:])
+    if not len(inputs) or inputs.min() < 0 or places.min() < 0 or places.max() >= size:
+        return False
+    used = np.unique(inputs)
+    step = max(1, MOST_COMPARED_BYTES // (4 * size))
+    for few in np.split(used, range(step, len(used), step)):
+        chosen = np.flatnonzero(np.isin(inputs, few))
+        desired = compute(few).reshape(len(few), -1)
+        rows = np.searchsorted(few, inputs[chosen])
+        wanted = desired[rows, places[chosen]]
+        if not np.allclose(values[chosen], wanted, rtol=TIMED_RTOL, atol=TIMED_ATOL):
+            return False
+    return True

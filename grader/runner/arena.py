@@ -12,6 +12,8 @@ import tvm
 
 from grader.messages import Array, FrameError, unpack_array
 from grader.runner.failure import TaskError
+from grader.runner.fences import FencedMemory
+from grader.runner.ledger import Ledger
 
 Shape = tuple[int, ...]
 
@@ -21,10 +23,6 @@ ALIGNMENT = 64
 
 PLACES = 4096
 """Places that a tensor may be moved to, `ALIGNMENT` apart: 64 pages of 64 lines."""
-
-ITEM_SIZE = 4
-"""Bytes of a float32."""
-
 
 OUTPUT = "output"
 """What the output is called among the arrays."""
@@ -140,6 +138,9 @@ class Arena:
     row), each padded to the alignment: `ring` inputs at a time, from `start` on. The originals are
     kept aside: before each block the tensors are made anew, whatever a function did to them.
 
+    Each tensor lies between closed pages (`grader.runner.fences`). What calls leave is written down
+    in the `ledger`.
+
     Where tensors lie decides about ten per cent of a function's time, by the low bits of their
     addresses and by which lines of the cache their pages share (T. Mytkowicz et al., "Producing
     wrong data without doing anything obviously wrong!", 2009). So each turn moves them within slabs
@@ -161,10 +162,14 @@ class Arena:
             OUTPUT: np.full(self.shapes[OUTPUT], np.nan, np.float32),
         }
         self.row = self._inputs.shape[1]
-        self._slabs = {role: _slab(original) for role, original in self._originals.items()}
+        self._fences = {
+            role: FencedMemory(original.nbytes + PLACES * ALIGNMENT)
+            for role, original in self._originals.items()
+        }
+        self.ledger = Ledger(math.prod(self.shapes[OUTPUT]))
         self.tensors: dict[str, Any] = {}
         self._views: dict[str, npt.NDArray[np.float32]] = {}
-        self._place(dict.fromkeys(self._slabs, 0))
+        self._place(dict.fromkeys(self._fences, PLACES))
         self.restore()
 
     def take_turn(self, turn: int, generator: np.random.Generator) -> None:
@@ -174,15 +179,16 @@ class Arena:
         """
         self.start = turn % (len(self._inputs) // self.ring) * self.ring
         self._originals[self.first] = self._inputs[self.start : self.start + self.ring]
-        self._place({role: int(generator.integers(PLACES)) for role in self._slabs})
+        self._place({role: int(generator.integers(PLACES)) for role in self._fences})
 
     def _place(self, places: dict[str, int]) -> None:
         for role, place in places.items():
-            shape = self._originals[role].shape
-            start = place * ALIGNMENT // ITEM_SIZE
-            view = self._slabs[role][start : start + math.prod(shape)].reshape(shape)
+            original = self._originals[role]
+            memory = self._fences[role].open(place * ALIGNMENT, original.nbytes)
+            view = memory.view(np.float32).reshape(original.shape)
             self._views[role] = view
-            self.tensors[role] = tvm.runtime.from_dlpack(view)
+            given = view.reshape(-1) if role == OUTPUT else view  # the loop looks at single items
+            self.tensors[role] = tvm.runtime.from_dlpack(given)
 
     def is_untouched(self) -> bool:
         """Say whether all inputs are bit for bit what they were when they were restored."""
@@ -192,19 +198,16 @@ class Arena:
             if role != OUTPUT
         )
 
+    def is_intact(self) -> bool:
+        """Say whether nothing was written beside the arrays."""
+        return self.ledger.is_intact() and all(each.is_intact() for each in self._fences.values())
+
     def restore(self) -> None:
-        """Write all inputs anew and fill the output with NaN."""
+        """Write all inputs anew, fill the output with NaN, and begin with a block."""
+        self.ledger.begin()
         for role, original in self._originals.items():
             np.copyto(self._views[role], original)
 
     def output(self) -> npt.NDArray[np.float32]:
         """Return a copy of the output."""
         return np.array(self._views[OUTPUT], np.float32)
-
-
-def _slab(original: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Return aligned memory for an array at any of its places."""
-    slack = (PLACES + 1) * ALIGNMENT // ITEM_SIZE
-    memory = np.zeros(original.size + slack, np.float32)
-    skipped = -memory.ctypes.data % ALIGNMENT // ITEM_SIZE
-    return memory[skipped:]

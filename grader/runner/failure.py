@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
 
-from grader.messages import TaskFailure
+from grader.messages import TaskFailure, Violation
 
 Stage = Literal["decode", "load", "build", "externs", "signature", "run", "time"]
 
@@ -24,17 +24,24 @@ _PATH = re.compile(r"(?<![\w.])(?:/[\w.+@~-]+)+/([\w.+@~-]+)")
 
 
 class TaskError(Exception):
-    """Raised when a task cannot be done: `stage` says where, `error_name` and `message` say why."""
+    """Raised when a task cannot be done: `stage` says where, `error_name` and `message` say why.
 
-    def __init__(self, stage: Stage, error_name: str, message: str) -> None:
+    `violation` is what a guard has prevented.
+    """
+
+    def __init__(
+        self, stage: Stage, error_name: str, message: str, violation: Violation | None = None
+    ) -> None:
         super().__init__(message)
         self.stage = stage
         self.error_name = error_name
         self.message = message
+        self.violation = violation
 
     def as_failure(self) -> TaskFailure:
         """Return the message for the referee."""
-        return TaskFailure(self.stage, self.error_name[:100], shorten(self.message))
+        name, message = self.error_name[:100], shorten(self.message)
+        return TaskFailure(self.stage, name, message, self.violation)
 
 
 @contextmanager

@@ -1,35 +1,49 @@
 """One compiled function, callable many times in a row without Python in between.
 
 A function of 5 us cannot be timed from a Python loop. So each is called from a loop that is
-compiled as well: a function `block(*arrays, output, first, calls)` that calls it `calls`
+compiled as well: a function `block(*arrays, output, *ledger, first, calls)` that calls it `calls`
 times, each time on the next input of the ring, and always into the same output buffer. A call then
 finds the answer to another input in its output: one that skips its work because the output has been
-written ends the block with a wrong output, which the referee sees.
+written ends the block with a wrong output, which the referee sees. What is written down of each
+call is in `grader.runner.ledger`.
 """
 
 from __future__ import annotations
 
+import contextlib
+import math
 from typing import Any
 
 import tvm
 from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T  # noqa: N812 - TVM's own name for it
 
-from grader.runner.arena import Arena, Signature
+from grader.runner.arena import OUTPUT, Arena, Signature
+from grader.runner.guards import Guards
+from grader.runner.ledger import TABLE, Ledger
 
 _PREFIX = "grader.timed."
+_LEDGER = ("count", "places", "numbers", "slots")
 
 
 class Kernel:
     """A function compiled for `target`, called on the tensors of an arena.
 
-    `name` is unique among the kernels of this process. Raises whatever TVM raises while compiling.
+    `name` is unique among the kernels of this process. With `guards` every access of the function
+    is checked. Raises whatever TVM raises while compiling.
     """
 
     def __init__(
-        self, name: str, function: Any, signature: Signature, arena: Arena, target: Any
+        self,
+        name: str,
+        function: Any,
+        signature: Signature,
+        arena: Arena,
+        target: Any,
+        guards: Guards | None = None,
     ) -> None:
-        compiled = _compile(function, target)
+        with contextlib.nullcontext("default") if guards is None else guards.building() as pipeline:
+            compiled = _compile(function, target, pipeline)
         tvm.register_global_func(_PREFIX + name, compiled, override=True)
         self._block = _compile(_block(_PREFIX + name, signature, arena), target)
         self._arena = arena
@@ -37,20 +51,26 @@ class Kernel:
     def __call__(self, first: int, calls: int) -> None:
         """Call the function `calls` times, on the ring's inputs from `first` on."""
         tensors = (self._arena.tensors[role] for role in self._arena.shapes)
-        self._block(*tensors, first, calls)
+        self._block(*tensors, *self._arena.ledger.tensors, first, calls)
 
 
-def _compile(function: Any, target: Any) -> Any:
+def _compile(function: Any, target: Any, pipeline: str = "default") -> Any:
     public = function.with_attr("global_symbol", "main")
-    return tvm.compile(public, target).mod["main"]
+    return tvm.compile(public, target, tir_pipeline=pipeline).mod["main"]
 
 
 def _block(callee: str, signature: Signature, arena: Arena) -> Any:
     """Return the loop as a PrimFunc; `callee` is the registered name of the function to call."""
     with IRBuilder() as builder, T.prim_func(s_tir=True):
         T.func_name("main")
-        shapes = {**arena.shapes, arena.first: (arena.ring, arena.row)}
+        items = (math.prod(arena.shapes[OUTPUT]),)
+        shapes = {**arena.shapes, arena.first: (arena.ring, arena.row), OUTPUT: items}
         buffers = {role: T.arg(role, T.Buffer(shape, "float32")) for role, shape in shapes.items()}
+        count, places, numbers, slots = (
+            T.arg(name, T.Buffer(shape, dtype))
+            for name, shape, dtype in zip(_LEDGER, Ledger.shapes, Ledger.dtypes, strict=True)
+        )
+        output = buffers[OUTPUT]
         first = T.arg("first", T.int32())
         calls = T.arg("calls", T.int32())
         with T.serial(0, calls) as index:
@@ -64,7 +84,11 @@ def _block(callee: str, signature: Signature, arena: Arena) -> Any:
                 )
                 for role in signature.roles
             ]
+            entry = index % TABLE
+            T.buffer_store(output, numbers[entry], [places[entry]])
             T.evaluate(T.call_packed(callee, *arguments))
+            T.buffer_store(slots, output[places[entry]], [index])
+            T.buffer_store(count, count[0] + T.int64(1), [0])
     return builder.get()
 
 

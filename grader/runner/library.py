@@ -130,6 +130,7 @@ class LibrarySubject:
 
     def __init__(self, call: Call) -> None:
         self._call = call
+        self._made = 0
 
     def prepare(self, first: int) -> None:
         """Leave all as it is: a call makes its output anew."""
@@ -139,6 +140,11 @@ class LibrarySubject:
         call = self._call
         for _ in range(calls):
             call()
+        self._made = calls
+
+    def made(self) -> int:
+        """Return how many calls the last block had."""
+        return self._made
 
     def finish(self, last: int) -> None:
         """Leave the output unread: nothing of a submission was here."""

@@ -23,6 +23,7 @@ from grader.runner.calls import module_to_run
 from grader.runner.evaluation import Evaluator
 from grader.runner.externs import Externs, load_externs
 from grader.runner.failure import TaskError, stage
+from grader.runner.guards import Guards
 from grader.runner.machine import find_target, use_threads
 from grader.runner.poison import Poison
 
@@ -130,12 +131,14 @@ def _fits(expected: Any, value: Values) -> bool:
 
 
 def build_main(module: tvm.IRModule, task: RunModule, externs: Externs, poison: Poison) -> Main:
-    """Build the module; return its `main` as a function of one call's arrays, which returns a new
-    array."""
+    """Build the module, guarded; return its `main` as a function of one call's arrays, which
+    returns a new array."""
     with stage("build"):
         use_threads(task.threads)
         target, _ = find_target(task.target)
-        executable = relax.build(module, target)
+        guards = Guards()
+        with guards.building() as pipeline:
+            executable = relax.build(module, target, tir_pipeline=pipeline)
         machine = relax.VirtualMachine(executable, tvm.cpu())
         machine.set_instrument(poison)
         function = machine["main"]
@@ -148,7 +151,9 @@ def build_main(module: tvm.IRModule, task: RunModule, externs: Externs, poison: 
             with stage("run"):
                 result = function(*_tensors(values, task, kept))
         except TaskError as error:
+            guards.demand_none()
             raise externs.error or error from None
+        guards.demand_none()  # where only another thread's loop was ended, the call returns
         return _read_tensors(result, expected)
 
     return main

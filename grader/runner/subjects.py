@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import tvm
 
 from grader.messages import ShapeResult, TimedFunction, TimeSchedule, pack_array
+from grader.messages import Slots as SlotArrays
 from grader.runner.arena import (
     OUTPUT,
     Arena,
@@ -22,7 +24,9 @@ from grader.runner.arena import (
     wrong_parameters,
 )
 from grader.runner.failure import TaskError, stage
+from grader.runner.guards import Guards
 from grader.runner.kernels import Kernel
+from grader.runner.ledger import Slots
 from grader.runner.model import load_module
 
 SAME_RTOL = 1e-3
@@ -31,6 +35,13 @@ SAME_ATOL = 1e-3
 
 MOST_OUTPUT_BYTES = 64 * 2**20
 """Most bytes of timed outputs that are kept of a shape for the referee to check."""
+
+MOST_SLOTS = 2**20
+SLOTS_OF_A_BLOCK = 2**12
+"""Most slots that are kept of a shape, and of one block: blocks of a function that takes more than
+a microsecond have no more calls."""
+
+Values = npt.NDArray[np.float32]
 
 
 class CourseSubject:
@@ -55,55 +66,109 @@ class CourseSubject:
         """Call it on the ring's inputs from `first` on."""
         self._kernel(first, calls)
 
+    def made(self) -> int:
+        """Return how many calls were made since the arrays were made anew."""
+        return self._arena.ledger.calls
+
     def finish(self, last: int) -> None:
         """Leave the outputs of the course's own functions unread."""
 
 
 class SubmittedSubject(CourseSubject):
-    """The submission's function: its inputs and outputs are looked at after each block."""
+    """The submission's function: what it has left is looked at after each block."""
 
     def __init__(self, kernel: Kernel, arena: Arena, outputs: Outputs) -> None:
         super().__init__(kernel, arena)
         self._outputs = outputs
+        self._asked = (0, 0)
+
+    def run(self, first: int, calls: int) -> None:
+        """Call it on the ring's inputs from `first` on."""
+        self._asked = (first, calls)
+        super().run(first, calls)
 
     def finish(self, last: int) -> None:
-        """Keep the output. Raises TaskError when an input is not what it was."""
+        """Keep what the block has left. Raises TaskError when an input is not what it was, when
+        something was written beside the arrays, or when a call is missing."""
         if not self._arena.is_untouched():
             raise TaskError("run", "InputChanged", "The function wrote into its inputs.")
-        self._outputs.offer(self._arena.start + last, self._arena.output)
+        first, calls = self._asked
+        if not self._arena.is_intact() or self.made() != calls:
+            message = f"{self.made()} of {calls} calls were made, or memory beside arrays written."
+            raise TaskError("run", "Disturbed", message)
+        self._outputs.offer(self._arena, first, last, calls)
 
 
 class Outputs:
-    """A random choice of the outputs of timed blocks, all that there is room for.
+    """A random choice of what timed blocks have left, all that there is room for.
 
-    Each block has the same chance to be among them (reservoir sampling, J. S. Vitter, 1985), and
-    which are is decided after they were computed.
+    Each block has the same chance to be among those whose whole output is kept, and whose slots
+    are; which ones is decided after they were computed.
     """
 
     def __init__(self, shape: tuple[int, ...], generator: np.random.Generator) -> None:
         self._shape = shape
-        self._room = max(1, MOST_OUTPUT_BYTES // (4 * math.prod(shape)))
         self._generator = generator
-        self._offered = 0
-        self._inputs: list[int] = []
-        self._kept: list[npt.NDArray[np.float32]] = []
+        self._whole: Sample[tuple[int, Values]] = Sample(
+            max(1, MOST_OUTPUT_BYTES // (4 * math.prod(shape))), generator
+        )
+        self._slots: Sample[Slots] = Sample(MOST_SLOTS // SLOTS_OF_A_BLOCK, generator)
 
-    def offer(self, which: int, read: Any) -> None:
-        """Offer the output that `read` returns, computed from the input `which`."""
-        self._offered += 1
-        if len(self._kept) < self._room:
-            self._inputs.append(which)
-            self._kept.append(read())
-            return
-        place = int(self._generator.integers(self._offered))
-        if place < self._room:
-            self._inputs[place], self._kept[place] = which, read()
+    def offer(self, arena: Arena, first: int, last: int, calls: int) -> None:
+        """Offer a block of so many calls, on the ring's inputs from `first` to `last`."""
+        self._whole.offer(lambda: (arena.start + last, arena.output()))
+        self._slots.offer(lambda: self._read(arena, first, calls))
+
+    def _read(self, arena: Arena, first: int, calls: int) -> Slots:
+        """Return the slots of a block, or of calls drawn from it, with the inputs of the calls."""
+        chosen = np.arange(calls, dtype=np.int32)
+        if calls > SLOTS_OF_A_BLOCK:
+            chosen = self._generator.integers(calls, size=SLOTS_OF_A_BLOCK, dtype=np.int32)
+        slots = arena.ledger.read(chosen)
+        inputs = arena.start + (first + slots.calls) % arena.ring
+        return slots._replace(calls=inputs.astype(np.int32))
 
     def result(self, calls: int) -> ShapeResult:
         """Return what was kept."""
-        empty = np.zeros((0, *self._shape), np.float32)
-        outputs = np.stack(self._kept) if self._kept else empty
-        return ShapeResult(calls, pack_array(outputs), tuple(self._inputs))
+        kept = [output for _, output in self._whole.kept]
+        outputs = np.stack(kept) if kept else np.zeros((0, *self._shape), np.float32)
+        inputs, places, values = (
+            pack_array(np.concatenate([np.zeros(0, dtype), *parts]).astype(dtype))
+            for dtype, parts in (
+                ("int32", [each.calls for each in self._slots.kept]),
+                ("int32", [each.places for each in self._slots.kept]),
+                ("float32", [each.values for each in self._slots.kept]),
+            )
+        )
+        return ShapeResult(
+            calls,
+            pack_array(outputs),
+            tuple(which for which, _ in self._whole.kept),
+            SlotArrays(inputs, places, values),
+        )
+
+
+Item = TypeVar("Item")
+
+
+class Sample(Generic[Item]):
+    """Up to `room` of the things offered, each with the same chance (J. S. Vitter, 1985)."""
+
+    def __init__(self, room: int, generator: np.random.Generator) -> None:
+        self.kept: list[Item] = []
+        self._room = room
+        self._generator = generator
+        self._offered = 0
+
+    def offer(self, read: Callable[[], Item]) -> None:
+        """Offer what `read` returns."""
+        self._offered += 1
+        if len(self.kept) < self._room:
+            self.kept.append(read())
+            return
+        place = int(self._generator.integers(self._offered))
+        if place < self._room:
+            self.kept[place] = read()
 
 
 class ShapeSubjects(NamedTuple):
@@ -139,6 +204,8 @@ def prepare_shape(
         output_shape = builder.output_shape()
     signature = read_signature(function, arrays, output_shape)
     arena = Arena(arrays, task.ring, {**signature.shapes, OUTPUT: output_shape})
+    if shape.guarded:
+        call_guarded(f"guarded_{number}", function, signature, arena, target)
     with stage("build"):
         submission = Kernel(f"submission_{number}", function, signature, arena, target)
     with stage("run"):
@@ -157,6 +224,21 @@ def prepare_shape(
         reference=CourseSubject(reference, arena),
         outputs=outputs,
     )
+
+
+def call_guarded(name: str, function: Any, signature: Signature, arena: Arena, target: Any) -> None:
+    """Call a function once with every access checked, and none that depends on data.
+
+    Then it stays within its arrays in every further call at these shapes. Raises TaskError.
+    """
+    guards = Guards(for_all_inputs=True)
+    with stage("build"):
+        kernel = Kernel(name, function, signature, arena, target, guards)
+    try:
+        with stage("run"):
+            _one_call(kernel, arena)
+    finally:
+        guards.demand_none()
 
 
 def _load_function(shape: TimedFunction) -> Any:
@@ -226,5 +308,6 @@ def _inputs(arena: Arena) -> dict[str, tuple[int, ...]]:
 
 def _one_call(kernel: Kernel, arena: Arena) -> npt.NDArray[np.float32]:
     arena.restore()
+    arena.ledger.begin(poison=True)
     kernel(0, 1)
     return arena.output()

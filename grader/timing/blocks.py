@@ -24,6 +24,9 @@ FACTORS = (0.75, 1.25)
 nobody can tell from the blocks before which call will be the last. Longer blocks would be disturbed
 more often on a busy machine, so the mean is 1."""
 
+MOST_CALLS_OF_A_BLOCK = 1 + math.ceil(FACTORS[1] * MOST_CALLS)
+"""No block has more calls than so many, as `Length` says."""
+
 TRIALS = 3
 MOST_TRIALS = 30
 """How many blocks are tried for their length: so many undisturbed ones, or so many at all."""
@@ -49,6 +52,10 @@ class Subject(Protocol):
 
     def run(self, first: int, calls: int) -> None:
         """Call it `calls` times, on the ring's inputs from `first` on. Only this is timed."""
+        ...
+
+    def made(self) -> int:
+        """Return how many calls that was, as counted where the function cannot write."""
         ...
 
     def finish(self, last: int) -> None:
@@ -142,7 +149,8 @@ def take_block(subject: Subject, first: int, calls: int, meter: Meter) -> Block:
     wall = meter.wall() - start
     processor = meter.processor() - processor
     switches = meter.switches() - switches
-    return Block(max(wall, 1e-9) / calls, processor / max(wall, 1e-9), switches)
+    wall = max(wall, 1e-9)
+    return Block(wall / calls, processor / wall, switches, subject.made())
 
 
 def take_quiet_block(

@@ -51,6 +51,7 @@ from grader.messages import (
     RunModule,
     RunResult,
     ShapeResult,
+    Slots,
     TaskFailure,
     TimingResult,
     TimingRound,
@@ -138,7 +139,7 @@ _ROUNDS = tuple(TimingRound((_GROUP,), Moment(0, 2e-4, place)) for place in rang
 _TIMING = TimingResult(
     variant="conv2d",
     target="llvm",
-    shapes=(ShapeResult(3, _ARRAY, (0, 1)),),
+    shapes=(ShapeResult(3, _ARRAY, (0, 1), Slots(_ARRAY, _ARRAY, _ARRAY)),),
     control=(ControlRound(_BLOCK, _BLOCK, Moment(0, 2e-4, 0)),) * 6,
     rounds=_ROUNDS * 3,
     limits=MachineLimits(1e11, 2e10),

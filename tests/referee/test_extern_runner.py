@@ -134,7 +134,7 @@ class TestEnd:
         assert (answer.stage, answer.error_name) == ("run", "BadAnswer")
 
     def test_a_module_that_ends_the_runner_ends_the_evaluator(self, extern: Runner) -> None:
-        answer = ask(extern, modules.FarStore)
+        answer = ask(extern, modules.Aborts)
         assert isinstance(answer, TaskFailure)
         assert (answer.stage, answer.error_name) == ("run", "Died")
         assert all(each.poll() is not None for each in processes(extern))

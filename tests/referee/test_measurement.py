@@ -26,12 +26,12 @@ from grader.referee.measurement import (
     read_measurement,
 )
 from grader.report import Timing
-from tests.timing.machine import PACE, Noise, block, in_turn, moment, pair, single_round
+from tests.timing.machine import NO_SLOTS, PACE, Noise, block, in_turn, moment, pair, single_round
 
 BATCH_4 = Work(batch=4, flops=3_000_000, bytes=400_000)
 BATCH_8 = Work(batch=8, flops=6_000_000, bytes=800_000)
 LIMITS = MachineLimits(flops=1e11, bytes=2e10)
-RESULT = ShapeResult(250, pack_array(np.zeros((0, 4), np.float32)), ())
+RESULT = ShapeResult(250, pack_array(np.zeros((0, 4), np.float32)), (), NO_SLOTS)
 GOOD = pair()
 QUIET = in_turn([single_round(30e-6, 10e-6, 5e-6)] * 20)
 BUSY = in_turn([single_round(30e-6, 10e-6, 5e-6, steal=1)] * 20)

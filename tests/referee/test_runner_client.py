@@ -29,6 +29,7 @@ from grader.messages import (
     encode_frame,
     pack_array,
     unpack_array,
+    Violation,
 )
 from grader.referee.runner_client import Runner, start_runner
 from grader.sandbox.interface import Process, ResourceLimits, Sandbox
@@ -36,6 +37,7 @@ from tests.ir.modules import save
 from tests.referee import schedules
 from tests.runner import modules
 from tests.runner.timed import OUTPUT, RING, function, timing_rules, timing_task
+from tests.timing.machine import NO_SLOTS
 
 SECONDS = 60.0
 
@@ -123,14 +125,20 @@ class TestReplay:
 
 
 class TestEnd:
-    def test_a_store_far_away_is_a_segmentation_fault(self, pure: Runner) -> None:
+    def test_a_store_far_away_is_prevented_and_the_runner_goes_on(self, pure: Runner) -> None:
         answer = ask(pure, modules.FarStore)
         assert isinstance(answer, TaskFailure)
+        assert Violation("index", "far", "y", 4 * 10**9, 4) == answer.violation
+        assert isinstance(ask(pure, modules.TwoOutputs), RunResult)
+
+    def test_a_module_that_ends_the_process_is_told_by_its_signal(self, pure: Runner) -> None:
+        answer = ask(pure, modules.Aborts)
+        assert isinstance(answer, TaskFailure)
         assert (answer.stage, answer.error_name) == ("run", "Died")
-        assert "segmentation fault" in answer.message
+        assert "SIGABRT" in answer.message or "abort" in answer.message
 
     def test_every_later_request_gets_the_same_failure(self, pure: Runner) -> None:
-        assert ask(pure, modules.FarStore) == ask(pure, modules.TwoOutputs)
+        assert ask(pure, modules.Aborts) == ask(pure, modules.TwoOutputs)
 
     def test_an_endless_loop_is_ended(self, pure: Runner) -> None:
         assert isinstance(ask(pure, modules.TwoOutputs), RunResult)
@@ -190,7 +198,7 @@ def stand() -> Iterator[StandIn]:
 
 
 TASK = RunModule(b"", (RunArgument(pack_array(np.zeros((1, 1), "float32"))),), "llvm", 1)
-SHAPE = ShapeResult(1, pack_array(np.zeros(0, "float32")), ())
+SHAPE = ShapeResult(1, pack_array(np.zeros(0, "float32")), (), NO_SLOTS)
 LIMITS = MachineLimits(flops=1e9, bytes=1e9)
 
 

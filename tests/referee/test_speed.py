@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,6 +14,7 @@ import pytest
 from grader.errors import ProtocolError
 from grader.ir.facts import Finding, FunctionFacts
 from grader.messages import (
+    Array,
     MachineLimits,
     ShapeResult,
     TaskFailure,
@@ -31,7 +32,15 @@ from grader.referee.subject import Subject
 from grader.timing.pace import KnownPace
 from tests.referee import factory, products
 from tests.referee.factory import WEIGHT, argument, call, case, convolution, module, update
-from tests.timing.machine import PACE, in_turn, pair, single_round
+from tests.timing.machine import (
+    CALLS,
+    NO_SLOTS,
+    PACE,
+    in_turn,
+    pair,
+    single_round,
+    slots_of,
+)
 
 CALL = call("tir", "conv2d", argument("input", 4, 1, 28, 28), argument("constant", *WEIGHT))
 FACTS = module(CALL, functions={"conv2d": convolution(update())})
@@ -97,7 +106,8 @@ class Machine:
     def _outputs(self, data: np.ndarray) -> ShapeResult:
         outputs = [data[self._places(each)][:, :1] * self._factor for each in range(KEPT)]
         told = tuple(self.told(each) for each in range(KEPT))
-        return ShapeResult(7, pack_array(np.stack(outputs).astype(np.float32)), told)
+        stacked = np.stack(outputs).astype(np.float32)
+        return ShapeResult(CALLS, pack_array(stacked), told, slots_of(stacked, told))
 
 
 def first_cpus(count: int) -> tuple[int, ...]:
@@ -323,6 +333,37 @@ class TestOutputs:
         machine.told = lambda index: index
         assert not timed(machine).outputs_right
 
+    @pytest.mark.parametrize(
+        "change",
+        [
+            lambda slots: {"values": spoiled(slots.values, np.float32(0.25))},
+            lambda slots: {"values": spoiled(slots.values, np.float32("nan"))},
+            lambda slots: {"inputs": spoiled(slots.inputs, np.int32(1))},
+            lambda slots: {"places": spoiled(slots.places, np.int32(9))},
+            lambda slots: {"places": spoiled(slots.places, np.int32(10**9))},
+            lambda slots: {"places": spoiled(slots.places, np.int32(-1))},
+            lambda slots: {"inputs": spoiled(slots.inputs, np.int32(-1))},
+        ],
+        ids=[
+            "a number",
+            "no number",
+            "input",
+            "place",
+            "far away",
+            "before the output",
+            "no input",
+        ],
+    )
+    def test_one_call_that_left_another_value_is_wrong(self, change: Any) -> None:
+        def spoil(answer: TimingResult) -> TimingResult:
+            (shape,) = answer.shapes
+            slots = msgspec.structs.replace(shape.slots, **change(shape.slots))
+            return msgspec.structs.replace(
+                answer, shapes=(msgspec.structs.replace(shape, slots=slots),)
+            )
+
+        assert not timed(Machine(spoil=spoil)).outputs_right
+
     @pytest.mark.parametrize("value", [np.nan, np.inf])
     def test_what_is_no_number_is_wrong(self, value: float) -> None:
         assert not timed(Machine(factor=value)).outputs_right
@@ -330,8 +371,8 @@ class TestOutputs:
     @pytest.mark.parametrize(
         "result",
         [
-            ShapeResult(7, pack_array(np.zeros((0, 4, 1, 28, 28), np.float32)), ()),
-            ShapeResult(7, pack_array(np.zeros((1, 4, 28), np.float32)), (0,)),
+            ShapeResult(7, pack_array(np.zeros((0, 4, 1, 28, 28), np.float32)), (), NO_SLOTS),
+            ShapeResult(7, pack_array(np.zeros((1, 4, 28), np.float32)), (0,), NO_SLOTS),
         ],
         ids=["none", "of another shape"],
     )
@@ -352,9 +393,21 @@ class TestUnreadable:
             lambda answer: {"rounds": (*answer.rounds, double(answer.rounds[0]))},
             lambda answer: {"shapes": (cut(answer.shapes[0]),)},
             lambda answer: {"shapes": (forget_inputs(answer.shapes[0]),)},
-            lambda answer: {"shapes": (ShapeResult(7, pack_array(np.float32(1)), (0,)),)},
+            lambda answer: {"shapes": (ShapeResult(7, pack_array(np.float32(1)), (0,), NO_SLOTS),)},
+            lambda answer: {"shapes": (with_slots(answer.shapes[0], places=(0,)),)},
+            lambda answer: {"shapes": (with_slots(answer.shapes[0], values=(0.0,) * KEPT),)},
+            lambda answer: {"rounds": (*answer.rounds, shortened(answer.rounds[0]))},
         ],
-        ids=["shapes", "groups", "outputs cut", "inputs not named", "a single number"],
+        ids=[
+            "shapes",
+            "groups",
+            "outputs cut",
+            "inputs not named",
+            "a single number",
+            "slots without places",
+            "slots of another type",
+            "a block without calls",
+        ],
     )
     def test_an_answer_that_does_not_fit_is_a_problem(self, changes: Any) -> None:
         machine = Machine(spoil=lambda answer: msgspec.structs.replace(answer, **changes(answer)))
@@ -368,8 +421,30 @@ class TestUnreadable:
         assert "cannot be read" in problem(Machine(spoil=fail)).reason
 
 
+def spoiled(array: Array, value: Any) -> Array:
+    """An array whose last item is another one."""
+    values = unpack_array(array)
+    values[-1] = value
+    return pack_array(values)
+
+
 def double(taken: Any) -> Any:
     return msgspec.structs.replace(taken, groups=taken.groups * 2)
+
+
+def shortened(taken: Any) -> Any:
+    """A round in which the submission was not called at all."""
+    groups = [
+        msgspec.structs.replace(each, submission=msgspec.structs.replace(each.submission, calls=0))
+        for each in taken.groups
+    ]
+    return msgspec.structs.replace(taken, groups=tuple(groups))
+
+
+def with_slots(result: ShapeResult, **changes: Sequence[float]) -> ShapeResult:
+    """A result some of whose slots' arrays are others, of integers or of doubles."""
+    arrays = {name: pack_array(np.array(each)) for name, each in changes.items()}
+    return msgspec.structs.replace(result, slots=msgspec.structs.replace(result.slots, **arrays))
 
 
 def forget_inputs(result: ShapeResult) -> ShapeResult:
@@ -388,7 +463,9 @@ class TestComputation:
         (timed,) = task.shapes
         data, (fixed,) = unpack_array(timed.data), map(unpack_array, task.fixed)
         outputs = np.maximum(data[:KEPT] @ fixed, 0)
-        result = ShapeResult(1, pack_array(outputs.astype(np.float32)), tuple(range(len(outputs))))
+        inputs = tuple(range(len(outputs)))
+        slots = slots_of(outputs, inputs)
+        result = ShapeResult(CALLS, pack_array(outputs.astype(np.float32)), inputs, slots)
         return TimingResult(
             variant="bmm_relu",
             target="llvm",

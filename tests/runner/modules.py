@@ -167,6 +167,27 @@ class FarStore:
 
 
 @I.ir_module
+class Aborts:
+    """Ends its process, as no module does that the referee lets through."""
+
+    @T.prim_func(s_tir=True, private=True)
+    def far(x: T.Buffer((4,), "float32"), y: T.Buffer((4,), "float32")):
+        for i in range(4):
+            with T.sblock("far"):
+                vi = T.axis.spatial(4, i)
+                T.evaluate(T.call_extern("int32", "abort"))
+                y[vi] = x[vi]
+
+    @R.function
+    def main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        cls = Aborts
+        with R.dataflow():
+            y = R.call_tir(cls.far, (x,), R.Tensor((4,), "float32"))
+            R.output(y)
+        return y
+
+
+@I.ir_module
 class EndlessLoop:
     """Counts for a few hundred years before it answers."""
 

@@ -268,7 +268,7 @@ class TestFailure:
 
     def test_what_was_seen_before_a_crash_is_kept(self) -> None:
         def build(builder: Any, x: Any) -> Any:
-            far = builder.add_func(modules.FarStore["far"], "far")
+            far = builder.add_func(modules.Aborts["far"], "far")
             start = builder.emit(relax.op.add(x, x))
             row = relax.TensorType((4,), "float32")
             end = builder.emit(relax.op.call_tir(far, (start,), row))

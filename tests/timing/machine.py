@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
-from grader.messages import Block, BlockGroup, ControlRound, Moment, TimingRound, TimingRules
+from grader.messages import (
+    Block,
+    BlockGroup,
+    ControlRound,
+    Moment,
+    Slots,
+    TimingRound,
+    TimingRules,
+    pack_array,
+)
 from grader.timing.stack import PLACES
 
 RING = 4
@@ -92,6 +101,7 @@ class Function:
     def __init__(self, machine: Machine, name: str, seconds: float, ring: int = RING) -> None:
         self._machine, self._name, self._seconds = machine, name, seconds
         self.ring = ring
+        self._made = 0
 
     def prepare(self, first: int) -> None:
         """Take longer than any block, which must not count."""
@@ -102,13 +112,32 @@ class Function:
         self._machine.events.append(Event("run", self._name, first, calls))
         self._machine.work(calls * self._seconds)
         self._machine.disturb()
+        self._made = calls
+
+    def made(self) -> int:
+        return self._made
 
     def finish(self, last: int) -> None:
         self._machine.events.append(Event("finish", self._name, last))
 
 
+CALLS = 7
+
+
 def block(seconds: float = 1.0, share: float = 1.0, switches: int = 0) -> Block:
-    return Block(seconds, share, switches)
+    return Block(seconds, share, switches, CALLS)
+
+
+NO_SLOTS = Slots(*(pack_array(np.zeros(0, dtype)) for dtype in ("int32", "int32", "float32")))
+
+
+def slots_of(outputs: np.ndarray, inputs: Sequence[int], place: int = 0) -> Slots:
+    """Slots of calls that left these outputs: one item of each, the same of all."""
+    return Slots(
+        pack_array(np.array(inputs, np.int32)),
+        pack_array(np.full(len(inputs), place, np.int32)),
+        pack_array(outputs.reshape(len(inputs), -1)[:, place].astype(np.float32)),
+    )
 
 
 def moment(steal: int = 0, probe: float = PACE, place: int = 0) -> Moment:

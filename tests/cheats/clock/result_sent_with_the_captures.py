@@ -9,6 +9,7 @@ from grader.messages import (
     Moment,
     RunResult,
     ShapeResult,
+    Slots,
     TimingResult,
     TimingRound,
     pack_array,
@@ -23,6 +24,7 @@ moment = Moment(0, 1e-4, 0)
 slow, fast = Block(1.0, 1.0, 0), Block(1e-9, 1.0, 0)
 round_ = TimingRound((BlockGroup(baseline=slow, submission=fast, reference=slow),), moment)
 emit(RunResult(outputs, calls={"create_model": 1}))
-shapes = (ShapeResult(1, outputs, (0,) * 16),)
+slots = Slots(outputs, outputs, outputs)
+shapes = (ShapeResult(1, outputs, (0,) * 16, slots),)
 control = (ControlRound(slow, slow, moment),) * 20
 emit(TimingResult("conv2d", "llvm", shapes, control, (round_,) * 60, MachineLimits(1e12, 1e12)))
