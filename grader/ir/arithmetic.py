@@ -62,8 +62,9 @@ def divide(know: Knowledge, form: Form, divisor: int) -> Quotient:
     """Divide by a positive constant, rounding down.
 
     What the divisor divides is taken out first: `(i * 8 + j) // 8` is `i` where `j` stays below 8.
-    What is left gives an unknown `q`, known by `0 <= rest - divisor * q < divisor`; the remainder
-    is that difference, so that `f // 8 * 8 + f % 8` is `f` again.
+    What is left gives two unknowns, quotient and remainder, that make up the number again: so
+    `f // 8 * 8 + f % 8` stays where `f` does. The remainder is one of its own, as in
+    `f % 169 // 13 * 2 + j` the range of `f % 169` must be used before it is divided.
     """
     whole = tuple((each, factor // divisor) for each, factor in form.terms if not factor % divisor)
     terms = tuple((each, factor) for each, factor in form.terms if factor % divisor)
@@ -71,14 +72,17 @@ def divide(know: Knowledge, form: Form, divisor: int) -> Quotient:
     rest = Form(terms, form.constant % divisor)
     low, high = (end // divisor for end in range_of(know, rest))
     if low == high:
-        quotient = number(low)
-    else:
-        quotient, is_new = know.named(("quotient", rest, divisor), low, high)
-        if is_new:
-            latest, remainder = quotient.terms[0][0], add(rest, quotient, -divisor)
-            know.relate(latest, remainder)
-            know.relate(latest, add(number(divisor - 1), remainder, -1))
-    return Quotient(add(outside, quotient), add(rest, quotient, -divisor))
+        return Quotient(add(outside, number(low)), add(rest, number(-divisor * low)))
+    quotient, is_new = know.named(("quotient", rest, divisor), low, high)
+    difference = add(rest, quotient, -divisor)
+    if is_new:
+        know.relate(quotient.terms[0][0], difference)
+        know.relate(quotient.terms[0][0], add(number(divisor - 1), difference, -1))
+    remainder, is_new = know.named(("remainder", rest, divisor), 0, divisor - 1)
+    if is_new:
+        know.relate(remainder.terms[0][0], add(difference, remainder, -1))
+        know.relate(remainder.terms[0][0], add(remainder, difference, -1))
+    return Quotient(add(outside, quotient), remainder)
 
 
 def divide_unknown(know: Knowledge, left: Form, right: Form, *, floor: bool) -> Quotient | None:

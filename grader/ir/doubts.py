@@ -7,6 +7,9 @@ from grader.ir.names import shown
 from grader.language import mark, say
 
 _UNPROVEN = {
+    "conversion": mark(
+        "In the function {name}, an index comes from a {subject} that may not fit its type."
+    ),
     "division": mark("The function {name} divides by a number of {subject} that may be zero."),
     "index": mark(
         "In the function {name}, index {place} of the buffer {subject} may lie outside of it."

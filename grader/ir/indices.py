@@ -218,7 +218,9 @@ class Indices(ABC):
         """
         left, right = self.operands(index)
         floor = self.graph.type_of(index) in ("prim.FloorDiv", "prim.FloorMod")
-        floor = floor or self.knowledge.lowest(left, 0) >= 0
+        know = self.knowledge
+        # 1 / -2 is 0 truncated and -1 rounded down: both must be positive to be the same.
+        floor = floor or (know.lowest(left, 0) >= 0 and know.lowest(right, 1) > 0)
         if floor and right.is_constant and right.constant > 0:
             return divide(self.knowledge, left, right.constant)
         result = divide_unknown(self.knowledge, left, right, floor=floor)
@@ -277,7 +279,7 @@ class Indices(ABC):
         if source.numbers is None:
             self.visit(value)
             # 1e20 as an int32 is poison: each use of it may be another number.
-            self.doubts.refuse("undefined", source.scalar)
+            self.doubts.doubt("conversion", source.scalar)
             return self.anything(index)
         form = self.evaluate(value)
         know = self.knowledge

@@ -378,6 +378,5 @@ class _Function:
 
     def _is_within(self, form: Form, extent: Form) -> bool:
         """Say whether `0 <= form < extent` is certain."""
-        know = self.knowledge
-        past = add(add(form, extent, -1), number(1))
-        return know.lowest(form, 0) >= 0 and know.highest(past, 0) <= 0
+        know, past = self.knowledge, add(add(form, extent, -1), number(1))
+        return self.indices.proves(lambda: know.lowest(form, 0) >= 0 and know.highest(past, 0) <= 0)

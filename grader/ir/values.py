@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from grader.ir.arithmetic import range_of
 from grader.ir.doubts import Reasons
@@ -24,6 +25,21 @@ _OPPOSITE = {
 }
 
 
+CASE_LIMIT = 4
+"""Most conditions that are looked at case by case at a place."""
+
+CASE_DEPTH = 2
+"""Most of them at a time."""
+
+
+class _Case(NamedTuple):
+    """Of two conditions, at least one is `truth`."""
+
+    one: int
+    other: int
+    truth: bool
+
+
 class Expressions(Indices):
     """All expressions of a function: integers as forms, and whatever else is computed."""
 
@@ -37,6 +53,7 @@ class Expressions(Indices):
     ) -> None:
         super().__init__(graph, knowledge, doubts, budget, load)
         self._visited: dict[int, None] = {}
+        self._cases: dict[str, tuple[_Case, ...]] = {}
 
     # --- conditions -------------------------------------------------------------------------------
 
@@ -50,6 +67,8 @@ class Expressions(Indices):
         if kind == ("prim.And" if truth else "prim.Or"):
             self.learn(graph.field(index, "a"), truth)
             self.learn(graph.field(index, "b"), truth)
+        elif kind in ("prim.And", "prim.Or"):
+            self._remember(_Case(graph.field(index, "a"), graph.field(index, "b"), truth))
         elif kind == "prim.Not":
             self.learn(graph.field(index, "a"), not truth)
         elif kind == "ir.Call":
@@ -60,6 +79,30 @@ class Expressions(Indices):
         elif kind in COMPARISONS and not self.holds_load(index):
             self._compare(index, kind if truth else _OPPOSITE[kind])
         self.depth -= 1
+
+    def _remember(self, case: _Case) -> None:
+        known = self._cases.get("", ())
+        if len(known) < CASE_LIMIT:
+            self.knowledge.put(self._cases, "", (*known, case))
+
+    def proves(self, check: Callable[[], bool], depth: int = 0) -> bool:
+        """Say whether something is certain, if need be in either case of a condition.
+
+        Where a layout is padded, `not (i == 25 and j >= 3)` guards `i * 5 + j < 128`: for the one
+        reason where `i` is 25, for the other where it is not.
+        """
+        if check():
+            return True
+        cases = self._cases.get("", ()) if depth < CASE_DEPTH else ()
+        return any(
+            all(self._proves_in(each, case.truth, check, depth) for each in case[:2])
+            for case in reversed(cases)
+        )
+
+    def _proves_in(self, part: int, truth: bool, check: Callable[[], bool], depth: int) -> bool:
+        with self.knowledge.scope():
+            self.learn(part, truth)
+            return self.proves(check, depth + 1)
 
     def _compare(self, index: int, kind: str) -> None:
         """Take down what a comparison says of integers: of one, not of each lane of a vector."""
@@ -72,6 +115,11 @@ class Expressions(Indices):
             self.knowledge.learn(add(difference, number(-(kind == "prim.GT"))))
         if kind in ("prim.LE", "prim.LT", "prim.EQ"):
             self.knowledge.learn(add(number(-(kind == "prim.LT")), difference, -1))
+        if kind == "prim.NE":
+            if self.knowledge.highest(difference, 0) == 0:  # i != 25 where i is at most 25
+                self.knowledge.learn(add(number(-1), difference, -1))
+            elif self.knowledge.lowest(difference, 0) == 0:
+                self.knowledge.learn(add(difference, number(-1)))
 
     # --- values -----------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """Runs the integers of a PrimFunc, read off its graph: every access, exactly as it is written.
 
-It knows nothing of bounds: it goes through all rounds of all loops and raises Wild at the first
-index outside of its buffer, number outside of its type, or division by zero.
+It knows nothing of bounds: it goes through all rounds of all loops and raises WildError at the
+first index outside of its buffer, number outside of its type, or division by zero.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from grader.ir.dtypes import type_of
 from grader.ir.graph import Graph
 
 
-class Wild(Exception):
+class WildError(Exception):
     """Raised where a function does what it must not."""
 
 
-class TooLong(Exception):
+class TooLongError(Exception):
     """Raised where a function runs longer than a test should."""
 
 
@@ -63,14 +63,14 @@ class Interpreter:
         self.parts: dict[int, tuple[int, list[int]]] = {}
 
     def run(self, function: int) -> None:
-        """Run the function. Raises Wild or TooLong."""
+        """Run the function. Raises WildError or TooLongError."""
         self.statement(self.graph.field(function, "body"))
 
-    def statement(self, index: int) -> None:
+    def statement(self, index: int) -> None:  # noqa: C901 - one line for each kind
         graph, kind = self.graph, self.graph.type_of(index)
         self.left -= 1
         if self.left < 0:
-            raise TooLong
+            raise TooLongError
         if kind == "tirx.For":
             low = self.value(graph.field(index, "min"))
             for place in range(self.value(graph.field(index, "extent"))):
@@ -108,14 +108,12 @@ class Interpreter:
             domain = graph.field(iterator, "dom")
             low, extent = (self.value(graph.field(domain, each)) for each in ("min", "extent"))
             if not low <= value < low + extent:
-                raise Wild("iterator")
+                raise WildError("iterator")
             first = first and (value == low or graph.field(iterator, "iter_type") != 2)
             self.values[graph.field(iterator, "var")] = value
         for match in graph.list(block, "match_buffers"):
             source = graph.field(match, "source")
-            starts = [
-                self.value(graph.field(each, "min")) for each in graph.list(source, "region")
-            ]
+            starts = [self.value(graph.field(each, "min")) for each in graph.list(source, "region")]
             self.parts[graph.field(match, "buffer")] = (graph.field(source, "source"), starts)
         if first and graph.optional(block, "init") is not None:
             self.statement(graph.field(block, "init"))
@@ -135,7 +133,7 @@ class Interpreter:
         shape = [self.value(each) for each in graph.list(graph.field(buffer, "ty"), "shape")]
         for place, extent in zip(places, shape, strict=True):
             if not 0 <= place < extent:
-                raise Wild(f"{graph.name(buffer)}[{places}] of {shape}")
+                raise WildError(f"{graph.name(buffer)}[{places}] of {shape}")
 
     def look(self, index: int) -> None:
         """Look at the loads of a value: floats are not computed."""
@@ -151,15 +149,15 @@ class Interpreter:
                     self.look(child)
 
     def value(self, index: int) -> int:
-        """Return the value of an integer expression. Raises Wild."""
+        """Return the value of an integer expression. Raises WildError."""
         self.left -= 1
         if self.left < 0:
-            raise TooLong
+            raise TooLongError
         value = self.compute(index)
         numbers = type_of(self.graph, index).numbers
         assert numbers is not None
         if not numbers.low <= value <= numbers.high:
-            raise Wild(f"{value} of {type_of(self.graph, index).scalar}")
+            raise WildError(f"{value} of {type_of(self.graph, index).scalar}")
         return value
 
     def compute(self, index: int) -> int:
@@ -172,9 +170,9 @@ class Interpreter:
         if kind in BINARY:
             left, right = (self.value(graph.field(index, name)) for name in "ab")
             if kind in DIVISIONS and not right:
-                raise Wild("division by zero")
+                raise WildError("division by zero")
             if "Shift" in kind and not 0 <= right < type_of(graph, index).bits:
-                raise Wild("shift")
+                raise WildError("shift")
             return BINARY[kind](left, right)
         return self.other(index, kind)
 

@@ -105,9 +105,7 @@ class _Program:
         store = tirx.BufferStore(self.B, value, [first, index])
         if self.draw(st.booleans()):
             return store
-        inside = tirx.And(
-            tirx.LE(self.number(0), index), tirx.LT(index, self.number(self.size))
-        )
+        inside = tirx.And(tirx.LE(self.number(0), index), tirx.LT(index, self.number(self.size)))
         return tirx.IfThenElse(inside, store, None)
 
     def statement(self, depth: int) -> Any:
