@@ -30,7 +30,8 @@ test: setup
 # Every level of isolation, as root (who becomes a user for it) or as this user; two at a time.
 SUITES ?= tests/levels tests/execute tests/launch/test_traps.py tests/cheats tests/broken
 USERS := $(if $(filter 0,$(shell id -u)),root) user
-LEVELS := strong basic minimal none
+# that of containers where there is a runtime
+LEVELS := strong $(if $(shell command -v runc crun),container) basic minimal none
 levels: setup
 	$(MAKE) --jobs=2 --output-sync=target --no-print-directory \
 	    $(foreach user,$(USERS),$(LEVELS:%=level-$(user)-%))

@@ -91,7 +91,7 @@ class Data(Frozen, frozen=True):
 
 
 class SandboxFacts(Frozen, frozen=True):
-    """The isolation that was in force, strongest first: strong, basic, minimal, none."""
+    """The isolation that was in force, strongest first: strong, container, basic, minimal, none."""
 
     level: str
     detail: str = ""

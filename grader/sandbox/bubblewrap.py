@@ -10,35 +10,29 @@ is the first of its process namespace and can do less than what steps in: sandbo
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import select
-import signal
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterable
 from io import FileIO
 from pathlib import Path, PurePosixPath
-from typing import IO
 
 from grader.errors import SandboxError
 from grader.language import later, mark
-from grader.launch.protocol import Confinement
 from grader.sandbox.filters import system_call_filter
 from grader.sandbox.hints import INSTALL_BUBBLEWRAP
-from grader.sandbox.holder import HOLDER, HOLDER_PERMISSIONS, find_cat, hold
-from grader.sandbox.interface import Command, Level, ResourceLimits
-from grader.sandbox.layout import (
-    ENVIRONMENT,
-    SCRATCH,
-    SHARED_MEMORY_BYTES,
-    TEMPORARY_BYTES,
-    WRITABLE,
-    Descriptor,
-    mount_options,
+from grader.sandbox.holder import (
+    HOLDER,
+    HOLDER_PERMISSIONS,
+    HeldBox,
+    await_holder,
+    find_cat,
+    hold,
+    read_some,
 )
+from grader.sandbox.interface import Command, Level
+from grader.sandbox.layout import Descriptor, mount_options
 from grader.sandbox.protected import covers
 from grader.sandbox.spawner import spawn
 from grader.sandbox.users import student_id
@@ -60,8 +54,6 @@ _NAMESPACES = (
     "--unshare-uts",
     "--unshare-cgroup-try",
 )
-_ENVIRONMENT = {**ENVIRONMENT, "HOME": str(SCRATCH)}
-_ECHO = b"."
 
 
 def find_bubblewrap(
@@ -136,7 +128,7 @@ class BubblewrapBoxes:
         self._isolation = (*user, *_NAMESPACES)
         self.detail = later(_OWN_USER if as_root else _OWN_NAMESPACE, version=version)
 
-    def make(self, command: Command) -> BubblewrapBox:
+    def make(self, command: Command) -> HeldBox:
         """Make a box that holds a command's files; may be called from any thread.
 
         It ends when the grader is killed, and so does all that has stepped into it. Raises
@@ -154,7 +146,7 @@ class BubblewrapBoxes:
                     [self._executable, "--args", str(words), "--", *holder],
                     (*memory.numbers, writer),
                 )
-            return BubblewrapBox(popen, _adopt(popen, info), user if self._as_root else -1)
+            return HeldBox(popen, _adopt(popen, info), user if self._as_root else -1)
 
     def _options(self, command: Command, user: int, info: int, descriptor: Descriptor) -> list[str]:
         return [
@@ -173,42 +165,6 @@ class BubblewrapBoxes:
             *("--perms", "0755", "--dir", str(PurePosixPath(HOLDER).parent)),
             *("--perms", f"{HOLDER_PERMISSIONS:04o}", "--ro-bind-data", copy, HOLDER),
         ]
-
-
-class BubblewrapBox:
-    """One box. When pid 1 of its process namespace is gone, so is everything else in it.
-
-    `pidfd` refers to that pid 1, `popen` is bubblewrap's outer process.
-    """
-
-    folder = str(SCRATCH)
-    watched = WRITABLE
-    environment = _ENVIRONMENT
-
-    def __init__(self, popen: subprocess.Popen[bytes], pidfd: int, user: int) -> None:
-        self._popen = popen
-        self._lock = threading.Lock()
-        self.pidfd: int | None = pidfd
-        self.confinement = Confinement(namespaces=True, user=user, filter=system_call_filter())
-
-    def capacity(self, limits: ResourceLimits) -> int:
-        """Return how many bytes of memory files in it may take."""
-        return limits.scratch + TEMPORARY_BYTES + SHARED_MEMORY_BYTES
-
-    def end(self) -> None:
-        """End everything inside and wait until it is gone. May be called from several threads."""
-        with self._lock:
-            pidfd = self.pidfd
-            if pidfd is None or self._popen.returncode is not None:
-                return
-            with contextlib.suppress(ProcessLookupError):  # it has ended by itself
-                signal.pidfd_send_signal(pidfd, signal.SIGKILL)
-            _wait(pidfd)
-            self._popen.wait()
-            for stream in (self._popen.stdin, self._popen.stdout, self._popen.stderr):
-                assert stream is not None
-                stream.close()
-            os.close(pidfd)
 
 
 class _MemoryFiles:
@@ -243,7 +199,7 @@ def _adopt(popen: subprocess.Popen[bytes], info: FileIO) -> int:
     deadline = time.monotonic() + _START_SECONDS
     try:
         pidfd = os.pidfd_open(json.loads(_read_to_end(info, deadline))["child-pid"])
-        _await_echo(popen, deadline)
+        await_holder(popen, deadline)
     except (ValueError, KeyError, TimeoutError, ProcessLookupError, BrokenPipeError):
         popen.kill()
         _, message = popen.communicate()
@@ -255,30 +211,8 @@ def _adopt(popen: subprocess.Popen[bytes], info: FileIO) -> int:
     return pidfd
 
 
-def _await_echo(popen: subprocess.Popen[bytes], deadline: float) -> None:
-    assert popen.stdin is not None
-    assert popen.stdout is not None
-    popen.stdin.write(_ECHO)
-    if _read_some(popen.stdout, deadline) != _ECHO:
-        raise ValueError("no echo")
-
-
 def _read_to_end(stream: FileIO, deadline: float) -> bytes:
     document = b""
-    while chunk := _read_some(stream, deadline):
+    while chunk := read_some(stream, deadline):
         document += chunk
     return document
-
-
-def _read_some(stream: IO[bytes], deadline: float) -> bytes:
-    poller = select.poll()
-    poller.register(stream, select.POLLIN)
-    if not poller.poll(max(deadline - time.monotonic(), 0) * 1000):
-        raise TimeoutError
-    return os.read(stream.fileno(), 4096)
-
-
-def _wait(pidfd: int) -> None:
-    poller = select.poll()
-    poller.register(pidfd, select.POLLIN)
-    poller.poll()

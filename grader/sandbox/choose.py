@@ -14,6 +14,7 @@ from grader.errors import SandboxError
 from grader.launch import linux
 from grader.sandbox.box import Boxes
 from grader.sandbox.bubblewrap import find_bubblewrap
+from grader.sandbox.container import find_container
 from grader.sandbox.folder import FolderBoxes
 from grader.sandbox.groups import find_groups
 from grader.sandbox.interface import LEVELS, Level
@@ -108,6 +109,8 @@ def _boxes(level: Level, find: Finder, protected: Collection[Path]) -> Boxes:
     as_root = os.geteuid() == 0
     if level == "strong":
         return find_bubblewrap(find, as_root=as_root, protected=protected)
+    if level == "container":
+        return find_container(find, as_root=as_root, protected=protected)
     if level == "basic" and linux.landlock_version() < 1:
         raise SandboxError(
             "This kernel has no Landlock.",

@@ -1,6 +1,6 @@
 """Boxes without namespaces: a folder, and the rules of Landlock and seccomp.
 
-For machines on which bubblewrap may not make namespaces, such as many containers. What is weaker
+For machines on which nobody may make namespaces, such as many containers. What is weaker
 than in a strong sandbox is in docs/security.md.
 """
 
@@ -10,7 +10,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from grader.errors import SandboxError
@@ -62,7 +62,7 @@ class FolderBoxes:
             outer.chmod(0o711)
             for name in _WRITABLE:
                 (outer / name).mkdir(mode=0o700)
-            _fill(outer / "scratch", command.files)
+            fill(outer / "scratch", command.files)
             if user >= 0:
                 _give(outer, user)
         except BaseException:
@@ -134,11 +134,17 @@ def _writable(outer: Path) -> tuple[str, ...]:
     return tuple(str(outer / name) for name in _WRITABLE)
 
 
-def _fill(scratch: Path, files: dict[str, bytes]) -> None:
+def fill(scratch: Path, files: Mapping[str, bytes], *, for_all: bool = False) -> None:
+    """Write files into a new folder, `for_all` users to change. Raises SandboxError."""
     for name, content in files.items():
         path = scratch / inner_path(name)
+        made = [folder for folder in path.parents if not folder.exists()]
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
+        if for_all:
+            path.chmod(0o666)
+            for folder in made:
+                folder.chmod(0o777)
 
 
 def _give(outer: Path, user: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 INSTALL_BUBBLEWRAP = "Install it: sudo apt-get install bubblewrap"
+INSTALL_RUNTIME = "Install one: sudo apt-get install runc (it comes with docker and podman too)"
 
 _NAMESPACES = (
     "Allow user namespaces: sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0 "
@@ -19,6 +20,7 @@ _HINTS = {
     "uid map": _NAMESPACES,
     "loopback": _NAMESPACES,
     "setns": _NAMESPACES,
+    "cgroups in hybrid mode": "Use runc: sudo apt-get install runc",
     "Can't mount proc": _PROC,
     "setpriv": "Install it: sudo apt-get install util-linux",
     "landlock": "Use Linux 5.13 or newer, and a container that does not forbid Landlock.",

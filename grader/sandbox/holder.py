@@ -9,15 +9,36 @@ trial of a sandbox looks).
 
 from __future__ import annotations
 
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 from grader.errors import SandboxError
+from grader.launch.protocol import Confinement
+from grader.sandbox.filters import system_call_filter
+from grader.sandbox.interface import ResourceLimits
+from grader.sandbox.layout import (
+    ENVIRONMENT,
+    SCRATCH,
+    SHARED_MEMORY_BYTES,
+    TEMPORARY_BYTES,
+    WRITABLE,
+)
 
 HOLDER = "/run/cat"
 """Where the copy is. Programs that are many in one go by their name."""
 
 HOLDER_PERMISSIONS = 0o111
+
+_ECHO = b"."
+_ENVIRONMENT = {**ENVIRONMENT, "HOME": str(SCRATCH)}
 
 # Of a program that reads from a pipe and writes to another one.
 _LIMITS = (
@@ -60,3 +81,67 @@ def _drop_to(user: int) -> list[str]:
         "--no-new-privs",
         "--",
     ]
+
+
+class HeldBox:
+    """One box. When pid 1 of its process namespace is gone, so is everything else in it.
+
+    `pidfd` refers to that pid 1, the holder; `popen` is what made the box, which ends with it.
+    `user` is the id that programs take on, -1 for none.
+    """
+
+    folder = str(SCRATCH)
+    watched = WRITABLE
+    environment = _ENVIRONMENT
+
+    def __init__(self, popen: subprocess.Popen[bytes], pidfd: int, user: int) -> None:
+        self._popen = popen
+        self._lock = threading.Lock()
+        self.pidfd: int | None = pidfd
+        self.confinement = Confinement(namespaces=True, user=user, filter=system_call_filter())
+
+    def capacity(self, limits: ResourceLimits) -> int:
+        """Return how many bytes of memory files in it may take."""
+        return limits.scratch + TEMPORARY_BYTES + SHARED_MEMORY_BYTES
+
+    def end(self) -> None:
+        """End everything inside and wait until it is gone. May be called from several threads."""
+        with self._lock:
+            pidfd = self.pidfd
+            if pidfd is None or self._popen.returncode is not None:
+                return
+            with contextlib.suppress(ProcessLookupError):  # it has ended by itself
+                signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+            _wait(pidfd)
+            self._popen.wait()
+            for stream in (self._popen.stdin, self._popen.stdout, self._popen.stderr):
+                assert stream is not None
+                stream.close()
+            os.close(pidfd)
+
+
+def await_holder(popen: subprocess.Popen[bytes], deadline: float) -> None:
+    """Wait until a holder answers: until then its box is still being mounted.
+
+    `deadline` is one of the monotonic clock. Raises ValueError, BrokenPipeError or TimeoutError.
+    """
+    assert popen.stdin is not None
+    assert popen.stdout is not None
+    popen.stdin.write(_ECHO)
+    if read_some(popen.stdout, deadline) != _ECHO:
+        raise ValueError("no echo")
+
+
+def read_some(stream: IO[bytes], deadline: float) -> bytes:
+    """Return what there is to read, waiting up to the deadline for it. Raises TimeoutError."""
+    poller = select.poll()
+    poller.register(stream, select.POLLIN)
+    if not poller.poll(max(deadline - time.monotonic(), 0) * 1000):
+        raise TimeoutError
+    return os.read(stream.fileno(), 4096)
+
+
+def _wait(pidfd: int) -> None:
+    poller = select.poll()
+    poller.register(pidfd, select.POLLIN)
+    poller.poll()

@@ -13,12 +13,12 @@ import msgspec
 
 from grader.launch.protocol import FIRST_DESCRIPTOR, Cause, Program
 
-Level = Literal["strong", "basic", "minimal", "none"]
+Level = Literal["strong", "container", "basic", "minimal", "none"]
 
-LEVELS: tuple[Level, ...] = ("strong", "basic", "minimal", "none")
+LEVELS: tuple[Level, ...] = ("strong", "container", "basic", "minimal", "none")
 """Levels of isolation, strongest first."""
 
-WITH_NAMESPACES: tuple[Level, ...] = ("strong",)
+WITH_NAMESPACES: tuple[Level, ...] = ("strong", "container")
 """Those whose boxes have mounts, processes and a network of their own."""
 
 

@@ -103,15 +103,18 @@ def _system_options() -> list[str]:
     return options
 
 
-def _account_options(user: int, descriptor: Descriptor) -> list[str]:
-    """Give the user id a name: libraries ask for it."""
-    contents = {
+def account_files(user: int) -> dict[str, str]:
+    """Return the files that give a user id a name, for which libraries ask, and a host's."""
+    return {
         "/etc/passwd": f"student:x:{user}:{user}::{SCRATCH}:/bin/sh\n",
         "/etc/group": f"student:x:{user}:\n",
         "/etc/hosts": "127.0.0.1 localhost sandbox\n",
     }
+
+
+def _account_options(user: int, descriptor: Descriptor) -> list[str]:
     options: list[str] = []
-    for path, text in contents.items():
+    for path, text in account_files(user).items():
         options += ["--perms", "0444", "--ro-bind-data", str(descriptor(text.encode())), path]
     return options
 

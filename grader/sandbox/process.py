@@ -48,6 +48,11 @@ class SandboxedProcess:
         self._finalizer = weakref.finalize(self, _abandon, box, channel, group)
 
     @property
+    def box(self) -> Box:
+        """The place that it runs in."""
+        return self._box
+
+    @property
     def standard_error(self) -> str:
         """The last few kilobytes written to standard error; complete once the process has ended."""
         return self._tail.text() or self._launcher_words()

@@ -65,6 +65,14 @@ class SteppingSandbox:
                 group.remove()
             raise
 
+    def start_beside(self, other: SandboxedProcess, command: Command) -> SandboxedProcess:
+        """Start a command in the box of another program, which ends with it.
+
+        The box has got no files of the command's, and the limits on folders are the other's. Raises
+        SandboxError.
+        """
+        return _launch(self._launcher(command.program), command, other.box, None, self._above)
+
     def close(self) -> None:
         """End the launchers. Programs that still run go on to their end."""
         with self._lock:

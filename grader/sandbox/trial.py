@@ -24,7 +24,7 @@ import ctypes, os, platform, sys
 import msgspec
 SETS = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
 FILES = {"memory": ("mem", os.O_RDWR), "environment": ("environ", os.O_RDONLY),
-         "descriptors": ("fd", os.O_RDONLY), "root folder": ("root", os.O_RDONLY)}
+         "descriptors": ("fd/0", os.O_RDONLY | os.O_NONBLOCK), "root folder": ("root", os.O_RDONLY)}
 BOUNDED = ("cpu time", "file size", "data size", "core file size", "processes", "open files",
            "address space")
 KEYCTL = {"x86_64": 250, "aarch64": 219}

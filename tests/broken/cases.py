@@ -30,7 +30,7 @@ from grader.authoring.expectation import Expectation
 from tests.broken.cells import CELLS
 
 FOLDER = Path(__file__).resolve().parent
-LEVELS = ("none", "minimal", "basic", "strong")
+LEVELS = ("none", "minimal", "basic", "container", "strong")
 """Isolation, from the weakest to the strongest."""
 
 

@@ -23,8 +23,8 @@ COURSES = tuple(ROOT / "tests" / "courses" / name for name in ("small", "kinds")
 OWN_CELLS = "@"
 """Stands for all of the cheat's own cells; "@1" is the first of them alone."""
 
-Level = Literal["none", "minimal", "basic", "strong"]
-LEVELS: tuple[Level, ...] = ("none", "minimal", "basic", "strong")
+Level = Literal["none", "minimal", "basic", "container", "strong"]
+LEVELS: tuple[Level, ...] = ("none", "minimal", "basic", "container", "strong")
 """Levels of isolation, weakest first."""
 
 _CELL_START = re.compile(r"^# %%.*\n", re.MULTILINE)

@@ -8,6 +8,7 @@ import pytest
 
 from grader.authoring.expectation import mismatches
 from tests.cheats.fixtures import (
+    LEVELS,
     OWN_CELLS,
     Cheat,
     all_cheats,
@@ -86,10 +87,7 @@ class TestAssembly:
         for cheat in CHEATS:
             for root in (False, True):
                 assert cheat.is_stopped("strong", as_root=root)
-                stopped = [
-                    cheat.is_stopped(level, as_root=root)
-                    for level in ("none", "minimal", "basic", "strong")
-                ]
+                stopped = [cheat.is_stopped(level, as_root=root) for level in LEVELS]
                 assert sorted(stopped) == stopped
 
 

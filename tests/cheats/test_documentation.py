@@ -8,7 +8,7 @@ from collections.abc import Callable
 from tests.cheats.fixtures import ROOT, Cheat, all_cheats
 
 TEXT = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
-ROW = re.compile(r"^\| (minimal|basic|strong) \| (`.*`) \|$", re.MULTILINE)
+ROW = re.compile(r"^\| (minimal|basic|container|strong) \| (`.*`) \|$", re.MULTILINE)
 HEADINGS = ("| stopped from | attacks", "| stopped from, for root | attacks")
 
 

@@ -160,7 +160,7 @@ def test_every_process_of_a_box_is_limited(box: tuple[list[Seen], list[Seen]]) -
 def test_nobody_in_a_box_owns_its_holder(
     box: tuple[list[Seen], list[Seen]], sandbox: SteppingSandbox
 ) -> None:
-    require(sandbox, "strong")
+    require(sandbox, "container")
     holders, programs = box
     assert len(holders) == len(programs)
     for holder in holders:

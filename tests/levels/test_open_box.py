@@ -1,0 +1,34 @@
+"""tools/open_box.py: a box of every kind, with a shell beside what usually runs there."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from grader.sandbox.interface import WITH_NAMESPACES
+from grader.sandbox.start import SteppingSandbox
+
+TOOL = Path(__file__).resolve().parents[2] / "tools" / "open_box.py"
+TELL = (
+    "echo filter $(grep -w Seccomp: /proc/self/status); cat /proc/[0-9]*/comm 2>/dev/null; exit 7"
+)
+
+
+@pytest.mark.parametrize("kind", ["kernel", "runner", "evaluator", "library", "mutants"])
+def test_the_shell_has_the_powers_of_a_submission(kind: str, sandbox: SteppingSandbox) -> None:
+    done = subprocess.run(
+        [sys.executable, TOOL, kind, "--level", sandbox.level, "--command", TELL],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert 7 == done.returncode, done.stderr
+    first, *names = done.stdout.splitlines()
+    assert first == f"filter Seccomp: {0 if sandbox.level == 'none' else 2}"
+    if sandbox.level in WITH_NAMESPACES:  # the holder, the program, the shell and what it starts
+        assert {"cat", "python", "sh"} == set(names)
