@@ -28,6 +28,9 @@ from grader.sandbox.crowded import refuse_displaced
 from grader.sandbox.interface import Sandbox
 
 _POLL_SECONDS = 0.05
+_MACHINE_MATTERS = ("died", "cell_time", "notebook_time")
+"""Ends that somebody else may have brought about, who took memory or processors."""
+
 _DEATH_SECONDS = 2.0
 """Time between a kernel's last sign and its end; freeing gigabytes takes its time."""
 
@@ -105,7 +108,7 @@ class _Run:
         for number, (index, cell) in enumerate(self.cells, start=1):
             progress.step(number - 1, count, f"cell {number} of {count}")
             stop = await self._cell(number, index, cell)
-            if stop is not None:
+            if stop is not None and stop.kind in _MACHINE_MATTERS:
                 refuse_displaced(self._session.process)
             cell.outputs = _merge_streams(cell.outputs)
             if stop is not None:

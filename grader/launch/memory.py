@@ -16,6 +16,8 @@ _SHARE = 4
 _LITTLE = 10
 """More than one tenth of the machine is never little."""
 
+_SOON = 4
+
 _VMSTAT = "/proc/vmstat"
 _LIMITS = ("memory.max", "memory.limit_in_bytes")
 _USES = ("memory.current", "memory.usage_in_bytes")
@@ -40,7 +42,8 @@ class Machine:
     @property
     def descriptors(self) -> tuple[int, ...]:
         """All files that are open."""
-        return (self._meminfo, self._vmstat, *(number for each in self._groups for number in each))
+        groups = (number for each in self._groups for number in each)
+        return (self._meminfo, self._vmstat, *groups)
 
     def available(self) -> int:
         """Return bytes that programs can still be given; what is only cached counts as left."""
@@ -49,6 +52,10 @@ class Machine:
     def is_short_for(self, used: int) -> bool:
         """Say whether a sandbox that holds `used` bytes must be ended, so that others go on."""
         return self.available() < min(used // _SHARE, self.total // _LITTLE)
+
+    def is_getting_short(self) -> bool:
+        """Say whether it is time to look more often."""
+        return self.available() < self.total // _SOON
 
     def has_killed(self) -> bool:
         """Say whether the kernel has killed a process for want of memory since this was made."""
@@ -83,11 +90,12 @@ def _kills(vmstat: int) -> int:
 
 def _left(limit: int, use: int, stat: int) -> int:
     told = os.pread(stat, 2**14, 0)
-    cached = sum(
-        field(told, name) or field(told, b"total_" + name)
+    cached, in_use = (
+        field(told, b"total_" + name) or field(told, name)
         for name in (b"inactive_file", b"active_file")
     )
-    return _read(limit) - _read(use) + cached
+    # Libraries that are in use are cached, too: without them, everything waits for the disk.
+    return _read(limit) - _read(use) + cached + in_use // 2
 
 
 def _open(folder: str, names: Sequence[str]) -> int:

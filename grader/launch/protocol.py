@@ -26,12 +26,15 @@ course's measurement of PyTorch, or a new Python interpreter."""
 Preload = Literal["student", "pure", "bare"]
 """What a launcher has imported: TVM with PyTorch and IPython, TVM alone, or nothing."""
 
-Cause = Literal["", "memory", "processes", "files", "disk", "descriptors", "machine", "outside"]
+Cause = Literal[
+    "", "memory", "processes", "files", "disk", "descriptors", "machine", "outside", "starved"
+]
 """Why a sandbox was ended from outside of it. Most name the bound of the whole sandbox that was
 passed: memory, number of processes or files, size of files, number of open files.
 
-"machine": it held much when the machine had little memory left. "outside": it held little, and the
-kernel killed it because the machine had none left.
+"machine": it held much when the machine had little memory left, or none. "outside": it held little,
+and the kernel killed it because the machine had none left. "starved": the grader ended it, and it
+had waited for a processor or for memory, more than it did anything, while others had them.
 """
 
 PRELOADS: dict[Program, Preload] = {

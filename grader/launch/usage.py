@@ -11,6 +11,10 @@ from collections.abc import Iterable, Iterator
 _BLOCK = 512
 """The unit of `st_blocks` in bytes, whatever the file system."""
 
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+_WANTING = (b"R", b"D")
+
 _PIPE = 2 * os.sysconf("SC_PAGE_SIZE")
 """What each pipe may hold once its user has many: before that they may hold 64 MiB together."""
 
@@ -46,22 +50,27 @@ def tasks_of(processes: Iterable[int]) -> int:
     return sum(_threads(number) for number in processes)
 
 
+def resident_memory_of(processes: Iterable[int]) -> int:
+    """Return bytes of memory in use by each process, with the tables that map it, summed up.
+
+    That is more than they use together: what they share is counted for each of them.
+    """
+    told = [_told_of(number) for number in processes]
+    return sum(each.get(b"VmRSS:", 0) + each.get(b"VmPTE:", 0) for each in told)
+
+
 def memory_of(processes: Iterable[int], enough: int) -> int:
     """Return bytes of memory in use by processes together, with the tables that map it.
 
-    Shared pages are counted in full as long as the sum stays below `enough`; only a sum above it
-    is made again with each page divided by the number of its users, which takes milliseconds.
+    Each page is divided by the number of its users. That takes milliseconds for a process, so
+    nothing is counted any more once the sum is above `enough`.
     """
-    known = list(processes)
-    tables = 0
-    resident = 0
-    for number in known:
-        told = _told_of(number)
-        tables += told.get(b"VmPTE:", 0)
-        resident += told.get(b"VmRSS:", 0)
-    if tables + resident <= enough:
-        return tables + resident
-    return tables + sum(_proportional(number) for number in known)
+    used = 0
+    for number in processes:
+        used += _told_of(number).get(b"VmPTE:", 0) + _proportional(number)
+        if used > enough:
+            break
+    return used
 
 
 def descriptors_of(processes: Iterable[int]) -> list[int]:
@@ -72,6 +81,24 @@ def descriptors_of(processes: Iterable[int]) -> list[int]:
 def held_by_pipes(descriptors: Iterable[int]) -> int:
     """Return bytes that pipes may hold, of processes that have so many descriptors each."""
     return sum(_PIPE * max(count - _USUAL_DESCRIPTORS, 0) for count in descriptors)
+
+
+def wants_to_run(process: int) -> bool:
+    """Say whether a thread of a process runs, could run, or waits for a disk to bring it memory."""
+    try:
+        threads = os.listdir(f"/proc/{process}/task")  # noqa: PTH208
+    except FileNotFoundError:
+        return False
+    return any(_state(f"/proc/{process}/task/{thread}/stat") in _WANTING for thread in threads)
+
+
+def processor_time_of(processes: Iterable[int]) -> float:
+    """Return how many seconds of processor time living processes have used, and ended children."""
+    ticks = 0
+    for number in processes:
+        fields = _read(f"/proc/{number}/stat").rpartition(b") ")[2].split()
+        ticks += sum(map(int, fields[11:15]))
+    return ticks / _TICKS
 
 
 def rate(processes: Iterable[int], badness: int) -> None:
@@ -162,6 +189,10 @@ def _living_parent(number: int) -> int | None:
 def _threads(number: int) -> int:
     fields = _read(f"/proc/{number}/stat").rpartition(b") ")[2].split()
     return int(fields[17]) if len(fields) > 17 else 0
+
+
+def _state(path: str) -> bytes:
+    return _read(path).rpartition(b") ")[2][:1]
 
 
 def _told_of(number: int) -> dict[bytes, int]:

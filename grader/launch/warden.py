@@ -36,6 +36,14 @@ _COSTS_AT_MOST = 0.1
 """Share of a processor that looking at a sandbox may take: a look that takes long is followed by a
 longer pause."""
 
+_HURRY = 4
+"""So many times more often than usual a sandbox is looked at that has half of what it may have, or
+while the machine has little left. What its looks cost is nothing to what may be lost."""
+
+_STARVED_SHARE = 2
+"""A sandbox that wanted a processor had one for less than this share of the time when it starved.
+One that has many processes compete for it among themselves has no less than others."""
+
 _KILL_PAUSE = 0.001
 _KILLED = 128 + signal.SIGKILL
 
@@ -143,7 +151,11 @@ class _Watch:
         self._group = group
         self._machine = machine
         self._cause: Cause = ""
+        self._used = 0
         self._peak = 0
+        self._begin = time.monotonic()
+        self._looks = 0
+        self._wanted = 0
 
     def until_the_end(self) -> Ending:
         poller = select.poll()
@@ -156,36 +168,60 @@ class _Watch:
                 self._cause = self._excess()
                 if self._cause:
                     break
-                cost = time.monotonic() - begin
-                pause = max(self._bounds.interval, cost / _COSTS_AT_MOST)
+                pause = self._pause(time.monotonic() - begin)
+            if not self._cause:
+                self._cause = self._cause_of(events)
         finally:  # nothing goes on that nobody watches
             self._end_all()
         _, status = os.waitpid(self._child, 0)
         code = os.waitstatus_to_exitcode(status)
         code = code if code >= 0 else 128 - code
-        was_asked = any(number == self._report.fileno() for number, _ in events)
-        cause = self._cause if self._cause or was_asked else self._cause_of_death(code)
-        return Ending(code, cause, peak=self._peak)
+        # With another status it has come to its end by itself, whatever else there was.
+        return Ending(code, self._cause if code == _KILLED else "", peak=self._peak)
 
-    def _cause_of_death(self, code: int) -> Cause:
-        """Return why a child ended that this process did not end."""
-        if code != _KILLED:
-            return ""
+    def _pause(self, cost: float) -> float:
+        """Return how long not to look, after a look that took `cost` seconds."""
+        if self._used > self._bounds.memory // 2 or self._machine.is_getting_short():
+            return max(self._bounds.interval / _HURRY, cost)
+        return max(self._bounds.interval, cost / _COSTS_AT_MOST)
+
+    def _cause_of(self, events: Sequence[tuple[int, int]]) -> Cause:
+        """Return why a child has ended, or had to be ended by the grader."""
+        if any(number == self._report.fileno() for number, _ in events):
+            return "starved" if self._is_starved() else ""
         if self._group.has_overflowed():
             return "memory"
-        return "outside" if self._machine.has_killed() else ""
+        if not self._machine.has_killed():
+            return ""
+        living = self._processes()  # what is left of it still holds what it held
+        in_kernel = self._memory_in_kernel(living, usage.descriptors_of(living))
+        held = max(self._peak, usage.resident_memory_of(living) + in_kernel)
+        own = held > min(self._bounds.memory, self._machine.total) // 2
+        return "machine" if own else "outside"
+
+    def _is_starved(self) -> bool:
+        """Say whether others had the machine: it wanted to run most of its time, and hardly did."""
+        lasted = time.monotonic() - self._begin
+        used = usage.processor_time_of(self._processes())
+        return 2 * self._wanted > self._looks and used < lasted / _STARVED_SHARE
 
     def _excess(self) -> Cause:
         """Return which bound is passed."""
         bounds = self._bounds
         living = self._processes()
         descriptors = usage.descriptors_of(living)
-        memory = self._memory(living, descriptors)
+        in_kernel = self._memory_in_kernel(living, descriptors)
+        self._looks += 1
+        self._wanted += any(map(usage.wants_to_run, living))
+        self._used = usage.resident_memory_of(living) + in_kernel
+        if self._machine.is_short_for(self._used):  # there is no time to look closer
+            return "machine"
+        memory = self._used
+        if memory > bounds.memory:
+            memory = usage.memory_of(living, bounds.memory - in_kernel) + in_kernel
         self._peak = max(self._peak, memory)
         if memory > bounds.memory or self._group.has_overflowed():
             return "memory"
-        if self._machine.is_short_for(memory):
-            return "machine"
         self._rate(living, memory)
         if sum(descriptors) > bounds.descriptors:
             return "descriptors"
@@ -201,10 +237,9 @@ class _Watch:
         files, disk = usage.contents_of(bounds.watched, bounds.files, bounds.disk)
         return "files" if files > bounds.files else "disk" if disk > bounds.disk else ""
 
-    def _memory(self, living: Sequence[int], descriptors: Sequence[int]) -> int:
-        """Return bytes that processes hold, in their memory and in the kernel's."""
-        in_kernel = self._sockets(living) + usage.held_by_pipes(descriptors)
-        return usage.memory_of(living, self._bounds.memory - in_kernel) + in_kernel
+    def _memory_in_kernel(self, living: Sequence[int], descriptors: Sequence[int]) -> int:
+        """Return bytes that the kernel holds for processes: in sockets and in pipes."""
+        return self._sockets(living) + usage.held_by_pipes(descriptors)
 
     def _sockets(self, living: Sequence[int]) -> int:
         if self._entrance is not None:  # all that there are in its own network namespace

@@ -166,6 +166,8 @@ class Runner:
             answer = self._ask(task, _Deadline(self._connection, timeout))
         except TimeoutError:
             sentence = say("There was no answer within {seconds:g} seconds.", seconds=timeout)
+            self.close()
+            self._refuse_displaced()
             return self._end(TaskFailure(_stage(task), "TimeLimit", sentence))
         except (ConnectionError, FrameError) as error:
             if self._is_gone():

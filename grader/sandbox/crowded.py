@@ -1,8 +1,9 @@
-"""Submissions beside each other: who is ended for want of memory may not be the one to blame.
+"""Submissions beside each other: who comes to an early end may not be the one to blame.
 
 Where only one submission is run, a sandbox that held much when the machine had little left has
-itself to blame. Beside others it may have been within its limits all the time, and somebody else
-the one that took the rest. Then it has to be run again, alone, before anything is said of it.
+itself to blame, and one that was too slow has, too. Beside others it may have been within its
+limits all the time, and somebody else the one that took the rest. Then it has to be run again,
+alone, before anything is said of it.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from grader.sandbox.interface import Command, Level, Process, Sandbox
 
 
 def refuse_displaced(process: Process) -> None:
-    """Raise DisplacedError if a process was ended for what others may have taken."""
+    """Raise DisplacedError if a process, which has ended, was ended for what others took."""
     if process.cause == "outside":
         raise DisplacedError(
-            "The machine had no memory left while this was graded, and it was ended for that.",
+            "The machine had no memory or no processor left while this was graded, and it was"
+            " ended for that.",
             "Grade it again when less runs on this machine.",
         )
 
@@ -46,8 +48,11 @@ class CrowdedSandbox:
         self._sandbox.close()
 
 
+_NOT_ITS_OWN: tuple[Cause, ...] = ("machine", "starved")
+
+
 class _CrowdedProcess:
-    """A process that says "outside" where alone it would have to say "machine"."""
+    """A process that says "outside" where alone it would be its own doing."""
 
     def __init__(self, process: Process) -> None:
         self._process = process
@@ -59,7 +64,7 @@ class _CrowdedProcess:
     @property
     def cause(self) -> Cause:
         cause = self._process.cause
-        return "outside" if cause == "machine" else cause
+        return "outside" if cause in _NOT_ITS_OWN else cause
 
     @property
     def peak(self) -> int:
