@@ -85,10 +85,10 @@ class Batch:
         finally:
             executor.shutdown(wait=False, cancel_futures=True)
             self._settings.timing_lock.hurry()
-            self._reader.close()
             try:
                 self._sandbox.revoke()
             finally:
+                self._reader.close()
                 executor.shutdown(wait=True)
         return _summary(entries, rows)
 

@@ -41,6 +41,9 @@ PATIENCE_SECONDS = 60.0
 """Longest time that a file is waited for, however little of a processor it gets. Time in which it
 was stopped for others to measure does not count."""
 
+START_SECONDS = 60.0
+"""Longest time in which the process may import what it needs."""
+
 _LOOK_SECONDS = 0.25
 _SUFFIX = 100
 _START = (
@@ -60,8 +63,14 @@ class Reader:
     while somebody measures in the `quiet` of these gradings, and nobody waits for it.
     """
 
-    def __init__(self, quiet: Quiet | None = None, bounds: Bounds | None = None) -> None:
+    def __init__(
+        self,
+        quiet: Quiet | None = None,
+        bounds: Bounds | None = None,
+        patience: float = PATIENCE_SECONDS,
+    ) -> None:
         self._quiet = Quiet() if quiet is None else quiet
+        self._patience = patience
         self._bounds = Bounds() if bounds is None else bounds
         # Messages of this kind of socket arrive whole, so no reader ever has to join them.
         self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -132,18 +141,15 @@ class Reader:
             with self._lock:
                 socket.send_fds(self._requests, [payload], descriptors)
         except OSError:
-            raise GraderError(
-                "Nothing can be read: the process for it has ended.",
-                "Try again; if it happens again, run `grader doctor`.",
-            ) from None
+            raise _not_started() from None
 
     def _answer(self, channel: socket.socket) -> FromReader:
         """Wait for an answer; one that does not come, or is none, is that of a file too large."""
-        waiting = _Waiting(time.monotonic, PATIENCE_SECONDS)
-        descriptors = waiting.descriptors(channel)
+        descriptors = _Waiting(time.monotonic, START_SECONDS).descriptors(channel)
         if not descriptors:
-            return Overwhelmed()
+            raise _not_started()
         work = _Work(descriptors[0])
+        waiting = _Waiting(time.monotonic, self._patience)
         try:
             with self._quiet.aside(work):
                 payload = waiting.payload(channel, work)
@@ -166,6 +172,13 @@ class Reader:
                 " hand it in again."
             ),
         )
+
+
+def _not_started() -> GraderError:
+    return GraderError(
+        "Nothing can be read: the process that reads files has ended.",
+        "Try again; if it happens again, run `grader doctor`: the packages may not fit together.",
+    )
 
 
 class _Work:

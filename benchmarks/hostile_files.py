@@ -1,0 +1,223 @@
+"""Reads and renders files that were written to take long, and prints the worst first.
+
+Every construct of tests/properties/hostile.py is drawn as large as a file of its kind may be: in
+one cell, in cells that are just looked at, in as many cells as there may be, as a script, as
+Markdown, and in what is no cell. Each is read by the process that reads submissions; then some are
+written down and rendered in every format, with outputs that are hostile as well.
+"ended" is a file that was too much: its report says so. Seconds are those of the processor, and
+after them by the clock, which counts what else the machine does.
+
+    python benchmarks/hostile_files.py [--size MB] [--only WORD] [--rows N] [--json FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+from nbformat import NotebookNode
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from grader.execute.places import Places
+from grader.execute.result import Execution
+from grader.reading.content import CODE_LIMIT, SIZE_LIMIT, TEXT_LIMIT
+from grader.reading.messages import Overwhelmed, Read
+from grader.reading.reader import Reader
+from grader.render.formats import FORMATS, render_as
+from grader.report import CellProblem, Report, decode_report, encode_report
+from grader.spelling import respell
+from grader.submission import SubmissionFile, as_notebook
+from grader.transcript import transcribe
+from tests import sample_reports
+from tests.properties import hostile
+
+SECONDS, MEGABYTES = 5.0, 300
+"""What reading a file, or rendering its report, may take: processor time, and memory above the idle
+process."""
+
+LOOKED_AT, MANY = 60_000, 2000
+"""Characters of the longest cell that is parsed, and cells of the longest notebook."""
+
+
+class File(NamedTuple):
+    """A hostile file: what is in it, how its name ends, and a function that makes it.
+
+    What is read of it is `rendered` as well, where no other file has the same in it.
+    """
+
+    name: str
+    suffix: str
+    make: Callable[[], bytes]
+    rendered: bool = False
+
+
+class Row(NamedTuple):
+    """What became of a file. `end` is "read", "refused" with a sentence, or "ended" at a bound."""
+
+    name: str
+    stage: str
+    seconds: float
+    clock: float
+    megabytes: float
+    end: str
+
+
+def draw(size: int) -> Iterator[File]:
+    """Yield all files, of at most `size` bytes each."""
+    code, text = min(size, CODE_LIMIT - 2**16), min(size, TEXT_LIMIT)
+    for name, make in hostile.CODE.items():
+        long = max(code // LOOKED_AT, 1)
+        yield File(f"{name}, a cell", ".ipynb", _cells(make, code, 1))
+        yield File(f"{name}, long cells", ".ipynb", _cells(make, code, long))
+        yield File(f"{name}, cells", ".ipynb", _cells(make, code, MANY), rendered=True)
+        yield File(f"{name}, a script", ".py", _text(make, text))
+    for name, make in hostile.MARKDOWN.items():
+        yield File(f"{name}, text cells", ".ipynb", _cells(make, size // 2, 100, "markdown"))
+        yield File(
+            f"{name}, short text cells", ".ipynb", _cells(make, 300_000, 80, "markdown"), True
+        )
+        yield File(f"{name}, Markdown", ".md", _text(make, text))
+    for name, make in hostile.FORMS.items():
+        yield File(name, ".ipynb", _text(make, size - 2**16))
+
+
+def _cells(
+    make: hostile.Construct, size: int, count: int, kind: str = "code"
+) -> Callable[[], bytes]:
+    def content() -> bytes:
+        whole = hostile.in_cells(make, size, count, kind)
+        # With text alone there is nothing to grade.
+        return (
+            whole if kind == "code" else whole.replace(b"[", b"[%b, " % hostile.cell().encode(), 1)
+        )
+
+    return content
+
+
+def _text(make: hostile.Construct, size: int) -> Callable[[], bytes]:
+    return lambda: make(size).encode("utf-8", "replace")[:SIZE_LIMIT]
+
+
+def measure(file: File, reader: Reader) -> Iterator[Row]:
+    """Yield what reading a file came to, and rendering what was read of it."""
+    with tempfile.TemporaryFile() as stream:
+        stream.write(file.make())
+        stream.seek(0)
+        begin = time.monotonic()
+        answer = reader.ask(stream.fileno(), file.suffix)
+        seconds = time.monotonic() - begin
+    if isinstance(answer, Overwhelmed):
+        yield Row(file.name, "reading", min(seconds, SECONDS), seconds, MEGABYTES, "ended")
+        return
+    end = "read" if isinstance(answer, Read) else "refused"
+    cost = answer.cost
+    yield Row(file.name, "reading", cost.seconds, seconds, cost.memory / 2**20, end)
+    if isinstance(answer, Read) and file.rendered:
+        yield _in_child(file.name, "rendering", lambda: _render(answer))
+
+
+def _render(read: Read) -> None:
+    """Do what the grader does itself: spell, write down, and render in every format."""
+    submission = SubmissionFile("a.ipynb", "", as_notebook(read.content))
+    notebook = submission.notebook
+    assert notebook is not None
+    spelling = respell(notebook, "auto", read.respelling)
+    run = spelling.notebook
+    code = [cell for cell in run.cells if cell.cell_type == "code" and cell.source.strip()]
+    for made in code:
+        made.outputs = [NotebookNode(output_type="stream", name="stdout", text=made.source)] * 50
+    problems = tuple(
+        CellProblem(number, "Error", made.source[:300], 1) for number, made in enumerate(code, 1)
+    )
+    execution = spelling.own_words(Execution(run, problems, len(code), 0, (), ()))
+    base = sample_reports.typical()
+    report = msgspec.structs.replace(
+        base,
+        notes=tuple(sentence.text for sentence in read.content.notes),
+        problems=execution.problems,
+        cells=transcribe(submission, execution, Places((Path("/nowhere"),))),
+    )
+    _render_all(decode_report(encode_report(report)))
+
+
+def _render_all(report: Report) -> None:
+    for name in FORMATS:
+        render_as(name, report, "instructor", datetime.now(timezone.utc))
+
+
+def _in_child(name: str, stage: str, work: Callable[[], None]) -> Row:
+    """Do something in a forked process, and return what it took."""
+    idle = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    begin = time.monotonic()
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            work()
+            status = 0
+        except BaseException:  # noqa: BLE001  whatever it is, it is this row's
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    _, status, used = os.wait4(child, 0)
+    end = "rendered" if status == 0 else "FAILED"
+    memory = max(used.ru_maxrss - idle, 0) / 1024
+    seconds = used.ru_utime + used.ru_stime
+    return Row(name, stage, seconds, time.monotonic() - begin, memory, end)
+
+
+def is_bad(row: Row) -> bool:
+    """Say whether a file took more than it may, or could not be rendered."""
+    return row.seconds > SECONDS or row.megabytes > MEGABYTES or row.end == "FAILED"
+
+
+def run(size: int, only: str = "") -> list[Row]:
+    """Measure all files, or those with a word in their names. Returns rows, the worst first."""
+    rows: list[Row] = []
+    with Reader() as reader:
+        for file in draw(size):
+            if only in file.name:
+                for row in measure(file, reader):
+                    rows.append(row)
+                    print(_line(row), file=sys.stderr, flush=True)
+    return sorted(rows, key=lambda row: (not is_bad(row), -row.seconds))
+
+
+def _line(row: Row) -> str:
+    return f"{row.seconds:6.2f} s {row.megabytes:7.1f} MB  {row.stage:9} {row.end:8} {row.name}" + (
+        "   TOO MUCH" if is_bad(row) else ""
+    )
+
+
+def main() -> None:
+    """Print a line for each file. Exit code 1 when one of them took too much."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--size", type=float, default=64, help="largest file, in MB")
+    parser.add_argument("--only", default="", help="a word that a file's name has")
+    parser.add_argument("--rows", type=int, default=20, help="how many are printed at the end")
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    rows = run(int(options.size * 2**20), options.only)
+    for row in rows[: options.rows]:
+        print(_line(row))
+    print(f"{len(rows)} measured, {sum(map(is_bad, rows))} too much")
+    if options.json is not None:
+        options.json.write_text(json.dumps([row._asdict() for row in rows], indent=2) + "\n")
+    if any(map(is_bad, rows)):
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,216 @@
+"""Reading in a process of its own: what comes back, what it may take, and when it stands still."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from grader.errors import GraderError, UsageError
+from grader.quiet import Quiet
+from grader.reading.messages import Bounds, Overwhelmed, Unreadable
+from grader.reading.reader import Reader, ReadingError
+from grader.submission import read_submission
+from tests.properties import hostile
+
+SECONDS = 30.0
+
+
+@pytest.fixture(scope="module")
+def reader() -> Iterator[Reader]:
+    with Reader() as made:
+        yield made
+
+
+def write(path: Path, *sources: str, **metadata: object) -> Path:
+    cells = [{"cell_type": "code", "source": source} for source in sources]
+    path.write_text(json.dumps({"cells": cells, "metadata": metadata}, indent=1))
+    return path
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def child_of(reader: Reader) -> int:
+    """Return the process that reads, as soon as there is one."""
+    children = Path(f"/proc/{reader.pid}/task/{reader.pid}/children")
+    wait_until(lambda: bool(children.read_text().split()))
+    return int(children.read_text().split()[0])
+
+
+def state_of(process: int) -> str:
+    return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+def settled(process: int) -> bool:
+    """Say whether a process has given everything up, and waits for the file's first byte."""
+    status = Path(f"/proc/{process}/status").read_text()
+    return "NoNewPrivs:\t1" in status and state_of(process) == "S"
+
+
+@contextmanager
+def endless_file(reader: Reader) -> Iterator[list[object]]:
+    """Have a file read whose first byte does not come within the body. Yields the answers."""
+    answers: list[object] = []
+    ours, theirs = os.pipe()
+    thread = threading.Thread(target=lambda: answers.append(reader.ask(ours, ".ipynb")))
+    thread.start()
+    try:
+        yield answers
+    finally:
+        os.close(theirs)
+        thread.join(SECONDS)
+        os.close(ours)
+
+
+class TestAnswers:
+    def test_a_notebook_is_what_it_is_when_it_is_read_here(
+        self, tmp_path: Path, reader: Reader
+    ) -> None:
+        path = write(tmp_path / "hw.ipynb", "a = 1", "b = 2", grader={"assignment": "small"})
+        here, there = read_submission(path), reader.read(path)
+        assert (here.name, here.sha256) == (there.name, there.sha256)
+        assert here.notebook == there.notebook
+        assert "small" == there.declared_assignment
+
+    def test_a_script_has_its_lines(self, tmp_path: Path, reader: Reader) -> None:
+        path = tmp_path / "hw.py"
+        path.write_text("import tvm\n\nx = 1\n")
+        assert (1, 3) == reader.read(path).starts
+
+    def test_its_spelling_is_known(self, tmp_path: Path, reader: Reader) -> None:
+        old = reader.read(write(tmp_path / "old.ipynb", "x = 1", hostile.OLD)).respelling
+        new = reader.read(write(tmp_path / "new.ipynb", "x = 1")).respelling
+        assert old is not None
+        assert new is not None
+        assert ("current", None) == (new.dialect, new.first)
+        assert [1] == [each.cell for each in old.cells]
+        assert old.first is not None
+        assert (1, 2) == (old.first.cell, old.first.line)
+
+    def test_a_damaged_file_comes_back_with_its_problem(
+        self, tmp_path: Path, reader: Reader
+    ) -> None:
+        (tmp_path / "bad.ipynb").write_bytes(b"{")
+        assert read_submission(tmp_path / "bad.ipynb") == reader.read(tmp_path / "bad.ipynb")
+
+    def test_a_missing_file_is_a_usage_error(self, tmp_path: Path, reader: Reader) -> None:
+        with pytest.raises(UsageError, match=r"nowhere\.ipynb"):
+            reader.read(tmp_path / "nowhere.ipynb")
+
+    def test_a_name_that_is_none_is_passed_over_and_told(
+        self, tmp_path: Path, reader: Reader
+    ) -> None:
+        read = reader.read(write(tmp_path / "hw.ipynb", "x", grader={"assignment": "s" * 101}))
+        assert read.declared_assignment is None
+        assert "an assignment with more than 100 characters" in read.notes[0]
+
+    def test_many_threads_may_ask(self, tmp_path: Path, reader: Reader) -> None:
+        paths = [write(tmp_path / f"{number}.ipynb", f"x = {number}") for number in range(8)]
+        found: dict[Path, tuple[str, ...]] = {}
+        threads = [
+            threading.Thread(
+                target=lambda path=path: found.update({path: reader.read(path).sources})
+            )
+            for path in paths
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(SECONDS)
+        assert {path: (f"x = {number}",) for number, path in enumerate(paths)} == found
+
+    def test_a_fault_of_the_process_itself_is_raised(self, tmp_path: Path, reader: Reader) -> None:
+        folder = os.open(tmp_path, os.O_RDONLY)
+        with pytest.raises(ReadingError, match="IsADirectoryError"):
+            reader.ask(folder, ".ipynb")
+        os.close(folder)
+
+
+class TestBounds:
+    def test_a_file_that_takes_more_memory_has_a_problem_and_a_digest(self, tmp_path: Path) -> None:
+        path = tmp_path / "hw.ipynb"
+        path.write_text(hostile.FORMS["lists and a number that is none"](3 * 10**6))
+        with Reader(bounds=Bounds(memory=20 * 2**20)) as reader:
+            read = reader.read(path)
+        assert "too complicated to be read: that takes more than 5 seconds or 20 MB" in read.problem
+        assert "hand it in again" in read.hint
+        assert read_submission(path).sha256 == read.sha256
+
+    def test_the_process_has_limits_and_no_powers(self, reader: Reader) -> None:
+        with endless_file(reader):
+            child = child_of(reader)
+            wait_until(lambda: settled(child))
+            limits = Path(f"/proc/{child}/limits").read_text()
+            status = Path(f"/proc/{child}/status").read_text()
+            descriptors = len(list(Path(f"/proc/{child}/fd").iterdir()))
+        rows = {line[:25].strip(): line[25:].split()[:2] for line in limits.splitlines()}
+        assert ["5", "5"] == rows["Max cpu time"]
+        assert ["0", "0"] == rows["Max file size"]
+        assert int(rows["Max address space"][0]) < 600 * 2**20
+        assert "CapEff:\t0000000000000000" in status
+        assert (
+            descriptors <= 6
+        )  # the standard ones, the file, the answer's socket and its own pidfd
+
+    def test_an_answer_that_does_not_come_is_not_waited_for(self) -> None:
+        with Reader(patience=0.2) as reader, endless_file(reader) as answers:
+            wait_until(lambda: bool(answers))
+            assert [Overwhelmed()] == answers
+
+    def test_it_has_imported_nothing_of_the_referee(self) -> None:
+        code = "import sys, grader.reading.worker; print(*sys.modules)"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        loaded = set(done.stdout.split())
+        assert "libcst" in loaded
+        assert not {"tvm", "torch", "numpy", "nbformat", "grader.referee"} & loaded
+
+
+class TestQuiet:
+    def test_who_measures_waits_for_no_file_and_is_not_disturbed(self) -> None:
+        quiet = Quiet()
+        with Reader(quiet) as reader, endless_file(reader):
+            child = child_of(reader)
+            wait_until(lambda: settled(child))
+            with quiet.exclusive():
+                wait_until(lambda: state_of(child) == "T")
+            wait_until(lambda: state_of(child) != "T")
+
+    def test_a_file_that_comes_while_somebody_measures_stands_still(self) -> None:
+        quiet = Quiet()
+        reader = Reader(quiet, patience=0.2)
+        with quiet.exclusive(), endless_file(reader) as answers:
+            child = child_of(reader)
+            wait_until(lambda: state_of(child) == "T")
+            time.sleep(0.6)  # which is no time that it had
+            assert [] == answers
+            reader.close()
+
+
+class TestEnd:
+    def test_what_reads_ends_with_the_reader(self) -> None:
+        reader = Reader()
+        with endless_file(reader) as answers:
+            child = child_of(reader)
+            reader.close()
+            wait_until(lambda: bool(answers))
+            wait_until(lambda: not Path(f"/proc/{child}").exists())
+        with pytest.raises(GraderError, match="Nothing can be read"):
+            reader.ask(0, ".ipynb")
+
+    def test_a_damaged_file_is_no_reason_to_end(self, reader: Reader) -> None:
+        for _ in range(3):
+            with Path(os.devnull).open("rb") as empty:
+                assert isinstance(reader.ask(empty.fileno(), ".ipynb"), Unreadable)
