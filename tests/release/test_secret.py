@@ -1,0 +1,239 @@
+"""The archive of the complete course: made, fetched, and unpacked strictly."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import stat
+import threading
+import traceback
+import zipfile
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+
+from grader.course import load_course
+from grader.errors import DataError, GraderError, UsageError
+from grader.release import secret
+from grader.release.secret import Source, digest_of, fetch, pack_course, source_of, unpack
+
+ROOT = Path(__file__).parents[2]
+KINDS = ROOT / "tests/courses/kinds"
+HUSH = "".join(["hu", "sh"])
+GOOD = "assignments/a/assignment.toml"
+
+
+def archive(*entries: tuple[str, bytes], mode: int = stat.S_IFREG | 0o600) -> bytes:
+    """Return an archive of files with a mode."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as made:
+        for name, content in entries:
+            entry = zipfile.ZipInfo(name)
+            entry.create_system = 3
+            entry.external_attr = mode << 16
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            made.writestr(entry, content)
+    return buffer.getvalue()
+
+
+class TestMaking:
+    """From a course."""
+
+    def test_it_has_what_grading_needs_and_no_solutions(self, tmp_path: Path) -> None:
+        unpack(pack_course(load_course(ROOT)), tmp_path / "course")
+        names = {each.name for each in (tmp_path / "course").rglob("*") if each.is_file()}
+        assert {"assignment.toml", "oracle.py", "models.py", "workload.py", "library.py"} == names
+        complete, unpacked = load_course(ROOT), load_course(tmp_path / "course")
+        assert complete.assignments.keys() == unpacked.assignments.keys()
+        assert all(
+            complete.get(slug).assignment == each.assignment
+            for slug, each in unpacked.assignments.items()
+        )
+
+    def test_the_same_course_makes_the_same_archive(self) -> None:
+        course = load_course(KINDS)
+        assert pack_course(course) == pack_course(course)
+
+    def test_a_name_that_could_not_be_unpacked_is_refused(self, tmp_path: Path) -> None:
+        shutil.copytree(KINDS, tmp_path / "course")
+        (tmp_path / "course/assignments/kinds/.hidden").touch()
+        with pytest.raises(UsageError, match=r"\.hidden cannot be packed"):
+            pack_course(load_course(tmp_path / "course"))
+
+
+class TestUnpacking:
+    """What is no course is refused, and nothing is written."""
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            "../assignments/a/x",
+            "/assignments/a/x",
+            "assignments/../x",
+            "assignments/a/../../x",
+            "assignments/a/..",
+            "assignments/a/b/../../../x",
+            "assignments\\a\\x",
+            "assignments/a/.bashrc",
+            "assignments/a/b:c",
+            "assignments/a/line\nbreak",
+            "assignments/A/x",
+            "assignments/a/",
+            "other/x",
+            "x",
+        ],
+    )
+    def test_paths_that_lead_elsewhere(self, tmp_path: Path, name: str) -> None:
+        content = archive((GOOD, b"x"), (name, b"harm"))
+        with pytest.raises(DataError, match="is no file of an assignment"):
+            unpack(content, tmp_path / "course")
+        assert [] == list(tmp_path.iterdir())
+
+    @pytest.mark.parametrize(
+        "kind", [stat.S_IFLNK, stat.S_IFIFO, stat.S_IFCHR, stat.S_IFBLK, stat.S_IFDIR]
+    )
+    def test_links_and_devices(self, tmp_path: Path, kind: int) -> None:
+        with pytest.raises(DataError, match="is no file of an assignment"):
+            unpack(archive((GOOD, b"/etc/passwd"), mode=kind | 0o777), tmp_path / "course")
+
+    @pytest.mark.filterwarnings("ignore:Duplicate name")
+    @pytest.mark.parametrize("second", [GOOD, GOOD.replace("assignment.", "ASSIGNMENT.")])
+    def test_two_files_of_one_name(self, tmp_path: Path, second: str) -> None:
+        with pytest.raises(DataError, match="two files of one name"):
+            unpack(archive((GOOD, b"x"), (second, b"y")), tmp_path / "course")
+
+    def test_a_bomb(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(secret, "MOST_BYTES", 2**20)
+        with pytest.raises(DataError, match="too large"):
+            unpack(archive((GOOD, bytes(2**20 + 1))), tmp_path / "course")
+
+    def test_a_bomb_that_lies_about_its_size(self, tmp_path: Path) -> None:
+        content = archive((GOOD, bytes(2**20)))
+        size = (2**20).to_bytes(4, "little")
+        assert 2 == content.count(size)
+        with pytest.raises(DataError, match=r"damaged|larger than it says"):
+            unpack(content.replace(size, (10).to_bytes(4, "little")), tmp_path / "course")
+
+    def test_too_many_files(self, tmp_path: Path) -> None:
+        many = [(f"assignments/a/{number}", b"") for number in range(1001)]
+        with pytest.raises(DataError, match="too large"):
+            unpack(archive(*many), tmp_path / "course")
+
+    @pytest.mark.parametrize("content", [b"", b"PK", b"<html>", archive((GOOD, b"x" * 99))[:-30]])
+    def test_what_is_no_archive(self, tmp_path: Path, content: bytes) -> None:
+        with pytest.raises(DataError, match="damaged"):
+            unpack(content, tmp_path / "course")
+
+    def test_a_folder_that_is_there(self, tmp_path: Path) -> None:
+        with pytest.raises(UsageError, match="is there already"):
+            unpack(archive((GOOD, b"x")), tmp_path)
+
+    def test_others_cannot_read_what_was_unpacked(self, tmp_path: Path) -> None:
+        unpack(archive((GOOD, b"x")), tmp_path / "course")
+        assert 0o700 == stat.S_IMODE((tmp_path / "course").stat().st_mode)
+
+
+Serve = Callable[[bytes], str]
+
+
+class Answering(BaseHTTPRequestHandler):
+    """Answers with what the server has, if it was asked as it wants to be."""
+
+    content = b""
+    token = ""
+    asked: tuple[str, ...] = ()
+
+    def do_GET(self) -> None:
+        type(self).asked += (self.path,)
+        if self.path == "/elsewhere":
+            self.send_response(302)
+            self.send_header("Location", "/archive")
+            self.end_headers()
+            return
+        wanted = f"Bearer {self.token}" if self.token else None
+        self.send_response(200 if self.headers["Authorization"] == wanted else 404)
+        self.send_header("Content-Length", str(len(self.content)))
+        self.end_headers()
+        self.wfile.write(self.content)
+
+    def log_message(self, *_arguments: object) -> None:
+        pass
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., str]]:
+    """Serve bytes on this machine and return their address."""
+    servers: list[HTTPServer] = []
+
+    def start(content: bytes, token: str = "") -> str:
+        handler = type("Handler", (Answering,), {"content": content, "token": token})
+        servers.append(HTTPServer(("127.0.0.1", 0), handler))
+        threading.Thread(target=servers[-1].serve_forever, daemon=True).start()
+        return f"http://127.0.0.1:{servers[-1].server_port}"
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+class TestFetching:
+    """From an address that is a secret."""
+
+    def test_what_has_the_right_digest_is_returned(self, serve: Callable[..., str]) -> None:
+        address = serve(b"content", token="t")
+        for path in ("archive", "elsewhere"):
+            got = fetch(Source(f"{address}/{path}", "t", digest_of(b"content")))
+            assert b"content" == got
+
+    def test_another_digest_is_refused(self, serve: Callable[..., str]) -> None:
+        with pytest.raises(DataError, match="has another SHA-256"):
+            fetch(Source(f"{serve(b'changed')}/archive", "", digest_of(b"content")))
+
+    @pytest.mark.parametrize("token", ["", "wrong"])
+    def test_a_failure_does_not_tell_the_address(
+        self, serve: Callable[..., str], token: str
+    ) -> None:
+        address = serve(b"content", token="t")
+        with pytest.raises(DataError, match="answered with 404") as caught:
+            fetch(Source(f"{address}/{HUSH}", token, digest_of(b"content")))
+        assert HUSH not in told(caught.value)
+
+    def test_nobody_there_is_told_without_the_address(self, serve: Callable[..., str]) -> None:
+        with pytest.raises(DataError, match="could not be reached") as caught:
+            fetch(Source(f"http://127.0.0.1:1/{HUSH}", "", digest_of(b"content")))
+        assert HUSH not in told(caught.value)
+
+    def test_what_is_too_large_is_not_read_to_its_end(
+        self, serve: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(secret, "MOST_BYTES", 2**20)
+        with pytest.raises(DataError, match="has more than 1 MB"):
+            fetch(Source(serve(bytes(2**21)), "", digest_of(bytes(2**21))))
+
+    @pytest.mark.parametrize(
+        "url",
+        [
+            "",
+            "http://example.org/x",
+            "ftp://example.org/x",
+            "file:///etc/passwd",
+            "http:///",
+            "https://[",
+        ],
+    )
+    def test_an_address_is_encrypted(self, url: str) -> None:
+        with pytest.raises(UsageError, match="no address that begins with https"):
+            source_of({secret.URL: url}, digest_of(b""))
+
+    @pytest.mark.parametrize("digest", ["", "0" * 63, "G" * 64, "A" * 64])
+    def test_a_digest_is_known_before(self, digest: str) -> None:
+        with pytest.raises(UsageError, match="Nobody has said which SHA-256"):
+            source_of({secret.URL: "https://example.org"}, digest)
+
+
+def told(error: GraderError) -> str:
+    """Return all that is printed of an error, at worst with its traceback."""
+    return "".join([error.hint, *traceback.format_exception(error)])
