@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import stat
 from pathlib import Path
 
 import msgspec
@@ -13,6 +12,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from grader.errors import SubmissionError, UsageError
+from grader.handed_in import read_handed_in
 from grader.language import later
 from grader.plain_text import MARKDOWN, SCRIPT, divide
 from grader.source_lines import source_lines
@@ -70,13 +70,13 @@ class SubmissionFile(msgspec.Struct, frozen=True):
         return tuple(cell.source for cell in self.notebook.cells if cell.cell_type == "code")
 
 
-def read_submission(path: Path) -> SubmissionFile:
-    """Read a file. A damaged one comes back with its `problem`; a missing one is a UsageError."""
+def read_submission(path: Path, trusted: Path | None = None) -> SubmissionFile:
+    """Read a file. A damaged one comes back with its `problem`; a missing one is a UsageError.
+
+    No link is followed below the `trusted` folder, which is the file's own if none is given.
+    """
     try:
-        if not stat.S_ISREG(path.stat().st_mode):  # a named pipe would be waited for
-            raise UsageError(f"{path.name} is not a file.", "Name a notebook.")
-        with path.open("rb") as file:
-            content = file.read(SIZE_LIMIT + 1)
+        content = read_handed_in(path, path.parent if trusted is None else trusted, SIZE_LIMIT + 1)
     except OSError as error:
         raise UsageError(
             f"Cannot read {path.name}: {error.strerror}.", "Check the name and the folder."

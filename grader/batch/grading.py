@@ -138,8 +138,8 @@ class Batch:
 
 def _read(entry: Entry) -> SubmissionFile:
     if entry.problem:
-        raise SubmissionError(entry.problem, "Hand in the .ipynb file itself.")
-    return read_submission(entry.path)
+        raise SubmissionError(entry.problem, entry.hint)
+    return read_submission(entry.path, entry.trusted)
 
 
 def _summary(entries: tuple[Entry, ...], rows: dict[str, Row]) -> Summary:

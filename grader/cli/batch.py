@@ -80,7 +80,7 @@ def _grade_all(
     options: BatchOptions, entries: tuple[Entry, ...], store: Store, messages: Console
 ) -> Summary:
     demanded = options.grading.assignment
-    course = find_course(options.grading.course, (Path.cwd(), _folder_of(options.submissions[0])))
+    course = find_course(options.grading.course, (Path.cwd(),))
     chosen = course.get(demanded) if demanded is not None else None
     possible = [chosen] if chosen is not None else course.assignments.values()
     with open_settings(options.grading, possible) as settings:
@@ -93,11 +93,6 @@ def _grade_all(
                 batch.prepare(chosen).data(preparing)
         with LiveBatch(messages, total=len(entries), done=len(kept)) as progress:
             return batch.run(entries, kept, options.jobs or usable_cores(), progress)
-
-
-def _folder_of(path: Path) -> Path:
-    resolved = path.resolve()
-    return resolved if resolved.is_dir() else resolved.parent
 
 
 def _say(console: Console, text: str) -> None:

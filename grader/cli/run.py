@@ -14,6 +14,7 @@ from grader.cli.setting import GradingOptions, open_settings
 from grader.course import choose_assignment, find_course
 from grader.environment import describe_environment
 from grader.errors import GraderError, UsageError
+from grader.handed_in import absolute, trusted_folder
 from grader.pipeline import grade
 from grader.preparation import Preparation
 from grader.progress import Progress
@@ -70,9 +71,10 @@ def run_submission(
 
 
 def _grade(options: RunOptions, progress: Progress) -> Report:
-    submission = read_submission(options.notebook)
-    grading = options.grading
-    course = find_course(grading.course, (Path.cwd(), options.notebook.resolve().parent))
+    working, grading = Path.cwd(), options.grading
+    path = absolute(options.notebook, working)
+    submission = read_submission(path, trusted_folder(options.notebook, working))
+    course = find_course(grading.course, (working,))
     chosen, note = choose_assignment(course, submission, grading.assignment)
     with open_settings(grading, [chosen]) as settings:
         prepared = Preparation(chosen, settings)

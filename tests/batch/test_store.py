@@ -15,7 +15,7 @@ from grader.report import Report
 from tests.sample_reports import typical
 
 COURSE = Path(__file__).parents[1] / "courses" / "small"
-ENTRY = Entry(Path("hw.ipynb"), "ada/hw.ipynb", "ada/hw")
+ENTRY = Entry(Path("hw.ipynb"), "ada/hw.ipynb", "ada/hw", Path())
 
 
 @pytest.fixture

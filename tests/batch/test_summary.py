@@ -12,7 +12,7 @@ from grader.batch.summary import Row, Summary, encode_summary, make_row, notice,
 from grader.report import Report
 from tests.sample_reports import HOSTILE, full_marks, nothing_to_grade, typical
 
-ENTRY = Entry(Path("/class/ada/hw.ipynb"), "ada/hw.ipynb", "ada/hw")
+ENTRY = Entry(Path("/class/ada/hw.ipynb"), "ada/hw.ipynb", "ada/hw", Path("/class"))
 
 
 def changed(report: Report, **fields: object) -> Report:
