@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
 from types import ModuleType
+from typing import Literal
 
 import msgspec
 
@@ -96,6 +97,17 @@ def find_course(explicit: Path | None, near: Iterable[Path]) -> Course:
             if any(folder.glob("assignments/*/assignment.toml")):
                 return load_course(folder)
     return load_course(Path(__file__).resolve().parent.parent)
+
+
+Chooser = Literal["command", "metadata", "entry points"]
+"""Who says which assignment a submission is: the command line, or what the student wrote."""
+
+
+def who_chose(submission: SubmissionFile, chosen: Assignment, demanded: str | None) -> Chooser:
+    """Say what made `choose_assignment` choose as it did."""
+    if demanded is not None:
+        return "command"
+    return "metadata" if submission.declared_assignment == chosen.slug else "entry points"
 
 
 def choose_assignment(

@@ -11,8 +11,8 @@ import msgspec
 
 from grader.batch.collect import Entry
 from grader.batch.store import Store, is_report_of
-from grader.batch.summary import Row, Summary, is_graded, make_row, outcome
-from grader.course import Course, CourseAssignment, choose_assignment
+from grader.batch.summary import Row, Summary, is_settled, make_row, outcome
+from grader.course import Chooser, Course, CourseAssignment, choose_assignment, who_chose
 from grader.environment import describe_environment
 from grader.errors import GraderError, SubmissionError
 from grader.pipeline import grade
@@ -40,24 +40,31 @@ class Batch:
     """
 
     def __init__(
-        self, course: Course, demanded: str | None, settings: Settings, store: Store
+        self,
+        course: Course,
+        demanded: str | None,
+        settings: Settings,
+        store: Store,
+        seed: int | None = None,
     ) -> None:
+        """`seed` is the one that was asked for, None where `settings` have one drawn anew."""
         self._course = course
         self._demanded = demanded
         self._store = store
+        self._seed = seed
         self._sandbox = RevocableSandbox(settings.sandbox)
         self._settings = msgspec.structs.replace(settings, sandbox=self._sandbox)
         self._preparations: dict[str, Preparation] = {}
         self._lock = threading.Lock()
 
     def find_graded(self, entries: Iterable[Entry]) -> dict[str, Row]:
-        """Return the rows of the submissions that an earlier run has graded, by name."""
+        """Return the rows of the submissions that an earlier run has graded, by name.
+
+        They are kept as long as they would be graded alike: what a seed that is drawn anew changes
+        is the luck of the draw.
+        """
         kept = ((entry, self._graded_before(entry)) for entry in entries)
-        return {
-            entry.name: make_row(entry, report, kept=True)
-            for entry, report in kept
-            if report is not None
-        }
+        return {entry.name: row for entry, row in kept if row is not None}
 
     def run(
         self, entries: tuple[Entry, ...], kept: dict[str, Row], jobs: int, progress: BatchProgress
@@ -88,20 +95,24 @@ class Batch:
 
     def _grade_one(self, entry: Entry, progress: BatchProgress) -> Row:
         progress.started(entry.name)
-        report = self._attempt(entry)
+        report, chooser = self._attempt(entry)
         if self._sandbox.is_revoked:  # then the report may tell of an end that was ours
             raise SubmissionError("The batch was interrupted.")
         self._store.write(entry, report)
-        return make_row(entry, report)
+        return make_row(entry, report, chooser)
 
-    def _attempt(self, entry: Entry) -> Report:
-        """Grade a submission, or return a report that says why that was not possible."""
+    def _attempt(self, entry: Entry) -> tuple[Report, Chooser | None]:
+        """Grade a submission, or return a report that says why that was not possible.
+
+        Beside it stands who chose the assignment.
+        """
         try:
             with self._settings.quiet.shared():  # a long file costs a second of processor time
                 submission = _read(entry)
                 chosen, note = choose_assignment(self._course, submission, self._demanded)
             notes = (note,) if note else ()
-            return grade(submission, self.prepare(chosen), Silent(), notes)
+            report = grade(submission, self.prepare(chosen), Silent(), notes)
+            return report, who_chose(submission, chosen.assignment, self._demanded)
         except GraderError as error:
             reason = " ".join(filter(None, (error.message, error.hint)))
         except Exception as error:  # noqa: BLE001  the others shall be graded all the same
@@ -111,7 +122,7 @@ class Batch:
                 f"The grader failed itself, with {type(error).__name__}. "
                 "Grade it again with GRADER_DEBUG=1 and report what that prints."
             )
-        return ungraded_report(entry.path.name, reason, describe_environment())
+        return ungraded_report(entry.path.name, reason, describe_environment()), None
 
     def prepare(self, chosen: CourseAssignment) -> Preparation:
         """Return what all gradings of an assignment share."""
@@ -121,18 +132,26 @@ class Batch:
                 self._preparations[slug] = Preparation(chosen, self._settings)
             return self._preparations[slug]
 
-    def _graded_before(self, entry: Entry) -> Report | None:
+    def _graded_before(self, entry: Entry) -> Row | None:
         report = self._store.find(entry)
-        if report is None or not is_graded(report) or not self._accepts(report):
+        if report is None or not is_settled(report) or not self._accepts(report):
             return None
         try:
             submission = _read(entry)
             chosen, _ = choose_assignment(self._course, submission, self._demanded)
-        except GraderError:  # its turn will come, and then it is reported
+            prepared = self.prepare(chosen)
+            basis = prepared.basis(prepared.data(Silent()))
+        except Exception:  # noqa: BLE001  its turn will come, and then it is reported
             return None
-        return report if is_report_of(report, submission.sha256, chosen.assignment) else None
+        if not is_report_of(report, submission.sha256, chosen.assignment, basis):
+            return None
+        chooser = who_chose(submission, chosen.assignment, self._demanded)
+        return make_row(entry, report, chooser, kept=True)
 
     def _accepts(self, report: Report) -> bool:
+        """Say whether this command's options leave a grade as it is."""
+        if self._seed is not None and report.seed != self._seed:
+            return False
         return self._settings.dialect == "auto" or report.dialect == self._settings.dialect
 
 

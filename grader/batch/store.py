@@ -88,10 +88,11 @@ class Store:
             raise _unwritable(path, error) from None
 
 
-def is_report_of(report: Report, sha256: str, assignment: Assignment) -> bool:
-    """Say whether a report grades just this file by this version of the assignment."""
-    graded = (report.submission.sha256, report.assignment.slug, report.assignment.version)
-    return graded == (sha256, assignment.slug, assignment.version)
+def is_report_of(report: Report, sha256: str, assignment: Assignment, basis: str) -> bool:
+    """Say whether a report grades just this file, on the same basis (`grader.basis`)."""
+    about, graded = report.assignment, report.submission.sha256
+    same = (about.slug, about.version) == (assignment.slug, assignment.version)
+    return same and (graded, report.basis) == (sha256, basis)
 
 
 def _unwritable(path: Path, error: OSError) -> UsageError:

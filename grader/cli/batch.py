@@ -84,13 +84,13 @@ def _grade_all(
     chosen = course.get(demanded) if demanded is not None else None
     possible = [chosen] if chosen is not None else course.assignments.values()
     with open_settings(options.grading, possible) as settings:
-        batch = Batch(course, demanded, settings, store)
-        kept: dict[str, Row] = {} if options.again else batch.find_graded(entries)
-        if kept:
-            _say(messages, f"{len(kept)} of {len(entries)} were graded before.")
+        batch = Batch(course, demanded, settings, store, options.grading.seed)
         if chosen is not None:  # data that is missing for all is no matter of a single one
             with LiveProgress(messages) as preparing:
                 batch.prepare(chosen).data(preparing)
+        kept: dict[str, Row] = {} if options.again else batch.find_graded(entries)
+        if kept:
+            _say(messages, f"{len(kept)} of {len(entries)} were graded before.")
         with LiveBatch(messages, total=len(entries), done=len(kept)) as progress:
             return batch.run(entries, kept, options.jobs or usable_cores(), progress)
 

@@ -110,7 +110,7 @@ def _part(part: Part, seen: _Seen) -> Part:
 
 
 def _check(check: Check, seen: _Seen) -> Check:
-    return check if seen.is_full(check) else replace(check, reason="", hint="")
+    return check if seen.is_full(check) else replace(check, reason="", hint="", again=False)
 
 
 def _sums(shown_ones: Iterable[Part | Check]) -> dict[str, float]:

@@ -88,7 +88,7 @@ class TestOpening:
 
 
 class TestIdentity:
-    """A report is kept for the same file and the same version of the assignment."""
+    """A report is kept for the same file, the same assignment and the same basis."""
 
     def test_only_the_same_file_and_assignment_count(self, report: Report) -> None:
         assignment = load_course(COURSE).get("small").assignment
@@ -96,10 +96,12 @@ class TestIdentity:
             report,
             assignment=msgspec.structs.replace(report.assignment, slug="small", version=1),
             submission=msgspec.structs.replace(report.submission, sha256="ab"),
+            basis="basis",
         )
         newer = msgspec.structs.replace(assignment, version=2)
         other = load_course(COURSE).get("trio").assignment
-        assert is_report_of(report, "ab", assignment)
-        assert not is_report_of(report, "cd", assignment)
-        assert not is_report_of(report, "ab", newer)
-        assert not is_report_of(report, "ab", other)
+        assert is_report_of(report, "ab", assignment, "basis")
+        assert not is_report_of(report, "cd", assignment, "basis")
+        assert not is_report_of(report, "ab", newer, "basis")
+        assert not is_report_of(report, "ab", other, "basis")
+        assert not is_report_of(report, "ab", assignment, "other")

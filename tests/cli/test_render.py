@@ -127,8 +127,8 @@ class TestRefusals:
             b'{"schema_version": null}',
             b"[" * 100_000,
             b'{"x":' * 100_000,
-            b'{"schema_version": 2, "x": ' + b"[" * 100_000,
-            b'{"schema_version": 2, "\xff": 1}',
+            b'{"schema_version": 3, "x": ' + b"[" * 100_000,
+            b'{"schema_version": 3, "\xff": 1}',
         ],
     )
     def test_a_file_that_is_no_report(self, tmp_path: Path, content: bytes) -> None:
@@ -138,7 +138,7 @@ class TestRefusals:
 
     @pytest.mark.parametrize(
         ("version", "said"),
-        [(1, "a report of an earlier version (1); this is 2."), (3, "of a later version (3)")],
+        [(2, "a report of an earlier version (2); this is 3."), (4, "of a later version (4)")],
     )
     def test_a_report_of_another_version(self, report: Path, version: int, said: str) -> None:
         document = json.loads(report.read_bytes())
@@ -155,7 +155,7 @@ class TestRefusals:
     ) -> None:
         report.write_text(json.dumps(json.loads(report.read_bytes()) | change))
         error = refusal(RenderOptions(report, "text"))
-        assert "report.json is not a report of version 2: " in error.message
+        assert "report.json is not a report of version 3: " in error.message
 
     def test_a_file_larger_than_any_report(self, tmp_path: Path) -> None:
         path = tmp_path / "a.json"
