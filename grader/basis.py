@@ -56,7 +56,11 @@ def _files(root: Path, paths: Iterable[Path]) -> str:
 
 def _data(data: DataSet) -> str:
     digest = hashlib.sha256(f"{data.name} {data.parameter_file!r}\n".encode())
-    arrays: dict[str, npt.NDArray[Any]] = {"images": data.images, "labels": data.labels, **data.parameters}
+    arrays: dict[str, npt.NDArray[Any]] = {
+        "images": data.images,
+        "labels": data.labels,
+        **data.parameters,
+    }
     for name, array in sorted(arrays.items()):
         digest.update(f"{name!r} {array.dtype.str} {array.shape}\n".encode())
         digest.update(np.ascontiguousarray(array).tobytes())

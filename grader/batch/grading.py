@@ -11,14 +11,15 @@ import msgspec
 
 from grader.batch.collect import Entry
 from grader.batch.store import Store, is_report_of
-from grader.batch.summary import Row, Summary, is_settled, make_row, outcome
+from grader.batch.summary import Row, Summary, is_settled, make_row, misplaced, outcome
 from grader.course import Chooser, Course, CourseAssignment, choose_assignment, who_chose
 from grader.environment import describe_environment
-from grader.errors import GraderError, SubmissionError
+from grader.errors import GraderError, SubmissionError, UsageError
+from grader.files import rescue
 from grader.pipeline import grade
 from grader.preparation import Preparation, Settings
 from grader.progress import BatchProgress, Silent
-from grader.report import Report, ungraded_report
+from grader.report import Report, encode_report, ungraded_report
 from grader.sandbox.revocable import RevocableSandbox
 from grader.submission import SubmissionFile, read_submission
 
@@ -71,7 +72,8 @@ class Batch:
     ) -> Summary:
         """Grade what was not kept, `jobs` at a time, and return the overview of all.
 
-        Raises Interrupted after Ctrl-C, UsageError when a report cannot be written.
+        A report that cannot be written to its place is kept elsewhere, and its row says where.
+        Raises Interrupted after Ctrl-C.
         """
         rows = dict(kept)
         waiting = [entry for entry in entries if entry.name not in kept]
@@ -98,8 +100,13 @@ class Batch:
         report, chooser = self._attempt(entry)
         if self._sandbox.is_revoked:  # then the report may tell of an end that was ours
             raise SubmissionError("The batch was interrupted.")
-        self._store.write(entry, report)
-        return make_row(entry, report, chooser)
+        row = make_row(entry, report, chooser)
+        try:
+            self._store.write(entry, report)
+        except UsageError as error:  # of a full disk, say: the others are graded all the same
+            kept = rescue(encode_report(report), ".json")
+            return misplaced(row, f"{error.message} {kept}")
+        return row
 
     def _attempt(self, entry: Entry) -> tuple[Report, Chooser | None]:
         """Grade a submission, or return a report that says why that was not possible.

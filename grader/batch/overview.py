@@ -67,6 +67,8 @@ def count_rows(summary: Summary) -> str:
         parts.append(f"{again} to be graded again")
     if summary.ungraded:
         parts.append(f"{summary.ungraded} could not be graded")
+    if summary.misplaced:
+        parts.append(f"{wording.count(summary.misplaced, 'report')} not in the folder of reports")
     if summary.pending:
         parts.append(f"{summary.pending} not yet graded")
     return f"{wording.count(total, 'submission')}: {'; '.join(parts)}."

@@ -24,7 +24,8 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `file` and `report` are relative paths: below the folder that all submissions have in common,
     and below the folder of the reports. `kept` says that the report is of an earlier run, `again`
     that something of it could not be decided and will be graded again. `assignment` is what it was
-    graded as and `chosen_by` who said so: empty where it was not graded.
+    graded as and `chosen_by` who said so: empty where it was not graded. `report` is empty where
+    the report could not be written to its place, and `noticed` says where it is.
     """
 
     name: str
@@ -51,6 +52,11 @@ class Summary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def ungraded(self) -> int:
         """How many submissions could not be graded."""
         return sum(not row.graded for row in self.rows)
+
+    @property
+    def misplaced(self) -> int:
+        """How many reports could not be written to their places."""
+        return sum(not row.report for row in self.rows)
 
     @property
     def assignments(self) -> dict[str, int]:
@@ -80,6 +86,11 @@ def make_row(
         chosen_by=chooser or "",
         again=is_graded(report) and not is_settled(report),
     )
+
+
+def misplaced(row: Row, why: str) -> Row:
+    """Return the row of a submission whose report is not where it should be."""
+    return msgspec.structs.replace(row, report="", noticed=one_line(why))
 
 
 def is_graded(report: Report) -> bool:

@@ -44,15 +44,17 @@ def run_batch(options: BatchOptions, output: Console, messages: Console) -> Summ
         try:
             summary = _grade_all(options, entries, store, messages)
         except Interrupted as interruption:
-            store.write_summary(encode_summary(interruption.summary))
             _say(messages, count_rows(interruption.summary))
             _say(messages, "What was graded is kept: the same command goes on from here.")
+            store.write_summary(encode_summary(interruption.summary))
             raise KeyboardInterrupt from None
-        store.write_summary(encode_summary(summary))
-        if options.html:
-            _write_pages(entries, store)
-    render_overview(summary, output)
-    _say(output, f"The reports: {options.output}, the overview as JSON: {SUMMARY} in it")
+        try:  # first what is kept: nobody may be there to read what is printed
+            store.write_summary(encode_summary(summary))
+            if options.html:
+                _write_pages(entries, store)
+        finally:
+            render_overview(summary, output)
+            _say(output, f"The reports: {options.output}, the overview as JSON: {SUMMARY} in it")
     return summary
 
 

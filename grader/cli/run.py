@@ -9,11 +9,13 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
+from grader.cli.process import OutputError
 from grader.cli.progress import LiveProgress
 from grader.cli.setting import GradingOptions, open_settings
 from grader.course import choose_assignment, find_course
 from grader.environment import describe_environment
-from grader.errors import GraderError, UsageError
+from grader.errors import GraderError
+from grader.files import rescue, try_place, write_or_rescue
 from grader.handed_in import absolute, trusted_folder
 from grader.pipeline import grade
 from grader.preparation import Preparation
@@ -51,8 +53,8 @@ def run_submission(
     `clock` says. `--json` gets all of it. Both are written in every case: when nothing could be
     graded they say why. Raises GraderError then.
     """
-    _check_writable(options.json)
-    _check_writable(options.html)
+    try_place(options.json)
+    try_place(options.html, "the page")
     try:
         with LiveProgress(messages) as progress:
             report = _grade(options, progress)
@@ -62,12 +64,24 @@ def run_submission(
         _write_files(options, ungraded, ungraded)
         raise
     seen = shown(report, options.audience, clock())
-    render(seen, output)
-    _write_files(options, report, seen)
-    for kind, path in (("JSON", options.json), ("a page", options.html)):
-        if path is not None:
-            output.print(f"The report as {kind}: {path}", markup=False, highlight=False)
+    try:  # first what is kept: nobody may be there to read what is printed
+        _write_files(options, report, seen)
+    finally:
+        _print(options, report, seen, output)
     return seen
+
+
+def _print(options: RunOptions, report: Report, seen: Report, output: Console) -> None:
+    try:
+        render(seen, output)
+        for kind, path in (("JSON", options.json), ("a page", options.html)):
+            if path is not None and path.exists():
+                output.print(f"The report as {kind}: {path}", markup=False, highlight=False)
+    except OutputError as error:
+        if options.json is not None:
+            raise
+        kept = rescue(encode_report(report), ".json")
+        raise OutputError(error.message, f"The report was not lost. {kept}") from None
 
 
 def _grade(options: RunOptions, progress: Progress) -> Report:
@@ -81,26 +95,11 @@ def _grade(options: RunOptions, progress: Progress) -> Report:
         return grade(submission, prepared, progress, (note,) if note else ())
 
 
-def _check_writable(path: Path | None) -> None:
-    """Refuse at once what could not be written after minutes of work."""
-    if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
-        raise UsageError(
-            f"Cannot write the report to {path}.", "Name a file in a folder that exists."
-        )
-
-
 def _write_files(options: RunOptions, report: Report, seen: Report) -> None:
     """Write what was asked for: all of the report as JSON, what is `seen` of it as a page."""
     if options.json is not None:
-        _write(options.json, encode_report(report))
+        write_or_rescue(options.json, encode_report(report))
     if options.html is not None:
         from grader.render.html import render_html  # not needed to grade, and slow
 
-        _write(options.html, render_html(seen))
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write by renaming, so that a file is whole or not there."""
-    draft = path.with_name(path.name + ".part")
-    draft.write_bytes(content)
-    draft.replace(path)
+        write_or_rescue(options.html, render_html(seen), "the page")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from grader.errors import UsageError
+from grader.files import write_whole
 from grader.recipes.fill import fill
 from grader.recipes.options import (
     Choices,
@@ -47,14 +47,10 @@ def write_new(files: Mapping[Path, bytes], *, force: bool) -> None:
 
 
 def _write(path: Path, content: bytes) -> None:
-    draft = path.with_name(f"{path.name}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_bytes(content)
-        draft.replace(path)
+        write_whole(path, content)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            draft.unlink(missing_ok=True)
         raise UsageError(
             f"Cannot write {path}: {error.strerror}.", "Check the folder and its permissions."
         ) from None

@@ -57,7 +57,7 @@ class TestStore:
 
     def test_a_file_in_the_way_is_said(self, tmp_path: Path, report: Report) -> None:
         (tmp_path / "ada").write_text("a file")
-        with pytest.raises(UsageError, match="Cannot write to"):
+        with pytest.raises(UsageError, match="Cannot write"):
             Store(tmp_path).write(ENTRY, report)
 
 
@@ -81,7 +81,7 @@ class TestOpening:
     def test_a_file_in_its_place_is_said(self, tmp_path: Path) -> None:
         (tmp_path / "reports").write_text("a file")
         with (
-            pytest.raises(UsageError, match="Cannot write to"),
+            pytest.raises(UsageError, match="Cannot write"),
             open_store(tmp_path / "reports"),
         ):
             pass

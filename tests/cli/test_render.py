@@ -39,7 +39,7 @@ def report(tmp_path: Path) -> Path:
 
 def rendered(options: RenderOptions) -> bytes:
     output = io.BytesIO()
-    run_render(options, output, clock)
+    run_render(options, output.write, clock)
     return output.getvalue()
 
 
@@ -47,7 +47,7 @@ def refusal(options: RenderOptions) -> UsageError:
     """Return why nothing was rendered; nothing may have been printed."""
     output = io.BytesIO()
     with pytest.raises(UsageError) as caught:
-        run_render(options, output, clock)
+        run_render(options, output.write, clock)
     assert b"" == output.getvalue()
     assert caught.value.hint
     return caught.value
@@ -97,7 +97,7 @@ class TestOutput:
         due = replace(base.assignment, due="2026-11-21T00:00:00+00:00")
         path = write(tmp_path, replace(base, parts=(part,), assignment=due))
         output = io.BytesIO()
-        run_render(RenderOptions(path, "text"), output, lambda: NOW.replace(year=2025))
+        run_render(RenderOptions(path, "text"), output.write, lambda: NOW.replace(year=2025))
         assert b"Later" not in output.getvalue()
         assert b"Later" in rendered(RenderOptions(path, "text"))
 
@@ -173,14 +173,6 @@ class TestRefusals:
         assert "Cannot write" in refusal(RenderOptions(report, "junit", target)).message
         assert ["folder", "report.json"] == sorted(each.name for each in report.parent.iterdir())
 
-    def test_an_output_that_takes_nothing(self, report: Path) -> None:
-        options = RenderOptions(report, "text")
-        with (
-            Path("/dev/full").open("wb", buffering=0) as full,
-            pytest.raises(UsageError, match="standard output"),
-        ):
-            run_render(options, full, clock)
-
 
 class TestCommand:
     """The command itself."""
@@ -202,3 +194,24 @@ class TestCommand:
         assert (2, b"") == (done.returncode, done.stdout)
         assert b"grader: There is no format pdf." in done.stderr
         assert b"Name one of text, json" in done.stderr
+
+    def test_who_reads_the_beginning_alone_is_not_told_of_a_failure(self, report: Path) -> None:
+        done = subprocess.run(
+            ["bash", "-c", 'set -o pipefail; "$@" | head -c 1', "-", *COMMAND, str(report)]
+            + ["--format", "html"],
+            capture_output=True,
+        )
+        assert (0, 1, b"") == (done.returncode, len(done.stdout), done.stderr)
+
+    @pytest.mark.parametrize("words", [["--format", "text"], ["--format", "text", "-o"]])
+    def test_a_full_output_is_said_and_stays_a_device(self, report: Path, words: list[str]) -> None:
+        words = [*words, "/dev/full"] if words[-1] == "-o" else words
+        with Path("/dev/full").open("wb") as full:
+            done = subprocess.run(
+                [*COMMAND, str(report), *words], stdout=full, stderr=subprocess.PIPE
+            )
+        assert 2 == done.returncode
+        assert b"No space left on device." in done.stderr
+        assert b"Traceback" not in done.stderr
+        assert b"Exception" not in done.stderr
+        assert Path("/dev/full").is_char_device()
