@@ -15,6 +15,7 @@ from grader.preparation import Settings
 from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import LEVELS, Level
 from grader.spelling import Accepted
+from grader.temporary import sweep
 
 
 class GradingOptions(msgspec.Struct, frozen=True):
@@ -35,8 +36,10 @@ def open_settings(
 ) -> Iterator[Settings]:
     """Choose a sandbox that is strong enough for all of these assignments, and draw the seed.
 
-    Raises SandboxError when there is no such sandbox.
+    What earlier commands left that were killed is removed first. Raises SandboxError when there is
+    no such sandbox.
     """
+    sweep()
     needed = min((each.assignment.sandbox.minimum for each in assignments), key=LEVELS.index)
     with choose_sandbox(options.sandbox, needed) as sandbox:
         yield Settings(

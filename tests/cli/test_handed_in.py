@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -104,20 +105,20 @@ class TestBatch:
         assert 2 == code
         assert not any(row.graded for row in rows(tempting).values())
 
-    def test_who_handed_in_nothing_readable_has_a_row(self, tmp_path: Path) -> None:
-        write(tmp_path / "class/ada/hw.ipynb", "1 / 0")
-        for name in ("ben", "cem"):
-            (tmp_path / "class" / name).mkdir()
-        (tmp_path / "class/cem").chmod(0)
-        tmp_path.chmod(0o777)
-        for folder in tmp_path.parents:  # another user has to come through
-            if not folder.stat().st_mode & 0o001:
-                folder.chmod(folder.stat().st_mode | 0o011)
-        code, _, messages = grade(
-            tmp_path, "batch", "class", "--output", "reports", prefix=tuple(as_user([]))
-        )
-        assert 2 == code, messages
-        noticed = {name: row.noticed for name, row in rows(tmp_path).items()}
+    def test_who_handed_in_nothing_readable_has_a_row(self) -> None:
+        """As a user: no folder is closed to root, and those of pytest are closed to users."""
+        with tempfile.TemporaryDirectory(prefix="u-", dir="/tmp") as opened:
+            folder = Path(opened)
+            folder.chmod(0o777)
+            write(folder / "class/ada/hw.ipynb", "1 / 0")
+            for name in ("ben", "cem"):
+                (folder / "class" / name).mkdir()
+            (folder / "class/cem").chmod(0)
+            code, _, messages = grade(
+                folder, "batch", "class", "--output", "reports", prefix=tuple(as_user([]))
+            )
+            assert 2 == code, messages
+            noticed = {name: row.noticed for name, row in rows(folder).items()}
         assert "Cannot look into cem: Permission denied." in noticed["cem"]
         assert "Nothing to grade in ben: there is no notebook." in noticed["ben"]
         assert "ZeroDivisionError" in noticed["ada/hw"]

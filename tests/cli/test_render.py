@@ -18,6 +18,7 @@ from grader.render.formats import FORMATS, render_as
 from grader.report import Report, encode_report
 from tests import sample_reports
 
+HEAD = 'set -o pipefail; "$@" | head -c 1'
 COMMAND = [sys.executable, "-c", "from grader.cli.app import main; main()", "render"]
 NOW = datetime(2026, 11, 21, tzinfo=timezone.utc)
 
@@ -197,8 +198,7 @@ class TestCommand:
 
     def test_who_reads_the_beginning_alone_is_not_told_of_a_failure(self, report: Path) -> None:
         done = subprocess.run(
-            ["bash", "-c", 'set -o pipefail; "$@" | head -c 1', "-", *COMMAND, str(report)]
-            + ["--format", "html"],
+            ["bash", "-c", HEAD, "-", *COMMAND, str(report), "--format", "html"],
             capture_output=True,
         )
         assert (0, 1, b"") == (done.returncode, len(done.stdout), done.stderr)
