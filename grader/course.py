@@ -149,11 +149,20 @@ def _by_entry_points(
             " its metadata.",
             declared=declared,
         )
-    problem = submission.problem or "The notebook does not say which assignment it is"
     known = ", ".join(sorted(course.assignments))
+    if submission.problem:
+        raise UsageError(
+            f"{submission.name} cannot be graded: {_lowered(submission.problem)}",
+            f"{submission.hint} With --assignment SLUG it gets a report of no points.".strip(),
+        )
     raise UsageError(
-        f"No assignment found: {problem.rstrip('.')}.", f"Name it with --assignment SLUG: {known}."
+        f"No assignment found: {submission.name} does not say which one it is.",
+        f"Name it with --assignment SLUG: {known}.",
     )
+
+
+def _lowered(sentence: str) -> str:
+    return f"{sentence[:1].lower()}{sentence[1:]}"
 
 
 def recognise(course: Course, names: frozenset[str]) -> CourseAssignment | None:

@@ -18,7 +18,7 @@ from grader.errors import GraderError, SubmissionError, UsageError
 from grader.files import rescue
 from grader.pipeline import grade
 from grader.preparation import Preparation, Settings
-from grader.progress import BatchProgress, Silent
+from grader.progress import BatchProgress, Progress, Silent
 from grader.report import Report, encode_report, ungraded_report
 from grader.sandbox.revocable import RevocableSandbox
 from grader.submission import SubmissionFile, read_submission
@@ -97,7 +97,7 @@ class Batch:
 
     def _grade_one(self, entry: Entry, progress: BatchProgress) -> Row:
         progress.started(entry.name)
-        report, chooser = self._attempt(entry)
+        report, chooser = self._attempt(entry, _Stages(entry.name, progress))
         if self._sandbox.is_revoked:  # then the report may tell of an end that was ours
             raise SubmissionError("The batch was interrupted.")
         row = make_row(entry, report, chooser)
@@ -108,7 +108,7 @@ class Batch:
             return misplaced(row, f"{error.message} {kept}")
         return row
 
-    def _attempt(self, entry: Entry) -> tuple[Report, Chooser | None]:
+    def _attempt(self, entry: Entry, stages: Progress) -> tuple[Report, Chooser | None]:
         """Grade a submission, or return a report that says why that was not possible.
 
         Beside it stands who chose the assignment.
@@ -118,7 +118,7 @@ class Batch:
                 submission = _read(entry)
                 chosen, note = choose_assignment(self._course, submission, self._demanded)
             notes = (note,) if note else ()
-            report = grade(submission, self.prepare(chosen), Silent(), notes)
+            report = grade(submission, self.prepare(chosen), stages, notes)
             return report, who_chose(submission, chosen.assignment, self._demanded)
         except GraderError as error:
             reason = " ".join(filter(None, (error.message, error.hint)))
@@ -160,6 +160,16 @@ class Batch:
         if self._seed is not None and report.seed != self._seed:
             return False
         return self._settings.dialect == "auto" or report.dialect == self._settings.dialect
+
+
+class _Stages(Silent):
+    """A Progress that tells that of the batch in which stage a submission is."""
+
+    def __init__(self, name: str, progress: BatchProgress) -> None:
+        self._name, self._progress = name, progress
+
+    def stage(self, name: str) -> None:
+        self._progress.stage(self._name, name)
 
 
 def _read(entry: Entry) -> SubmissionFile:

@@ -6,6 +6,7 @@ The README says what the codes mean. Here they are said where they arise, but fo
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -17,6 +18,7 @@ from grader.cli.batch import BatchOptions, is_below, run_batch
 from grader.cli.ci import ci
 from grader.cli.doctor import examine
 from grader.cli.doctor_timing import examine_timing
+from grader.cli.help import SETTINGS, Command, Group
 from grader.cli.new import run_new
 from grader.cli.process import write_output
 from grader.cli.render import RenderOptions, run_render
@@ -31,32 +33,50 @@ from grader.sandbox.interface import Level
 
 app = typer.Typer(
     name="grader",
-    help="Grade notebooks in which students compile neural networks with Apache TVM.",
+    cls=Group,
+    context_settings=SETTINGS,
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-app.add_typer(ci, name="ci")
-
 BELOW, UNGRADED = 1, 2
 STALE = FAULTY = LEFT = 1
 
+_GRADE, _AUTHOR, _SET_UP = "Grade", "Make assignments", "Set up"
+_HOW = "How it is graded"
+
 AssignmentOption = Annotated[
-    str | None, typer.Option(help="Which assignment it is; otherwise the notebook says.")
+    str | None,
+    typer.Option(
+        metavar="SLUG",
+        rich_help_panel=_HOW,
+        help="Which assignment it is; otherwise the notebook says, which is the student's.",
+    ),
 ]
 DataOption = Annotated[
     str | None,
     typer.Option(
-        metavar="DIR", help='Images and parameters: a folder, or "builtin" for the small set.'
+        metavar="DIR",
+        rich_help_panel=_HOW,
+        help='Images and parameters: a folder, or "builtin" for the small set.',
     ),
 ]
 SeedOption = Annotated[
     int | None,
-    typer.Option(min=0, help="Seed of the hidden inputs; a new secret one if not given."),
+    typer.Option(
+        min=0,
+        metavar="N",
+        rich_help_panel=_HOW,
+        help="Seed of the hidden inputs, from 0 on; a new secret one if not given.",
+    ),
 ]
 CourseOption = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="The folder that holds `assignments/`.")
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="The folder that holds `assignments/`; otherwise this one, one above it, or the"
+        " grader's own.",
+    ),
 ]
 SlugArgument = Annotated[
     str | None,
@@ -64,22 +84,45 @@ SlugArgument = Annotated[
 ]
 SandboxOption = Annotated[
     Level | None,
-    typer.Option(help="Demand a level of isolation; otherwise the strongest that works here."),
+    typer.Option(
+        metavar="LEVEL",
+        rich_help_panel=_HOW,
+        help="Demand a level of isolation: strong, basic, minimal or none; otherwise the strongest"
+        " that works here.",
+    ),
 ]
 LanguageOption = Annotated[
     Literal["en", "zh", "ko"] | None,
-    typer.Option("--lang", help="Language of the report; otherwise the notebook's."),
+    typer.Option(
+        "--lang",
+        metavar="CODE",
+        help="Language of the report: en, zh or ko; otherwise the notebook's.",
+    ),
 ]
 DialectOption = Annotated[
     Literal["auto", "current"],
     typer.Option(
-        help="Which spellings of TVM's names are accepted: those of earlier years too, or today's."
+        metavar="WHICH",
+        rich_help_panel=_HOW,
+        help="Which spellings of TVM's names are accepted: auto, those of earlier years too, or"
+        " current, today's alone.",
     ),
 ]
 AudienceOption = Annotated[
     Audience,
-    typer.Option(help="Who reads it: students do not see what assignment.toml keeps from them."),
+    typer.Option(
+        metavar="WHO",
+        help="Who reads it: student, or instructor, who sees what assignment.toml keeps from"
+        " students.",
+    ),
 ]
+
+
+def _finite(points: float | None) -> float | None:
+    """Refuse what no number is below."""
+    if points is not None and not math.isfinite(points):
+        raise typer.BadParameter(f"{points} is no number of points.")
+    return points
 
 
 def _version(show: bool) -> None:
@@ -94,12 +137,25 @@ def root(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    """Grade notebooks in which students compile neural networks with Apache TVM."""
+    """Grade notebooks in which students compile neural networks with Apache TVM.
+
+    Begin with `grader doctor`, which says whether this machine can grade and what is missing. Then
+    grade a notebook with `run`, or a class with `batch`.
+    """
 
 
-@app.command()
+@app.command(
+    cls=Command,
+    rich_help_panel=_GRADE,
+    epilog="""
+    grader run hw.ipynb
+    grader run hw.ipynb --assignment e2e-conv --html report.html
+    """,
+)
 def run(
-    notebook: Annotated[Path, typer.Argument(help="The notebook, script or Markdown to grade.")],
+    notebook: Annotated[
+        Path, typer.Argument(metavar="NOTEBOOK", help="The notebook, script or Markdown to grade.")
+    ],
     assignment: AssignmentOption = None,
     json: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the report as JSON to FILE.")
@@ -116,7 +172,11 @@ def run(
     audience: AudienceOption = "student",
     fail_under: Annotated[
         float | None,
-        typer.Option(metavar="POINTS", help="Exit with 1 below so many of the points shown."),
+        typer.Option(
+            metavar="POINTS",
+            callback=_finite,
+            help="Exit with 1 below so many of the points shown.",
+        ),
     ] = None,
 ) -> None:
     """Grade one notebook and print its report."""
@@ -127,7 +187,14 @@ def run(
         raise typer.Exit(BELOW)
 
 
-@app.command()
+@app.command(
+    cls=Command,
+    rich_help_panel=_GRADE,
+    epilog="""
+    grader render report.json --format html -o report.html
+    grader render report.json --format junit
+    """,
+)
 def render(
     report: Annotated[
         Path, typer.Argument(metavar="REPORT", help="A report that was written as JSON.")
@@ -151,12 +218,20 @@ def render(
     run_render(RenderOptions(report, name, output, audience, path), write_output)
 
 
-@app.command()
+@app.command(
+    cls=Command,
+    rich_help_panel=_GRADE,
+    epilog="""
+    grader batch submissions/ --output reports/ --assignment e2e-conv
+    grader batch class/*/hw.ipynb --output reports/ --html
+    """,
+)
 def batch(
     submissions: Annotated[
         list[Path],
         typer.Argument(
-            metavar="SUBMISSION", help="Notebooks, and folders in which to look for notebooks."
+            metavar="SUBMISSION",
+            help="Notebooks, and folders in which to look for notebooks.",
         ),
     ],
     output: Annotated[
@@ -171,7 +246,12 @@ def batch(
     dialect: DialectOption = "auto",
     jobs: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="How many at a time; one on every core by default."),
+        typer.Option(
+            min=1,
+            metavar="N",
+            rich_help_panel=_HOW,
+            help="How many at a time; one on every core by default.",
+        ),
     ] = None,
     again: Annotated[
         bool, typer.Option("--again", help="Grade anew what was graded before.")
@@ -183,6 +263,7 @@ def batch(
         float | None,
         typer.Option(
             metavar="POINTS",
+            callback=_finite,
             help="Exit with 1 if one has fewer of the points that students are shown.",
         ),
     ] = None,
@@ -200,7 +281,7 @@ def batch(
         raise typer.Exit(BELOW)
 
 
-@app.command()
+@app.command(cls=Command, rich_help_panel=_AUTHOR, epilog="grader new softmax --course mycourse")
 def new(
     slug: Annotated[str, typer.Argument(metavar="SLUG", help="The new assignment's name.")],
     course: CourseOption = None,
@@ -209,11 +290,18 @@ def new(
     run_new(slug, course, Console())
 
 
-@app.command()
+@app.command(
+    cls=Command,
+    rich_help_panel=_AUTHOR,
+    epilog="""
+    grader verify softmax --course mycourse
+    grader verify --quick
+    """,
+)
 def verify(
     assignment: Annotated[
         str | None,
-        typer.Argument(metavar="[SLUG]", help="Which assignment; all of the course if not given."),
+        typer.Argument(metavar="SLUG", help="Which assignment; all of the course if not given."),
     ] = None,
     course: CourseOption = None,
     quick: Annotated[bool, typer.Option("--quick", help="Measure no speed.")] = False,
@@ -242,7 +330,14 @@ def verify(
         raise typer.Exit(UNGRADED)
 
 
-@app.command()
+@app.command(
+    cls=Command,
+    rich_help_panel=_SET_UP,
+    epilog="""
+    grader doctor
+    grader doctor --timing
+    """,
+)
 def doctor(
     timing: Annotated[
         bool, typer.Option("--timing", help="Say whether times of schedules can be trusted here.")
@@ -259,7 +354,14 @@ def doctor(
         raise typer.Exit(UNGRADED)
 
 
-@app.command()
+@app.command(
+    cls=Command,
+    rich_help_panel=_AUTHOR,
+    epilog="""
+    grader template softmax
+    grader template --check
+    """,
+)
 def template(
     slug: SlugArgument = None,
     lang: Annotated[
@@ -284,7 +386,7 @@ def template(
         raise typer.Exit(STALE)
 
 
-@app.command()
+@app.command(cls=Command, rich_help_panel=_AUTHOR, epilog="grader lint softmax --course mycourse")
 def lint(slug: SlugArgument = None, course: CourseOption = None) -> None:
     """List what is wrong with master notebooks; exit with 1 when there is an error."""
     from grader.cli.lint import LintOptions, run_lint  # not needed to grade, and slow
@@ -293,7 +395,14 @@ def lint(slug: SlugArgument = None, course: CourseOption = None) -> None:
         raise typer.Exit(FAULTY)
 
 
-@app.command()
+@app.command(
+    cls=Command,
+    rich_help_panel=_SET_UP,
+    epilog="""
+    grader migrate old.ipynb --diff
+    grader migrate old.ipynb -o new.ipynb
+    """,
+)
 def migrate(
     old: Annotated[
         Path, typer.Argument(metavar="OLD", help="A notebook, a Python script or Markdown.")
@@ -314,3 +423,6 @@ def migrate(
 
     if not run_migrate(MigrateOptions(old, new, diff), Console(), Console(stderr=True)):
         raise typer.Exit(LEFT)
+
+
+app.add_typer(ci, name="ci", rich_help_panel=_SET_UP)

@@ -85,16 +85,23 @@ def _read(path: Path) -> bytes:
 
 class _Versioned(msgspec.Struct):
     schema_version: int
+    rows: msgspec.Raw | None = None
 
 
 def _check_version(content: bytes, path: Path) -> None:
     try:
-        version = msgspec.json.decode(content, type=_Versioned).schema_version
+        found = msgspec.json.decode(content, type=_Versioned)
     except (msgspec.DecodeError, RecursionError):
         raise UsageError(
             f"{path.name} is not a report.",
             "Name a file that `grader run --json` or `grader batch` wrote.",
         ) from None
+    version = found.schema_version
+    if found.rows is not None:
+        raise UsageError(
+            f"{path.name} is the overview of a batch, not a report.",
+            "Name one of the reports beside it, such as ada/hw.json.",
+        )
     if version != SCHEMA_VERSION:
         age, hint = "an earlier", "Grade the submission again, or use the grader that wrote it."
         if version > SCHEMA_VERSION:

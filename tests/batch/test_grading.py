@@ -62,6 +62,9 @@ class Recorder:
     def started(self, name: str) -> None:
         self.began.append(name)
 
+    def stage(self, name: str, stage: str) -> None:
+        pass
+
     def finished(self, name: str, outcome: str) -> None:
         self.ended[name] = outcome
         self._then()
@@ -146,7 +149,7 @@ class TestRun:
         write_sound(write_sound_one)
         rows = by_name(world.grade(demanded=None))
         assert [False, False] == [row.graded for row in rows.values()]
-        assert rows["a"].noticed.startswith("not graded: No assignment found")
+        assert rows["a"].noticed.startswith("not graded: a.ipynb cannot be graded: the file")
 
     def test_a_failure_of_the_grader_is_a_reason_too(self, world: World) -> None:
         write_damaged(world.submissions, "a", "b")

@@ -174,7 +174,7 @@ def test_one_that_cannot_be_graded_makes_the_exit_code_2(tmp_path: Path) -> None
     done = run(tmp_path)
     assert 2 == done.returncode
     assert "2 submissions: 1 graded; 1 could not be graded." in done.stdout.splitlines()
-    assert rows(tmp_path)["ben"].noticed.startswith("not graded: No assignment found")
+    assert rows(tmp_path)["ben"].noticed.startswith("not graded: ben.ipynb cannot be graded")
     assert "" == read_report(tmp_path, "ben").assignment.slug
 
 
