@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 
@@ -125,7 +126,9 @@ def _alone(settings: Settings, progress: Progress) -> Iterator[Turn]:
 
     def tell() -> None:
         minutes = settings.timing_lock.patience / 60
-        progress.stage(f"waiting for another grading's timing, {minutes:.0f} minutes at most")
+        progress.stage(
+            f"waiting for another grading's timing, {math.ceil(minutes)} minutes at most"
+        )
 
     with settings.quiet.exclusive(), settings.timing_lock.turn(tell) as turn:
         yield turn

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime, timezone
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
@@ -18,7 +18,7 @@ from grader.cli.progress import LiveBatch, LiveProgress
 from grader.cli.setting import GradingOptions, open_settings
 from grader.course import find_course
 from grader.environment import usable_cores
-from grader.render.audience import shown
+from grader.render.audience import shown, utc_now
 from grader.report import decode_report
 
 
@@ -71,7 +71,7 @@ def _write_pages(entries: Iterable[Entry], store: Store) -> None:
     """Write a page beside every report, also of those that were graded before."""
     from grader.render.html import render_html  # not needed to grade, and slow
 
-    now = datetime.now(timezone.utc)
+    now = utc_now()
     for entry in entries:
         report = store.find(entry)
         if report is not None:

@@ -1,6 +1,7 @@
 """The commands and their arguments: each makes one call, and an exit code of what came out.
 
-The README says what the codes mean. Here they are said where they arise, but for those that
+What a command needs is imported by it alone: PyTorch takes seconds, and help needs none. The README
+says what the codes mean. Here they are said where they arise, but for those that
 `grader.cli.app` gives: 2 for what could not be done, and those of interruptions.
 """
 
@@ -14,20 +15,10 @@ import typer
 from rich.console import Console
 
 from grader import __version__
-from grader.cli.batch import BatchOptions, is_below, run_batch
 from grader.cli.ci import ci
-from grader.cli.doctor import examine
-from grader.cli.doctor_timing import examine_timing
 from grader.cli.help import SETTINGS, Command, Group
-from grader.cli.new import run_new
 from grader.cli.process import write_output
-from grader.cli.render import RenderOptions, run_render
-from grader.cli.run import RunOptions, run_submission, utc_now
-from grader.cli.self_test import self_test_of
-from grader.cli.setting import GradingOptions
-from grader.cli.template import TemplateOptions, run_template
-from grader.cli.verify import VerifyOptions, run_verify
-from grader.render.audience import Audience
+from grader.render.audience import Audience, utc_now
 from grader.render.formats import FORMATS
 from grader.sandbox.interface import Level
 
@@ -180,6 +171,9 @@ def run(
     ] = None,
 ) -> None:
     """Grade one notebook and print its report."""
+    from grader.cli.run import RunOptions, run_submission
+    from grader.cli.setting import GradingOptions
+
     grading = GradingOptions(assignment, data, seed, course, sandbox, language, dialect)
     options = RunOptions(notebook, grading, json, audience, html)
     report = run_submission(options, Console(), Console(stderr=True))
@@ -215,6 +209,8 @@ def render(
     ] = "",
 ) -> None:
     """Make another rendering of a report."""
+    from grader.cli.render import RenderOptions, run_render
+
     run_render(RenderOptions(report, name, output, audience, path), write_output)
 
 
@@ -272,6 +268,9 @@ def batch(
 
     What was graded before is kept, so the same command goes on after an interruption.
     """
+    from grader.cli.batch import BatchOptions, is_below, run_batch
+    from grader.cli.setting import GradingOptions
+
     grading = GradingOptions(assignment, data, seed, course, sandbox, language, dialect)
     options = BatchOptions(tuple(submissions), output, grading, jobs, again, html)
     summary = run_batch(options, Console(), Console(stderr=True))
@@ -287,6 +286,8 @@ def new(
     course: CourseOption = None,
 ) -> None:
     """Begin an assignment: a small one that is complete, to be changed."""
+    from grader.cli.new import run_new
+
     run_new(slug, course, Console())
 
 
@@ -321,6 +322,9 @@ def verify(
     Its reference must get all points, the empty template none, and every mutant of the reference
     must lose some.
     """
+    from grader.cli.setting import GradingOptions
+    from grader.cli.verify import VerifyOptions, run_verify
+
     grading = GradingOptions(None, data, seed, course, sandbox)
     options = VerifyOptions(assignment, grading, quick, json, jobs)
     found = run_verify(options, Console(), Console(stderr=True))
@@ -345,6 +349,10 @@ def doctor(
     course: CourseOption = None,
 ) -> None:
     """Say what this machine offers for grading, and what is missing."""
+    from grader.cli.doctor import examine
+    from grader.cli.doctor_timing import examine_timing
+    from grader.cli.self_test import self_test_of
+
     console = Console()
     can_grade = examine(console)
     can_time = not timing or (
@@ -381,6 +389,8 @@ def template(
 ) -> None:
     """Make the notebooks that students start from, out of the master notebooks."""
 
+    from grader.cli.template import TemplateOptions, run_template
+
     options = TemplateOptions(slug, lang, output, check, course)
     if not run_template(options, Console(), Console(stderr=True)) and check:
         raise typer.Exit(STALE)
@@ -389,7 +399,7 @@ def template(
 @app.command(cls=Command, rich_help_panel=_AUTHOR, epilog="grader lint softmax --course mycourse")
 def lint(slug: SlugArgument = None, course: CourseOption = None) -> None:
     """List what is wrong with master notebooks; exit with 1 when there is an error."""
-    from grader.cli.lint import LintOptions, run_lint  # not needed to grade, and slow
+    from grader.cli.lint import LintOptions, run_lint
 
     if not run_lint(LintOptions(slug, course), Console(), Console(stderr=True)):
         raise typer.Exit(FAULTY)
@@ -419,7 +429,7 @@ def migrate(
 
     Exits with 1 when something had to be left as it was.
     """
-    from grader.cli.migrate import MigrateOptions, run_migrate  # not needed to grade, and slow
+    from grader.cli.migrate import MigrateOptions, run_migrate
 
     if not run_migrate(MigrateOptions(old, new, diff), Console(), Console(stderr=True)):
         raise typer.Exit(LEFT)

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import msgspec
 
-from grader.cli.run import utc_now
 from grader.errors import UsageError
 from grader.files import unwritable, write_whole
-from grader.render.audience import Audience
+from grader.render.audience import Audience, utc_now
 from grader.render.formats import FORMATS, render_as
 from grader.report import SCHEMA_VERSION, Report, decode_report
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime, timezone
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
@@ -20,7 +20,7 @@ from grader.handed_in import absolute, trusted_folder
 from grader.pipeline import grade
 from grader.preparation import Preparation
 from grader.progress import Progress
-from grader.render.audience import Audience, shown
+from grader.render.audience import Audience, shown, utc_now
 from grader.render.terminal import render
 from grader.report import Report, encode_report, ungraded_report
 from grader.submission import read_submission
@@ -34,11 +34,6 @@ class RunOptions(msgspec.Struct, frozen=True):
     json: Path | None = None
     audience: Audience = "student"
     html: Path | None = None
-
-
-def utc_now() -> datetime:
-    """Return the time, with its offset from UTC."""
-    return datetime.now(timezone.utc)
 
 
 def run_submission(
