@@ -213,9 +213,7 @@ def main() -> None:
     raise SystemExit(failed)
 
 
-def grade_beside(
-    kind: str, times: int, *, level: str = "", without_groups: bool = False
-) -> Result:
+def grade_beside(kind: str, times: int, *, level: str = "", without_groups: bool = False) -> Result:
     """Grade an honest notebook beside a greedy one so many times."""
     with tempfile.TemporaryDirectory(prefix="greed-", dir="/tmp") as name:
         folder = Path(name)

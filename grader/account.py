@@ -104,6 +104,7 @@ def make_report(
         language=spoken(),
         dialect="current" if execution is None else execution.dialect,
         cells=transcribe(submission, execution, _places(prepared)),
+        basis=prepared.basis(data),
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
 from types import ModuleType
+from typing import Literal
 
 import msgspec
 
@@ -104,6 +105,17 @@ def find_course(explicit: Path | None, near: Iterable[Path]) -> Course:
     return load_course(Path(__file__).resolve().parent.parent)
 
 
+Chooser = Literal["command", "metadata", "entry points"]
+"""Who says which assignment a submission is: the command line, or what the student wrote."""
+
+
+def who_chose(submission: SubmissionFile, chosen: Assignment, demanded: str | None) -> Chooser:
+    """Say what made `choose_assignment` choose as it did."""
+    if demanded is not None:
+        return "command"
+    return "metadata" if submission.declared_assignment == chosen.slug else "entry points"
+
+
 def choose_assignment(
     course: Course, submission: SubmissionFile, demanded: str | None
 ) -> tuple[CourseAssignment, str]:
@@ -143,11 +155,20 @@ def _by_entry_points(
             " its metadata.",
             declared=declared,
         )
-    problem = submission.problem or "The notebook does not say which assignment it is"
     known = ", ".join(sorted(course.assignments))
+    if submission.problem:
+        raise UsageError(
+            f"{submission.name} cannot be graded: {_lowered(submission.problem)}",
+            f"{submission.hint} With --assignment SLUG it gets a report of no points.".strip(),
+        )
     raise UsageError(
-        f"No assignment found: {problem.rstrip('.')}.", f"Name it with --assignment SLUG: {known}."
+        f"No assignment found: {submission.name} does not say which one it is.",
+        f"Name it with --assignment SLUG: {known}.",
     )
+
+
+def _lowered(sentence: str) -> str:
+    return f"{sentence[:1].lower()}{sentence[1:]}"
 
 
 def recognise(course: Course, names: frozenset[str]) -> CourseAssignment | None:

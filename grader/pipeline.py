@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 
@@ -129,7 +130,10 @@ def _alone(settings: Settings, progress: Progress) -> Iterator[Turn]:
     """Have the turn to time: among the gradings of this process first, then on the machine."""
 
     def tell() -> None:
-        progress.stage("waiting for another grading's timing")
+        minutes = settings.timing_lock.patience / 60
+        progress.stage(
+            f"waiting for another grading's timing, {math.ceil(minutes)} minutes at most"
+        )
 
     with settings.quiet.exclusive(), settings.timing_lock.turn(tell) as turn:
         yield turn

@@ -10,8 +10,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import msgspec
 import numpy as np
 
+from grader.basis import grading_basis
 from grader.course import CourseAssignment
 from grader.data import DataSet, resolve_data
+from grader.environment import describe_environment
 from grader.machine.lock import TimingLock
 from grader.progress import Progress
 from grader.quiet import Quiet
@@ -63,6 +65,7 @@ class Preparation:
         self._lock = threading.Lock()
         self._data: DataSet | None = None
         self._answers: Future[Answers] | None = None
+        self._basis = ""
 
     def data(self, progress: Progress) -> DataSet:
         """Return the data that submissions are compared on. Raises DataError."""
@@ -75,6 +78,14 @@ class Preparation:
                     progress=progress,
                 )
             return self._data
+
+    def basis(self, data: DataSet) -> str:
+        """Return the digest of what decides a grade beside the submission and the seed."""
+        with self._lock:
+            if not self._basis:
+                folder, level = self.course_assignment.folder, self.settings.sandbox.level
+                self._basis = grading_basis(folder, data, level, describe_environment())
+            return self._basis
 
     def answers(self, data: DataSet) -> Future[Answers]:
         """Begin to compute the answers in the background, unless somebody has."""

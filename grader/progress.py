@@ -34,6 +34,10 @@ class BatchProgress(Protocol):
         """Say that the submission of this name is being graded from now on."""
         ...
 
+    def stage(self, name: str, stage: str) -> None:
+        """Say what is being done with it, as a Progress is told."""
+        ...
+
     def finished(self, name: str, outcome: str) -> None:
         """Say that it has been graded, and in a line what came out."""
         ...

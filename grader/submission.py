@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import stat
 from pathlib import Path
 from typing import BinaryIO
 
@@ -14,6 +13,7 @@ from nbformat import NotebookNode
 
 from grader.dialects.respelling import Respelling
 from grader.errors import SubmissionError, UsageError
+from grader.handed_in import open_handed_in
 from grader.reading.content import SIZE_LIMIT, read_content
 from grader.reading.messages import CellText, Content
 
@@ -70,12 +70,12 @@ class SubmissionFile(msgspec.Struct, frozen=True):
         return tuple(cell.source for cell in self.notebook.cells if cell.cell_type == "code")
 
 
-def read_submission(path: Path) -> SubmissionFile:
+def read_submission(path: Path, trusted: Path | None = None) -> SubmissionFile:
     """Read a file in this process, for those whose own it is; `Reader` is for those of others.
 
     A damaged one comes back with its `problem`; a missing one is a UsageError.
     """
-    with open_submission(path) as file:
+    with open_submission(path, trusted) as file:
         content = file.read(SIZE_LIMIT + 1)  # one byte more tells that it is too large
     digest = hashlib.sha256(content).hexdigest()
     try:
@@ -85,12 +85,13 @@ def read_submission(path: Path) -> SubmissionFile:
     return SubmissionFile(path.name, digest, notebook)
 
 
-def open_submission(path: Path) -> BinaryIO:
-    """Open a file that was handed in, unbuffered. Raises UsageError."""
+def open_submission(path: Path, trusted: Path | None = None) -> BinaryIO:
+    """Open a file that was handed in, unbuffered. Raises UsageError.
+
+    No link is followed below the `trusted` folder, which is the file's own if none is given.
+    """
     try:
-        if not stat.S_ISREG(path.stat().st_mode):  # a named pipe would be waited for
-            raise UsageError(f"{path.name} is not a file.", "Name a notebook.")
-        return path.open("rb", buffering=0)
+        return open_handed_in(path, path.parent if trusted is None else trusted)
     except OSError as error:
         raise UsageError(
             f"Cannot read {path.name}: {error.strerror}.", "Check the name and the folder."

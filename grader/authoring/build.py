@@ -9,6 +9,7 @@ from grader.authoring.master import find_master, read_master
 from grader.authoring.template import make_reference, make_template, notebook_bytes
 from grader.authoring.translation import ENGLISH, master_languages
 from grader.course import CourseAssignment
+from grader.files import unwritable, write_whole
 
 
 def template_name(slug: str, language: str) -> str:
@@ -53,7 +54,14 @@ def find_left_over(folder: Path, slug: str, names: Iterable[str]) -> list[Path]:
 
 
 def write_files(files: Mapping[Path, bytes]) -> None:
-    """Write the files, making folders as needed."""
+    """Write the files, making folders as needed. Raises UsageError for one that cannot be."""
     for path, content in files.items():
+        _write(path, content)
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+        write_whole(path, content)
+    except OSError as error:
+        raise unwritable(path, error, "a notebook") from None

@@ -8,18 +8,27 @@ import re
 import stat
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 
+from grader.batch.search import (
+    PERMISSIONS,
+    SUFFIX,
+    Found,
+    problem_of_file,
+    problem_of_link,
+    search,
+)
 from grader.errors import UsageError
-
-SUFFIX = ".ipynb"
-IGNORED_FOLDER = ".ipynb_checkpoints"
+from grader.handed_in import absolute, link_on_the_way, trusted_folder
 
 _LONGEST_PART = 120
 """Bytes of a file name that are kept; file systems allow 255, and some of ours is added."""
+
+_LONGEST_NAME = 1000
+"""Bytes of a whole name that are kept; a path may have 4095, with the folder of the reports."""
 
 _RESERVED = frozenset({"summary"})
 _OWN = re.compile(r"-[0-9a-f]{16}\Z")
@@ -27,44 +36,80 @@ _FORBIDDEN = frozenset('<>:"/\\|?*')
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """A submission of a batch.
+    """A submission of a batch, or a folder in which there is none.
 
     `file` is its path below the folder that all submissions have in common, `name` the same as a
     name for people and for the report's file, unique in the batch. `problem` says why the file may
-    not be read.
+    not be read, `hint` what to do then. Below the folder `trusted` no link is followed.
     """
 
     path: Path
     file: str
     name: str
+    trusted: Path
     problem: str = ""
+    hint: str = ""
 
 
-def collect(arguments: Iterable[Path]) -> tuple[Entry, ...]:
+def collect(arguments: Iterable[Path], working: Path | None = None) -> tuple[Entry, ...]:
     """Return the submissions that files and folders name, by name in order, none of them twice.
 
-    Folders are searched for notebooks. Links in them are not followed: a link that was handed in
-    may lead to a solution. Raises UsageError where there is no such file, or no notebook at all.
+    Folders are searched for notebooks, and who handed in none has an entry too: every folder that
+    was named, and every one in it. Links are not followed, whether they are found or named.
+    `working` is the working folder. Raises UsageError where there is no such file or folder.
     """
-    found: dict[Path, str] = {}
+    working = Path.cwd() if working is None else working
+    named = _trusted_folders(arguments, working)
+    found: dict[Path, Found] = {}
     bases: list[Path] = []
-    for argument in arguments:
-        path = Path(os.path.abspath(argument))  # noqa: PTH100  it must not follow links
-        if path.is_dir():
-            bases.append(path)
-            for each in _notebooks_below(path):
-                found.setdefault(each, _problem(each))
-        elif path.exists():
-            bases.append(path.parent)
-            found[path] = ""
-        else:
-            raise UsageError(f"There is no file or folder {argument}.", "Check the name.")
-    if not found:
-        raise UsageError("No notebook was found.", f"Name files, or folders with {SUFFIX} files.")
-    common = Path(os.path.commonpath(bases))
-    files = {path: path.relative_to(common).as_posix() for path in found}
-    names = name_reports(files.values())
-    entries = [Entry(path, file, names[file], found[path]) for path, file in files.items()]
+    for path, trusted in named.items():
+        obstacle = _obstacle(path, trusted)
+        is_folder = not any(obstacle) and path.is_dir()
+        bases.append(path if is_folder else path.parent)
+        below = search(path, is_class=len(named) == 1) if is_folder else [Found(path, *obstacle)]
+        for each in below:
+            found.setdefault(each.path, msgspec.structs.replace(each, trusted=trusted))
+    return _entries(found.values(), Path(os.path.commonpath(bases)))
+
+
+def _trusted_folders(arguments: Iterable[Path], working: Path) -> dict[Path, Path]:
+    """Return the absolute paths that were named, each with the folder below which links count.
+
+    What several absolute paths have in common is the machine's, and what follows was handed in.
+    """
+    named = {absolute(each, working): trusted_folder(each, working) for each in arguments}
+    elsewhere = [path.parent for path in named if not path.is_relative_to(working)]
+    above = Path(os.path.commonpath(elsewhere or [working]))
+    if above == Path("/"):  # then they have nothing in common
+        return named
+    return {
+        path: above if trusted.is_relative_to(above) and path.parent in elsewhere else trusted
+        for path, trusted in named.items()
+    }
+
+
+def _obstacle(path: Path, trusted: Path) -> tuple[str, str]:
+    """Say why what was named may not be read, and what to do; both are empty if it may."""
+    try:
+        link = link_on_the_way(path, trusted)
+        if link is not None:
+            return problem_of_link(link)
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        raise UsageError(f"There is no file or folder {path}.", "Check the name.") from None
+    except OSError as error:
+        return f"It cannot be read: {error.strerror}.", PERMISSIONS
+    return ("", "") if stat.S_ISDIR(mode) else problem_of_file(mode)
+
+
+def _entries(found: Iterable[Found], common: Path) -> tuple[Entry, ...]:
+    files = {each.path.relative_to(common).as_posix(): each for each in found}
+    files = {each.path.name if file == "." else file: each for file, each in files.items()}
+    names = name_reports(files)
+    entries = [
+        Entry(each.path, file, names[file], each.trusted, each.problem, each.hint)
+        for file, each in files.items()
+    ]
     return tuple(sorted(entries, key=lambda entry: entry.name))
 
 
@@ -92,33 +137,13 @@ def _own_name(name: str, file: str) -> str:
     return f"{name}-{hashlib.sha256(os.fsencode(file)).hexdigest()[:16]}"
 
 
-def _notebooks_below(folder: Path) -> Iterator[Path]:
-    for parent, folders, names in os.walk(folder, onerror=_refuse):
-        folders[:] = sorted(name for name in folders if name != IGNORED_FOLDER)
-        for name in sorted(names):
-            if name.endswith(SUFFIX):
-                yield Path(parent, name)
-
-
-def _refuse(error: OSError) -> None:
-    raise UsageError(
-        f"Cannot look into the folder {error.filename}: {error.strerror}.", "Check its permissions."
-    )
-
-
-def _problem(path: Path) -> str:
-    mode = path.lstat().st_mode
-    if stat.S_ISREG(mode):
-        return ""
-    return "It is a link, which is not followed." if stat.S_ISLNK(mode) else "It is not a file."
-
-
 def _safe_name(file: str) -> str:
     *folders, last = file.removesuffix(SUFFIX).split("/")
     parts = [_safe_part(folder) for folder in folders]
     # A folder may not bear the name of another submission's report.
     parts = [f"{part}_" if part.casefold().endswith(".json") else part for part in parts]
-    return "/".join([*parts, _safe_part(last)])
+    name = "/".join([*parts, _safe_part(last)])
+    return name if len(name.encode()) <= _LONGEST_NAME else f"{parts[0]}/{_safe_part(last)}"
 
 
 def _safe_part(part: str) -> str:

@@ -11,16 +11,17 @@ import msgspec
 
 from grader.batch.collect import Entry
 from grader.batch.store import Store, is_report_of
-from grader.batch.summary import Row, Summary, is_graded, make_row, outcome
-from grader.course import Course, CourseAssignment, choose_assignment
+from grader.batch.summary import Row, Summary, is_settled, make_row, misplaced, outcome
+from grader.course import Chooser, Course, CourseAssignment, choose_assignment, who_chose
 from grader.environment import describe_environment
-from grader.errors import DisplacedError, GraderError, SubmissionError
+from grader.errors import DisplacedError, GraderError, SubmissionError, UsageError
+from grader.files import rescue
 from grader.pipeline import grade
 from grader.preparation import Preparation, Settings
-from grader.progress import BatchProgress, Silent
+from grader.progress import BatchProgress, Progress, Silent
 from grader.quiet import Quiet
 from grader.reading.reader import Reader
-from grader.report import Report, ungraded_report
+from grader.report import Report, encode_report, ungraded_report
 from grader.sandbox.crowded import CrowdedSandbox
 from grader.sandbox.revocable import RevocableSandbox
 from grader.sandbox.room import Room
@@ -44,11 +45,18 @@ class Batch:
     """
 
     def __init__(
-        self, course: Course, demanded: str | None, settings: Settings, store: Store
+        self,
+        course: Course,
+        demanded: str | None,
+        settings: Settings,
+        store: Store,
+        seed: int | None = None,
     ) -> None:
+        """`seed` is the one that was asked for, None where `settings` have one drawn anew."""
         self._course = course
         self._demanded = demanded
         self._store = store
+        self._seed = seed
         self._sandbox = RevocableSandbox(settings.sandbox)
         self._settings = msgspec.structs.replace(settings, sandbox=CrowdedSandbox(self._sandbox))
         self._reader = Reader(settings.quiet)
@@ -56,20 +64,21 @@ class Batch:
         self._lock = threading.Lock()
 
     def find_graded(self, entries: Iterable[Entry]) -> dict[str, Row]:
-        """Return the rows of the submissions that an earlier run has graded, by name."""
+        """Return the rows of the submissions that an earlier run has graded, by name.
+
+        They are kept as long as they would be graded alike: what a seed that is drawn anew changes
+        is the luck of the draw.
+        """
         kept = ((entry, self._graded_before(entry)) for entry in entries)
-        return {
-            entry.name: make_row(entry, report, kept=True)
-            for entry, report in kept
-            if report is not None
-        }
+        return {entry.name: row for entry, row in kept if row is not None}
 
     def run(
         self, entries: tuple[Entry, ...], kept: dict[str, Row], jobs: int, progress: BatchProgress
     ) -> Summary:
         """Grade what was not kept, `jobs` at a time, and return the overview of all.
 
-        Raises Interrupted after Ctrl-C, UsageError when a report cannot be written.
+        A report that cannot be written to its place is kept elsewhere, and its row says where.
+        Raises Interrupted after Ctrl-C.
         """
         rows = dict(kept)
         waiting = [entry for entry in entries if entry.name not in kept]
@@ -94,23 +103,32 @@ class Batch:
 
     def _grade_one(self, entry: Entry, progress: BatchProgress) -> Row:
         progress.started(entry.name)
-        report = self._attempt(entry)
+        report, chooser = self._attempt(entry, _Stages(entry.name, progress))
         if self._sandbox.is_revoked:  # then the report may tell of an end that was ours
             raise SubmissionError("The batch was interrupted.")
-        self._store.write(entry, report)
-        return make_row(entry, report)
+        row = make_row(entry, report, chooser)
+        try:
+            self._store.write(entry, report)
+        except UsageError as error:  # of a full disk, say: the others are graded all the same
+            kept = rescue(encode_report(report), ".json")
+            return misplaced(row, f"{error.message} {kept}")
+        return row
 
-    def _attempt(self, entry: Entry) -> Report:
-        """Grade a submission, or return a report that says why that was not possible."""
+    def _attempt(self, entry: Entry, stages: Progress) -> tuple[Report, Chooser | None]:
+        """Grade a submission, or return a report that says why that was not possible.
+
+        Beside it stands who chose the assignment.
+        """
         try:
             submission = self._read(entry)
             chosen, note = choose_assignment(self._course, submission, self._demanded)
             notes = (note,) if note else ()
             prepared = self.prepare(chosen)
             try:
-                return grade(submission, prepared, Silent(), notes)
+                report = grade(submission, prepared, stages, notes)
             except DisplacedError:
-                return self._grade_alone(submission, prepared, notes)
+                report = self._grade_alone(submission, prepared, stages, notes)
+            return report, who_chose(submission, chosen.assignment, self._demanded)
         except GraderError as error:
             reason = " ".join(filter(None, (error.message, error.hint)))
         except Exception as error:  # noqa: BLE001  the others shall be graded all the same
@@ -120,10 +138,14 @@ class Batch:
                 f"The grader failed itself, with {type(error).__name__}. "
                 "Grade it again with GRADER_DEBUG=1 and report what that prints."
             )
-        return ungraded_report(entry.path.name, reason, describe_environment())
+        return ungraded_report(entry.path.name, reason, describe_environment()), None
 
     def _grade_alone(
-        self, submission: SubmissionFile, prepared: Preparation, notes: tuple[str, ...]
+        self,
+        submission: SubmissionFile,
+        prepared: Preparation,
+        stages: Progress,
+        notes: tuple[str, ...],
     ) -> Report:
         """Grade once more, with nothing beside it: what it is ended for now is its own doing.
 
@@ -133,7 +155,7 @@ class Batch:
             settings = msgspec.structs.replace(
                 self._settings, sandbox=self._sandbox, quiet=Quiet(), room=Room()
             )
-            return grade(submission, prepared.with_settings(settings), Silent(), notes)
+            return grade(submission, prepared.with_settings(settings), stages, notes)
 
     def prepare(self, chosen: CourseAssignment) -> Preparation:
         """Return what all gradings of an assignment share."""
@@ -143,24 +165,42 @@ class Batch:
                 self._preparations[slug] = Preparation(chosen, self._settings)
             return self._preparations[slug]
 
-    def _graded_before(self, entry: Entry) -> Report | None:
+    def _graded_before(self, entry: Entry) -> Row | None:
         report = self._store.find(entry)
-        if report is None or not is_graded(report) or not self._accepts(report):
+        if report is None or not is_settled(report) or not self._accepts(report):
             return None
         try:
             submission = self._read(entry)
             chosen, _ = choose_assignment(self._course, submission, self._demanded)
-        except GraderError:  # its turn will come, and then it is reported
+            prepared = self.prepare(chosen)
+            basis = prepared.basis(prepared.data(Silent()))
+        except Exception:  # noqa: BLE001  its turn will come, and then it is reported
             return None
-        return report if is_report_of(report, submission.sha256, chosen.assignment) else None
+        if not is_report_of(report, submission.sha256, chosen.assignment, basis):
+            return None
+        chooser = who_chose(submission, chosen.assignment, self._demanded)
+        return make_row(entry, report, chooser, kept=True)
 
     def _read(self, entry: Entry) -> SubmissionFile:
         if entry.problem:
-            raise SubmissionError(entry.problem, "Hand in the .ipynb file itself.")
-        return self._reader.read(entry.path)
+            raise SubmissionError(entry.problem, entry.hint)
+        return self._reader.read(entry.path, entry.trusted)
 
     def _accepts(self, report: Report) -> bool:
+        """Say whether this command's options leave a grade as it is."""
+        if self._seed is not None and report.seed != self._seed:
+            return False
         return self._settings.dialect == "auto" or report.dialect == self._settings.dialect
+
+
+class _Stages(Silent):
+    """A Progress that tells that of the batch in which stage a submission is."""
+
+    def __init__(self, name: str, progress: BatchProgress) -> None:
+        self._name, self._progress = name, progress
+
+    def stage(self, name: str) -> None:
+        self._progress.stage(self._name, name)
 
 
 def _summary(entries: tuple[Entry, ...], rows: dict[str, Row]) -> Summary:

@@ -13,6 +13,7 @@ import msgspec
 from grader.assignment import Assignment
 from grader.batch.collect import Entry
 from grader.errors import UsageError
+from grader.files import try_place, unwritable, write_whole
 from grader.report import Report, decode_report, encode_report
 
 SUMMARY = "summary.json"
@@ -26,9 +27,10 @@ def open_store(folder: Path) -> Iterator[Store]:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        try_place(folder / SUMMARY, "the overview")
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
-        raise _unwritable(folder, error) from None
+        raise unwritable(folder, error, "reports") from None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -81,20 +83,14 @@ class Store:
                     "Remove the link, or name another folder for the reports.",
                 )
             draft = path.with_name(f".{path.name}.part")  # no report's name begins with a dot
-            draft.unlink(missing_ok=True)
-            draft.write_bytes(content)
-            draft.replace(path)
+            draft.unlink(missing_ok=True)  # of a run that was killed
+            write_whole(path, content, draft)
         except OSError as error:
-            raise _unwritable(path, error) from None
+            raise unwritable(path, error) from None
 
 
-def is_report_of(report: Report, sha256: str, assignment: Assignment) -> bool:
-    """Say whether a report grades just this file by this version of the assignment."""
-    graded = (report.submission.sha256, report.assignment.slug, report.assignment.version)
-    return graded == (sha256, assignment.slug, assignment.version)
-
-
-def _unwritable(path: Path, error: OSError) -> UsageError:
-    return UsageError(
-        f"Cannot write to {path}: {error.strerror}.", "Name a folder that can be written to."
-    )
+def is_report_of(report: Report, sha256: str, assignment: Assignment, basis: str) -> bool:
+    """Say whether a report grades just this file, on the same basis (`grader.basis`)."""
+    about, graded = report.assignment, report.submission.sha256
+    same = (about.slug, about.version) == (assignment.slug, assignment.version)
+    return same and (graded, report.basis) == (sha256, basis)

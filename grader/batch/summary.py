@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from typing import Literal
 
 import msgspec
 
 from grader.batch.collect import Entry
+from grader.course import Chooser
 from grader.render.wording import one_line, points_of
 from grader.report import Check, Report
 
-SCHEMA_VERSION: Literal[1] = 1
+SCHEMA_VERSION: Literal[2] = 2
 
 _LONGEST_NOTICE = 160
 
@@ -19,7 +22,10 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One submission. `graded` is false where `noticed` says why it could not be graded.
 
     `file` and `report` are relative paths: below the folder that all submissions have in common,
-    and below the folder of the reports. `kept` says that the report is of an earlier run.
+    and below the folder of the reports. `kept` says that the report is of an earlier run, `again`
+    that something of it could not be decided and will be graded again. `assignment` is what it was
+    graded as and `chosen_by` who said so: empty where it was not graded. `report` is empty where
+    the report could not be written to its place, and `noticed` says where it is.
     """
 
     name: str
@@ -30,6 +36,9 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     score: float
     max_score: float
     noticed: str
+    assignment: str = ""
+    chosen_by: Chooser | Literal[""] = ""
+    again: bool = False
 
 
 class Summary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -37,12 +46,22 @@ class Summary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     rows: tuple[Row, ...]
     pending: int
-    schema_version: Literal[1] = SCHEMA_VERSION
+    schema_version: Literal[2] = SCHEMA_VERSION
 
     @property
     def ungraded(self) -> int:
         """How many submissions could not be graded."""
         return sum(not row.graded for row in self.rows)
+
+    @property
+    def misplaced(self) -> int:
+        """How many reports could not be written to their places."""
+        return sum(not row.report for row in self.rows)
+
+    @property
+    def assignments(self) -> dict[str, int]:
+        """How many submissions were graded as which assignment, the most frequent one first."""
+        return dict(Counter(row.assignment for row in self.rows if row.graded).most_common())
 
 
 def encode_summary(summary: Summary) -> bytes:
@@ -50,8 +69,10 @@ def encode_summary(summary: Summary) -> bytes:
     return msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n"
 
 
-def make_row(entry: Entry, report: Report, *, kept: bool = False) -> Row:
-    """Return the row of a submission with its report."""
+def make_row(
+    entry: Entry, report: Report, chooser: Chooser | None = None, *, kept: bool = False
+) -> Row:
+    """Return the row of a submission with its report; `chooser` is who chose the assignment."""
     return Row(
         name=entry.name,
         file=one_line(entry.file),
@@ -61,12 +82,25 @@ def make_row(entry: Entry, report: Report, *, kept: bool = False) -> Row:
         score=report.score,
         max_score=report.max_score,
         noticed=_short(notice(report)),
+        assignment=report.assignment.slug,
+        chosen_by=chooser or "",
+        again=is_graded(report) and not is_settled(report),
     )
+
+
+def misplaced(row: Row, why: str) -> Row:
+    """Return the row of a submission whose report is not where it should be."""
+    return msgspec.structs.replace(row, report="", noticed=one_line(why))
 
 
 def is_graded(report: Report) -> bool:
     """Say whether a report has verdicts, and is not about a file that could not be graded."""
     return bool(report.parts)
+
+
+def is_settled(report: Report) -> bool:
+    """Say whether a report is a grade, of which nothing has to be graded again."""
+    return is_graded(report) and not list(_undecided(report))
 
 
 def outcome(row: Row) -> str:
@@ -79,6 +113,8 @@ def notice(report: Report) -> str:
     """Return what an instructor should know first, in a line; empty when there is nothing."""
     if not is_graded(report):
         return f"not graded: {' '.join(report.notes)}"
+    for check in _undecided(report):
+        return f"to be graded again: {check.reason}"
     if report.problems:
         first, others = report.problems[0], len(report.problems) - 1
         more = f", and {others} more" if others else ""
@@ -89,6 +125,10 @@ def notice(report: Report) -> str:
         return report.notes[-1]
     checks = [check for part in report.parts for check in part.checks]
     return next((check.reason for check in checks if _lost(check)), "")
+
+
+def _undecided(report: Report) -> Iterator[Check]:
+    return (check for part in report.parts for check in part.checks if check.again)
 
 
 def _lost(check: Check) -> bool:

@@ -1,364 +1,61 @@
-"""The command line: arguments in, one call, exit code out.
+"""The command line: one call, an exit code out, whatever happens.
 
-Exit codes: 0 graded, 1 graded below `--fail-under`, 2 could not be graded (in a batch: one of them
-at least), 130 interrupted. `template --check`, `lint` and `verify`: 1 when there is something to
-mend; `verify`: 2 when speed could not be measured. `migrate`: 1 when something was left as it was.
+What the commands need is imported last: it takes a second, in which one may press Ctrl-C.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
-from pathlib import Path
-from typing import Annotated, Literal
 
-import typer
-from rich.console import Console
-
-from grader import __version__
-from grader.cli.batch import BatchOptions, is_below, run_batch
-from grader.cli.ci import ci
-from grader.cli.doctor import examine
-from grader.cli.doctor_timing import examine_timing
-from grader.cli.new import run_new
-from grader.cli.render import RenderOptions, run_render
-from grader.cli.run import RunOptions, run_submission, utc_now
-from grader.cli.self_test import self_test_of
-from grader.cli.setting import GradingOptions
-from grader.cli.template import TemplateOptions, run_template
-from grader.cli.verify import VerifyOptions, run_verify
+from grader.cli.process import OutputError, prepare_process
 from grader.errors import GraderError
-from grader.launch.linux import close_own_proc
-from grader.render.audience import Audience
-from grader.render.formats import FORMATS
-from grader.sandbox.interface import Level
 
-app = typer.Typer(
-    name="grader",
-    help="Grade notebooks in which students compile neural networks with Apache TVM.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
-app.add_typer(ci, name="ci")
-
-GRADED, BELOW, UNGRADED, INTERRUPTED = 0, 1, 2, 130
-STALE = FAULTY = LEFT = 1
-
-AssignmentOption = Annotated[
-    str | None, typer.Option(help="Which assignment it is; otherwise the notebook says.")
-]
-DataOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="DIR", help='Images and parameters: a folder, or "builtin" for the small set.'
-    ),
-]
-SeedOption = Annotated[
-    int | None,
-    typer.Option(min=0, help="Seed of the hidden inputs; a new secret one if not given."),
-]
-CourseOption = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="The folder that holds `assignments/`.")
-]
-SlugArgument = Annotated[
-    str | None,
-    typer.Argument(metavar="SLUG", help="Which assignment; all if none is given."),
-]
-SandboxOption = Annotated[
-    Level | None,
-    typer.Option(help="Demand a level of isolation; otherwise the strongest that works here."),
-]
-LanguageOption = Annotated[
-    Literal["en", "zh", "ko"] | None,
-    typer.Option("--lang", help="Language of the report; otherwise the notebook's."),
-]
-DialectOption = Annotated[
-    Literal["auto", "current"],
-    typer.Option(
-        help="Which spellings of TVM's names are accepted: those of earlier years too, or today's."
-    ),
-]
-AudienceOption = Annotated[
-    Audience,
-    typer.Option(help="Who reads it: students do not see what assignment.toml keeps from them."),
-]
-
-
-def _version(show: bool) -> None:
-    if show:
-        typer.echo(f"grader {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def root(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
-    ] = False,
-) -> None:
-    """Grade notebooks in which students compile neural networks with Apache TVM."""
-
-
-@app.command()
-def run(
-    notebook: Annotated[Path, typer.Argument(help="The notebook, script or Markdown to grade.")],
-    assignment: AssignmentOption = None,
-    json: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the report as JSON to FILE.")
-    ] = None,
-    html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the report as a page to FILE.")
-    ] = None,
-    data: DataOption = None,
-    seed: SeedOption = None,
-    course: CourseOption = None,
-    sandbox: SandboxOption = None,
-    language: LanguageOption = None,
-    dialect: DialectOption = "auto",
-    audience: AudienceOption = "student",
-    fail_under: Annotated[
-        float | None,
-        typer.Option(metavar="POINTS", help="Exit with 1 below so many of the points shown."),
-    ] = None,
-) -> None:
-    """Grade one notebook and print its report."""
-    grading = GradingOptions(assignment, data, seed, course, sandbox, language, dialect)
-    options = RunOptions(notebook, grading, json, audience, html)
-    report = run_submission(options, Console(), Console(stderr=True))
-    if fail_under is not None and report.score < fail_under:
-        raise typer.Exit(BELOW)
-
-
-@app.command()
-def render(
-    report: Annotated[
-        Path, typer.Argument(metavar="REPORT", help="A report that was written as JSON.")
-    ],
-    name: Annotated[
-        str, typer.Option("--format", metavar="NAME", help=f"One of {', '.join(FORMATS)}.")
-    ],
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Where; printed if not given."),
-    ] = None,
-    audience: AudienceOption = "student",
-    path: Annotated[
-        str,
-        typer.Option(
-            metavar="PATH", help="Where the submission is in its repository, for annotations."
-        ),
-    ] = "",
-) -> None:
-    """Make another rendering of a report."""
-    run_render(RenderOptions(report, name, output, audience, path), sys.stdout.buffer)
-
-
-@app.command()
-def batch(
-    submissions: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="SUBMISSION", help="Notebooks, and folders in which to look for notebooks."
-        ),
-    ],
-    output: Annotated[
-        Path, typer.Option(metavar="DIR", help="Where the reports are written, one for each.")
-    ],
-    assignment: AssignmentOption = None,
-    data: DataOption = None,
-    seed: SeedOption = None,
-    course: CourseOption = None,
-    sandbox: SandboxOption = None,
-    language: LanguageOption = None,
-    dialect: DialectOption = "auto",
-    jobs: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="How many at a time; one on every core by default."),
-    ] = None,
-    again: Annotated[
-        bool, typer.Option("--again", help="Grade anew what was graded before.")
-    ] = False,
-    html: Annotated[
-        bool, typer.Option("--html", help="Write every report as a page too, for the student.")
-    ] = False,
-    fail_under: Annotated[
-        float | None,
-        typer.Option(
-            metavar="POINTS",
-            help="Exit with 1 if one has fewer of the points that students are shown.",
-        ),
-    ] = None,
-) -> None:
-    """Grade many notebooks, and print an overview.
-
-    What was graded before is kept, so the same command goes on after an interruption.
-    """
-    grading = GradingOptions(assignment, data, seed, course, sandbox, language, dialect)
-    options = BatchOptions(tuple(submissions), output, grading, jobs, again, html)
-    summary = run_batch(options, Console(), Console(stderr=True))
-    if summary.ungraded:
-        raise typer.Exit(UNGRADED)
-    if fail_under is not None and is_below(options, summary, fail_under, utc_now()):
-        raise typer.Exit(BELOW)
-
-
-@app.command()
-def new(
-    slug: Annotated[str, typer.Argument(metavar="SLUG", help="The new assignment's name.")],
-    course: CourseOption = None,
-) -> None:
-    """Begin an assignment: a small one that is complete, to be changed."""
-    run_new(slug, course, Console())
-
-
-@app.command()
-def verify(
-    assignment: Annotated[
-        str | None,
-        typer.Argument(metavar="[SLUG]", help="Which assignment; all of the course if not given."),
-    ] = None,
-    course: CourseOption = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Measure no speed.")] = False,
-    json: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write what was found as JSON to FILE.")
-    ] = None,
-    data: DataOption = None,
-    seed: SeedOption = None,
-    sandbox: SandboxOption = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="Mutants at a time; one on every core by default."),
-    ] = None,
-) -> None:
-    """Say whether an assignment is sound.
-
-    Its reference must get all points, the empty template none, and every mutant of the reference
-    must lose some.
-    """
-    grading = GradingOptions(None, data, seed, course, sandbox)
-    options = VerifyOptions(assignment, grading, quick, json, jobs)
-    found = run_verify(options, Console(), Console(stderr=True))
-    if any(each.problems for each in found):
-        raise typer.Exit(BELOW)
-    if any(each.unmeasured for each in found):
-        raise typer.Exit(UNGRADED)
-
-
-@app.command()
-def doctor(
-    timing: Annotated[
-        bool, typer.Option("--timing", help="Say whether times of schedules can be trusted here.")
-    ] = False,
-    course: CourseOption = None,
-) -> None:
-    """Say what this machine offers for grading, and what is missing."""
-    console = Console()
-    can_grade = examine(console)
-    can_time = not timing or (
-        can_grade and examine_timing(console, course, self_test=self_test_of(course))
-    )
-    if not (can_grade and can_time):
-        raise typer.Exit(UNGRADED)
-
-
-@app.command()
-def template(
-    slug: SlugArgument = None,
-    lang: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CODE", help="A language, such as zh; all of the master if not given."
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="DIR", help="Where; `templates` if not given."),
-    ] = None,
-    check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; exit with 1 when one is stale.")
-    ] = False,
-    course: CourseOption = None,
-) -> None:
-    """Make the notebooks that students start from, out of the master notebooks."""
-
-    options = TemplateOptions(slug, lang, output, check, course)
-    if not run_template(options, Console(), Console(stderr=True)) and check:
-        raise typer.Exit(STALE)
-
-
-@app.command()
-def lint(slug: SlugArgument = None, course: CourseOption = None) -> None:
-    """List what is wrong with master notebooks; exit with 1 when there is an error."""
-    from grader.cli.lint import LintOptions, run_lint  # not needed to grade, and slow
-
-    if not run_lint(LintOptions(slug, course), Console(), Console(stderr=True)):
-        raise typer.Exit(FAULTY)
-
-
-@app.command()
-def release(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where the release is written.")],
-    secret: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the complete course to FILE, as an archive."),
-    ] = None,
-    course: CourseOption = None,
-    install: Annotated[
-        Path | None,
-        typer.Option(metavar="WHEEL", help="The grader's wheel for students; else its own."),
-    ] = None,
-) -> None:
-    """Write what students may have of a course: no solutions, no hidden parts."""
-    from grader.cli.release import ReleaseOptions, run_release  # not needed to grade, and slow
-
-    run_release(ReleaseOptions(folder, secret, course, install), Console())
-
-
-@app.command()
-def migrate(
-    old: Annotated[
-        Path, typer.Argument(metavar="OLD", help="A notebook, a Python script or Markdown.")
-    ],
-    new: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="NEW", help="Where; nothing is written if not given."
-        ),
-    ] = None,
-    diff: Annotated[bool, typer.Option("--diff", help="Print the differences.")] = False,
-) -> None:
-    """Rewrite code for an older TVM into today's spelling, cell by cell.
-
-    Exits with 1 when something had to be left as it was.
-    """
-    from grader.cli.migrate import MigrateOptions, run_migrate  # not needed to grade, and slow
-
-    if not run_migrate(MigrateOptions(old, new, diff), Console(), Console(stderr=True)):
-        raise typer.Exit(LEFT)
+GRADED, UNGRADED, SIGNALLED = 0, 2, 128
 
 
 def main() -> None:
     """Run the command line and end the process with its exit code."""
-    if sys.platform.startswith("linux"):
-        # Where sandboxes are weak, submissions are processes of the same user.
-        close_own_proc()
-    console = Console(stderr=True)
+    interruption = prepare_process()
     try:
+        code = _run()
+        sys.stdout.flush()
+    except OutputError as error:  # of what waited to be written
+        code = _say(error.message, error.hint)
+    if interruption.number:
+        _say("interrupted.")
+        code = SIGNALLED + interruption.number
+    sys.exit(code)
+
+
+def _run() -> int | str | None:
+    """Run a command. Returns its exit code."""
+    try:
+        from grader.cli.commands import app
+
         app()
+    except SystemExit as ending:  # so the library ends every command
+        return ending.code
     except GraderError as error:
-        console.print(f"grader: {error.message}", style="bold red", markup=False, highlight=False)
-        if error.hint:
-            console.print(f"        {error.hint}", markup=False, highlight=False)
-        sys.exit(UNGRADED)
+        return _say(error.message, error.hint)
+    except KeyboardInterrupt:
+        return SIGNALLED + signal.SIGINT
     except Exception as error:
         if "GRADER_DEBUG" in os.environ:
             raise
-        text = f"grader: it failed itself, with {type(error).__name__}. No grade was given."
-        console.print(text, style="bold red", markup=False, highlight=False)
-        console.print("        Run it again with GRADER_DEBUG=1 and report what it prints.")
-        sys.exit(UNGRADED)
-    except KeyboardInterrupt:
-        console.print("grader: interrupted.", markup=False)
-        sys.exit(INTERRUPTED)
+        text = f"it failed itself, with {type(error).__name__}. No grade was given."
+        return _say(text, "Run it again with GRADER_DEBUG=1 and report what it prints.")
+    return GRADED
+
+
+def _say(message: str, hint: str = "") -> int:
+    """Tell a person on the standard error. Returns the exit code of what could not be done."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    text = f"grader: {message}"
+    console.print(text, style="bold red", markup=False, highlight=False, soft_wrap=True)
+    if hint:
+        console.print(f"        {hint}", markup=False, highlight=False, soft_wrap=True)
+    return UNGRADED

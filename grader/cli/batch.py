@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime, timezone
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
@@ -18,7 +18,7 @@ from grader.cli.progress import LiveBatch, LiveProgress
 from grader.cli.setting import GradingOptions, open_settings
 from grader.course import find_course
 from grader.environment import usable_cores
-from grader.render.audience import shown
+from grader.render.audience import shown, utc_now
 from grader.report import decode_report
 
 
@@ -44,15 +44,17 @@ def run_batch(options: BatchOptions, output: Console, messages: Console) -> Summ
         try:
             summary = _grade_all(options, entries, store, messages)
         except Interrupted as interruption:
-            store.write_summary(encode_summary(interruption.summary))
             _say(messages, count_rows(interruption.summary))
             _say(messages, "What was graded is kept: the same command goes on from here.")
+            store.write_summary(encode_summary(interruption.summary))
             raise KeyboardInterrupt from None
-        store.write_summary(encode_summary(summary))
-        if options.html:
-            _write_pages(entries, store)
-    render_overview(summary, output)
-    _say(output, f"The reports: {options.output}, the overview as JSON: {SUMMARY} in it")
+        try:  # first what is kept: nobody may be there to read what is printed
+            store.write_summary(encode_summary(summary))
+            if options.html:
+                _write_pages(entries, store)
+        finally:
+            render_overview(summary, output)
+            _say(output, f"The reports: {options.output}, the overview as JSON: {SUMMARY} in it")
     return summary
 
 
@@ -69,7 +71,7 @@ def _write_pages(entries: Iterable[Entry], store: Store) -> None:
     """Write a page beside every report, also of those that were graded before."""
     from grader.render.html import render_html  # not needed to grade, and slow
 
-    now = datetime.now(timezone.utc)
+    now = utc_now()
     for entry in entries:
         report = store.find(entry)
         if report is not None:
@@ -80,25 +82,20 @@ def _grade_all(
     options: BatchOptions, entries: tuple[Entry, ...], store: Store, messages: Console
 ) -> Summary:
     demanded = options.grading.assignment
-    course = find_course(options.grading.course, (Path.cwd(), _folder_of(options.submissions[0])))
+    course = find_course(options.grading.course, (Path.cwd(),))
     chosen = course.get(demanded) if demanded is not None else None
     possible = [chosen] if chosen is not None else course.assignments.values()
     own = (*options.submissions, options.output)
     with open_settings(options.grading, course, possible, own) as settings:
-        batch = Batch(course, demanded, settings, store)
-        kept: dict[str, Row] = {} if options.again else batch.find_graded(entries)
-        if kept:
-            _say(messages, f"{len(kept)} of {len(entries)} were graded before.")
+        batch = Batch(course, demanded, settings, store, options.grading.seed)
         if chosen is not None:  # data that is missing for all is no matter of a single one
             with LiveProgress(messages) as preparing:
                 batch.prepare(chosen).data(preparing)
+        kept: dict[str, Row] = {} if options.again else batch.find_graded(entries)
+        if kept:
+            _say(messages, f"{len(kept)} of {len(entries)} were graded before.")
         with LiveBatch(messages, total=len(entries), done=len(kept)) as progress:
             return batch.run(entries, kept, options.jobs or usable_cores(), progress)
-
-
-def _folder_of(path: Path) -> Path:
-    resolved = path.resolve()
-    return resolved if resolved.is_dir() else resolved.parent
 
 
 def _say(console: Console, text: str) -> None:

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from grader.cli.help import SETTINGS, Command, Group
 from grader.recipes.archive import gradescope_files
 from grader.recipes.options import Choices, find_course_of
 from grader.recipes.wheel import find_installed
@@ -17,8 +18,15 @@ from grader.recipes.write import github_files, gitlab_files, write_new
 
 FOUND = 1
 
-ci = typer.Typer(help="Grade on push: in GitHub, GitLab or Gradescope.", no_args_is_help=True)
-init = typer.Typer(help="Write a recipe for a service.", no_args_is_help=True)
+ci = typer.Typer(
+    cls=Group,
+    context_settings=SETTINGS,
+    help="Grade on push: in GitHub, GitLab or Gradescope.",
+    no_args_is_help=True,
+)
+init = typer.Typer(
+    cls=Group, context_settings=SETTINGS, help="Write a recipe for a service.", no_args_is_help=True
+)
 ci.add_typer(init, name="init")
 
 DirectoryOption = Annotated[
@@ -53,7 +61,7 @@ MinutesOption = Annotated[
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
 
 
-@init.command()
+@init.command(cls=Command, epilog="grader ci init github --threshold 60")
 def github(
     directory: DirectoryOption = Path(),
     assignment: AssignmentOption = None,
@@ -73,7 +81,7 @@ def github(
     _say_what_is_next(choices, "the tab Actions")
 
 
-@init.command()
+@init.command(cls=Command, epilog="grader ci init gitlab --threshold 60")
 def gitlab(
     directory: DirectoryOption = Path(),
     assignment: AssignmentOption = None,
@@ -93,7 +101,7 @@ def gitlab(
     _say_what_is_next(choices, "Build > Pipelines")
 
 
-@init.command()
+@init.command(cls=Command, epilog="grader ci init gradescope --assignment e2e-conv")
 def gradescope(
     directory: DirectoryOption = Path(),
     assignment: AssignmentOption = None,
@@ -117,7 +125,7 @@ def gradescope(
     _say("time limit there, and test it with the reference and with the empty template.")
 
 
-@ci.command()
+@ci.command(cls=Command, epilog="grader ci fetch --output complete")
 def fetch(
     output: Annotated[Path, typer.Option(metavar="DIR", help="A new folder for the course.")],
     course: Annotated[
@@ -137,7 +145,7 @@ def fetch(
     _say(f"The complete course is in {output}.")
 
 
-@ci.command()
+@ci.command(cls=Command, epilog="grader ci solutions .")
 def solutions(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The repository.")] = Path(),
     course: Annotated[

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import os
 from pathlib import Path
 
 import msgspec
@@ -14,6 +13,7 @@ from rich.text import Text
 from grader.dialects.documents import Document, migrate_document
 from grader.dialects.table import CURRENT, by_id
 from grader.errors import UsageError
+from grader.files import unwritable, write_whole
 from grader.reading.content import SIZE_LIMIT
 
 
@@ -55,13 +55,10 @@ def _read(path: Path) -> bytes:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write by renaming, so that a file is whole or as it was."""
-    draft = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
-        draft.write_bytes(content)
-        draft.replace(path)
+        write_whole(path, content)
     except OSError as error:
-        raise UsageError(f"Cannot write {path}: {error.strerror}.") from None
+        raise unwritable(path, error, "what was migrated") from None
 
 
 def _print_summary(name: str, document: Document, output: Console) -> None:

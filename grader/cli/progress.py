@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import threading
+import time
+from collections.abc import Callable
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
@@ -15,6 +18,9 @@ REFRESHES_PER_SECOND = 4
 
 SHOWN_NAMES = 4
 """Submissions at work whose names are shown beside the bar of a batch."""
+
+FEWEST = 2
+"""Submissions that must be graded before it is said how long the others will take."""
 
 
 class LiveProgress:
@@ -69,12 +75,21 @@ class LiveBatch:
     `done` of the `total` submissions were graded before. It is entered and left as LiveProgress is.
     """
 
-    def __init__(self, console: Console, total: int, done: int = 0) -> None:
+    def __init__(
+        self,
+        console: Console,
+        total: int,
+        done: int = 0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`clock` gives monotonic seconds."""
         self._console = console
+        self._clock = clock
+        self._began, self._before = clock(), done
         self._live = _can_redraw(console)
         self._total = total
         self._done = done
-        self._at_work: list[str] = []
+        self._at_work: dict[str, str] = {}
         self._lock = threading.Lock()
         self._progress = _bars(console, self._live)
         self._task = self._progress.add_task(self._count(), total=total, completed=done, label="")
@@ -89,13 +104,19 @@ class LiveBatch:
     def started(self, name: str) -> None:
         """Show a submission as being graded."""
         with self._lock:
-            self._at_work.append(name)
+            self._at_work[name] = ""
+            self._update()
+
+    def stage(self, name: str, stage: str) -> None:
+        """Show why a submission is not being worked on, where that is so."""
+        with self._lock:
+            self._at_work[name] = stage if stage.startswith("waiting") else ""
             self._update()
 
     def finished(self, name: str, outcome: str) -> None:
         """Count a submission. Without a terminal, say what came out."""
         with self._lock:
-            self._at_work.remove(name)
+            self._at_work.pop(name)
             self._done += 1
             self._update()
             if not self._live:
@@ -107,7 +128,8 @@ class LiveBatch:
         self._progress.refresh()
 
     def _update(self) -> None:
-        names = ", ".join(one_line(name) for name in self._at_work[:SHOWN_NAMES])
+        shown = list(self._at_work.items())[:SHOWN_NAMES]
+        names = ", ".join(one_line(f"{name} ({stage})" if stage else name) for name, stage in shown)
         others = len(self._at_work) - SHOWN_NAMES
         label = f"{names} and {others} more" if others > 0 else names
         self._progress.update(
@@ -115,7 +137,24 @@ class LiveBatch:
         )
 
     def _count(self) -> str:
-        return f"graded {self._done} of {self._total}"
+        return f"graded {self._done} of {self._total}{self._left()}"
+
+    def _left(self) -> str:
+        """Estimate how long the rest will take, once two have shown how long one takes."""
+        finished = self._done - self._before
+        rest = self._total - self._done
+        if finished < FEWEST or not rest:
+            return ""
+        seconds = (self._clock() - self._began) / finished * rest
+        return f", about {duration(seconds)} left"
+
+
+def duration(seconds: float) -> str:
+    """Return a rough duration, such as "40 s", "12 min" or "2 h 5 min"."""
+    if seconds < 60:
+        return f"{math.ceil(seconds / 10) * 10} s"
+    hours, minutes = divmod(math.ceil(seconds / 60), 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
 
 
 def _can_redraw(console: Console) -> bool:

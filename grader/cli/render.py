@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import BinaryIO
 
 import msgspec
 
-from grader.cli.run import utc_now
 from grader.errors import UsageError
-from grader.render.audience import Audience
+from grader.files import unwritable, write_whole
+from grader.render.audience import Audience, utc_now
 from grader.render.formats import FORMATS, render_as
 from grader.report import SCHEMA_VERSION, Report, decode_report
 
@@ -34,9 +32,11 @@ class RenderOptions(msgspec.Struct, frozen=True):
 
 
 def run_render(
-    options: RenderOptions, output: BinaryIO, clock: Callable[[], datetime] = utc_now
+    options: RenderOptions,
+    output: Callable[[bytes], object],
+    clock: Callable[[], datetime] = utc_now,
 ) -> Report:
-    """Write a rendering to a file, or to `output`. Returns the report that was read.
+    """Write a rendering to a file, or hand it to `output`. Returns the report that was read.
 
     Raises UsageError where the format is unknown, the file is no report of this version, or the
     rendering cannot be written.
@@ -84,16 +84,23 @@ def _read(path: Path) -> bytes:
 
 class _Versioned(msgspec.Struct):
     schema_version: int
+    rows: msgspec.Raw | None = None
 
 
 def _check_version(content: bytes, path: Path) -> None:
     try:
-        version = msgspec.json.decode(content, type=_Versioned).schema_version
+        found = msgspec.json.decode(content, type=_Versioned)
     except (msgspec.DecodeError, RecursionError):
         raise UsageError(
             f"{path.name} is not a report.",
             "Name a file that `grader run --json` or `grader batch` wrote.",
         ) from None
+    version = found.schema_version
+    if found.rows is not None:
+        raise UsageError(
+            f"{path.name} is the overview of a batch, not a report.",
+            "Name one of the reports beside it, such as ada/hw.json.",
+        )
     if version != SCHEMA_VERSION:
         age, hint = "an earlier", "Grade the submission again, or use the grader that wrote it."
         if version > SCHEMA_VERSION:
@@ -103,25 +110,11 @@ def _check_version(content: bytes, path: Path) -> None:
         )
 
 
-def _write(content: bytes, path: Path | None, output: BinaryIO) -> None:
+def _write(content: bytes, path: Path | None, output: Callable[[bytes], object]) -> None:
+    if path is None:
+        output(content)
+        return
     try:
-        if path is None:
-            output.write(content)
-            output.flush()
-        else:
-            _replace(path, content)
+        write_whole(path, content)
     except OSError as error:
-        name = "to the standard output" if path is None else str(path)
-        raise UsageError(
-            f"Cannot write {name}: {error.strerror}.", "Name a file in a folder that exists."
-        ) from None
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Write by renaming, so that a file is whole or as it was."""
-    draft = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        draft.write_bytes(content)
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+        raise unwritable(path, error, "the rendering") from None

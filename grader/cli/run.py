@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime, timezone
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
 from rich.console import Console
 
+from grader.cli.process import OutputError
 from grader.cli.progress import LiveProgress
 from grader.cli.setting import GradingOptions, open_settings
 from grader.course import choose_assignment, find_course
 from grader.environment import describe_environment
-from grader.errors import GraderError, UsageError
+from grader.errors import GraderError
+from grader.files import rescue, try_place, write_or_rescue
+from grader.handed_in import absolute, trusted_folder
 from grader.pipeline import grade
 from grader.preparation import Preparation
 from grader.progress import Progress
 from grader.reading.reader import Reader
-from grader.render.audience import Audience, shown
+from grader.render.audience import Audience, shown, utc_now
 from grader.render.terminal import render
 from grader.report import Report, encode_report, ungraded_report
 
@@ -33,11 +36,6 @@ class RunOptions(msgspec.Struct, frozen=True):
     html: Path | None = None
 
 
-def utc_now() -> datetime:
-    """Return the time, with its offset from UTC."""
-    return datetime.now(timezone.utc)
-
-
 def run_submission(
     options: RunOptions,
     output: Console,
@@ -50,8 +48,8 @@ def run_submission(
     `clock` says. `--json` gets all of it. Both are written in every case: when nothing could be
     graded they say why. Raises GraderError then.
     """
-    _check_writable(options.json)
-    _check_writable(options.html)
+    try_place(options.json)
+    try_place(options.html, "the page")
     try:
         with LiveProgress(messages) as progress:
             report = _grade(options, progress)
@@ -61,19 +59,32 @@ def run_submission(
         _write_files(options, ungraded, ungraded)
         raise
     seen = shown(report, options.audience, clock())
-    render(seen, output)
-    _write_files(options, report, seen)
-    for kind, path in (("JSON", options.json), ("a page", options.html)):
-        if path is not None:
-            output.print(f"The report as {kind}: {path}", markup=False, highlight=False)
+    try:  # first what is kept: nobody may be there to read what is printed
+        _write_files(options, report, seen)
+    finally:
+        _print(options, report, seen, output)
     return seen
 
 
+def _print(options: RunOptions, report: Report, seen: Report, output: Console) -> None:
+    try:
+        render(seen, output)
+        for kind, path in (("JSON", options.json), ("a page", options.html)):
+            if path is not None and path.exists():
+                output.print(f"The report as {kind}: {path}", markup=False, highlight=False)
+    except OutputError as error:
+        if options.json is not None:
+            raise
+        kept = rescue(encode_report(report), ".json")
+        raise OutputError(error.message, f"The report was not lost. {kept}") from None
+
+
 def _grade(options: RunOptions, progress: Progress) -> Report:
-    grading = options.grading
+    working, grading = Path.cwd(), options.grading
+    path = absolute(options.notebook, working)
     with Reader() as reader:
-        course = find_course(grading.course, (Path.cwd(), options.notebook.resolve().parent))
-        submission = reader.read(options.notebook)
+        submission = reader.read(path, trusted_folder(options.notebook, working))
+    course = find_course(grading.course, (working,))
     chosen, note = choose_assignment(course, submission, grading.assignment)
     written = [path.absolute().parent for path in (options.json, options.html) if path is not None]
     with open_settings(grading, course, [chosen], [options.notebook, *written]) as settings:
@@ -81,26 +92,11 @@ def _grade(options: RunOptions, progress: Progress) -> Report:
         return grade(submission, prepared, progress, (note,) if note else ())
 
 
-def _check_writable(path: Path | None) -> None:
-    """Refuse at once what could not be written after minutes of work."""
-    if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
-        raise UsageError(
-            f"Cannot write the report to {path}.", "Name a file in a folder that exists."
-        )
-
-
 def _write_files(options: RunOptions, report: Report, seen: Report) -> None:
     """Write what was asked for: all of the report as JSON, what is `seen` of it as a page."""
     if options.json is not None:
-        _write(options.json, encode_report(report))
+        write_or_rescue(options.json, encode_report(report))
     if options.html is not None:
         from grader.render.html import render_html  # not needed to grade, and slow
 
-        _write(options.html, render_html(seen))
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write by renaming, so that a file is whole or not there."""
-    draft = path.with_name(path.name + ".part")
-    draft.write_bytes(content)
-    draft.replace(path)
+        write_or_rescue(options.html, render_html(seen), "the page")

@@ -15,6 +15,7 @@ from grader.preparation import Settings
 from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import LEVELS, Level
 from grader.spelling import Accepted
+from grader.temporary import sweep
 
 
 class GradingOptions(msgspec.Struct, frozen=True):
@@ -39,8 +40,10 @@ def open_settings(
     """Choose a sandbox that is strong enough for all of these assignments, and draw the seed.
 
     What is `own` to this grading, submissions and reports, is kept from submissions, as is the
-    course. Raises SandboxError when there is no such sandbox.
+    course. What earlier commands left that were killed is removed first. Raises SandboxError when
+    there is no such sandbox.
     """
+    sweep()
     needed = min((each.assignment.sandbox.minimum for each in assignments), key=LEVELS.index)
     protected = (*course.folders, *_data_folders(options.data, os.environ), *own)
     with choose_sandbox(options.sandbox, needed, protected=protected) as sandbox:

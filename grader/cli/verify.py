@@ -15,6 +15,7 @@ from grader.cli.progress import LiveProgress
 from grader.cli.setting import GradingOptions, open_settings
 from grader.course import find_course
 from grader.environment import usable_cores
+from grader.files import try_place, write_or_rescue
 
 
 class VerifyOptions(msgspec.Struct, frozen=True):
@@ -33,6 +34,7 @@ def run_verify(options: VerifyOptions, output: Console, messages: Console) -> li
     Raises GraderError when one cannot be verified.
     """
     course = find_course(options.grading.course, (Path.cwd(),))
+    try_place(options.json, "what is found")
     slugs = [options.slug] if options.slug is not None else sorted(course.assignments)
     found = []
     for slug in slugs:
@@ -57,7 +59,7 @@ def run_verify(options: VerifyOptions, output: Console, messages: Console) -> li
 def write_json(path: Path, found: list[Verification]) -> None:
     """Write one document, or a list of them where all assignments were verified."""
     document = encode_verification(found[0]) if len(found) == 1 else _all(found)
-    path.write_bytes(document)
+    write_or_rescue(path, document, "what was found")
 
 
 def render_verification(found: Verification, output: Console) -> None:

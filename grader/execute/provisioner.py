@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import math
 import secrets
-import shutil
 import socket
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -26,6 +23,7 @@ from grader.sandbox.interface import (
     Sandbox,
     inside_numbers,
 )
+from grader.temporary import OwnFolder
 
 _CHANNELS = ("shell", "iopub", "stdin", "control", "hb")
 _CPU_SHARE = 4.0
@@ -65,7 +63,7 @@ class SandboxProvisioner(KernelProvisionerBase):  # type: ignore[misc]
     """
 
     process: Process | None = None
-    _folder: Path | None = None
+    _folder: OwnFolder | None = None
 
     @property
     def has_process(self) -> bool:
@@ -81,7 +79,8 @@ class SandboxProvisioner(KernelProvisionerBase):  # type: ignore[misc]
         del cmd
         self._folder = _private_folder()
         key = secrets.token_hex(32)
-        listeners = [_listener(self._path(number)) for number in range(1, len(_CHANNELS) + 1)]
+        paths = [f"{self._folder.path}/kernel-{number}" for number, _ in enumerate(_CHANNELS, 1)]
+        listeners = [_listener(path) for path in paths]
         self.parent.captures, capture_writer = socket.socketpair()
         config_writer, config_reader = socket.socketpair()
         inner = (*listeners, capture_writer, config_reader)
@@ -103,7 +102,7 @@ class SandboxProvisioner(KernelProvisionerBase):  # type: ignore[misc]
         self.connection_info = {
             **ports,
             "transport": "ipc",
-            "ip": str(self._folder / "kernel"),
+            "ip": str(self._folder.path / "kernel"),
             "key": key.encode(),
             "signature_scheme": "hmac-sha256",
         }
@@ -134,11 +133,8 @@ class SandboxProvisioner(KernelProvisionerBase):  # type: ignore[misc]
         """End the kernel if it still runs, and remove the folder of the sockets."""
         await self.kill(restart)
         if self._folder is not None:
-            shutil.rmtree(self._folder)
+            self._folder.remove()
             self._folder = None
-
-    def _path(self, number: int) -> str:
-        return f"{self._folder}/kernel-{number}"
 
     def _start(self, config_number: int, descriptors: tuple[int, ...]) -> Process:
         order: KernelOrder = self.parent.order
@@ -164,12 +160,12 @@ def _resources(limits: Limits) -> ResourceLimits:
     )
 
 
-def _private_folder() -> Path:
-    folder = tempfile.mkdtemp(prefix="grader-")
-    if len(folder) > _PATH_LIMIT:
-        Path(folder).rmdir()
-        folder = tempfile.mkdtemp(prefix="grader-", dir="/tmp")
-    return Path(folder)
+def _private_folder() -> OwnFolder:
+    folder = OwnFolder()
+    if len(str(folder.path)) > _PATH_LIMIT:
+        folder.remove()
+        folder = OwnFolder(place="/tmp")  # noqa: S108
+    return folder
 
 
 def _listener(path: str) -> socket.socket:

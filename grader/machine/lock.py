@@ -76,7 +76,7 @@ class TimingLock:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._path = path
-        self._patience = patience
+        self.patience = patience
         self._clock = clock
         self._hurried = threading.Event()
         self._was_in_vain = False
@@ -146,7 +146,7 @@ class TimingLock:
                 return None
 
     def _seconds(self) -> float:
-        return min(self._patience, SHORT_PATIENCE_SECONDS if self._was_in_vain else math.inf)
+        return min(self.patience, SHORT_PATIENCE_SECONDS if self._was_in_vain else math.inf)
 
 
 def _once(call: Callable[[], None]) -> Callable[[], None]:

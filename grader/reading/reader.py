@@ -104,12 +104,13 @@ class Reader:
         with self._lock:
             self._finalizer()
 
-    def read(self, path: Path) -> SubmissionFile:
+    def read(self, path: Path, trusted: Path | None = None) -> SubmissionFile:
         """Read a file, and find its spelling. A damaged one comes back with its `problem`.
 
-        So does one that takes more than its bounds to read. Raises UsageError for a missing one.
+        So does one that takes more than its bounds to read. Raises UsageError for a missing one,
+        and for one behind a link below the `trusted` folder, by default the file's own.
         """
-        with open_submission(path) as file:
+        with open_submission(path, trusted) as file:
             answer = self.ask(file.fileno(), path.suffix)
             digest = getattr(answer, "sha256", None) or _digest(file.fileno())
         if isinstance(answer, Read):

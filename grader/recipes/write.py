@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
@@ -10,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from grader.errors import UsageError
+from grader.files import write_whole
 from grader.recipes.fill import fill
 from grader.recipes.options import Choices, find_course_of, submissions_pattern
 from grader.recipes.wheel import Checkout, lock_files
@@ -54,14 +54,10 @@ def write_new(files: Mapping[Path, bytes], *, force: bool) -> None:
 
 
 def _write(path: Path, content: bytes) -> None:
-    draft = path.with_name(f"{path.name}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_bytes(content)
-        draft.replace(path)
+        write_whole(path, content)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            draft.unlink(missing_ok=True)
         raise UsageError(
             f"Cannot write {path}: {error.strerror}.", "Check the folder and its permissions."
         ) from None

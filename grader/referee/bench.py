@@ -230,6 +230,7 @@ def too_noisy(reasons: Sequence[str]) -> Problem:
             causes=causes,
         ),
         say("This is not your fault. Have it graded again on a machine that does nothing else."),
+        again=True,
     )
 
 

@@ -18,10 +18,14 @@ FloatArray = npt.NDArray[np.floating]
 
 @dataclass(frozen=True)
 class Problem:
-    """Why there is no evidence: a sentence, and what to do next."""
+    """Why there is no evidence: a sentence, and what to do next.
+
+    `again` says that this is no fault of the submission, which has to be graded again.
+    """
 
     reason: str
     hint: str = ""
+    again: bool = False
 
 
 @dataclass(frozen=True)

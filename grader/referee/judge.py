@@ -89,6 +89,7 @@ def _score(part: PartTable, table: CheckTable, outcome: Outcome) -> Check:
         hint=outcome.hint,
         visibility=part.visibility_of(table),
         kind=table.kind,
+        again=outcome.again,
     )
 
 

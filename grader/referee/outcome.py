@@ -12,6 +12,7 @@ class Outcome(Frozen, frozen=True):
 
     `fraction` is the share of the check's points, from 0 to 1, and above 1 for a bonus. Where it
     was measured, `interval` is the width of its interval: points are rounded no finer than that.
+    `again` is as of a Problem.
     """
 
     verdict: Verdict
@@ -19,6 +20,7 @@ class Outcome(Frozen, frozen=True):
     reason: str
     hint: str = ""
     interval: float = 0.0
+    again: bool = False
 
 
 def passed(reason: str) -> Outcome:
@@ -40,4 +42,5 @@ def failed(reason: str, hint: str) -> Outcome:
 
 def not_graded(problem: Problem) -> Outcome:
     """No points because there was nothing to decide from."""
-    return Outcome("not_graded", 0.0, retell(problem.reason), retell(problem.hint))
+    reason, hint = retell(problem.reason), retell(problem.hint)
+    return Outcome("not_graded", 0.0, reason, hint, again=problem.again)

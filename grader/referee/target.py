@@ -47,4 +47,4 @@ def gather_target(
 
 
 def _no_target(reason: str) -> Problem:
-    return Problem(say(NO_TARGET, reason=reason.rstrip(".。")), say(NOT_YOURS))
+    return Problem(say(NO_TARGET, reason=reason.rstrip(".。")), say(NOT_YOURS), again=True)

@@ -8,7 +8,7 @@ taken out is also taken out of what would tell it: sums, the seed, and what expl
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timezone
 from typing import Literal
 
 from msgspec.structs import replace
@@ -57,6 +57,11 @@ def shown(report: Report, audience: Audience, now: datetime) -> Report:
         seed=0,
         **fields,
     )
+
+
+def utc_now() -> datetime:
+    """Return the time, with its offset from UTC: when something is shown."""
+    return datetime.now(timezone.utc)
 
 
 class _Seen:
@@ -110,7 +115,7 @@ def _part(part: Part, seen: _Seen) -> Part:
 
 
 def _check(check: Check, seen: _Seen) -> Check:
-    return check if seen.is_full(check) else replace(check, reason="", hint="")
+    return check if seen.is_full(check) else replace(check, reason="", hint="", again=False)
 
 
 def _sums(shown_ones: Iterable[Part | Check]) -> dict[str, float]:

@@ -14,7 +14,7 @@ from grader.report.parts import Part
 from grader.report.timing import Timing
 from grader.report.value import Frozen
 
-SCHEMA_VERSION: Literal[2] = 2
+SCHEMA_VERSION: Literal[3] = 3
 
 Dialect = Literal["current", "2022", "2023-24", "2025"]
 
@@ -118,7 +118,8 @@ class Report(Frozen, frozen=True):
 
     `language` is what its sentences are written in. `dialect` says which spelling of TVM's names
     the notebook is in: today's, or that of which years. `cells` is the notebook as it was run,
-    empty where it was not.
+    empty where it was not. `basis` is a digest of what decided the grade beside the submission and
+    the seed (`grader.basis`), empty where nothing could be graded.
     """
 
     score: float
@@ -137,7 +138,8 @@ class Report(Frozen, frozen=True):
     language: str = "en"
     dialect: Dialect = "current"
     cells: tuple[Cell, ...] = ()
-    schema_version: Literal[2] = SCHEMA_VERSION
+    basis: str = ""
+    schema_version: Literal[3] = SCHEMA_VERSION
 
 
 def encode_report(report: Report) -> bytes:

@@ -18,7 +18,8 @@ class Check(Frozen, frozen=True):
     """One check: points, and the reason and next step where points were lost.
 
     `visibility` is what students are shown of it, as the instructor chose. `kind` is what
-    assignment.toml calls it; empty where that is not known.
+    assignment.toml calls it; empty where that is not known. `again` says that it was not the
+    submission that kept this from being decided: it has to be graded again.
     """
 
     id: str
@@ -30,6 +31,7 @@ class Check(Frozen, frozen=True):
     hint: str = ""
     visibility: Visibility = "visible"
     kind: str = ""
+    again: bool = False
 
 
 class Origin(Frozen, frozen=True):

@@ -7,8 +7,6 @@ than in a strong sandbox is in docs/security.md.
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -24,6 +22,7 @@ from grader.sandbox.layout import (
 )
 from grader.sandbox.protected import covers, readable_beside
 from grader.sandbox.users import student_id
+from grader.temporary import OwnFolder
 
 _DETAILS: dict[Level, str] = {
     "basic": mark("Landlock and a system call filter: no network, and no files but the system's."),
@@ -57,7 +56,8 @@ class FolderBoxes:
     def make(self, command: Command) -> FolderBox:
         """Make a folder that holds a command's files. Raises SandboxError for a bad file name."""
         user = student_id() if self._has_own_user else -1
-        outer = Path(tempfile.mkdtemp(prefix="grader-box-", dir=_place(shared=user >= 0)))
+        own = OwnFolder("grader-box-", _place(shared=user >= 0))
+        outer = own.path
         try:
             outer.chmod(0o711)
             for name in _WRITABLE:
@@ -66,9 +66,9 @@ class FolderBoxes:
             if user >= 0:
                 _give(outer, user)
         except BaseException:
-            shutil.rmtree(outer)
+            own.remove()
             raise
-        return FolderBox(outer, self._confinement(_writable(outer), user))
+        return FolderBox(own, self._confinement(_writable(outer), user))
 
     def _confinement(self, writable: tuple[str, ...], user: int) -> Confinement:
         if self.level == "none":
@@ -89,8 +89,8 @@ class FolderBox:
 
     pidfd: int | None = None
 
-    def __init__(self, outer: Path, confinement: Confinement) -> None:
-        self._outer = outer
+    def __init__(self, own: OwnFolder, confinement: Confinement) -> None:
+        self._own, outer = own, own.path
         self.folder = str(outer / "scratch")
         self.watched = _writable(outer)
         self.confinement = confinement
@@ -108,18 +108,11 @@ class FolderBox:
 
     def end(self) -> None:
         """Remove the folder; whoever wrote into it is gone already."""
-        if self._outer.exists():
-            for words in (("chmod", "-R", "u+rwx"), ("rm", "-rf")):  # they know no depth too deep
-                subprocess.run(  # noqa: S603
-                    [*words, "--", self._outer],
-                    env={"PATH": "/usr/bin:/bin"},
-                    stdin=subprocess.DEVNULL,
-                    capture_output=True,
-                    check=False,
-                )
-        if self._outer.exists():
+        self._own.remove()
+        if self._own.path.exists():
             raise SandboxError(
-                f"The folder {self._outer} of a submission cannot be removed.", "Remove it by hand."
+                f"The folder {self._own.path} of a submission cannot be removed.",
+                "Remove it by hand.",
             )
 
 
@@ -148,5 +141,5 @@ def fill(scratch: Path, files: Mapping[str, bytes], *, for_all: bool = False) ->
 
 
 def _give(outer: Path, user: int) -> None:
-    for path in outer.rglob("*"):
+    for path in (each for name in _WRITABLE for each in (outer / name, *(outer / name).rglob("*"))):
         os.chown(path, user, user)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -24,6 +25,10 @@ def names(entries: tuple[Entry, ...]) -> list[str]:
     return [entry.name for entry in entries]
 
 
+def problems(entries: tuple[Entry, ...]) -> dict[str, str]:
+    return {entry.name: entry.problem for entry in entries}
+
+
 class TestCollect:
     """Files, and folders that are searched."""
 
@@ -43,7 +48,7 @@ class TestCollect:
     def test_one_file_is_called_by_its_own_name(self, tmp_path: Path) -> None:
         write(tmp_path, "ada/hw.ipynb")
         (entry,) = collect([tmp_path / "ada/hw.ipynb"])
-        assert Entry(tmp_path / "ada/hw.ipynb", "hw.ipynb", "hw") == entry
+        assert Entry(tmp_path / "ada/hw.ipynb", "hw.ipynb", "hw", tmp_path / "ada") == entry
 
     def test_what_is_named_twice_is_graded_once(self, tmp_path: Path) -> None:
         write(tmp_path, "ada/hw.ipynb")
@@ -61,32 +66,145 @@ class TestCollect:
         monkeypatch.chdir(tmp_path / "ada")
         assert ["ada/hw", "ben/hw"] == names(collect([Path("hw.ipynb"), Path("../ben")]))
 
-    def test_a_link_that_was_handed_in_is_not_followed(self, tmp_path: Path) -> None:
-        write(tmp_path, "solution.ipynb", "class/ada/hw.ipynb")
-        (tmp_path / "class/ada/mine.ipynb").symlink_to(tmp_path / "solution.ipynb")
-        (tmp_path / "class/folder").symlink_to(tmp_path)
-        entries = {entry.name: entry.problem for entry in collect([tmp_path / "class"])}
-        assert {"ada/hw": "", "ada/mine": "It is a link, which is not followed."} == entries
-
-    def test_a_link_that_the_command_names_is_followed(self, tmp_path: Path) -> None:
-        write(tmp_path, "class/hw.ipynb")
-        (tmp_path / "hw.ipynb").symlink_to(tmp_path / "class/hw.ipynb")
-        (entry,) = collect([tmp_path / "hw.ipynb"])
-        assert "" == entry.problem
-
-    def test_a_pipe_is_not_opened(self, tmp_path: Path) -> None:
-        write(tmp_path, "hw.ipynb")
-        os.mkfifo(tmp_path / "pipe.ipynb")
-        entries = {entry.name: entry.problem for entry in collect([tmp_path])}
-        assert {"hw": "", "pipe": "It is not a file."} == entries
-
     def test_a_missing_file_is_said(self, tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="There is no file or folder"):
             collect([tmp_path / "hw.ipynb"])
 
-    def test_a_folder_without_notebooks_is_said(self, tmp_path: Path) -> None:
-        with pytest.raises(UsageError, match="No notebook was found"):
-            collect([tmp_path])
+    def test_a_pipe_a_socket_and_a_device_are_not_opened(self, tmp_path: Path) -> None:
+        write(tmp_path, "hw.ipynb")
+        os.mkfifo(tmp_path / "pipe.ipynb")
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(f"{tmp_path}/socket.ipynb")
+            expected = {
+                "hw": "",
+                "pipe": "It is a named pipe, not a file.",
+                "socket": "It is a socket, not a file.",
+            }
+            assert expected == problems(collect([tmp_path]))
+            assert expected == problems(collect(sorted(tmp_path.iterdir())))
+        assert {"null": "It is a device, not a file."} == problems(collect([Path("/dev/null")]))
+
+
+class TestLinks:
+    """None that was handed in is followed."""
+
+    def test_neither_a_file_nor_a_folder_in_a_folder(self, tmp_path: Path) -> None:
+        write(tmp_path, "solution.ipynb", "class/ada/hw.ipynb")
+        (tmp_path / "class/ada/mine.ipynb").symlink_to(tmp_path / "solution.ipynb")
+        (tmp_path / "class/ben").symlink_to(tmp_path)
+        assert {
+            "ada/hw": "",
+            "ada/mine": "mine.ipynb is a link, which is not followed.",
+            "ben": "ben is a link, which is not followed.",
+        } == problems(collect([tmp_path / "class"]))
+
+    def test_no_file_that_is_named(self, tmp_path: Path) -> None:
+        write(tmp_path, "solution.ipynb", "class/ada/hw.ipynb")
+        (tmp_path / "class/ben").mkdir()
+        (tmp_path / "class/ben/hw.ipynb").symlink_to(tmp_path / "solution.ipynb")
+        expected = {"ada/hw": "", "ben/hw": "hw.ipynb is a link, which is not followed."}
+        assert expected == problems(collect(sorted(tmp_path.glob("class/*/hw.ipynb"))))
+
+    def test_no_folder_on_the_way_to_what_is_named(self, tmp_path: Path) -> None:
+        write(tmp_path, "solution/hw.ipynb", "class/ada/hw.ipynb", "class/cem/deep/hw.ipynb")
+        (tmp_path / "class/ben").symlink_to(tmp_path / "solution")
+        expected = {
+            "ada/hw": "",
+            "ben/hw": "ben is a link, which is not followed.",
+            "cem/deep/hw": "",
+        }
+        names = ("ada/hw.ipynb", "ben/hw.ipynb", "cem/deep/hw.ipynb")
+        files = [tmp_path / "class" / name for name in names]
+        assert expected == problems(collect(files))
+        assert expected == problems(collect([Path("class", name) for name in names], tmp_path))
+
+    def test_no_folder_that_is_named(self, tmp_path: Path) -> None:
+        write(tmp_path, "solution/hw.ipynb", "class/ada/hw.ipynb")
+        (tmp_path / "class/ben").symlink_to(tmp_path / "solution")
+        expected = {"ada/hw": "", "ben": "ben is a link, which is not followed."}
+        assert expected == problems(collect([tmp_path / "class/ada", tmp_path / "class/ben"]))
+
+    def test_one_by_itself_from_the_working_folder(self, tmp_path: Path) -> None:
+        write(tmp_path, "solution/hw.ipynb")
+        (tmp_path / "class").mkdir()
+        (tmp_path / "class/ben").symlink_to(tmp_path / "solution")
+        (entry,) = collect([Path("class/ben/hw.ipynb")], tmp_path)
+        assert "ben is a link, which is not followed." == entry.problem
+
+    def test_those_of_the_machine_above_are(self, tmp_path: Path) -> None:
+        write(tmp_path, "disk/class/ada/hw.ipynb", "disk/class/ben/hw.ipynb")
+        (tmp_path / "home").symlink_to(tmp_path / "disk")
+        files = [tmp_path / f"home/class/{name}/hw.ipynb" for name in ("ada", "ben")]
+        assert {"ada/hw": "", "ben/hw": ""} == problems(collect(files))
+        assert {"hw": ""} == problems(collect(files[:1]))
+
+
+class TestEverybodyCounts:
+    """Who handed in nothing readable has an entry."""
+
+    def test_a_folder_without_a_notebook(self, tmp_path: Path) -> None:
+        write(tmp_path, "ada/hw.ipynb", "ben/notes.txt", "cem/hw.py", "dan/deep/er.ipynb")
+        (tmp_path / "eve").mkdir()
+        entries = collect([tmp_path])
+        assert ["", "ben", "cem", "", "eve"] == [
+            entry.problem.removeprefix("Nothing to grade in ").removesuffix(
+                ": there is no notebook."
+            )
+            for entry in entries
+        ]
+        assert entries[2].hint.endswith("when they are named: cem/hw.py.")
+
+    def test_one_with_a_link_alone(self, tmp_path: Path) -> None:
+        (tmp_path / "ada").mkdir()
+        (tmp_path / "ada/work").symlink_to("/")
+        assert "and work is a link" in problems(collect([tmp_path]))["ada"]
+
+    def test_links_and_tools_beside_a_notebook_do_not(self, tmp_path: Path) -> None:
+        write(tmp_path, "ada/hw.ipynb", "__MACOSX/x.txt", ".git/x.txt")
+        (tmp_path / "ada/lib64").symlink_to("lib")
+        assert {"ada/hw": ""} == problems(collect([tmp_path]))
+
+    def test_data_beside_a_notebook_is_nobodys_where_students_are_named(
+        self, tmp_path: Path
+    ) -> None:
+        write(tmp_path, "ada/hw.ipynb", "ada/data/x.txt", "ben/x.txt")
+        expected = {"ada/hw": "", "ben": "Nothing to grade in ben: there is no notebook."}
+        assert expected == problems(collect([tmp_path / "ada", tmp_path / "ben"]))
+
+    def test_a_folder_that_was_named(self, tmp_path: Path) -> None:
+        (tmp_path / "ada").mkdir()
+        expected = {"ada": "Nothing to grade in ada: there is no notebook."}
+        assert expected == problems(collect([tmp_path / "ada"]))
+
+    def test_a_path_that_is_too_long_and_one_that_is_too_deep(self, tmp_path: Path) -> None:
+        write(tmp_path, "ada/hw.ipynb")
+        make_deep(tmp_path, "ben", "x" * 250, 20)
+        make_deep(tmp_path, "cem", "x", 70)
+        entries = collect([tmp_path])
+        found = [entry.problem for entry in entries]
+        assert 3 == len(found)
+        assert any(problem.endswith(": File name too long.") for problem in found)
+        assert any("more than 60 folders deep" in problem for problem in found)
+        assert all(len(entry.name.encode()) < 1200 for entry in entries)
+
+    def test_notebooks_that_lie_deep_get_short_names(self, tmp_path: Path) -> None:
+        make_deep(tmp_path, "ada", "x" * 250, 10, "hw.ipynb")
+        (entry,) = collect([tmp_path])
+        assert "" == entry.problem
+        assert entry.name.startswith("ada/hw-")
+
+
+def make_deep(root: Path, first: str, part: str, count: int, *files: str) -> None:
+    """Make folders in each other, whose path may be longer than one may be."""
+    at = os.open(root, os.O_RDONLY)
+    for name in (first, *[part] * count):
+        os.mkdir(name, dir_fd=at)
+        inner = os.open(name, os.O_RDONLY, dir_fd=at)
+        os.close(at)
+        at = inner
+    for name in files:
+        os.close(os.open(name, os.O_CREAT | os.O_WRONLY, dir_fd=at))
+    os.close(at)
 
 
 class TestNames:

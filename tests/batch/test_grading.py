@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import nbformat
+import numpy as np
 import pytest
 
+from grader import preparation
 from grader.batch.collect import Entry, collect
 from grader.batch.grading import Batch, Interrupted
 from grader.batch.store import Store
 from grader.batch.summary import Row, Summary
-from grader.course import load_course
+from grader.course import Course, load_course
+from grader.data.dataset import DataSet, no_data
+from grader.environment import describe_environment
 from grader.errors import DataError, SandboxError
 from grader.machine.lock import TimingLock
 from grader.preparation import Settings
@@ -33,6 +39,18 @@ class NoSandbox:
         raise SandboxError("Nothing starts here.", "Go elsewhere.")
 
 
+class StrongerSandbox(NoSandbox):
+    """Another one."""
+
+    level = "strong"
+
+
+def other_data() -> DataSet:
+    """Data of the same name, with one more image."""
+    none = no_data()
+    return msgspec.structs.replace(none, images=np.zeros((1, 28, 28), np.uint8))
+
+
 class Recorder:
     """A BatchProgress that remembers, and does something when a submission is finished."""
 
@@ -43,6 +61,9 @@ class Recorder:
 
     def started(self, name: str) -> None:
         self.began.append(name)
+
+    def stage(self, name: str, stage: str) -> None:
+        pass
 
     def finished(self, name: str, outcome: str) -> None:
         self.ended[name] = outcome
@@ -69,9 +90,15 @@ class World:
         self.reports = root / "reports"
         self.reports.mkdir()
 
-    def batch(self, demanded: str | None = "small", **settings: Any) -> Batch:
-        made = Settings(sandbox=NoSandbox(), seed=7, **settings)  # type: ignore[arg-type]
-        return Batch(COURSE, demanded, made, Store(self.reports))
+    def batch(
+        self,
+        demanded: str | None = "small",
+        seed: int | None = None,
+        course: Course = COURSE,
+        **settings: Any,
+    ) -> Batch:
+        made = Settings(**{"sandbox": NoSandbox(), "seed": 7, **settings})
+        return Batch(course, demanded, made, Store(self.reports), seed)
 
     def entries(self) -> tuple[Entry, ...]:
         return collect([self.submissions])
@@ -128,7 +155,7 @@ class TestRun:
         write_sound(write_sound_one)
         rows = by_name(world.grade(demanded=None))
         assert [False, False] == [row.graded for row in rows.values()]
-        assert rows["a"].noticed.startswith("not graded: No assignment found")
+        assert rows["a"].noticed.startswith("not graded: a.ipynb cannot be graded: the file")
 
     def test_a_failure_of_the_grader_is_a_reason_too(self, world: World) -> None:
         write_damaged(world.submissions, "a", "b")
@@ -161,7 +188,7 @@ class TestRun:
         (world.submissions / "b.ipynb").symlink_to(world.submissions / "a.ipynb")
         rows = by_name(world.grade())
         assert "0 of 10" == f"{rows['a'].score:g} of {rows['a'].max_score:g}"
-        assert rows["b"].noticed.startswith("not graded: It is a link")
+        assert rows["b"].noticed.startswith("not graded: b.ipynb is a link, which is not")
 
     def test_data_that_are_missing_are_told_by_whoever_asks(self, world: World) -> None:
         chosen = load_course(Path(__file__).parents[2]).get("e2e-conv")
@@ -193,6 +220,49 @@ class TestResuming:
         write_damaged(world.submissions, "a")
         world.grade("small")
         assert [False] == [row.kept for row in world.grade("trio").rows]
+
+    def test_another_seed_that_is_asked_for_is_graded_anew_and_one_that_is_drawn_is_not(
+        self, world: World
+    ) -> None:
+        write_damaged(world.submissions, "a")
+        world.grade()
+        kept = [world.batch(seed=seed).find_graded(world.entries()) for seed in (None, 7, 8)]
+        assert [1, 1, 0] == [len(rows) for rows in kept]
+
+    @pytest.mark.parametrize("of_it", ["level", "files", "data", "packages"])
+    def test_what_decides_a_grade_decides_whether_it_is_kept(
+        self, world: World, of_it: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        shutil.copytree(COURSE.root, tmp_path / "course")
+        course, settings = load_course(tmp_path / "course"), {}
+        write_damaged(world.submissions, "a")
+        world.grade(course=course)
+        assert [True] == [row.kept for row in world.grade(course=course).rows]
+        if of_it == "level":
+            settings = {"sandbox": StrongerSandbox()}
+        elif of_it == "files":
+            with (course.get("small").folder / "oracle.py").open("a") as file:
+                file.write("# by another hand\n")
+        elif of_it == "data":
+            monkeypatch.setattr(preparation, "resolve_data", lambda *_, **__: other_data())
+        else:
+            environment = describe_environment(version_of=lambda name: "0.28")
+            monkeypatch.setattr(preparation, "describe_environment", lambda: environment)
+        assert [False] == [row.kept for row in world.grade(course=course, **settings).rows]
+
+    def test_a_part_that_the_machine_kept_from_being_decided_is_no_grade(
+        self, world: World
+    ) -> None:
+        write_damaged(world.submissions, "a")
+        world.grade()
+        (entry,), store = world.entries(), Store(world.reports)
+        report = store.find(entry)
+        assert report is not None
+        part = report.parts[0]
+        check = msgspec.structs.replace(part.checks[0], again=True)
+        part = msgspec.structs.replace(part, checks=(check, *part.checks[1:]))
+        store.write(entry, msgspec.structs.replace(report, parts=(part, *report.parts[1:])))
+        assert {} == world.batch().find_graded(world.entries())
 
     def test_what_could_not_be_graded_is_tried_again(self, world: World) -> None:
         write_damaged(world.submissions, "a")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 
+import msgspec
 import pytest
 from rich.console import Console
 
@@ -13,7 +14,12 @@ from tests.sample_reports import HOSTILE
 
 
 def row(name: str, score: float = 7, noticed: str = "", graded: bool = True, kept: bool = False):
-    return Row(name, f"{name}.ipynb", f"{name}.json", graded, kept, score, 10, noticed)
+    made = Row(name, f"{name}.ipynb", f"{name}.json", graded, kept, score, 10, noticed)
+    return msgspec.structs.replace(made, assignment="conv" if graded else "")
+
+
+def of(assignment: str, row: Row, chooser: str = "metadata") -> Row:
+    return msgspec.structs.replace(row, assignment=assignment, chosen_by=chooser)
 
 
 def printed(*rows: Row, pending: int = 0, width: int = 100) -> list[str]:
@@ -26,9 +32,25 @@ def test_each_submission_has_its_points_and_what_was_noticed() -> None:
     lines = printed(
         row("ada", 10), row("ben", 7.5, "cell 3 raised TypeError"), row("김", 0, "no module")
     )
-    assert {"ada 10 of 10", "ben 7.5 of 10 cell 3 raised TypeError", "김 0 of 10 no module"} <= set(
-        lines
-    )
+    assert {
+        "ada conv 10 of 10",
+        "ben conv 7.5 of 10 cell 3 raised TypeError",
+        "김 conv 0 of 10 no module",
+    } <= set(lines)
+
+
+def test_assignments_that_are_mixed_are_told_with_who_chose() -> None:
+    rows = [row("ada"), row("ben"), of("easy", row("cem")), row("dan", graded=False)]
+    text = " ".join(printed(*rows))
+    assert "Assignments are mixed: conv (2), easy (1). cem is easy by its metadata." in text
+    assert "--assignment SLUG" in text
+    assert "mixed" not in " ".join(printed(row("ada"), row("ben"), row("dan", graded=False)))
+
+
+def test_of_many_that_chose_some_are_named() -> None:
+    rows = [of("easy", row(f"e{n}"), "entry points") for n in range(7)]
+    text = " ".join(printed(*[row(f"c{n}") for n in range(8)], *rows))
+    assert "e4 is easy by its entry points; and 2 more." in text
 
 
 def test_one_without_a_grade_has_no_points() -> None:
@@ -48,6 +70,10 @@ def test_what_a_student_wrote_is_text() -> None:
         (
             Summary((row("a"), row("b", kept=True)), 0),
             "2 submissions: 2 graded, 1 of them before.",
+        ),
+        (
+            Summary((row("a"), msgspec.structs.replace(row("b"), again=True)), 0),
+            "2 submissions: 2 graded; 1 to be graded again.",
         ),
         (
             Summary((row("a"), row("b", graded=False)), 3),

@@ -15,7 +15,7 @@ from grader.report import Report
 from tests.sample_reports import typical
 
 COURSE = Path(__file__).parents[1] / "courses" / "small"
-ENTRY = Entry(Path("hw.ipynb"), "ada/hw.ipynb", "ada/hw")
+ENTRY = Entry(Path("hw.ipynb"), "ada/hw.ipynb", "ada/hw", Path())
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ class TestStore:
 
     def test_a_file_in_the_way_is_said(self, tmp_path: Path, report: Report) -> None:
         (tmp_path / "ada").write_text("a file")
-        with pytest.raises(UsageError, match="Cannot write to"):
+        with pytest.raises(UsageError, match="Cannot write"):
             Store(tmp_path).write(ENTRY, report)
 
 
@@ -81,14 +81,14 @@ class TestOpening:
     def test_a_file_in_its_place_is_said(self, tmp_path: Path) -> None:
         (tmp_path / "reports").write_text("a file")
         with (
-            pytest.raises(UsageError, match="Cannot write to"),
+            pytest.raises(UsageError, match="Cannot write"),
             open_store(tmp_path / "reports"),
         ):
             pass
 
 
 class TestIdentity:
-    """A report is kept for the same file and the same version of the assignment."""
+    """A report is kept for the same file, the same assignment and the same basis."""
 
     def test_only_the_same_file_and_assignment_count(self, report: Report) -> None:
         assignment = load_course(COURSE).get("small").assignment
@@ -96,10 +96,12 @@ class TestIdentity:
             report,
             assignment=msgspec.structs.replace(report.assignment, slug="small", version=1),
             submission=msgspec.structs.replace(report.submission, sha256="ab"),
+            basis="basis",
         )
         newer = msgspec.structs.replace(assignment, version=2)
         other = load_course(COURSE).get("trio").assignment
-        assert is_report_of(report, "ab", assignment)
-        assert not is_report_of(report, "cd", assignment)
-        assert not is_report_of(report, "ab", newer)
-        assert not is_report_of(report, "ab", other)
+        assert is_report_of(report, "ab", assignment, "basis")
+        assert not is_report_of(report, "cd", assignment, "basis")
+        assert not is_report_of(report, "ab", newer, "basis")
+        assert not is_report_of(report, "ab", other, "basis")
+        assert not is_report_of(report, "ab", assignment, "other")

@@ -12,7 +12,7 @@ from grader.batch.summary import Row, Summary, encode_summary, make_row, notice,
 from grader.report import Report
 from tests.sample_reports import HOSTILE, full_marks, nothing_to_grade, typical
 
-ENTRY = Entry(Path("/class/ada/hw.ipynb"), "ada/hw.ipynb", "ada/hw")
+ENTRY = Entry(Path("/class/ada/hw.ipynb"), "ada/hw.ipynb", "ada/hw", Path("/class"))
 
 
 def changed(report: Report, **fields: object) -> Report:
@@ -58,8 +58,18 @@ class TestRow:
             score=77.5,
             max_score=100.0,
             noticed="cell 7 raised NameError, and 1 more",
+            assignment="e2e-conv",
+            chosen_by="metadata",
         )
-        assert expected == make_row(ENTRY, typical(), kept=True)
+        assert expected == make_row(ENTRY, typical(), "metadata", kept=True)
+
+    def test_one_that_has_to_be_graded_again(self) -> None:
+        (*parts, last) = typical().parts
+        check = msgspec.structs.replace(last.checks[-1], again=True, reason="Too busy.")
+        last = msgspec.structs.replace(last, checks=(*last.checks[:-1], check))
+        row = make_row(ENTRY, changed(typical(), parts=(*parts, last)))
+        assert (True, True) == (row.graded, row.again)
+        assert "to be graded again: Too busy." == row.noticed
 
     def test_what_a_student_wrote_stays_on_its_line(self) -> None:
         problem = msgspec.structs.replace(typical().problems[0], error=HOSTILE)

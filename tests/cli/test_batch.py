@@ -50,11 +50,11 @@ FAILING = ("1 / 0",)
 ENDLESS = ("import time\nprint('asleep')\ntime.sleep(600)",)
 
 
-def write(path: Path, *sources: str) -> None:
+def write(path: Path, *sources: str, assignment: str = "small") -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     notebook = nbformat.v4.new_notebook(
         cells=[nbformat.v4.new_code_cell(source) for source in sources],
-        metadata={"grader": {"assignment": "small", "version": 1}},
+        metadata={"grader": {"assignment": assignment, "version": 1}},
     )
     nbformat.write(notebook, path)
 
@@ -125,8 +125,8 @@ class TestClass:
 
     def test_the_overview_is_printed(self, done: subprocess.CompletedProcess[str]) -> None:
         lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
-        assert "ada/hw 10 of 10" in lines
-        assert "cem/hw 0 of 10 cell 1 raised ZeroDivisionError" in lines
+        assert "ada/hw small 10 of 10" in lines
+        assert "cem/hw small 0 of 10 cell 1 raised ZeroDivisionError" in lines
         assert "3 submissions: 3 graded." in lines
 
     def test_without_a_terminal_there_is_a_line_for_each(
@@ -174,8 +174,40 @@ def test_one_that_cannot_be_graded_makes_the_exit_code_2(tmp_path: Path) -> None
     done = run(tmp_path)
     assert 2 == done.returncode
     assert "2 submissions: 1 graded; 1 could not be graded." in done.stdout.splitlines()
-    assert rows(tmp_path)["ben"].noticed.startswith("not graded: No assignment found")
+    assert rows(tmp_path)["ben"].noticed.startswith("not graded: ben.ipynb cannot be graded")
     assert "" == read_report(tmp_path, "ben").assignment.slug
+
+
+def test_what_decides_a_grade_decides_whether_it_is_kept(tmp_path: Path) -> None:
+    """The file is damaged, so nothing has to be run."""
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class/ada.ipynb").write_text("no notebook")
+    before = "1 of 1 were graded before."
+    for options, kept in (
+        (("--seed", "3"), False),
+        (("--seed", "3"), True),
+        ((), True),
+        (("--seed", "4"), False),
+        (("--seed", "4", "--sandbox", "none"), False),
+        (("--seed", "4", "--assignment", "trio"), False),
+    ):
+        done = run(tmp_path, *("--assignment", "small"), *options)
+        assert kept == (before in done.stderr), (options, done.stderr)
+
+
+def test_assignments_are_named_and_a_mixture_is_warned_of(tmp_path: Path) -> None:
+    for name, slug in (("ada", "small"), ("ben", "small"), ("cem", "tight")):
+        write(tmp_path / f"class/{name}.ipynb", *FAILING, assignment=slug)
+    done = run(tmp_path)
+    assert "Assignments are mixed: small (2), tight (1)." in done.stdout
+    assert "cem is tight by its metadata." in " ".join(done.stdout.split())
+    found = [(row.assignment, row.chosen_by) for row in rows(tmp_path).values()]
+    assert [("small", "metadata"), ("small", "metadata"), ("tight", "metadata")] == found
+    demanded = run(tmp_path, "--assignment", "small")
+    assert "mixed" not in demanded.stdout
+    assert {("small", "command")} == {
+        (row.assignment, row.chosen_by) for row in rows(tmp_path).values()
+    }
 
 
 @pytest.mark.parametrize(

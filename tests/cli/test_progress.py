@@ -15,7 +15,7 @@ import time
 import pytest
 from rich.console import Console
 
-from grader.cli.progress import LiveBatch, LiveProgress
+from grader.cli.progress import LiveBatch, LiveProgress, duration
 from grader.progress import BatchProgress, Progress
 from tests.endtoend.command import heed_interrupts
 
@@ -178,6 +178,37 @@ class TestBatch:
                 progress.started(f"s{number}")
             progress.refresh()
             assert "s0, s1, s2, s3 and 5 more" in screen(file.getvalue())[-1]
+
+    def test_the_time_that_is_left_is_estimated_from_those_that_are_finished(self) -> None:
+        file, now = io.StringIO(), [0.0]
+        console = Console(file=file, width=80)
+        with LiveBatch(console, total=33, done=11, clock=lambda: now[0]) as progress:
+            for name in "abc":
+                progress.started(name)
+                now[0] += 90
+                progress.finished(name, "graded")
+        assert file.getvalue().splitlines() == [
+            "graded 12 of 33: a: graded",
+            "graded 13 of 33, about 30 min left: b: graded",
+            "graded 14 of 33, about 29 min left: c: graded",
+        ]
+
+    def test_who_waits_for_another_grading_is_shown_as_waiting(self) -> None:
+        console, file = on_terminal(width=120)
+        with LiveBatch(console, total=2) as progress:
+            progress.started("ada")
+            progress.stage("ada", "waiting for another grading's timing, 10 minutes at most")
+            progress.refresh()
+            assert "ada (waiting for another grading's timing" in screen(file.getvalue())[-1]
+            progress.stage("ada", "timing")
+            progress.refresh()
+            assert "waiting" not in screen(file.getvalue())[-1]
+
+    @pytest.mark.parametrize(
+        ("seconds", "said"), [(1, "10 s"), (59, "60 s"), (61, "2 min"), (7500, "2 h 5 min")]
+    )
+    def test_durations_are_rough(self, seconds: float, said: str) -> None:
+        assert said == duration(seconds)
 
     def test_elsewhere_there_is_a_line_for_each_that_is_finished(self) -> None:
         file = io.StringIO()

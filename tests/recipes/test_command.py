@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from grader.cli.app import app
+from grader.cli.commands import app
 from grader.errors import CourseError, GraderError, UsageError
 from grader.recipes.fill import fill
 from grader.recipes.options import Choices, find_course_of, submissions_pattern

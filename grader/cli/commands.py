@@ -1,0 +1,461 @@
+"""The commands and their arguments: each makes one call, and an exit code of what came out.
+
+What a command needs is imported by it alone: PyTorch takes seconds, and help needs none. The README
+says what the codes mean. Here they are said where they arise, but for those that
+`grader.cli.app` gives: 2 for what could not be done, and those of interruptions.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from rich.console import Console
+
+from grader import __version__
+from grader.cli.ci import ci
+from grader.cli.help import SETTINGS, Command, Group
+from grader.cli.process import write_output
+from grader.render.audience import Audience, utc_now
+from grader.render.formats import FORMATS
+from grader.sandbox.interface import Level
+
+app = typer.Typer(
+    name="grader",
+    cls=Group,
+    context_settings=SETTINGS,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+BELOW, UNGRADED = 1, 2
+STALE = FAULTY = LEFT = 1
+
+_GRADE, _AUTHOR, _SET_UP = "Grade", "Make assignments", "Set up"
+_HOW = "How it is graded"
+
+AssignmentOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SLUG",
+        rich_help_panel=_HOW,
+        help="Which assignment it is; otherwise the notebook says, which is the student's.",
+    ),
+]
+DataOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DIR",
+        rich_help_panel=_HOW,
+        help='Images and parameters: a folder, or "builtin" for the small set.',
+    ),
+]
+SeedOption = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        metavar="N",
+        rich_help_panel=_HOW,
+        help="Seed of the hidden inputs, from 0 on; a new secret one if not given.",
+    ),
+]
+CourseOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="The folder that holds `assignments/`; otherwise this one, one above it, or the"
+        " grader's own.",
+    ),
+]
+SlugArgument = Annotated[
+    str | None,
+    typer.Argument(metavar="SLUG", help="Which assignment; all if none is given."),
+]
+SandboxOption = Annotated[
+    Level | None,
+    typer.Option(
+        metavar="LEVEL",
+        rich_help_panel=_HOW,
+        help="Demand a level of isolation: strong, basic, minimal or none; otherwise the strongest"
+        " that works here.",
+    ),
+]
+LanguageOption = Annotated[
+    Literal["en", "zh", "ko"] | None,
+    typer.Option(
+        "--lang",
+        metavar="CODE",
+        help="Language of the report: en, zh or ko; otherwise the notebook's.",
+    ),
+]
+DialectOption = Annotated[
+    Literal["auto", "current"],
+    typer.Option(
+        metavar="WHICH",
+        rich_help_panel=_HOW,
+        help="Which spellings of TVM's names are accepted: auto, those of earlier years too, or"
+        " current, today's alone.",
+    ),
+]
+AudienceOption = Annotated[
+    Audience,
+    typer.Option(
+        metavar="WHO",
+        help="Who reads it: student, or instructor, who sees what assignment.toml keeps from"
+        " students.",
+    ),
+]
+
+
+def _finite(points: float | None) -> float | None:
+    """Refuse what no number is below."""
+    if points is not None and not math.isfinite(points):
+        raise typer.BadParameter(f"{points} is no number of points.")
+    return points
+
+
+def _version(show: bool) -> None:
+    if show:
+        typer.echo(f"grader {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Grade notebooks in which students compile neural networks with Apache TVM.
+
+    Begin with `grader doctor`, which says whether this machine can grade and what is missing. Then
+    grade a notebook with `run`, or a class with `batch`.
+    """
+
+
+@app.command(
+    cls=Command,
+    rich_help_panel=_GRADE,
+    epilog="""
+    grader run hw.ipynb
+    grader run hw.ipynb --assignment e2e-conv --html report.html
+    """,
+)
+def run(
+    notebook: Annotated[
+        Path, typer.Argument(metavar="NOTEBOOK", help="The notebook, script or Markdown to grade.")
+    ],
+    assignment: AssignmentOption = None,
+    json: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the report as JSON to FILE.")
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the report as a page to FILE.")
+    ] = None,
+    data: DataOption = None,
+    seed: SeedOption = None,
+    course: CourseOption = None,
+    sandbox: SandboxOption = None,
+    language: LanguageOption = None,
+    dialect: DialectOption = "auto",
+    audience: AudienceOption = "student",
+    fail_under: Annotated[
+        float | None,
+        typer.Option(
+            metavar="POINTS",
+            callback=_finite,
+            help="Exit with 1 below so many of the points shown.",
+        ),
+    ] = None,
+) -> None:
+    """Grade one notebook and print its report."""
+    from grader.cli.run import RunOptions, run_submission
+    from grader.cli.setting import GradingOptions
+
+    grading = GradingOptions(assignment, data, seed, course, sandbox, language, dialect)
+    options = RunOptions(notebook, grading, json, audience, html)
+    report = run_submission(options, Console(), Console(stderr=True))
+    if fail_under is not None and report.score < fail_under:
+        raise typer.Exit(BELOW)
+
+
+@app.command(
+    cls=Command,
+    rich_help_panel=_GRADE,
+    epilog="""
+    grader render report.json --format html -o report.html
+    grader render report.json --format junit
+    """,
+)
+def render(
+    report: Annotated[
+        Path, typer.Argument(metavar="REPORT", help="A report that was written as JSON.")
+    ],
+    name: Annotated[
+        str, typer.Option("--format", metavar="NAME", help=f"One of {', '.join(FORMATS)}.")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Where; printed if not given."),
+    ] = None,
+    audience: AudienceOption = "student",
+    path: Annotated[
+        str,
+        typer.Option(
+            metavar="PATH", help="Where the submission is in its repository, for annotations."
+        ),
+    ] = "",
+) -> None:
+    """Make another rendering of a report."""
+    from grader.cli.render import RenderOptions, run_render
+
+    run_render(RenderOptions(report, name, output, audience, path), write_output)
+
+
+@app.command(
+    cls=Command,
+    rich_help_panel=_GRADE,
+    epilog="""
+    grader batch submissions/ --output reports/ --assignment e2e-conv
+    grader batch class/*/hw.ipynb --output reports/ --html
+    """,
+)
+def batch(
+    submissions: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="SUBMISSION",
+            help="Notebooks, and folders in which to look for notebooks.",
+        ),
+    ],
+    output: Annotated[
+        Path, typer.Option(metavar="DIR", help="Where the reports are written, one for each.")
+    ],
+    assignment: AssignmentOption = None,
+    data: DataOption = None,
+    seed: SeedOption = None,
+    course: CourseOption = None,
+    sandbox: SandboxOption = None,
+    language: LanguageOption = None,
+    dialect: DialectOption = "auto",
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            rich_help_panel=_HOW,
+            help="How many at a time; one on every core by default.",
+        ),
+    ] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Grade anew what was graded before.")
+    ] = False,
+    html: Annotated[
+        bool, typer.Option("--html", help="Write every report as a page too, for the student.")
+    ] = False,
+    fail_under: Annotated[
+        float | None,
+        typer.Option(
+            metavar="POINTS",
+            callback=_finite,
+            help="Exit with 1 if one has fewer of the points that students are shown.",
+        ),
+    ] = None,
+) -> None:
+    """Grade many notebooks, and print an overview.
+
+    What was graded before is kept, so the same command goes on after an interruption.
+    """
+    from grader.cli.batch import BatchOptions, is_below, run_batch
+    from grader.cli.setting import GradingOptions
+
+    grading = GradingOptions(assignment, data, seed, course, sandbox, language, dialect)
+    options = BatchOptions(tuple(submissions), output, grading, jobs, again, html)
+    summary = run_batch(options, Console(), Console(stderr=True))
+    if summary.ungraded or summary.misplaced:
+        raise typer.Exit(UNGRADED)
+    if fail_under is not None and is_below(options, summary, fail_under, utc_now()):
+        raise typer.Exit(BELOW)
+
+
+@app.command(cls=Command, rich_help_panel=_AUTHOR, epilog="grader new softmax --course mycourse")
+def new(
+    slug: Annotated[str, typer.Argument(metavar="SLUG", help="The new assignment's name.")],
+    course: CourseOption = None,
+) -> None:
+    """Begin an assignment: a small one that is complete, to be changed."""
+    from grader.cli.new import run_new
+
+    run_new(slug, course, Console())
+
+
+@app.command(
+    cls=Command,
+    rich_help_panel=_AUTHOR,
+    epilog="""
+    grader verify softmax --course mycourse
+    grader verify --quick
+    """,
+)
+def verify(
+    assignment: Annotated[
+        str | None,
+        typer.Argument(metavar="SLUG", help="Which assignment; all of the course if not given."),
+    ] = None,
+    course: CourseOption = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Measure no speed.")] = False,
+    json: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write what was found as JSON to FILE.")
+    ] = None,
+    data: DataOption = None,
+    seed: SeedOption = None,
+    sandbox: SandboxOption = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Mutants at a time; one on every core by default."),
+    ] = None,
+) -> None:
+    """Say whether an assignment is sound.
+
+    Its reference must get all points, the empty template none, and every mutant of the reference
+    must lose some.
+    """
+    from grader.cli.setting import GradingOptions
+    from grader.cli.verify import VerifyOptions, run_verify
+
+    grading = GradingOptions(None, data, seed, course, sandbox)
+    options = VerifyOptions(assignment, grading, quick, json, jobs)
+    found = run_verify(options, Console(), Console(stderr=True))
+    if any(each.problems for each in found):
+        raise typer.Exit(BELOW)
+    if any(each.unmeasured for each in found):
+        raise typer.Exit(UNGRADED)
+
+
+@app.command(
+    cls=Command,
+    rich_help_panel=_SET_UP,
+    epilog="""
+    grader doctor
+    grader doctor --timing
+    """,
+)
+def doctor(
+    timing: Annotated[
+        bool, typer.Option("--timing", help="Say whether times of schedules can be trusted here.")
+    ] = False,
+    course: CourseOption = None,
+) -> None:
+    """Say what this machine offers for grading, and what is missing."""
+    from grader.cli.doctor import examine
+    from grader.cli.doctor_timing import examine_timing
+    from grader.cli.self_test import self_test_of
+
+    console = Console()
+    can_grade = examine(console)
+    can_time = not timing or (
+        can_grade and examine_timing(console, course, self_test=self_test_of(course))
+    )
+    if not (can_grade and can_time):
+        raise typer.Exit(UNGRADED)
+
+
+@app.command(
+    cls=Command,
+    rich_help_panel=_AUTHOR,
+    epilog="""
+    grader template softmax
+    grader template --check
+    """,
+)
+def template(
+    slug: SlugArgument = None,
+    lang: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CODE", help="A language, such as zh; all of the master if not given."
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="DIR", help="Where; `templates` if not given."),
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; exit with 1 when one is stale.")
+    ] = False,
+    course: CourseOption = None,
+) -> None:
+    """Make the notebooks that students start from, out of the master notebooks."""
+
+    from grader.cli.template import TemplateOptions, run_template
+
+    options = TemplateOptions(slug, lang, output, check, course)
+    if not run_template(options, Console(), Console(stderr=True)) and check:
+        raise typer.Exit(STALE)
+
+
+@app.command(cls=Command, rich_help_panel=_AUTHOR, epilog="grader lint softmax --course mycourse")
+def lint(slug: SlugArgument = None, course: CourseOption = None) -> None:
+    """List what is wrong with master notebooks; exit with 1 when there is an error."""
+    from grader.cli.lint import LintOptions, run_lint
+
+    if not run_lint(LintOptions(slug, course), Console(), Console(stderr=True)):
+        raise typer.Exit(FAULTY)
+
+
+@app.command(
+    cls=Command,
+    rich_help_panel=_AUTHOR,
+    epilog="grader release public --secret course.tar.gz",
+)
+def release(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where the release is written.")],
+    secret: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the complete course to FILE, as an archive."),
+    ] = None,
+    course: CourseOption = None,
+    install: Annotated[
+        Path | None,
+        typer.Option(metavar="WHEEL", help="The grader's wheel for students; else its own."),
+    ] = None,
+) -> None:
+    """Write what students may have of a course: no solutions, no hidden parts."""
+    from grader.cli.release import ReleaseOptions, run_release
+
+    run_release(ReleaseOptions(folder, secret, course, install), Console())
+
+
+@app.command(
+    cls=Command,
+    rich_help_panel=_SET_UP,
+    epilog="""
+    grader migrate old.ipynb --diff
+    grader migrate old.ipynb -o new.ipynb
+    """,
+)
+def migrate(
+    old: Annotated[
+        Path, typer.Argument(metavar="OLD", help="A notebook, a Python script or Markdown.")
+    ],
+    new: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="NEW", help="Where; nothing is written if not given."
+        ),
+    ] = None,
+    diff: Annotated[bool, typer.Option("--diff", help="Print the differences.")] = False,
+) -> None:
+    """Rewrite code for an older TVM into today's spelling, cell by cell.
+
+    Exits with 1 when something had to be left as it was.
+    """
+    from grader.cli.migrate import MigrateOptions, run_migrate
+
+    if not run_migrate(MigrateOptions(old, new, diff), Console(), Console(stderr=True)):
+        raise typer.Exit(LEFT)
+
+
+app.add_typer(ci, name="ci", rich_help_panel=_SET_UP)

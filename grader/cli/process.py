@@ -1,0 +1,126 @@
+"""What a command does to its own process: its streams, its signals, the modes of its files."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import signal
+import sys
+from types import FrameType
+from typing import TextIO, cast
+
+from grader.errors import GraderError
+from grader.launch.linux import close_own_proc
+
+INTERRUPTIONS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Signals after which a command clears up and ends. Others end it at once."""
+
+
+class OutputError(GraderError):
+    """Raised when the standard output cannot be written to, as on a full disk."""
+
+
+class Interruption:
+    """Ends the work at the first signal, by KeyboardInterrupt, and heeds no other meanwhile.
+
+    Whoever presses Ctrl-C twice would interrupt the clearing up: processes and folders would stay.
+    `number` is the signal that came, 0 before.
+    """
+
+    number = 0
+
+    def __init__(self) -> None:
+        for each in INTERRUPTIONS:
+            if signal.getsignal(each) != signal.SIG_IGN:  # nohup, and shells for what they hide
+                signal.signal(each, self._interrupt)
+
+    def _interrupt(self, number: int, _frame: FrameType | None) -> None:
+        if not self.number:
+            self.number = number
+            raise KeyboardInterrupt
+
+
+class _Output(io.TextIOWrapper):
+    """The standard output. Who closes it, as `head` does, has read enough: the rest goes nowhere.
+
+    Where it cannot be written for another reason, OutputError says so, once.
+    """
+
+    def write(self, text: str) -> int:
+        try:
+            return super().write(text)
+        except OSError as error:
+            self.fail(error)
+            return len(text)
+
+    def flush(self) -> None:
+        try:
+            super().flush()
+        except OSError as error:
+            self.fail(error)
+
+    def fail(self, error: OSError) -> None:
+        _send_nowhere(self)
+        if not isinstance(error, BrokenPipeError):
+            raise OutputError(
+                f"Cannot write to the standard output: {error.strerror}.",
+                "Make room, or write it elsewhere.",
+            ) from None
+
+
+class _Messages(_Output):
+    """The standard error: nothing ends because nobody can be told of it."""
+
+    def fail(self, error: OSError) -> None:
+        del error
+        _send_nowhere(self)
+
+
+def prepare_process() -> Interruption:
+    """Make this process one that ends cleanly, whatever its streams and whoever interrupts it."""
+    _open_standard_streams()
+    if sys.platform.startswith("linux"):
+        # Where sandboxes are weak, submissions are processes of the same user.
+        close_own_proc()
+    os.umask(os.umask(0o077) & 0o077)  # what we make we have to read ourselves, with umask 777 too
+    sys.stdout = _replaced(sys.stdout, 1, _Output)
+    sys.stderr = _replaced(sys.stderr, 2, _Messages)
+    return Interruption()
+
+
+def _open_standard_streams() -> None:
+    """Open those that are closed: the next file to be opened would become one of them."""
+    descriptor = os.open(os.devnull, os.O_RDWR)  # the lowest that is free
+    while descriptor <= 2:
+        descriptor = os.open(os.devnull, os.O_RDWR)
+    os.close(descriptor)
+
+
+def write_output(content: bytes) -> None:
+    """Write bytes to the standard output. Raises OutputError."""
+    sys.stdout.flush()
+    try:
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+    except OSError as error:
+        if not isinstance(sys.stdout, _Output):
+            raise
+        sys.stdout.fail(error)
+
+
+def _replaced(stream: TextIO | None, number: int, kind: type[_Output]) -> _Output:
+    if stream is None:
+        return kind(io.BufferedWriter(io.FileIO(number, "w", closefd=False)), write_through=True)
+    encoding, errors, lines = stream.encoding, stream.errors, number == 2 or os.isatty(number)
+    stream.flush()
+    return kind(cast("io.TextIOWrapper", stream).detach(), encoding, errors, line_buffering=lines)
+
+
+def _send_nowhere(stream: io.TextIOWrapper) -> None:
+    """Send what is written from now on nowhere, and what waits to be written as well."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+    with contextlib.suppress(OSError):
+        io.TextIOWrapper.flush(stream)

@@ -1,0 +1,168 @@
+"""Files that commands write: tried before the work, whole or as they were, and never lost.
+
+A plain file is written beside its place and renamed into it. A device, a pipe and a standard stream
+are written to: a file in the place of /dev/stdout would be a machine without one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from grader.errors import UsageError
+
+ROOM = 4 * 2**20
+"""Bytes that a place must have room for: most reports are smaller."""
+
+_STANDARD = (1, 2)
+_NO_PROBE = frozenset({errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS})
+
+
+def try_place(path: Path | None, what: str = "the report") -> None:
+    """Refuse at once what could not be written after minutes of work. Raises UsageError."""
+    if path is None:
+        return
+    try:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "it is a folder")
+        if _is_stream(path):
+            _try_stream(path)
+        else:
+            with _draft(_target(path)) as (descriptor, _):
+                _reserve(descriptor)
+    except OSError as error:
+        raise unwritable(path, error, what) from None
+
+
+def write_whole(path: Path, content: bytes, draft: Path | None = None) -> None:
+    """Write a file so that it is whole or as it was, or write to a device or pipe.
+
+    `draft` is where it is written first, another name in its folder if not given. Nothing is left
+    there. Raises OSError.
+    """
+    if _is_stream(path):
+        _write_stream(path, content)
+        return
+    target = _target(path)
+    with _draft(target, draft) as (descriptor, place):
+        _write_all(descriptor, content)
+        os.fsync(descriptor)  # some file systems say only now that there is no room
+        place.replace(target)
+
+
+def write_or_rescue(path: Path, content: bytes, what: str = "the report") -> None:
+    """Write as `write_whole` does; what cannot be written is kept elsewhere.
+
+    Raises UsageError that says where it is.
+    """
+    try:
+        write_whole(path, content)
+    except OSError as error:
+        refusal = unwritable(path, error, what)
+        raise UsageError(refusal.message, rescue(content, path.suffix)) from None
+
+
+def rescue(content: bytes, suffix: str) -> str:
+    """Keep a document that could not be written where it should; return a sentence with the place.
+
+    That is the folder for temporary files, and where that cannot be written either the standard
+    error.
+    """
+    place = ""
+    try:
+        descriptor, place = tempfile.mkstemp(prefix="grader-report-", suffix=suffix)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+    except OSError:
+        if place:
+            Path(place).unlink()
+        print(content.decode(errors="replace"), file=sys.stderr, flush=True)
+        return "It is printed above instead, so that it is not lost: make room, and copy it."
+    return f"It is kept in {place} instead: make room, and move it."
+
+
+def unwritable(path: Path, error: OSError, what: str = "the report") -> UsageError:
+    """Return what is said of a place that cannot be written to."""
+    hint = "Name a file in a folder that exists and can be written to."
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        hint = "Make room there, or name another place."
+    reason = error.strerror or type(error).__name__
+    return UsageError(f"Cannot write {what} to {path}: {reason}.", hint)
+
+
+def _is_stream(path: Path) -> bool:
+    """Say whether something is written to, and not replaced."""
+    try:
+        found = path.stat()
+    except OSError:
+        return False
+    return not stat.S_ISREG(found.st_mode) or _standard(found) is not None
+
+
+def _standard(found: os.stat_result) -> int | None:
+    """Return the standard stream that leads to the same file, as /dev/stdout does."""
+    for descriptor in _STANDARD:
+        with contextlib.suppress(OSError):
+            if os.path.samestat(found, os.fstat(descriptor)):
+                return descriptor
+    return None
+
+
+def _try_stream(path: Path) -> None:
+    found = path.stat()
+    if _standard(found) is None and not os.access(path, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    if stat.S_ISSOCK(found.st_mode) and _standard(found) is None:
+        raise OSError(errno.ENXIO, "it is a socket")
+
+
+def _write_stream(path: Path, content: bytes) -> None:
+    standard = _standard(path.stat())
+    if standard is not None:
+        (sys.stdout if standard == 1 else sys.stderr).flush()
+        _write_all(standard, content)
+        return
+    descriptor = os.open(path, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC)
+    try:
+        _write_all(descriptor, content)
+    finally:
+        os.close(descriptor)
+
+
+def _target(path: Path) -> Path:
+    """Return what a path leads to: one's own link stays, and what it leads to is replaced."""
+    return Path(os.path.realpath(path))
+
+
+@contextmanager
+def _draft(target: Path, draft: Path | None = None) -> Iterator[tuple[int, Path]]:
+    """Open a new file beside another, and remove it unless it was renamed meanwhile."""
+    place = draft or target.with_name(f".grader-{secrets.token_hex(8)}.part")
+    descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    try:
+        yield descriptor, place
+    finally:
+        os.close(descriptor)
+        place.unlink(missing_ok=True)
+
+
+def _reserve(descriptor: int) -> None:
+    try:
+        os.posix_fallocate(descriptor, 0, ROOM)
+    except OSError as error:
+        if error.errno not in _NO_PROBE:
+            raise
+
+
+def _write_all(descriptor: int, content: bytes) -> None:
+    rest = memoryview(content)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]

@@ -1,0 +1,99 @@
+"""What the README says of exit codes, of every command that needs nothing to be run.
+
+Those of `run` and `batch` are in test_process and test_batch, `verify` has its own in test_verify.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from grader.report import encode_report
+from tests.cli.test_batch import COURSE, GRADER
+from tests.endtoend.command import ROOT
+from tests.sample_reports import typical
+
+OLD = "import tvm\nfrom tvm.script import tir as T\nprint(tvm.__version__)\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "report.json").write_bytes(encode_report(typical()))
+    (tmp_path / "today.py").write_text("import tvm\n")
+    (tmp_path / "damaged.ipynb").write_text("no notebook")
+    (tmp_path / "file").touch()
+    return tmp_path
+
+
+def call(folder: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [GRADER, *map(str, words)],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        timeout=120,
+        env={**os.environ, "COLUMNS": "200"},
+    )
+    assert "Traceback" not in done.stderr
+    assert "failed itself" not in done.stderr
+    return done
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("render report.json --format junit", 0),
+        ("render report.json --format junit -o out.xml", 0),
+        ("render report.json --format pdf", 2),
+        ("render damaged.ipynb --format junit", 2),
+        ("render report.json --format junit -o file/out.xml", 2),
+        ("render report.json --format junit -o /dev/full", 2),
+        ("new softmax --course new", 0),
+        ("new softmax --course file", 2),
+        ("new Not-A-Slug", 2),
+        ("ci init github --directory repository", 0),
+        ("ci init github --directory file", 2),
+        ("ci init github --directory repository --course nowhere", 2),
+        ("migrate today.py", 0),
+        ("migrate nowhere.py", 2),
+        ("migrate today.py -o file/today.py", 2),
+        ("template nothing", 2),
+        ("lint nothing", 2),
+        ("verify nothing", 2),
+        ("verify --json file/found.json", 2),
+        ("run damaged.ipynb", 2),
+        ("run nowhere.ipynb", 2),
+        (f"run damaged.ipynb --course {COURSE} --assignment small", 0),
+        (f"run damaged.ipynb --course {COURSE} --assignment small --fail-under 1", 1),
+        (f"batch damaged.ipynb --output out --course {COURSE} --assignment small", 0),
+        (f"batch damaged.ipynb --output out --course {COURSE} --assignment small"
+         " --fail-under 1", 1),
+        (f"batch damaged.ipynb --output out --course {COURSE} --fail-under 1", 2),
+        (f"batch damaged.ipynb --output file --course {COURSE} --assignment small", 2),
+        ("batch nowhere --output out", 2),
+        ("--version", 0),
+    ],
+)  # fmt: skip
+def test_a_command_ends_with_its_code(folder: Path, line: str, code: int) -> None:
+    done = call(folder, *line.split())
+    assert code == done.returncode, done.stdout + done.stderr
+
+
+def test_a_check_of_templates_ends_with_1_when_one_is_stale(folder: Path) -> None:
+    words = ("template", "e2e-mlp", "--lang", "en", "--output", folder / "made", "--course", ROOT)
+    assert [1, 0, 0] == [
+        call(folder, *each).returncode for each in ((*words, "--check"), words, (*words, "--check"))
+    ]
+
+
+def test_every_command_has_a_row_in_the_readme() -> None:
+    page = (ROOT / "README.md").read_text()
+    table = page.partition("## Exit codes")[2].partition("\n\nA command line")[0]
+    listed = re.findall(r"`([a-z]+)(?: init)?`(?=[,| ])", table)
+    help_lines = call(ROOT, "--help").stdout.splitlines()
+    commands = {found[1] for line in help_lines if (found := re.match(r"  ([a-z]+) +\S", line))}
+    assert commands - {"s"} <= set(listed)

@@ -1,0 +1,124 @@
+"""What was handed in and is no plain file: refused wherever named, with a row for everybody."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_batch import COURSE, GRADER, RIGHT, rows, write
+from tests.users import as_user
+
+SECONDS = 120
+
+
+def grade(folder: Path, *words: str | Path, prefix: tuple[str, ...] = ()) -> tuple[int, str, str]:
+    """Run a command of the grader in a folder: its exit code, output and messages."""
+    done = subprocess.run(
+        [*prefix, str(GRADER), *map(str, words), "--course", str(COURSE)],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        timeout=SECONDS,
+        env={**os.environ, "COLUMNS": "200"},
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.fixture
+def tempting(tmp_path: Path) -> Path:
+    """A class in which ada handed in a link to the solution, and ben a folder that is one."""
+    write(tmp_path / "solution/hw.ipynb", *RIGHT)
+    (tmp_path / "class/ada").mkdir(parents=True)
+    (tmp_path / "class/ada/hw.ipynb").symlink_to(tmp_path / "solution/hw.ipynb")
+    (tmp_path / "class/ben").symlink_to(tmp_path / "solution")
+    return tmp_path
+
+
+class TestRun:
+    """`grader run` says what it is, and grades nothing."""
+
+    @pytest.mark.parametrize("name", ["class/ada/hw.ipynb", "class/ben/hw.ipynb"])
+    def test_a_link_is_not_followed(self, tempting: Path, name: str) -> None:
+        code, output, messages = grade(tempting, "run", name)
+        assert (2, "") == (code, output)
+        assert "is a link, which is not followed." in messages
+        assert "If it is your own, name what it leads to." in messages
+
+    def test_a_folder_is_named_with_what_to_do(self, tempting: Path) -> None:
+        code, _, messages = grade(tempting / "solution", "run", ".")
+        assert 2 == code
+        assert "grader: solution is a folder, not a file." in messages
+        assert "grader batch FOLDER" in messages
+
+    def test_a_pipe_is_not_waited_for(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "hw.ipynb")
+        code, _, messages = grade(tmp_path, "run", "hw.ipynb")
+        assert 2 == code
+        assert "hw.ipynb is a named pipe, not a file." in messages
+
+    def test_a_course_that_was_handed_in_is_not_used(self, tmp_path: Path) -> None:
+        """Its oracle would be run by the referee, outside of any sandbox."""
+        write(tmp_path / "class/ada/hw.ipynb", *RIGHT)
+        folder = tmp_path / "class/ada/assignments/small"
+        folder.mkdir(parents=True)
+        (folder / "assignment.toml").write_text("hostile")
+        done = subprocess.run(
+            [GRADER, "run", tmp_path / "class/ada/hw.ipynb"],
+            capture_output=True,
+            text=True,
+            cwd="/",
+            timeout=SECONDS,
+        )
+        assert 2 == done.returncode
+        assert "from-torch" in done.stderr  # the assignments that come with the grader
+
+
+class TestBatch:
+    """`grader batch` has a row for everybody."""
+
+    @pytest.mark.parametrize(
+        "names",
+        [
+            ("class",),
+            ("class/ada", "class/ben"),
+            ("class/ada/hw.ipynb", "class/ben/hw.ipynb"),
+        ],
+    )
+    def test_links_are_not_followed_however_named(
+        self, tempting: Path, names: tuple[str, ...]
+    ) -> None:
+        code, output, _ = grade(tempting, "batch", *names, "--output", "reports")
+        assert 2 == code
+        found = rows(tempting)
+        assert 2 == len(found)
+        assert not any(row.graded for row in found.values())
+        assert all("is a link, which is not followed." in row.noticed for row in found.values())
+        assert "2 submissions: 0 graded; 2 could not be graded." in output
+
+    def test_an_absolute_path_from_elsewhere_is_no_way_around(self, tempting: Path) -> None:
+        files = sorted(tempting.glob("class/*/hw.ipynb"))
+        code, _, _ = grade(Path("/"), "batch", *files, "--output", tempting / "reports")
+        assert 2 == code
+        assert not any(row.graded for row in rows(tempting).values())
+
+    def test_who_handed_in_nothing_readable_has_a_row(self) -> None:
+        """As a user: no folder is closed to root, and those of pytest are closed to users."""
+        with tempfile.TemporaryDirectory(prefix="u-", dir="/tmp") as opened:
+            folder = Path(opened)
+            folder.chmod(0o777)
+            write(folder / "class/ada/hw.ipynb", "1 / 0")
+            for name in ("ben", "cem"):
+                (folder / "class" / name).mkdir()
+            (folder / "class/cem").chmod(0)
+            code, _, messages = grade(
+                folder, "batch", "class", "--output", "reports", prefix=tuple(as_user([]))
+            )
+            assert 2 == code, messages
+            noticed = {name: row.noticed for name, row in rows(folder).items()}
+        assert "Cannot look into cem: Permission denied." in noticed["cem"]
+        assert "Nothing to grade in ben: there is no notebook." in noticed["ben"]
+        assert "ZeroDivisionError" in noticed["ada/hw"]

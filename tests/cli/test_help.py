@@ -1,0 +1,100 @@
+"""What the command line says of itself."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+
+import pytest
+
+from tests.cli.test_batch import GRADER
+
+COMMANDS = (
+    ("run",),
+    ("render",),
+    ("batch",),
+    ("new",),
+    ("verify",),
+    ("doctor",),
+    ("template",),
+    ("lint",),
+    ("migrate",),
+    ("ci", "init", "github"),
+    ("ci", "init", "gitlab"),
+    ("ci", "init", "gradescope"),
+)
+ODD = re.compile(r"[{<]|\.\.\.$|\[\[|Value error")
+
+
+def call(*words: str) -> tuple[int, str, str]:
+    done = subprocess.run(
+        [GRADER, *words],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "COLUMNS": "80"},
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_the_first_lines_say_what_to_do_first() -> None:
+    code, output, _ = call("-h")
+    assert 0 == code
+    lines = output.splitlines()
+    assert any("grader doctor" in line for line in lines[:6])
+    assert {name for name, *_ in COMMANDS} <= {
+        line.split()[0] for line in lines if line[:2] == "  "
+    }
+    assert None is ODD.search(output)
+    assert call("--help")[1] == output
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_every_command_has_an_example_and_plain_placeholders(words: tuple[str, ...]) -> None:
+    code, output, _ = call(*words, "-h")
+    assert 0 == code
+    lines = output.splitlines()
+    assert lines[0].startswith(f"Usage: grader {' '.join(words)}")
+    example = lines[lines.index("Examples:") + 1]
+    assert example.startswith(f"  grader {' '.join(words)}")
+    assert lines.index("Examples:") < lines.index("Options:")
+    assert "  -h, --help" in {line[:12] for line in lines}
+    assert None is ODD.search(output)
+    assert all(len(line) <= 80 for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("run", "hw.ipynb", "--lang", "de"), "'--lang': 'de' is not one of 'en', 'zh', 'ko'."),
+        (("run", "hw.ipynb", "--fail-under", "nan"), "nan is no number of points."),
+        (("run", "hw.ipynb", "--fail-under", "x"), "'--fail-under'"),
+        (("run", "hw.ipynb", "--seed", "-1"), "'--seed'"),
+        (("run",), "Missing argument 'NOTEBOOK'."),
+        (("batch", "class"), "Missing option '--output'."),
+        (("runn",), "Did you mean 'run'?"),
+        ((), "Usage: grader"),
+    ],
+)
+def test_what_cannot_be_understood_is_said_and_ends_with_2(
+    words: tuple[str, ...], said: str
+) -> None:
+    code, output, messages = call(*words)
+    assert (2, "") == (code, output)
+    assert said in messages
+    assert None is ODD.search(messages)
+
+
+def test_shells_can_complete_commands() -> None:
+    done = subprocess.run(
+        [GRADER],
+        capture_output=True,
+        text=True,
+        env={
+            **os.environ,
+            "_GRADER_COMPLETE": "complete_bash",
+            "COMP_WORDS": "grader ba",
+            "COMP_CWORD": "1",
+        },
+    )
+    assert "batch" == done.stdout.strip(), done.stderr

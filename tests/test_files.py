@@ -1,0 +1,135 @@
+"""Files that commands write: whole or as they were, devices written to, nothing lost."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from grader.errors import UsageError
+from grader.files import ROOM, rescue, try_place, write_or_rescue, write_whole
+
+FULL = Path("/dev/full")
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Path]:
+    """A file system of one megabyte, full but for a few bytes."""
+    place = tmp_path / "small"
+    place.mkdir()
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", place], capture_output=True, text=True
+    )
+    if done.returncode:
+        pytest.skip(f"mount -t tmpfs -o size=1m tmpfs {place}: {done.stderr.strip()}")
+    (place / "filling").write_bytes(bytes(2**20 - 8192))
+    yield place
+    subprocess.run(["umount", place], check=True)
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+class TestTrying:
+    """Before the work, not after it."""
+
+    def test_a_place_that_can_be_written_stays_as_it_is(self, tmp_path: Path) -> None:
+        (tmp_path / "a.json").write_text("before")
+        try_place(tmp_path / "a.json")
+        try_place(tmp_path / "b.json")
+        try_place(None)
+        assert ["a.json"] == [path.name for path in tmp_path.iterdir()]
+        assert "before" == (tmp_path / "a.json").read_text()
+
+    def test_a_folder_and_one_that_there_is_not_are_refused(self, tmp_path: Path) -> None:
+        for path in (tmp_path, tmp_path / "no" / "a.json"):
+            with pytest.raises(UsageError, match="Cannot write the report to"):
+                try_place(path)
+
+    def test_a_file_system_that_can_only_be_read_is_refused(self) -> None:
+        with pytest.raises(UsageError, match="Cannot write"):
+            try_place(Path("/proc/a.json"))
+
+    def test_one_without_room_is_refused(self, small: Path) -> None:
+        with pytest.raises(UsageError, match="No space left") as caught:
+            try_place(small / "a.json")
+        assert "Make room there" in caught.value.hint
+        assert ["filling"] == names(small)
+
+    def test_a_pipe_is_not_waited_for_and_a_device_stays(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "pipe")
+        try_place(tmp_path / "pipe")
+        try_place(Path("/dev/null"))
+        assert Path("/dev/null").is_char_device()
+
+
+class TestWriting:
+    """By renaming, but for what is no file."""
+
+    def test_a_file_is_replaced_with_the_modes_that_others_get(self, tmp_path: Path) -> None:
+        (tmp_path / "a.json").write_text("before")
+        write_whole(tmp_path / "a.json", b"after")
+        write_whole(tmp_path / ("b" * 250), b"after")
+        assert "after" == (tmp_path / "a.json").read_text()
+        (tmp_path / "c").touch()
+        assert 1 == len({path.stat().st_mode for path in tmp_path.iterdir()})
+
+    def test_what_a_link_leads_to_is_replaced(self, tmp_path: Path) -> None:
+        (tmp_path / "a.json").symlink_to(tmp_path / "b.json")
+        write_whole(tmp_path / "a.json", b"after")
+        assert (tmp_path / "a.json").is_symlink()
+        assert "after" == (tmp_path / "b.json").read_text()
+
+    def test_a_device_is_written_to(self, tmp_path: Path) -> None:
+        write_whole(Path("/dev/null"), b"gone")
+        (tmp_path / "link").symlink_to("/dev/null")
+        write_whole(tmp_path / "link", b"gone")
+        assert Path("/dev/null").is_char_device()
+        with pytest.raises(OSError, match="No space left"):
+            write_whole(FULL, b"too much")
+        assert FULL.is_char_device()
+
+    def test_a_pipe_is_written_to(self, tmp_path: Path) -> None:
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+        content = os.urandom(300_000)
+        writer = threading.Thread(target=write_whole, args=(pipe, content))
+        writer.start()
+        assert content == pipe.read_bytes()
+        writer.join()
+        assert pipe.is_fifo()
+
+    def test_nothing_is_left_of_what_did_not_fit(self, small: Path) -> None:
+        (small / "a.json").write_text("before")
+        with pytest.raises(OSError, match="No space left"):
+            write_whole(small / "a.json", bytes(ROOM))
+        assert ["a.json", "filling"] == names(small)
+        assert "before" == (small / "a.json").read_text()
+
+
+class TestRescue:
+    """What cannot be written is kept elsewhere."""
+
+    def test_it_is_among_the_temporary_files(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+        with pytest.raises(UsageError, match="Cannot write the report to /dev/full") as caught:
+            write_or_rescue(FULL, b"a report")
+        (kept,) = tmp_path.iterdir()
+        assert f"It is kept in {kept} instead" in caught.value.hint
+        assert b"a report" == kept.read_bytes()
+
+    def test_or_printed(
+        self, small: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setattr(tempfile, "tempdir", str(small))
+        assert "It is printed above" in rescue(b"a report" * 2**17, ".json")
+        assert "a report" * 2**17 == capsys.readouterr().err.strip()
+        assert ["filling"] == names(small)

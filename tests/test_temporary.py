@@ -1,0 +1,59 @@
+"""Folders for temporary files outlive nobody for long."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from grader.temporary import OwnFolder, sweep
+
+KILLED = """
+import os, signal, sys
+from grader.temporary import OwnFolder
+folder = OwnFolder(place=sys.argv[1])
+(folder.path / "kernel-1").touch()
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.fixture
+def left(tmp_path: Path) -> Path:
+    """The folder of a process that was killed."""
+    subprocess.run([sys.executable, "-c", KILLED, tmp_path])
+    (folder,) = tmp_path.iterdir()
+    return folder
+
+
+def test_what_a_killed_process_left_is_removed(left: Path) -> None:
+    assert (left / "kernel-1").exists()
+    sweep([str(left.parent)])
+    assert not left.exists()
+
+
+def test_what_is_in_use_stays(left: Path) -> None:
+    own = OwnFolder(place=str(left.parent))
+    sweep([str(left.parent)])
+    assert [own.path] == list(left.parent.iterdir())
+    own.remove()
+    own.remove()
+    assert [] == list(left.parent.iterdir())
+
+
+def test_what_is_not_ours_or_looks_like_it_stays(left: Path, tmp_path: Path) -> None:
+    (tmp_path / "grader-plain").mkdir()
+    (tmp_path / "grader-linked").symlink_to(left)
+    (tmp_path / "other-folder").mkdir()
+    (tmp_path / "other-folder/.lock").touch()
+    (tmp_path / "grader-pipe").mkdir()
+    os.mkfifo(tmp_path / "grader-pipe/lock")
+    before = set(tmp_path.iterdir())
+    sweep([str(tmp_path)])
+    assert before - {left} == set(tmp_path.iterdir())
+
+
+def test_a_place_that_cannot_be_read_is_no_obstacle(tmp_path: Path) -> None:
+    sweep([str(tmp_path / "nowhere")])
