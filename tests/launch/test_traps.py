@@ -237,6 +237,7 @@ def _any_request() -> bytes:
 
 
 class TestLauncher:
+    @pytest.mark.skipif(os.geteuid() != 0, reason="it is closed to other processes of its user")
     def test_it_holds_nothing_of_what_was_started(self, sandbox: SteppingSandbox) -> None:
         """After a hundred starts its descriptors are as many as after one."""
         run_cells(sandbox, "1")

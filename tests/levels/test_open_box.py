@@ -12,9 +12,14 @@ from grader.sandbox.interface import WITH_NAMESPACES
 from grader.sandbox.start import SteppingSandbox
 
 TOOL = Path(__file__).resolve().parents[2] / "tools" / "open_box.py"
-TELL = (
-    "echo filter $(grep -w Seccomp: /proc/self/status); cat /proc/[0-9]*/comm 2>/dev/null; exit 7"
-)
+TELL = """
+echo filter $(grep -w Seccomp: /proc/self/status)
+echo names $(cat /proc/[0-9]*/comm 2>/dev/null)
+for each in /proc/1 /proc/$PPID; do
+    (: <> $each/mem) 2>/dev/null && echo opened $each
+done
+exit 7
+"""
 
 
 @pytest.mark.parametrize("kind", ["kernel", "runner", "evaluator", "library", "mutants"])
@@ -28,7 +33,9 @@ def test_the_shell_has_the_powers_of_a_submission(kind: str, sandbox: SteppingSa
         check=False,
     )
     assert 7 == done.returncode, done.stderr
-    first, *names = done.stdout.splitlines()
-    assert first == f"filter Seccomp: {0 if sandbox.level == 'none' else 2}"
+    filtered, names, *opened = done.stdout.splitlines()
+    assert filtered == f"filter Seccomp: {0 if sandbox.level == 'none' else 2}"
     if sandbox.level in WITH_NAMESPACES:  # the holder, the program, the shell and what it starts
-        assert {"cat", "python", "sh"} == set(names)
+        assert {"cat", "python", "sh"} == set(names.split()[1:])
+    if sandbox.level != "none":
+        assert [] == opened
