@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sys
 
 import pytest
 
@@ -83,6 +84,13 @@ def test_what_cannot_be_understood_is_said_and_ends_with_2(
     assert (2, "") == (code, output)
     assert said in messages
     assert None is ODD.search(messages)
+
+
+def test_help_and_completion_do_not_wait_for_pytorch() -> None:
+    code = (
+        "import sys, grader.cli.commands; sys.exit('torch' in sys.modules or 'tvm' in sys.modules)"
+    )
+    assert 0 == subprocess.run([sys.executable, "-c", code]).returncode
 
 
 def test_shells_can_complete_commands() -> None:
