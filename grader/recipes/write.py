@@ -40,17 +40,22 @@ def gitlab_files(choices: Choices) -> dict[Path, bytes]:
 
 
 def write_new(files: Mapping[Path, bytes], *, force: bool) -> None:
-    """Write files, each whole or not at all. Raises UsageError when one is there already.
+    """Write files, each whole or not at all. Raises UsageError when another is there already.
 
-    With `force` they are overwritten.
+    With `force` they are overwritten. What is there as it would be written stays: a release may
+    have brought the wheel.
     """
-    taken = [path for path in files if os.path.lexists(path)]
+    taken = [path for path in files if os.path.lexists(path) and not _is(path, files[path])]
     if taken and not force:
         raise UsageError(
             f"{taken[0]} is there already.", "Give --force to overwrite it, or move it away first."
         )
     for path, content in files.items():
         _write(path, content)
+
+
+def _is(path: Path, content: bytes) -> bool:
+    return path.is_file() and not path.is_symlink() and path.read_bytes() == content
 
 
 def _write(path: Path, content: bytes) -> None:

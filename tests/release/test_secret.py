@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import shutil
 import stat
-import threading
 import traceback
 import zipfile
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from grader.course import load_course
 from grader.errors import DataError, GraderError, UsageError
 from grader.release import secret
 from grader.release.secret import Source, digest_of, fetch, pack_course, source_of, unpack
+from tests.release.server import serving
 
 ROOT = Path(__file__).parents[2]
 KINDS = ROOT / "tests/courses/kinds"
@@ -135,55 +135,18 @@ class TestUnpacking:
         assert 0o700 == stat.S_IMODE((tmp_path / "course").stat().st_mode)
 
 
-Serve = Callable[[bytes], str]
-
-
-class Answering(BaseHTTPRequestHandler):
-    """Answers with what the server has, if it was asked as it wants to be."""
-
-    content = b""
-    token = ""
-    asked: tuple[str, ...] = ()
-
-    def do_GET(self) -> None:
-        type(self).asked += (self.path,)
-        if self.path == "/elsewhere":
-            self.send_response(302)
-            self.send_header("Location", "/archive")
-            self.end_headers()
-            return
-        wanted = f"Bearer {self.token}" if self.token else None
-        self.send_response(200 if self.headers["Authorization"] == wanted else 404)
-        self.send_header("Content-Length", str(len(self.content)))
-        self.end_headers()
-        self.wfile.write(self.content)
-
-    def log_message(self, *_arguments: object) -> None:
-        pass
-
-
 @pytest.fixture
 def serve() -> Iterator[Callable[..., str]]:
     """Serve bytes on this machine and return their address."""
-    servers: list[HTTPServer] = []
-
-    def start(content: bytes, token: str = "") -> str:
-        handler = type("Handler", (Answering,), {"content": content, "token": token})
-        servers.append(HTTPServer(("127.0.0.1", 0), handler))
-        threading.Thread(target=servers[-1].serve_forever, daemon=True).start()
-        return f"http://127.0.0.1:{servers[-1].server_port}"
-
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
+    with contextlib.ExitStack() as stack:
+        yield lambda *arguments: stack.enter_context(serving(*arguments))
 
 
 class TestFetching:
     """From an address that is a secret."""
 
     def test_what_has_the_right_digest_is_returned(self, serve: Callable[..., str]) -> None:
-        address = serve(b"content", token="t")
+        address = serve(b"content", "t")
         for path in ("archive", "elsewhere"):
             got = fetch(Source(f"{address}/{path}", "t", digest_of(b"content")))
             assert b"content" == got
@@ -196,7 +159,7 @@ class TestFetching:
     def test_a_failure_does_not_tell_the_address(
         self, serve: Callable[..., str], token: str
     ) -> None:
-        address = serve(b"content", token="t")
+        address = serve(b"content", "t")
         with pytest.raises(DataError, match="answered with 404") as caught:
             fetch(Source(f"{address}/{HUSH}", token, digest_of(b"content")))
         assert HUSH not in told(caught.value)
