@@ -1,4 +1,4 @@
-"""Work that is counted, not timed: calls of functions, Python's and C's, while something is done."""
+"""Work that is counted, not timed: calls of functions, in Python and in C."""
 
 from __future__ import annotations
 
