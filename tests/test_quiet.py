@@ -158,3 +158,39 @@ def test_many_threads_in_any_order_never_meet_one_that_is_alone(quiet: Quiet) ->
         thread.join(SECONDS)
     assert [False] * 8 == [thread.is_alive() for thread in threads]
     assert [] == wrong
+
+
+class Work:
+    """Work in another process, which writes down what is done to it."""
+
+    def __init__(self) -> None:
+        self.events: list[str] = []
+
+    def pause(self) -> None:
+        self.events.append("pause")
+
+    def resume(self) -> None:
+        self.events.append("resume")
+
+
+class TestAside:
+    """Work that nobody waits for, and that disturbs nobody."""
+
+    def test_it_is_stopped_while_somebody_measures(self) -> None:
+        quiet, work = Quiet(), Work()
+        with quiet.aside(work):
+            with quiet.exclusive():
+                assert ["pause"] == work.events
+            assert ["pause", "resume"] == work.events
+
+    def test_it_begins_stopped_where_somebody_measures(self) -> None:
+        quiet, work = Quiet(), Work()
+        with quiet.exclusive(), quiet.aside(work):
+            assert ["pause"] == work.events
+
+    def test_it_is_left_alone_otherwise(self) -> None:
+        quiet, work = Quiet(), Work()
+        with quiet.aside(work), quiet.shared():
+            assert [] == work.events
+        with quiet.exclusive():
+            assert [] == work.events

@@ -48,6 +48,10 @@ class Names:
             for name, target in self.imported.items()
             if target == "tvm" or target.startswith("tvm.")
         )
+        self._today = {name: today(target) for name, target in self.known.items()}
+        self._reaching: dict[str, str] = {}
+        for name in sorted(self._today.keys() - self.assigned):
+            self._reaching.setdefault(self._today[name], name)
 
     def _import(self, node: ast.AST) -> None:
         if isinstance(node, ast.Import):
@@ -84,20 +88,15 @@ class Names:
         somewhere are not used.
         """
         begin = near.split(".")[0]
-        safe = {
-            name: today(target)
-            for name, target in self.known.items()
-            if name not in self.assigned or name == begin
-        }
-        reaching = [
-            (name != begin, -len(target), name, target)
-            for name, target in safe.items()
-            if full.startswith(f"{target}.")
-        ]
-        if not reaching:
-            return None
-        _, _, name, target = min(reaching)
-        return name + full[len(target) :]
+        target = self._today.get(begin)
+        if target is not None and full.startswith(f"{target}."):
+            return begin + full[len(target) :]
+        parts = full.split(".")
+        for length in range(len(parts) - 1, 0, -1):
+            name = self._reaching.get(".".join(parts[:length]))
+            if name is not None:
+                return ".".join([name, *parts[length:]])
+        return None
 
 
 def as_of_old(full: str) -> str:

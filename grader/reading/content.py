@@ -136,7 +136,7 @@ def _check_code(size: int) -> None:
     if size > CODE_LIMIT:
         raise SubmissionError(
             later("The notebook has more than {limit} MB of code.", limit=CODE_LIMIT // 2**20),
-            later("Hand in a shorter one: large data do not belong into the text of a cell."),
+            later("Hand in a shorter one: large data do not belong in the text of a cell."),
         )
 
 

@@ -13,6 +13,7 @@ Cell = dict[str, Any]
 
 METADATA = {"grader": {"assignment": "tight", "version": 1}}
 LARGE_OUTPUT = 50 * 10**6
+NEW_LINE = "\n"
 
 
 def _code(source: object, **fields: object) -> Cell:
@@ -105,6 +106,48 @@ def nested_metadata(sources: Sequence[str]) -> bytes:
     """Metadata are nested as deep as a reader of JSON bears, and deeper than others do."""
     nested = b"[" * 900 + b"]" * 900
     return notebook(sources).replace(b'"grader": {', b'"widgets": ' + nested + b', "grader": {')
+
+
+def empty_lists_in_metadata(sources: Sequence[str]) -> bytes:
+    """Metadata that nobody reads hold twenty million empty lists: 60 MB."""
+    lists = b"[" + b"[]," * 20_000_000 + b"0]"
+    return notebook(sources).replace(b'"grader": {', b'"widgets": ' + lists + b', "grader": {')
+
+
+def empty_lists_and_no_number(sources: Sequence[str]) -> bytes:
+    """The same, beside a number that JSON does not have and Python writes: all of it is built."""
+    return empty_lists_in_metadata(sources).replace(b'"widgets": [', b'"widgets": [NaN, ', 1)
+
+
+def long_name(sources: Sequence[str]) -> bytes:
+    """The assignment's name in the metadata has 60 MB."""
+    return notebook(sources).replace(
+        b'"assignment": "tight"', b'"assignment": "%b"' % (b"x" * 60_000_000)
+    )
+
+
+def many_line_ends(sources: Sequence[str]) -> bytes:
+    """One cell more, in an earlier spelling, and one with as many line ends as a kernel repeats."""
+    return notebook(
+        [*sources, f"import tvm.tir as tir{NEW_LINE * 60_000}", NEW_LINE * 400_000 + "1"]
+    )
+
+
+def million_parentheses(sources: Sequence[str]) -> bytes:
+    """Cells of parentheses that are closed, of some that are not, and one with a million."""
+    return notebook([*sources, *["()" * 32_000] * 8, *["(" * 65_000] * 8, "(" * 10**6])
+
+
+def nested_markdown(sources: Sequence[str]) -> bytes:
+    """Text cells whose quotations go on in lines without their mark, forty at the page's limit."""
+    text = ("#|-|-" + 'a|b\n-|-\n>>[a]: b\n"' * 500)[:9_999]
+    cells = [*map(_code, sources), *[{**_code(text), "cell_type": "markdown"}] * 40]
+    return _encode(_document(cells))
+
+
+def in_utf_16(sources: Sequence[str]) -> bytes:
+    """The notebook went through an editor that writes UTF-16."""
+    return notebook(sources).decode().encode("utf-16")
 
 
 def from_windows(sources: Sequence[str]) -> bytes:

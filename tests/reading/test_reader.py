@@ -177,6 +177,24 @@ class TestBounds:
         assert "libcst" in loaded
         assert not {"tvm", "torch", "numpy", "nbformat", "grader.referee"} & loaded
 
+    def test_two_thousand_cells_in_an_earlier_spelling_stay_within_them(
+        self, tmp_path: Path, reader: Reader
+    ) -> None:
+        respelling = reader.read(write(tmp_path / "hw.ipynb", *[hostile.OLD] * 2000)).respelling
+        assert respelling is not None
+        assert "current" != respelling.dialect
+        assert 500 < len(respelling.cells)
+
+    @pytest.mark.parametrize("name", ["line ends", "parentheses", "empty parentheses"])
+    def test_a_million_of_them_stays_within_them(
+        self, name: str, tmp_path: Path, reader: Reader
+    ) -> None:
+        for count in (1, 16):
+            (tmp_path / "hw.ipynb").write_bytes(
+                hostile.in_cells(lambda size: "x = 1\n" + hostile.CODE[name](size), 10**6, count)
+            )
+            assert count == len(reader.read(tmp_path / "hw.ipynb").sources)
+
 
 class TestQuiet:
     def test_who_measures_waits_for_no_file_and_is_not_disturbed(self) -> None:
