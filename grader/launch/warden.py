@@ -210,6 +210,8 @@ class _Watch:
         bounds = self._bounds
         living = self._processes()
         descriptors = usage.descriptors_of(living)
+        if sum(descriptors) > bounds.descriptors:
+            return "descriptors"
         in_kernel = self._memory_in_kernel(living, descriptors)
         self._looks += 1
         self._wanted += any(map(usage.wants_to_run, living))
@@ -223,8 +225,6 @@ class _Watch:
         if memory > bounds.memory or self._group.has_overflowed():
             return "memory"
         self._rate(living, memory)
-        if sum(descriptors) > bounds.descriptors:
-            return "descriptors"
         return self._excess_of_files(living)
 
     def _excess_of_files(self, living: Sequence[int]) -> Cause:
