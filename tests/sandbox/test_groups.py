@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from grader.machine.files import Files
+from grader.machine.hierarchies import hierarchies
 from grader.sandbox.bubblewrap import find_bubblewrap
 from grader.sandbox.choose import choose_sandbox
-from grader.sandbox.groups import SWITCH, Groups, Quota, bounding_folders, find_groups
+from grader.sandbox.groups import SWITCH, Groups, Quota, _base, bounding_folders, find_groups
 from grader.sandbox.interface import Command, ResourceLimits
 from grader.sandbox.start import SteppingSandbox
 from tests.machine.trees import machine, write
@@ -103,6 +104,37 @@ def test_none_are_made_where_memory_is_not_counted(tmp_path: Path) -> None:
     assert find_groups(machine(tmp_path), {}) is None
 
 
+def test_a_group_that_was_delegated_is_emptied_and_handed_down(tmp_path: Path) -> None:
+    """No group may have both processes and groups that count: the grader goes one further down."""
+    mount = tmp_path / "cgroup"
+    write(tmp_path, "proc/self/mountinfo", V2.format(mount=mount))
+    write(tmp_path, "proc/self/cgroup", "0::/user/scope\n")
+    write(mount, "user/scope/cgroup.controllers", "cpu memory pids\n")
+    write(mount, "user/scope/cgroup.subtree_control", "pids\n")
+    write(mount, "user/scope/cgroup.procs", f"{os.getpid()}\n")
+    leaf = f"user/scope/{_own('self')}"
+    write(mount, f"{leaf}/cgroup.procs", "")
+    files = machine(tmp_path)
+    scope = mount / "user/scope"
+    assert scope == _base(files, next(hierarchies(files)), "memory")
+    assert "0" == (mount / leaf / "cgroup.procs").read_text()
+    assert "+memory" == (scope / "cgroup.subtree_control").read_text()[:7]
+    write(tmp_path, "proc/self/cgroup", f"0::/{leaf}\n")
+    write(mount, "user/scope/cgroup.subtree_control", "memory pids\n")
+    assert scope == _base(files, next(hierarchies(files)), "memory")
+
+
+def test_a_group_with_others_in_it_is_left_alone(tmp_path: Path) -> None:
+    mount = tmp_path / "cgroup"
+    write(tmp_path, "proc/self/mountinfo", V2.format(mount=mount))
+    write(tmp_path, "proc/self/cgroup", "0::/user/scope\n")
+    write(mount, "user/scope/cgroup.controllers", "memory\n")
+    write(mount, "user/scope/cgroup.procs", f"1\n{os.getpid()}\n")
+    files = machine(tmp_path)
+    assert _base(files, next(hierarchies(files)), "memory") is None
+    assert ["cgroup.controllers", "cgroup.procs"] == _names(mount / "user/scope")
+
+
 def test_bounds_of_the_groups_that_the_grader_is_in_are_known(tmp_path: Path) -> None:
     mount = tmp_path / "memory"
     write(tmp_path, "proc/self/mountinfo", V1.format(mount=mount, controllers="memory"))
@@ -123,7 +155,11 @@ def test_groups_of_graders_that_are_gone_are_swept(tmp_path: Path) -> None:
     assert [True, False, True] == [folder.exists() for folder in (ours, gone, other)]
 
 
-def _own(number: int) -> str:
+def _names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def _own(number: int | str) -> str:
     fields = Path("/proc/self/stat").read_text().rpartition(") ")[2].split()
     return f"grader-{os.getpid()}-{fields[19]}-{number}"
 
