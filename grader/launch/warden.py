@@ -67,7 +67,8 @@ def guard(request: Request, descriptors: Sequence[int], run: Callable[[Request],
     entrance = None
     try:
         group, machine = Group(request.groups), Machine(request.above)
-        used += [*group.descriptors, *machine.descriptors]
+        statistics = os.open("/proc/net/sockstat", os.O_RDONLY)
+        used += [*group.descriptors, *machine.descriptors, statistics]
         if request.confinement.namespaces:
             entrance = others.pop(0)
             used.append(entrance)
@@ -83,7 +84,8 @@ def guard(request: Request, descriptors: Sequence[int], run: Callable[[Request],
     os.dup2(standard_error, sys.stderr.fileno())  # the launcher's own is not for wardens to hold
     for number in (standard_error, *others):
         os.close(number)
-    _tell(report, _Watch(child, request, report, entrance, group, machine).until_the_end())
+    watch = _Watch(child, request, report, entrance, group, machine, statistics)
+    _tell(report, watch.until_the_end())
     os._exit(0)
 
 
@@ -131,7 +133,8 @@ def _tell(report: socket.socket, ending: Ending) -> None:
 class _Watch:
     """Waits for a child's end, and brings it about when a bound is passed or the grader is gone.
 
-    `entrance` is a pidfd of the first process of the sandbox's process namespace, if it has one.
+    `entrance` is a pidfd of the first process of the sandbox's process namespace, if it has one;
+    `statistics` a descriptor of /proc/net/sockstat.
     """
 
     def __init__(
@@ -142,6 +145,7 @@ class _Watch:
         entrance: int | None,
         group: Group,
         machine: Machine,
+        statistics: int,
     ) -> None:
         self._child = child
         self._bounds: Bounds = request.bounds
@@ -150,6 +154,7 @@ class _Watch:
         self._entrance = entrance
         self._group = group
         self._machine = machine
+        self._statistics = statistics
         self._cause: Cause = ""
         self._used = 0
         self._peak = 0
@@ -243,7 +248,7 @@ class _Watch:
 
     def _sockets(self, living: Sequence[int]) -> int:
         if self._entrance is not None:  # all that there are in its own network namespace
-            return sockets.held_by_sockets(None, None)
+            return sockets.held_by_sockets(None, None, self._statistics)
         if self._user >= 0:
             return sockets.held_by_sockets(self._user, None)
         return sockets.held_by_sockets(None, sockets.inodes_of(living))
