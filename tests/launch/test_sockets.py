@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -64,6 +65,23 @@ def test_datagrams_of_the_internet_count_where_all_are_counted() -> None:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
             sender.sendto(bytes(50_000), receiver.getsockname())
         assert before + 50_000 <= held_by_sockets(None, None)
+
+
+def test_where_nobody_has_much_in_tcp_it_is_not_looked_at(tmp_path: Path) -> None:
+    def found(pages: int) -> int:
+        path = tmp_path / "sockstat"
+        path.write_text(
+            f"sockets: used 9\nTCP: inuse 1 orphan 0 tw 0 alloc 5 mem {pages}\nUDP: mem 2\n"
+        )
+        number = os.open(path, os.O_RDONLY)
+        held = held_by_sockets(None, None, number)
+        os.close(number)
+        return held
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        with socket.create_connection(server.getsockname()) as client:
+            client.send(bytes(300_000))
+            assert found(pages=10) + 300_000 <= found(pages=10**6)
 
 
 def test_the_sockets_of_a_process_are_those_it_has_open(
