@@ -58,7 +58,7 @@ def each(number, work):
                     work()
                 except OSError:
                     pass
-                time.sleep(6)
+                time.sleep(3)
                 os._exit(0)
         except OSError:
             break
@@ -69,16 +69,16 @@ KINDS: Mapping[str, str] = {
 hoard = []
 for _ in range(30):
     hoard.append(np.ones(2**26, np.uint8))
-time.sleep(4)
+time.sleep(1)
 while True:
     hoard.append(np.ones(2**26, np.uint8))
 """,
     "memory_of_many": """
 def work():
     hoard = np.ones(2**27, np.uint8)
-    time.sleep(6)
-each(60, work)
-time.sleep(6)
+    time.sleep(3)
+each(30, work)
+time.sleep(3)
 """,
     "sockets": """
 import socket
@@ -95,7 +95,7 @@ def work():
         except BlockingIOError:
             pass
 each(30, work)
-time.sleep(6)
+time.sleep(3)
 """,
     "pipes": """
 import fcntl
@@ -113,7 +113,7 @@ def work():
         except BlockingIOError:
             pass
 each(100, work)
-time.sleep(6)
+time.sleep(3)
 """,
     "mappings": """
 import mmap
@@ -121,25 +121,25 @@ def work():
     kept = mmap.mmap(-1, 2**31, flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS | 0x4000)
     for place in range(0, 2**31, 2**16):
         kept[place]
-    time.sleep(6)
+    time.sleep(3)
 each(100, work)
-time.sleep(6)
+time.sleep(3)
 """,
     "processor": """
 def work():
     while time.time() < end:
         pass
     os._exit(0)
-end = time.time() + 6
+end = time.time() + 4
 each(100, work)
 work()
 """,
     "processes": """
 def work():
     each(100, work)
-    time.sleep(6)
+    time.sleep(3)
 each(100, work)
-time.sleep(6)
+time.sleep(3)
 """,
     "disk": """
 def work():
@@ -151,7 +151,7 @@ def work():
         except OSError:
             pass
 each(8, work)
-time.sleep(6)
+time.sleep(3)
 """,
     "files": """
 for number in range(10**6):
@@ -160,7 +160,7 @@ for number in range(10**6):
     "page_cache": """
 with open("cached", "wb") as file:
     file.write(bytes(2**25))
-end = time.time() + 5
+end = time.time() + 3
 while time.time() < end:
     with open("cached", "r+b") as file:
         file.write(file.read())
@@ -171,7 +171,7 @@ def work():
     while True:
         os.open("/dev/null", os.O_RDONLY)
 each(100, work)
-time.sleep(6)
+time.sleep(3)
 """,
 }
 """What each greedy notebook does, with `each(number, work)` to do it in many processes."""

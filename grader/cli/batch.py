@@ -16,7 +16,7 @@ from grader.batch.store import SUMMARY, Store, open_store
 from grader.batch.summary import Row, Summary, encode_summary
 from grader.cli.progress import LiveBatch, LiveProgress
 from grader.cli.setting import GradingOptions, open_settings
-from grader.course import find_course
+from grader.course import CourseAssignment, find_course
 from grader.environment import usable_cores
 from grader.render.audience import shown, utc_now
 from grader.report import decode_report
@@ -88,6 +88,7 @@ def _grade_all(
     own = (*options.submissions, options.output)
     with open_settings(options.grading, course, possible, own) as settings:
         batch = Batch(course, demanded, settings, store, options.grading.seed)
+        _say_if_small(settings.room.capacity, possible, messages)
         if chosen is not None:  # data that is missing for all is no matter of a single one
             with LiveProgress(messages) as preparing:
                 batch.prepare(chosen).data(preparing)
@@ -96,6 +97,18 @@ def _grade_all(
             _say(messages, f"{len(kept)} of {len(entries)} were graded before.")
         with LiveBatch(messages, total=len(entries), done=len(kept)) as progress:
             return batch.run(entries, kept, options.jobs or usable_cores(), progress)
+
+
+def _say_if_small(capacity: int, possible: Iterable[CourseAssignment], messages: Console) -> None:
+    """Say why submissions wait for each other, where the limits of two do not fit."""
+    limit = max(each.assignment.limits.resources().memory for each in possible)
+    if 2 * limit > capacity:
+        _say(
+            messages,
+            f"This machine has {capacity >> 20} MB of memory left, and a submission may use"
+            f" {limit >> 20} MB: as long as it is not known how much they do use, they are run one"
+            " at a time.",
+        )
 
 
 def _say(console: Console, text: str) -> None:

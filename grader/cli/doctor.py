@@ -9,7 +9,9 @@ from rich.text import Text
 from grader.assignment import SandboxNeeds
 from grader.dialects.table import describe_api
 from grader.environment import describe_environment
+from grader.launch.sockets import can_count
 from grader.sandbox.choose import Finding, survey
+from grader.sandbox.groups import Groups, find_groups
 from grader.sandbox.interface import LEVELS, Level
 
 
@@ -22,11 +24,26 @@ def examine(console: Console) -> bool:
         console.print(f"          {name} {version}", highlight=False, markup=False)
     tvm = environment.packages.get("apache-tvm", "")
     console.print(f"TVM       {tvm}: {describe_api(tvm)}", highlight=False, markup=False)
+    groups = find_groups()
+    counted = describe_counting(groups, sockets=can_count())
+    console.print(f"Memory    {counted}", highlight=False, markup=False)
     findings = survey()
     for finding in findings:
         _print_finding(finding, console)
     chosen = next((finding.level for finding in findings if finding.works), None)
     return _print_choice(chosen, console)
+
+
+def describe_counting(groups: Groups | None, *, sockets: bool) -> str:
+    """Return how it is known what memory a submission uses; `sockets`: theirs can be counted."""
+    if groups is not None:
+        kinds = ", ".join(groups.controllers)
+        return f"cgroup: the kernel counts, in control groups of version {groups.version} ({kinds})"
+    what = "sockets and pipes too" if sockets else "but not what sockets hold"
+    return (
+        f"watch: submissions are looked at ten times a second, {what}. As a user of systemd, start"
+        " the grader with systemd-run --user --scope -p Delegate=yes to have the kernel count."
+    )
 
 
 def _print_finding(finding: Finding, console: Console) -> None:

@@ -67,7 +67,8 @@ def guard(request: Request, descriptors: Sequence[int], run: Callable[[Request],
     entrance = None
     try:
         group, machine = Group(request.groups), Machine(request.above)
-        used += [*group.descriptors, *machine.descriptors]
+        statistics = os.open("/proc/net/sockstat", os.O_RDONLY)
+        used += [*group.descriptors, *machine.descriptors, statistics]
         if request.confinement.namespaces:
             entrance = others.pop(0)
             used.append(entrance)
@@ -83,7 +84,8 @@ def guard(request: Request, descriptors: Sequence[int], run: Callable[[Request],
     os.dup2(standard_error, sys.stderr.fileno())  # the launcher's own is not for wardens to hold
     for number in (standard_error, *others):
         os.close(number)
-    _tell(report, _Watch(child, request, report, entrance, group, machine).until_the_end())
+    watch = _Watch(child, request, report, entrance, group, machine, statistics)
+    _tell(report, watch.until_the_end())
     os._exit(0)
 
 
@@ -131,7 +133,8 @@ def _tell(report: socket.socket, ending: Ending) -> None:
 class _Watch:
     """Waits for a child's end, and brings it about when a bound is passed or the grader is gone.
 
-    `entrance` is a pidfd of the first process of the sandbox's process namespace, if it has one.
+    `entrance` is a pidfd of the first process of the sandbox's process namespace, if it has one;
+    `statistics` a descriptor of /proc/net/sockstat.
     """
 
     def __init__(
@@ -142,6 +145,7 @@ class _Watch:
         entrance: int | None,
         group: Group,
         machine: Machine,
+        statistics: int,
     ) -> None:
         self._child = child
         self._bounds: Bounds = request.bounds
@@ -150,6 +154,7 @@ class _Watch:
         self._entrance = entrance
         self._group = group
         self._machine = machine
+        self._statistics = statistics
         self._cause: Cause = ""
         self._used = 0
         self._peak = 0
@@ -210,6 +215,8 @@ class _Watch:
         bounds = self._bounds
         living = self._processes()
         descriptors = usage.descriptors_of(living)
+        if sum(descriptors) > bounds.descriptors:
+            return "descriptors"
         in_kernel = self._memory_in_kernel(living, descriptors)
         self._looks += 1
         self._wanted += any(map(usage.wants_to_run, living))
@@ -223,8 +230,6 @@ class _Watch:
         if memory > bounds.memory or self._group.has_overflowed():
             return "memory"
         self._rate(living, memory)
-        if sum(descriptors) > bounds.descriptors:
-            return "descriptors"
         return self._excess_of_files(living)
 
     def _excess_of_files(self, living: Sequence[int]) -> Cause:
@@ -243,7 +248,7 @@ class _Watch:
 
     def _sockets(self, living: Sequence[int]) -> int:
         if self._entrance is not None:  # all that there are in its own network namespace
-            return sockets.held_by_sockets(None, None)
+            return sockets.held_by_sockets(None, None, self._statistics)
         if self._user >= 0:
             return sockets.held_by_sockets(self._user, None)
         return sockets.held_by_sockets(None, sockets.inodes_of(living))

@@ -31,6 +31,7 @@ touched, and for tests of what there is without them."""
 
 _NAME = "grader-{pid}-{start}-{number}"
 _CONTROLLERS = ("memory", "pids", "cpu")
+_LEAF = "self"
 _REMOVE_SECONDS = 2.0
 _PAUSE = 0.005
 _SHARES = 1024
@@ -158,6 +159,8 @@ def _find_of_version(files: Files, found: list[Hierarchy]) -> Groups | None:
 def _base(files: Files, hierarchy: Hierarchy, controller: str) -> Path | None:
     """Return the folder in which groups with this controller can be made, if there is one."""
     own, *higher = own_folders(files, hierarchy)
+    if own.name == _own_name(_LEAF):  # this process has made room there before
+        own, *higher = higher
     if not hierarchy.unified:
         return own if controller in hierarchy.controllers and os.access(own, os.W_OK) else None
     candidates = (own, *higher[-1:])  # its own group, or the highest one, which only root may use
@@ -179,7 +182,7 @@ def _hands_down(folder: Path, controller: str) -> bool:
         return True
     try:
         if read_text(folder / "cgroup.procs").split() == [str(os.getpid())]:
-            leaf = folder / _own_name("self")
+            leaf = folder / _own_name(_LEAF)
             leaf.mkdir(exist_ok=True)
             _write(leaf / "cgroup.procs", "0")
         _write(handed, f"+{controller}")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import itertools
 import shutil
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +24,14 @@ from grader.batch.summary import Row, Summary
 from grader.course import Course, load_course
 from grader.data.dataset import DataSet, no_data
 from grader.environment import describe_environment
-from grader.errors import DataError, SandboxError
+from grader.errors import DataError, DisplacedError, SandboxError
 from grader.machine.lock import TimingLock
-from grader.preparation import Settings
+from grader.preparation import Preparation, Settings
 from grader.progress import Silent
+from grader.report import Report, ungraded_report
+from grader.sandbox.crowded import CrowdedSandbox
+from grader.sandbox.revocable import RevocableSandbox
+from grader.submission import SubmissionFile
 
 COURSE = load_course(Path(__file__).parents[1] / "courses" / "small")
 
@@ -80,6 +87,38 @@ def write_damaged(folder: Path, *names: str) -> None:
 def write_sound(path: Path) -> None:
     cell = nbformat.v4.new_code_cell("1 + 1")
     nbformat.write(nbformat.v4.new_notebook(cells=[cell]), path)
+
+
+class Attempts:
+    """Stands for `grade`: says of the first so many gradings that the machine displaced them."""
+
+    def __init__(self, displaced: int) -> None:
+        self._displaced = displaced
+        self._running = 0
+        self._lock = threading.Lock()
+        self.began = 0
+        self.beside: list[int] = []
+        self.sandboxes: list[object] = []
+
+    def __call__(self, submission: SubmissionFile, prepared: Preparation, *_: object) -> Report:
+        with prepared.settings.quiet.shared(), self._counted() as number:
+            self.sandboxes.append(prepared.settings.sandbox)
+            time.sleep(0.1)
+            self.beside.append(self._running)
+            if number < self._displaced:
+                raise DisplacedError("There was no room.", "Come again.")
+        return ungraded_report(submission.name, "It was reached.", describe_environment())
+
+    @contextmanager
+    def _counted(self) -> Iterator[int]:
+        with self._lock:
+            number, self.began = self.began, self.began + 1
+            self._running += 1
+        try:
+            yield number
+        finally:
+            with self._lock:
+                self._running -= 1
 
 
 class World:
@@ -169,6 +208,29 @@ class TestRun:
         rows = world.grade(jobs=1, clock=clock).rows
         assert [False, True] == [row.graded for row in rows]
         assert rows[0].noticed.startswith("not graded: The grader failed itself, with ZeroDivision")
+
+    def test_what_the_machine_has_displaced_is_graded_again_alone(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        attempts = Attempts(displaced=1)
+        monkeypatch.setattr("grader.batch.grading.grade", attempts)
+        world.submissions.mkdir()
+        for name in "abc":
+            write_sound(world.submissions / f"{name}.ipynb")
+        world.grade(jobs=3)
+        assert 4 == attempts.began
+        assert [1] == attempts.beside[-1:]
+        assert isinstance(attempts.sandboxes[-1], RevocableSandbox)
+        assert {CrowdedSandbox} == {type(each) for each in attempts.sandboxes[:-1]}
+
+    def test_it_is_not_graded_for_ever(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        attempts = Attempts(displaced=9)
+        monkeypatch.setattr("grader.batch.grading.grade", attempts)
+        world.submissions.mkdir()
+        write_sound(world.submissions / "a.ipynb")
+        (row,) = world.grade().rows
+        assert (2, False) == (attempts.began, row.graded)
+        assert "not graded: There was no room. Come again." == row.noticed
 
     def test_a_traceback_is_printed_on_demand(
         self, world: World, capsys: pytest.CaptureFixture[str]

@@ -12,10 +12,31 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from grader.cli.doctor import describe_counting
 from grader.cli.doctor_timing import SelfTest, asked_threads, examine_timing
 from grader.course import load_course
 from grader.machine.facts import MachineFacts
 from grader.machine.lock import TimingLock
+from grader.sandbox.groups import Groups
+
+
+class TestCounting:
+    """`grader doctor` says how memory is counted."""
+
+    def test_control_groups_are_named(self) -> None:
+        groups = Groups({"memory": ROOT, "cpu": ROOT}, (), unified=True)
+        text = describe_counting(groups, sockets=True)
+        assert "cgroup: the kernel counts, in control groups of version 2 (memory, cpu)" == text
+
+    @pytest.mark.parametrize(("sockets", "words"), [(True, "pipes too"), (False, "but not")])
+    def test_without_them_it_says_what_is_looked_at_and_what_mends_it(
+        self, sockets: bool, words: str
+    ) -> None:
+        text = describe_counting(None, sockets=sockets)
+        assert text.startswith("watch: ")
+        assert words in text
+        assert "systemd-run" in text
+
 
 ROOT = Path(__file__).resolve().parents[2]
 GOOD = MachineFacts(

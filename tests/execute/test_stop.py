@@ -18,6 +18,8 @@ STOPS = [
     Stop("died", 137, "processes"),
     Stop("died", 137, "files"),
     Stop("died", 137, "disk"),
+    Stop("died", 137, "descriptors"),
+    Stop("died", 137, "machine"),
     Stop("cell_time"),
     Stop("notebook_time"),
     Stop("output"),

@@ -177,6 +177,51 @@ time.sleep(60)
         assert process.wait(30) == 137
         assert process.cause == "memory"
 
+    def test_memory_in_sockets_counts(self, sandbox: SteppingSandbox) -> None:
+        code = """
+import socket, time
+kept = []
+try:
+    while True:
+        ends = socket.socketpair()
+        kept.append(ends)
+        ends[0].setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2**22)
+        ends[0].setblocking(False)
+        try:
+            while True:
+                ends[0].send(bytes(2**16))
+        except BlockingIOError:
+            pass
+except OSError:
+    time.sleep(60)
+"""
+        limits = ResourceLimits(memory=100 * MEGABYTE)
+        process = sandbox.start(Command("python", ("-c", code), limits=limits))
+        assert process.wait(30) == 137
+        assert process.cause == "memory"
+
+    def test_open_files_of_all_processes_are_counted(self, sandbox: SteppingSandbox) -> None:
+        code = """
+import os, time
+for _ in range(50):
+    if os.fork() == 0:
+        try:
+            while True:
+                os.open("/dev/null", os.O_RDONLY)
+        except OSError:
+            time.sleep(60)
+time.sleep(60)
+"""
+        process = sandbox.start(Command("python", ("-c", code)))
+        assert process.wait(60) == 137
+        assert process.cause == "descriptors"
+
+    def test_most_that_it_held_is_told(self, sandbox: SteppingSandbox) -> None:
+        code = "import time; kept = bytearray(b'x') * (200 * 2**20); time.sleep(1)"
+        process = sandbox.start(Command("python", ("-c", code)))
+        assert process.wait(30) == 0
+        assert 200 * MEGABYTE <= process.peak <= 400 * MEGABYTE
+
     def test_too_many_files_end_it(self, sandbox: SteppingSandbox) -> None:
         code = """
 import time

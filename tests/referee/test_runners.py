@@ -17,6 +17,8 @@ TASK: Any = None
 class FakeRunner:
     """A runner that notes what is done with it."""
 
+    peak = 0
+
     def __init__(self, kind: Kind, fails: bool = False) -> None:
         self.kind = kind
         self.fails = fails

@@ -1,0 +1,94 @@
+"""What processes use is seen from outside, in their memory and in the kernel's."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from grader.launch import usage
+
+MEGABYTE = 2**20
+
+
+@contextmanager
+def program(code: str) -> Iterator[int]:
+    """Run a program until the body is left; it has said that it is ready before."""
+    words = [sys.executable, "-c", f"{code}\nprint(flush=True)\ninput()"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, stdin=pipe, stdout=pipe) as started:
+        assert started.stdout is not None
+        started.stdout.readline()
+        yield started.pid
+        started.kill()
+
+
+def test_the_tables_that_map_memory_are_part_of_it() -> None:
+    """A page in each two megabytes of a large mapping: as many pages of tables, and nothing else"""
+    code = """
+import mmap
+kept = mmap.mmap(-1, 2**31, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000)
+if {touched}:
+    for place in range(0, 2**31, 2**21):
+        kept[place]
+"""
+    with program(code.format(touched=0)) as without, program(code.format(touched=1)) as many:
+        tables = usage.resident_memory_of([many]) - usage.resident_memory_of([without])
+        assert tables >= 3 * MEGABYTE
+        assert usage.memory_of([many], 2**40) - usage.memory_of([without], 2**40) >= 3 * MEGABYTE
+
+
+def test_shared_memory_counts_once_where_it_is_looked_closer() -> None:
+    code = """
+import os, time
+kept = bytearray(b"x") * 2**26
+for _ in range(3):
+    if os.fork() == 0:
+        time.sleep(60)
+"""
+    with program(code) as first:
+        processes = [first, *usage.descendants(first)]
+        try:
+            assert 4 == len(processes)
+            assert usage.resident_memory_of(processes) > 4 * 2**26
+            assert usage.memory_of(processes, 2**40) < 2 * 2**26
+        finally:
+            for number in processes[1:]:
+                os.kill(number, 9)
+
+
+def test_descriptors_of_each_process_are_counted() -> None:
+    with program("import os; kept = [os.pipe() for _ in range(50)]") as many:
+        (count,) = usage.descriptors_of([many])
+    assert 103 <= count <= 110
+
+
+def test_a_process_that_is_gone_uses_nothing() -> None:
+    gone = 2**22 + 1
+    assert [0] == usage.descriptors_of([gone])
+    assert 0 == usage.memory_of([gone], 0) == usage.resident_memory_of([gone])
+    assert not usage.wants_to_run(gone)
+
+
+def test_few_files_are_no_hoard_of_pipes() -> None:
+    assert 0 == usage.held_by_pipes([20, 64, 3])
+    assert 2 * 2 * mmap.PAGESIZE == usage.held_by_pipes([66, 1])
+
+
+def test_who_computes_wants_to_run_and_who_waits_does_not() -> None:
+    with program("") as waiting:
+        deadline = time.monotonic() + 10
+        while usage.wants_to_run(waiting):  # until it has come to the end of its last line
+            assert time.monotonic() < deadline
+    assert usage.wants_to_run(os.getpid())
+
+
+def test_the_kernel_is_told_who_is_greedy() -> None:
+    with program("") as one:
+        usage.rate([one], 750)
+        assert "750\n" == Path(f"/proc/{one}/oom_score_adj").read_text()
