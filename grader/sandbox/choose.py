@@ -18,6 +18,7 @@ from grader.sandbox.container import find_container
 from grader.sandbox.folder import FolderBoxes
 from grader.sandbox.groups import find_groups
 from grader.sandbox.interface import LEVELS, Level
+from grader.sandbox.protected import covers
 from grader.sandbox.start import SteppingSandbox
 from grader.sandbox.trial import try_out
 
@@ -52,6 +53,8 @@ def choose_sandbox(
             f'"{demanded}" is weaker.',
             "Leave out --sandbox, or change `minimum` under [sandbox] in assignment.toml.",
         )
+    if demanded not in ("minimal", "none"):
+        covers(protected)  # a weaker level must not be the way out of what no level can keep
     reasons: dict[Level, SandboxError] = {}
     for level in LEVELS if demanded is None else (demanded,):
         if _is_weaker(level, minimum):

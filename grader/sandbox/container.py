@@ -52,6 +52,8 @@ _RUNTIMES = ("runc", "crun")
 _START_SECONDS = 30.0
 _PAUSE_SECONDS = 0.002
 
+_RUN_AND_REMOVE = '"$@"; status=$?; rm -rf -- "$0"; exit "$status"'
+
 _DENIED_TO_HOLDER = (
     "add_key bpf clone3 connect finit_module init_module io_uring_setup keyctl kexec_load"
     " memfd_create mount open_by_handle_at perf_event_open pidfd_getfd process_vm_readv"
@@ -113,7 +115,7 @@ class ContainerBoxes:
             popen = spawn(runtime_line(self._runtime, bundle), ())
             pidfd = self._adopt(popen, bundle, command.files)
         except BaseException:
-            shutil.rmtree(bundle)
+            _remove(bundle)
             raise
         return ContainerBox(popen, pidfd, user if self._as_root else -1, bundle)
 
@@ -153,8 +155,12 @@ class ContainerBox(HeldBox):
     def end(self) -> None:
         """End everything inside, wait until it is gone, and remove the folder."""
         super().end()
-        with contextlib.suppress(FileNotFoundError):  # another thread was quicker
-            shutil.rmtree(self._bundle)
+        _remove(self._bundle)
+
+
+def _remove(bundle: Path) -> None:
+    with contextlib.suppress(FileNotFoundError):  # as it should be: whoever ran it has removed it
+        shutil.rmtree(bundle)
 
 
 def _read_number(path: Path, deadline: float) -> int:
@@ -167,10 +173,15 @@ def _read_number(path: Path, deadline: float) -> int:
 
 
 def runtime_line(runtime: str, bundle: Path) -> list[str]:
-    """Return the command that runs a bundle in the foreground and keeps all it knows inside it."""
+    """Return the command that runs a bundle in the foreground and removes it in the end.
+
+    All that the runtime knows of the container is in it. A grader that was killed removes nothing:
+    its end is the holder's, and that the runtime's.
+    """
     name = f"grader-{secrets.token_hex(8)}"
     options = ["--bundle", str(bundle), "--pid-file", str(bundle / "pid")]
-    return [runtime, "--root", str(bundle / "state"), "run", *options, name]
+    run = [runtime, "--root", str(bundle / "state"), "run", *options, name]
+    return ["/bin/sh", "-c", _RUN_AND_REMOVE, str(bundle), *run]
 
 
 def write_root(root: Path, holder: bytes, user: int) -> None:

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +22,9 @@ from tests.conftest import require
 from tests.endtoend.batches import grade_batch
 from tests.users import as_user, with_open_interpreter
 
-VISIBLE = Path("/usr/local/share")
+VISIBLE = (Path("/usr/local/share"), Path(sysconfig.get_paths()["purelib"]))
+"""Where boxes look: a folder of the system, and the one in which Python looks for packages."""
+
 INSIDE = """
 import os, sys, numpy, msgspec
 def read(path):
@@ -44,14 +47,15 @@ with choose_sandbox(level, minimum="none", protected=[Path(protected)]) as sandb
 """
 
 needs_root = pytest.mark.skipif(
-    not os.access(VISIBLE, os.W_OK), reason="only root can put something below /usr"
+    not all(os.access(folder, os.W_OK) for folder in VISIBLE),
+    reason="only root can put something there",
 )
 
 
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    """A folder below /usr, readable for all, with a secret and a file beside it."""
-    outer = Path(tempfile.mkdtemp(prefix="grader-test-", dir=VISIBLE))
+@pytest.fixture(params=VISIBLE, ids=["system", "packages"])
+def folder(request: pytest.FixtureRequest) -> Iterator[Path]:
+    """A folder that boxes show, readable for all, with a secret and a file beside it."""
+    outer = Path(tempfile.mkdtemp(prefix="grader-test-", dir=request.param))
     (outer / "course" / "deep").mkdir(parents=True)
     for name in ("course/deep/secret", "beside"):
         (outer / name).write_text(name.rpartition("/")[2])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from grader.errors import SandboxError
 from grader.sandbox.choose import choose_sandbox, survey
-from grader.sandbox.interface import LEVELS
+from grader.sandbox.interface import LEVELS, Level
 
 OPTIONS = "--args --perms --size --info-fd --ro-bind-data --seccomp --as-pid-1"
 
@@ -61,6 +62,12 @@ def test_the_survey_says_of_every_level_whether_it_works() -> None:
     assert "apt-get install bubblewrap" in findings[0].hint
     assert findings[-1].works
     assert findings[-1].detail.endswith(".")
+
+
+@pytest.mark.parametrize("minimum", ["strong", "minimal"])
+def test_no_level_takes_the_place_of_a_folder_that_cannot_be_kept(minimum: Level) -> None:
+    with pytest.raises(SandboxError, match=r"^The folder .* cannot be kept from submissions"):
+        choose_sandbox(minimum=minimum, find=pytest.fail, protected=[Path(sys.prefix)])
 
 
 def test_a_missing_program_names_the_package_to_install() -> None:
