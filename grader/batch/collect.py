@@ -51,12 +51,15 @@ class Entry(msgspec.Struct, frozen=True):
     hint: str = ""
 
 
-def collect(arguments: Iterable[Path], working: Path | None = None) -> tuple[Entry, ...]:
+def collect(
+    arguments: Iterable[Path], working: Path | None = None, reports: Path | None = None
+) -> tuple[Entry, ...]:
     """Return the submissions that files and folders name, by name in order, none of them twice.
 
     Folders are searched for notebooks, and who handed in none has an entry too: every folder that
     was named, and every one in it. Links are not followed, whether they are found or named.
-    `working` is the working folder. Raises UsageError where there is no such file or folder.
+    `working` is the working folder, `reports` that of the reports. Raises UsageError where there is
+    no such file or folder.
     """
     working = Path.cwd() if working is None else working
     named = _trusted_folders(arguments, working)
@@ -66,7 +69,10 @@ def collect(arguments: Iterable[Path], working: Path | None = None) -> tuple[Ent
         obstacle = _obstacle(path, trusted)
         is_folder = not any(obstacle) and path.is_dir()
         bases.append(path if is_folder else path.parent)
-        below = search(path, is_class=len(named) == 1) if is_folder else [Found(path, *obstacle)]
+        below: Iterable[Found] = [Found(path, *obstacle)]
+        if is_folder:
+            own = None if reports is None else absolute(reports, working)
+            below = search(path, is_class=len(named) == 1, reports=own)
         for each in below:
             found.setdefault(each.path, msgspec.structs.replace(each, trusted=trusted))
     return _entries(found.values(), Path(os.path.commonpath(bases)))

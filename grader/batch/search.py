@@ -33,18 +33,19 @@ class Found(msgspec.Struct, frozen=True):
     trusted: Path = Path("/")
 
 
-def search(folder: Path, *, is_class: bool) -> Iterator[Found]:
+def search(folder: Path, *, is_class: bool, reports: Path | None = None) -> Iterator[Found]:
     """Yield the notebooks below a folder, and those in it who handed in nothing.
 
-    `is_class` says that every folder in it is somebody's. Without it that holds only where no
-    notebook lies in the folder itself: a student's may have data beside the notebook.
+    The folder of `reports` may lie in it, and nobody handed that in. `is_class` says that every
+    other folder in it is somebody's. Without it that holds only where no notebook lies in the
+    folder itself: a student's may have data beside the notebook.
     """
     here = _Walk(folder, deepest=0)
     linked = [Found(each, *problem_of_link(each)) for each in here.links if not _is_file(each)]
     yield from here.notebooks
     yield from here.obstacles
     yield from linked
-    others = [each for each in here.folders if _is_somebodys(each)]
+    others = [each for each in here.folders if _is_somebodys(each) and each != reports]
     counted = frozenset(others if is_class or not here.notebooks else ())
     is_empty = not (here.notebooks or here.obstacles or linked or counted)
     for each in here.folders:

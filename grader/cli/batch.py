@@ -39,7 +39,7 @@ def run_batch(options: BatchOptions, output: Console, messages: Console) -> Summ
     The overview is written beside the reports too. After Ctrl-C that is done with what there is,
     and KeyboardInterrupt goes on. Raises GraderError when nothing can be graded at all.
     """
-    entries = collect(options.submissions)
+    entries = collect(options.submissions, Path.cwd(), options.output)
     with open_store(options.output) as store:
         try:
             summary = _grade_all(options, entries, store, messages)

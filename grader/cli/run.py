@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from os.path import realpath
 from pathlib import Path
 
 import msgspec
@@ -14,7 +15,7 @@ from grader.cli.progress import LiveProgress
 from grader.cli.setting import GradingOptions, open_settings
 from grader.course import choose_assignment, find_course
 from grader.environment import describe_environment
-from grader.errors import GraderError
+from grader.errors import GraderError, UsageError
 from grader.files import rescue, try_place, write_or_rescue
 from grader.handed_in import absolute, trusted_folder
 from grader.pipeline import grade
@@ -48,32 +49,51 @@ def run_submission(
     `clock` says. `--json` gets all of it. Both are written in every case: when nothing could be
     graded they say why. Raises GraderError then.
     """
-    try_place(options.json)
-    try_place(options.html, "the page")
+    _try_places(options)
     try:
         with LiveProgress(messages) as progress:
             report = _grade(options, progress)
     except GraderError as error:
-        note = " ".join(filter(None, (error.message, error.hint)))
-        ungraded = ungraded_report(options.notebook.name, note, describe_environment())
-        _write_files(options, ungraded, ungraded)
+        _write_refusal(options, error)
         raise
-    seen = shown(report, options.audience, clock())
+    seen, is_written = shown(report, options.audience, clock()), False
     try:  # first what is kept: nobody may be there to read what is printed
         _write_files(options, report, seen)
+        is_written = True
     finally:
-        _print(options, report, seen, output)
+        _print(options, report, seen, output, is_written=is_written)
     return seen
 
 
-def _print(options: RunOptions, report: Report, seen: Report, output: Console) -> None:
+def _try_places(options: RunOptions) -> None:
+    """Refuse at once what could not be written after minutes of work. Raises UsageError."""
+    for path, what in ((options.json, "the report"), (options.html, "the page")):
+        if path is not None and realpath(path) == realpath(options.notebook):
+            raise UsageError(f"{path} is what is to be graded.", "Name another file to write to.")
+        try_place(path, what)
+
+
+def _write_refusal(options: RunOptions, error: GraderError) -> None:
+    """Write a report that says why nothing could be graded. Raises UsageError that says so too."""
+    note = " ".join(filter(None, (error.message, error.hint)))
+    ungraded = ungraded_report(options.notebook.name, note, describe_environment())
+    try:
+        _write_files(options, ungraded, ungraded)
+    except UsageError as unwritten:
+        raise UsageError(error.message, f"{error.hint} {unwritten.message}".strip()) from None
+
+
+def _print(
+    options: RunOptions, report: Report, seen: Report, output: Console, *, is_written: bool
+) -> None:
+    """Print the report. Raises OutputError that says where it is kept."""
     try:
         render(seen, output)
         for kind, path in (("JSON", options.json), ("a page", options.html)):
-            if path is not None and path.exists():
+            if path is not None and is_written:
                 output.print(f"The report as {kind}: {path}", markup=False, highlight=False)
     except OutputError as error:
-        if options.json is not None:
+        if options.json is not None and is_written:
             raise
         kept = rescue(encode_report(report), ".json")
         raise OutputError(error.message, f"The report was not lost. {kept}") from None

@@ -171,6 +171,10 @@ class TestEverybodyCounts:
         expected = {"ada/hw": "", "ben": "Nothing to grade in ben: there is no notebook."}
         assert expected == problems(collect([tmp_path / "ada", tmp_path / "ben"]))
 
+    def test_the_folder_of_reports_is_nobodys(self, tmp_path: Path) -> None:
+        write(tmp_path, "ada/hw.ipynb", "out/ada/hw.json")
+        assert {"ada/hw": ""} == problems(collect([Path()], tmp_path, Path("out")))
+
     def test_a_folder_that_was_named(self, tmp_path: Path) -> None:
         (tmp_path / "ada").mkdir()
         expected = {"ada": "Nothing to grade in ada: there is no notebook."}
