@@ -70,7 +70,7 @@ def without_models(text: str, hidden: frozenset[str]) -> str:
     tree = _parse(text, "models.py")
     table = next((each for each in tree.body if MODELS in _defined(each)), None)
     value = getattr(table, "value", None)
-    if table is None or not isinstance(value, ast.Dict) or not _is_literal(value):
+    if table is None or not isinstance(value, ast.Dict) or not _is_literal(value, tree):
         raise CourseError(
             "models.py cannot be released: MODELS is no dictionary with a name for each model.",
             'Write it as MODELS = {"name": function, ...}: hidden models are taken out of it.',
@@ -83,7 +83,22 @@ def without_models(text: str, hidden: frozenset[str]) -> str:
     }
     kept = _replaced(text, value, _entries(text, value, hidden))
     blocks = _blocks(_parse(kept, "models.py"), kept)
-    return _cut(kept, blocks, _public(blocks, used_by_hidden, {MODELS}))
+    public = _cut(kept, blocks, _public(blocks, used_by_hidden, {MODELS}))
+    refuse_names(public, "models.py", hidden)
+    return public
+
+
+def refuse_names(text: str, file: str, hidden: frozenset[str]) -> None:
+    """Raise CourseError where a file still has one of these names as a string.
+
+    `MODELS["deep"] = ...` is such a one: it would bring back what was taken out.
+    """
+    strings = (each for each in ast.walk(_parse(text, file)) if _key(each) in hidden)
+    for each in strings:
+        raise CourseError(
+            f"{file} cannot be released: {_key(each)!r} is hidden, and what is public names it.",
+            "Name it in one place, of which it can be taken out; docs/ci.md says how.",
+        )
 
 
 def of_kind(kinds: Iterable[str]) -> Callable[[ast.stmt], bool]:
@@ -206,8 +221,12 @@ def _key(node: ast.AST | None) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _is_literal(table: ast.Dict) -> bool:
-    return all(_key(key) for key in table.keys)
+def _is_literal(table: ast.Dict, tree: ast.Module) -> bool:
+    """Say whether the names of all models are in the table, and no statement adds to it."""
+    adding = (each for each in _statements(tree) if not _defined(each))
+    names = (each for statement in adding for each in ast.walk(statement))
+    is_final = all(not isinstance(each, ast.Name) or each.id != MODELS for each in names)
+    return is_final and all(_key(key) for key in table.keys)
 
 
 def _entries(text: str, table: ast.Dict, hidden: frozenset[str]) -> str:

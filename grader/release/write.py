@@ -22,7 +22,13 @@ from grader.release.public import (
     public_assignment,
 )
 from grader.release.solutions import Digest, Fingerprint, fingerprints
-from grader.release.trim import named, of_kind, without_definitions, without_models
+from grader.release.trim import (
+    named,
+    of_kind,
+    refuse_names,
+    without_definitions,
+    without_models,
+)
 
 MANIFEST = "release.json"
 REFERENCE = "reference"
@@ -149,7 +155,10 @@ def _assignment_files(chosen: CourseAssignment) -> Iterator[tuple[str, bytes]]:
     checks = chosen.folder / "checks.py"
     if checks.exists():
         text, file = checks.read_text(encoding="utf-8"), f"{folder}/checks.py"
-        yield file, _trimmed(text, file, of_kind(hidden_kinds(whole, public)))
+        kinds = hidden_kinds(whole, public)
+        trimmed = _trimmed(text, file, of_kind(kinds))
+        refuse_names(trimmed.decode(), file, kinds)
+        yield file, trimmed
 
 
 def _trimmed(

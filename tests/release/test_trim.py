@@ -129,6 +129,17 @@ class TestModels:
     def test_without_hidden_ones_the_file_stays_as_it_is(self) -> None:
         assert MODELS == without_models(MODELS, frozenset())
 
+    @pytest.mark.parametrize(
+        "more", ['MODELS["hidden"] = Hidden', "MODELS |= others", "MODELS.update(hidden=Hidden)"]
+    )
+    def test_nothing_is_added_to_the_table_later(self, more: str) -> None:
+        with pytest.raises(CourseError, match="MODELS is no dictionary"):
+            without_models(f"{MODELS}\n{more}\n", frozenset({"hidden"}))
+
+    def test_a_hidden_model_is_named_in_the_table_alone(self) -> None:
+        with pytest.raises(CourseError, match="'hidden' is hidden, and what is public names it"):
+            without_models(f'{MODELS}\nEASY = ("shown", "hidden")\n', frozenset({"hidden"}))
+
     @pytest.mark.parametrize("table", ["MODELS = make()", "MODELS = {**others}", "OTHERS = {}"])
     def test_the_table_must_be_readable(self, table: str) -> None:
         with pytest.raises(CourseError, match="MODELS is no dictionary"):
