@@ -78,6 +78,11 @@ class Guards:
         finally:
             del compilation_pipeline.PIPELINE_MAP[PIPELINE]
 
+    @property
+    def checks(self) -> int:
+        """Return how many checks the functions have that were built so far."""
+        return len(self._sites)
+
     def demand_none(self) -> None:
         """Raise TaskError if something went wrong since the last look."""
         number, value = (int(each) for each in self._memory)

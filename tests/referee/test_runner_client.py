@@ -26,10 +26,10 @@ from grader.messages import (
     ShapeResult,
     TaskFailure,
     TimingResult,
+    Violation,
     encode_frame,
     pack_array,
     unpack_array,
-    Violation,
 )
 from grader.referee.runner_client import Runner, start_runner
 from grader.sandbox.interface import Process, ResourceLimits, Sandbox

@@ -326,3 +326,76 @@ class MarkingConvolution:
             for i, j in T.grid(3, 3):
                 output[n, f, y, x] += data[n, 0, y + i, x + j] * weight[f, 0, i, j]
         weight[0, 0, 0, 0] = T.float32(12345)
+
+
+@I.ir_module
+class StrayConvolution:
+    """Computes the convolution, and walks over the stack from a buffer of its own."""
+
+    @T.prim_func(s_tir=True)
+    def conv2d(
+        data: T.Buffer((4, 1, 28, 28), "float32"),
+        weight: T.Buffer((32, 1, 3, 3), "float32"),
+        output: T.Buffer((4, 32, 26, 26), "float32"),
+    ):
+        local = T.sblock_alloc_buffer((8,), "int32")
+        with T.sblock("stray"):
+            T.reads()
+            T.writes(local[0:8])
+            for i in range(8):
+                local[i] = 0
+            for i in range(1, 64):
+                local[i * i // (i + 1)] = 0
+        for n, f, y, x in T.grid(4, 32, 26, 26):
+            with T.sblock("convolution"):
+                vn, vf, vy, vx = T.axis.remap("SSSS", [n, f, y, x])
+                T.reads(data[vn, 0, vy : vy + 3, vx : vx + 3], weight[vf, 0, 0:3, 0:3])
+                T.writes(output[vn, vf, vy, vx])
+                output[vn, vf, vy, vx] = T.float32(0)
+                for i, j in T.grid(3, 3):
+                    output[vn, vf, vy, vx] = (
+                        output[vn, vf, vy, vx] + data[vn, 0, vy + i, vx + j] * weight[vf, 0, i, j]
+                    )
+
+
+@I.ir_module
+class SkippingConvolution:
+    """Computes the convolution in every call but its third, counted in memory nobody clears.
+
+    The output of a block does not show it, unless the third call is the last.
+    """
+
+    @T.prim_func(s_tir=True)
+    def conv2d(
+        data: T.Buffer((4, 1, 28, 28), "float32"),
+        weight: T.Buffer((32, 1, 3, 3), "float32"),
+        output: T.Buffer((4, 32, 26, 26), "float32"),
+    ):
+        kept = T.sblock_alloc_buffer((1048576,), "int32")
+        with T.sblock("state"):
+            T.reads()
+            T.writes(kept[0:1048576])
+            if kept[1048560] != 123456 or kept[1048561] != 654321:
+                kept[1048560] = 123456
+                kept[1048561] = 654321
+                kept[1048562] = 0
+            if T.isnan(output[0, 0, 0, 0]):
+                kept[1048562] = 0
+            kept[1048562] = kept[1048562] + 1
+            kept[0] = kept[1048562]
+        for n, f, y, x in T.grid(4, 32, 26, 26):
+            with T.sblock("convolution"):
+                vn, vf, vy, vx = T.axis.remap("SSSS", [n, f, y, x])
+                T.reads(
+                    data[vn, 0, vy : vy + 3, vx : vx + 3],
+                    weight[vf, 0, 0:3, 0:3],
+                    kept[0:1048576],
+                )
+                T.writes(output[vn, vf, vy, vx])
+                if kept[1048562] != 3:
+                    output[vn, vf, vy, vx] = T.float32(0)
+                    for i, j in T.grid(3, 3):
+                        output[vn, vf, vy, vx] = (
+                            output[vn, vf, vy, vx]
+                            + data[vn, 0, vy + i, vx + j] * weight[vf, 0, i, j]
+                        )

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections import Counter
+from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 import tvm
 from tvm import te, topi
 
-from grader.messages import TimedFunction, pack_array, unpack_array
+from grader.messages import TimedFunction, Violation, pack_array, unpack_array
+from grader.runner import arena as arenas
 from grader.runner import subjects
 from grader.runner.failure import TaskError
+from grader.runner.ledger import Slots
 from grader.runner.subjects import CourseSubject, Outputs, ShapeSubjects
 from grader.runner.timing import load_workload
 from tests.runner import modules
@@ -213,6 +218,80 @@ class TestSubjects:
         assert not np.allclose(expected[(8 - 1) % RING], lazy.arena.output(), rtol=1e-3, atol=1e-3)
 
 
+class TestLayers:
+    """What holds a wild function, each by itself: what the referee proves of it is no part here."""
+
+    @pytest.fixture(scope="class")
+    def kept(self) -> ShapeSubjects:
+        """The unscheduled convolution, for tests that keep what it leaves."""
+        return prepare(modules.timed_convolution())
+
+    def test_one_guarded_call_comes_before_anything_is_measured(self) -> None:
+        with pytest.raises(TaskError) as caught:
+            prepare(modules.StrayConvolution)
+        assert Violation("index", "main", "local", 8, 8) == caught.value.violation
+
+    def test_a_function_of_which_enough_is_known_needs_none(self) -> None:
+        shape = msgspec.structs.replace(function(modules.timed_convolution()), guarded=False)
+        assert "conv2d" == prepared(timing_task(shape)).variant
+
+    def test_every_call_leaves_the_value_of_its_own_input(self, kept: ShapeSubjects) -> None:
+        inputs, places, values = blocks_of(kept, first=1, calls=8)
+        expected = convolved(draw(RING, 4, 1, 28, 28)).reshape(RING, -1)
+        assert [(1 + each) % RING for each in range(8)] == inputs.tolist()
+        np.testing.assert_allclose(expected[inputs, places], values, rtol=1e-4, atol=1e-4)
+
+    def test_a_call_that_was_skipped_leaves_another_value(self) -> None:
+        shape = msgspec.structs.replace(function(modules.SkippingConvolution), guarded=False)
+        skipping = prepared(timing_task(shape))
+        inputs, places, values = blocks_of(skipping, first=0, calls=8)
+        expected = convolved(draw(RING, 4, 1, 28, 28)).reshape(RING, -1)
+        right = np.isclose(expected[inputs, places], values, rtol=1e-3, atol=1e-4)
+        assert [True, True, False, True, True, True, True, True] == right.tolist()
+        np.testing.assert_allclose(
+            expected[7 % RING], skipping.arena.output().reshape(-1), rtol=1e-4, atol=1e-4
+        )
+
+    @pytest.mark.parametrize("count", [7, 9, -1])
+    def test_calls_that_were_not_counted_are_missed(self, plain: ShapeSubjects, count: int) -> None:
+        plain.submission.prepare(0)
+        plain.submission.run(0, 8)
+        np.from_dlpack(plain.arena.ledger.tensors[0])[0] = count
+        with pytest.raises(TaskError) as caught:
+            plain.submission.finish(7 % RING)
+        assert ("run", "Disturbed") == (caught.value.stage, caught.value.error_name)
+
+    def test_what_was_written_beside_an_array_is_noticed(self, plain: ShapeSubjects) -> None:
+        plain.arena.take_turn(0, np.random.default_rng(0))
+        plain.submission.prepare(0)
+        plain.submission.run(0, 8)
+        output = np.from_dlpack(plain.arena.tensors[arenas.OUTPUT])
+        before = ctypes.c_char.from_address(output.ctypes.data - 1)
+        (kept, before.value) = (before.value, b"!")
+        try:
+            with pytest.raises(TaskError) as caught:
+                plain.submission.finish(7 % RING)
+        finally:
+            before.value = kept
+        assert "Disturbed" == caught.value.error_name
+
+    def test_long_blocks_are_looked_at_in_part(
+        self, kept: ShapeSubjects, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(subjects, "SLOTS_OF_A_BLOCK", 5)
+        assert 5 == len(blocks_of(kept, first=0, calls=20)[0])
+
+
+def blocks_of(shape: ShapeSubjects, first: int, calls: int) -> list[np.ndarray]:
+    """Take one block of the submission; return the slots that it adds to the result."""
+    before = len(unpack_array(shape.outputs.result(calls).slots.inputs))
+    shape.submission.prepare(first)
+    shape.submission.run(first, calls)
+    shape.submission.finish((first + calls - 1) % RING)
+    slots = shape.outputs.result(calls).slots
+    return [unpack_array(each)[before:] for each in (slots.inputs, slots.places, slots.values)]
+
+
 class Reader:
     """An output that counts how often it is read; it holds the number of its input."""
 
@@ -224,7 +303,12 @@ class Reader:
             self.read += 1
             return np.full((2, 3), which, np.float32)
 
-        outputs.offer(which, read)
+        def slots(calls: np.ndarray) -> Slots:
+            return Slots(calls, np.zeros_like(calls), np.full(len(calls), which, np.float32))
+
+        ledger = SimpleNamespace(read=slots)
+        arena: Any = SimpleNamespace(start=which, ring=1, output=read, ledger=ledger)
+        outputs.offer(arena, 0, 0, 1)
 
 
 def offered(count: int, seed: int = 0) -> tuple[Outputs, Reader]:
@@ -261,6 +345,18 @@ class TestOutputs:
         )
         assert 12 == len(counts)
         assert all(430 < count < 570 for count in counts.values())  # 500 each, to 4 deviations
+
+    def test_no_more_slots_are_kept_than_there_is_room_for(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(subjects, "MOST_SLOTS", 3 * subjects.SLOTS_OF_A_BLOCK)
+        slots = offered(50)[0].result(7).slots
+        inputs, places, values = (
+            unpack_array(each) for each in (slots.inputs, slots.places, slots.values)
+        )
+        assert 3 == len(set(inputs.tolist()))
+        assert inputs.tolist() == values.tolist()
+        assert [0, 0, 0] == places.tolist()
 
     @pytest.mark.usefixtures("room_for_four")
     def test_an_output_that_is_not_kept_is_not_copied(self) -> None:

@@ -1,0 +1,27 @@
+# %%
+# The stores are vectors of eight numbers.
+@T.prim_func(s_tir=True)
+def stray(
+    x: T.Buffer((4, 1, 28, 28), "float32"),
+    w: T.Buffer((32, 1, 3, 3), "float32"),
+    y: T.Buffer((4, 32, 26, 26), "float32"),
+):
+    with T.sblock("stray"):
+        T.reads()
+        T.writes(y[0:4, 0:32, 0:26, 0:26])
+        for b in range(1, 6):
+            for lane in T.vectorized(8):
+                y[3, 31, 25, b * b // (b + 1) * 8 + lane] = T.float32(0)
+    for n, f, i, j in T.grid(4, 32, 26, 26):
+        with T.sblock("conv"):
+            vn, vf, vi, vj = T.axis.remap("SSSS", [n, f, i, j])
+            T.reads(x[vn, 0, vi : vi + 3, vj : vj + 3], w[vf, 0, 0:3, 0:3])
+            T.writes(y[vn, vf, vi, vj])
+            y[vn, vf, vi, vj] = T.float32(0)
+            for p, q in T.grid(3, 3):
+                y[vn, vf, vi, vj] = y[vn, vf, vi, vj] + x[vn, 0, vi + p, vj + q] * w[vf, 0, p, q]
+
+
+mod = create_model_via_emit_te()
+mod.update_func(mod.get_global_var("conv2d"), stray)
+sch = tvm.s_tir.Schedule(mod)
