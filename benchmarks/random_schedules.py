@@ -8,9 +8,10 @@ cache_read and cache_write, compute_at and its reverse, inline, rfactor, decompo
 transform_layout, pad_einsum and storage_align. What TVM refuses is left out. Each result is read as
 the referee reads a submission.
 
-Printed as JSON, for each computation and in all: `schedules`, the share that is `proven`, how many
-are `refused` (those would never be timed), `decided` (by contents, never timed either), and the
-reasons of those that are not proven.
+Printed as JSON, for each computation and in all: `schedules`; how many are `broken` (they certainly
+leave a buffer: `rfactor` after a split that does not divide forgets the condition), `proven`,
+`refused` (those would never be timed) and `decided` (by contents, never timed either); and the
+`reasons` of those that are not proven.
 """
 
 # ruff: noqa: N806
@@ -28,7 +29,6 @@ from typing import Any, NamedTuple
 import tvm
 from tvm import s_tir, te, topi
 
-from grader.ir.facts import FunctionFacts
 from grader.ir.read import read_module
 
 MOST_STEPS = 10
@@ -194,26 +194,22 @@ def _apply_one(schedule: Any, draw: random.Random) -> str:
     return name
 
 
-def read(module: tvm.IRModule) -> FunctionFacts:
-    """Return the facts of the function, read as the referee reads it."""
-    facts = read_module(tvm.ir.save_json(module).encode())
-    assert not facts.findings, facts.findings
-    return facts.functions["main"]
-
-
 def examine(name: str, count: int, seed: int) -> dict[str, Any]:
     """Return what came of the schedules of one computation."""
     reasons: Counter[str] = Counter()
-    refused = decided = 0
+    broken = refused = decided = 0
     for module, _ in schedules(name, count, seed):
-        facts = read(module)
-        refused += facts.unguarded is not None
-        decided += bool(facts.decisions)
-        if facts.unproven is not None:
-            reasons[facts.unproven.code] += 1
+        facts = read_module(tvm.ir.save_json(module).encode())
+        function = facts.functions["main"]
+        broken += bool(facts.findings)
+        refused += function.unguarded is not None
+        decided += bool(function.decisions)
+        if function.unproven is not None and not facts.findings:
+            reasons[function.unproven.code] += 1
     return {
         "schedules": count,
-        "proven": 1 - sum(reasons.values()) / count,
+        "broken": broken,
+        "proven": count - broken - sum(reasons.values()),
         "refused": refused,
         "decided": decided,
         "reasons": dict(reasons),
@@ -221,18 +217,15 @@ def examine(name: str, count: int, seed: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Print the shares."""
+    """Print the numbers."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     found = {name: examine(name, options.count, options.seed) for name in COMPUTATIONS}
-    found["all"] = {
-        "schedules": sum(each["schedules"] for each in found.values()),
-        "proven": sum(each["proven"] for each in found.values()) / len(found),
-        "refused": sum(each["refused"] for each in found.values()),
-    }
+    numbers = ("schedules", "broken", "proven", "refused", "decided")
+    found["all"] = {each: sum(one[each] for one in found.values()) for each in numbers}
     text = json.dumps(found, indent=2)
     print(text)
     if options.json is not None:

@@ -170,6 +170,12 @@ def deciding(name: str, text: str) -> FunctionFacts:
     return msgspec.structs.replace(convolution(update()), name=name, decisions=(finding,))
 
 
+def doubtful(**reasons: str) -> FunctionFacts:
+    """Return the convolution as one that is not proven, or can not be guarded."""
+    findings = {name: Finding("x", "pad", "conv2d", text) for name, text in reasons.items()}
+    return msgspec.structs.replace(convolution(update()), **findings)
+
+
 class TestTask:
     def test_a_quiet_machine_is_asked_once_and_gives_the_ratio(self) -> None:
         machine = Machine()
@@ -232,6 +238,29 @@ class TestTask:
     def test_processors_are_those_of_this_process(self) -> None:
         assert os.sched_getaffinity(0) == set(measuring_cpus(10**6))
         assert 1 == len(measuring_cpus(1))
+
+
+class TestGuards:
+    def test_a_proven_function_is_not_guarded(self) -> None:
+        machine = Machine()
+        timed(machine)
+        assert [False] == [each.guarded for each in machine.asked[0].shapes]
+
+    def test_one_that_is_not_proven_is(self) -> None:
+        facts = module(CALL, functions={"conv2d": doubtful(unproven="It may leave.")})
+        machine = Machine()
+        timed(machine, candidate=case(facts).candidate, larger=(larger(16),))
+        assert [True, False] == [each.guarded for each in machine.asked[0].shapes]
+
+    def test_one_that_cannot_be_guarded_is_not_timed(self) -> None:
+        function = doubtful(unproven="It has strides.", unguarded="It has strides.")
+        machine = Machine()
+        refused = problem(
+            machine, candidate=case(module(CALL, functions={"conv2d": function})).candidate
+        )
+        assert refused.reason.startswith("It has strides. So nothing can show")
+        assert "leave strides, offsets and alignment to TVM" in refused.hint
+        assert [] == machine.asked
 
 
 class TestRefusals:

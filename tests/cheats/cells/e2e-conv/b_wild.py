@@ -1,0 +1,29 @@
+import textwrap
+
+BEFORE = """
+@T.prim_func(s_tir=True)
+def wild(
+    x: T.Buffer((4, 1, 28, 28), "float32"),
+    w: T.Buffer((32, 1, 3, 3), "float32"),
+    y: T.Buffer((4, 32, 26, 26), "float32"),
+):
+"""
+AFTER = """
+    for n, f, i, j in T.grid(4, 32, 26, 26):
+        with T.sblock("conv"):
+            vn, vf, vi, vj = T.axis.remap("SSSS", [n, f, i, j])
+            T.reads(x[vn, 0, vi : vi + 3, vj : vj + 3], w[vf, 0, 0:3, 0:3])
+            T.writes(y[vn, vf, vi, vj])
+            y[vn, vf, vi, vj] = T.float32(0)
+            for p, q in T.grid(3, 3):
+                y[vn, vf, vi, vj] = y[vn, vf, vi, vj] + x[vn, 0, vi + p, vj + q] * w[vf, 0, p, q]
+"""
+
+
+def install(statements):
+    """Return a schedule of the model whose convolution does something else before."""
+    body = textwrap.indent(textwrap.dedent(statements), "    ")
+    function = tvm.script.from_source(BEFORE + body + AFTER, extra_vars={"T": T})
+    model = create_model_via_emit_te()
+    model.update_func(model.get_global_var("conv2d"), function)
+    return tvm.s_tir.Schedule(model)

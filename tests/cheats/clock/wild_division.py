@@ -1,0 +1,12 @@
+# %%
+# LLVM takes a division by zero for impossible, and leaves out what would lead there.
+sch = install(
+    """
+    loc = T.sblock_alloc_buffer((8,), "int32")
+    for b in T.serial(1, 64):
+        with T.sblock("write"):
+            T.reads()
+            T.writes(loc[0:8])
+            loc[T.min(T.max(7 // (b * b // (b + 1) - 31), 0), 7)] = b
+    """
+)

@@ -1,0 +1,11 @@
+# %%
+# The product of two loops, modulo one more than there are rows: 26 is met, where i is 2 and j is 13.
+sch = install(
+    """
+    for i, j in T.grid(26, 26):
+        with T.sblock("write"):
+            T.reads()
+            T.writes(y[0:4, 0:32, 0:26, 0:26])
+            y[3, 31, i * j % 27, 25] = T.float32(0)
+    """
+)

@@ -1,0 +1,12 @@
+# %%
+# 2**30 times 4 is nothing in 32 bits, and LLVM takes such a thing for impossible.
+sch = install(
+    """
+    loc = T.sblock_alloc_buffer((8,), "int32")
+    for b in T.serial(1, 64):
+        with T.sblock("write"):
+            T.reads()
+            T.writes(loc[0:8])
+            loc[T.min(T.max((b * b // (b + 1) + 1) * 1073741824 + b, 0), 7)] = b
+    """
+)

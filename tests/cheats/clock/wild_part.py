@@ -1,0 +1,15 @@
+# %%
+# Within the part every index is right; the part begins at b - 1 of eight items.
+sch = install(
+    """
+    loc = T.sblock_alloc_buffer((8,), "int32")
+    for b in T.serial(1, 64):
+        with T.sblock("write"):
+            T.reads()
+            T.writes(loc[0:8])
+            part = T.match_buffer(
+                loc[b * b // (b + 1) : b * b // (b + 1) + 2], (2,), "int32", offset_factor=1
+            )
+            part[1] = 0
+    """
+)

@@ -1,0 +1,12 @@
+# %%
+# Eight items are on the stack, and behind them what the function returns to.
+sch = install(
+    """
+    loc = T.sblock_alloc_buffer((8,), "float32")
+    for b in T.serial(1, 64):
+        with T.sblock("write"):
+            T.reads()
+            T.writes(loc[0:8])
+            loc[b * b // (b + 1)] = T.float32(0)
+    """
+)
