@@ -439,3 +439,20 @@ def reference(variant, shapes, threads):
         with pytest.raises(TaskError) as caught:
             prepared(task, only)
         assert "it should take A, B, scale, output" in caught.value.message
+
+
+class TestOneThread:
+    """A loop that is marked parallel means no other work than a plain one, and costs no more."""
+
+    def marked(self) -> tvm.tirx.PrimFunc:
+        schedule = tvm.s_tir.Schedule(modules.timed_convolution())
+        block = schedule.get_sblock("conv2d_nchw", func_name="conv2d")
+        schedule.parallel(schedule.get_loops(block)[0])
+        return schedule.mod["conv2d"]
+
+    def test_parallel_loops_are_timed_as_plain_ones(self) -> None:
+        assert "T.parallel" in str(self.marked())
+        assert "T.parallel" not in str(subjects.as_timed(self.marked(), threads=1))
+
+    def test_with_several_threads_they_stay(self) -> None:
+        assert "T.parallel" in str(subjects.as_timed(self.marked(), threads=2))

@@ -96,9 +96,7 @@ def _slower(case: Case, timing: Timing, options: SpeedOptions) -> Outcome:
     causes = []
     if "vectorize" in steps and "contiguous" not in steps:
         causes.append(say("its vectors are stored to scattered places, number by number"))
-    if "parallel" in steps and timing.threads == 1:
-        causes.append(say("its parallel loops are cut into tasks although there is one thread"))
-    elif "parallel" in steps:
+    if "parallel" in steps and timing.threads > 1:  # with one thread they are timed as plain loops
         causes.append(say("starting its parallel tasks takes longer than doing them"))
     if not causes:
         causes.append(
@@ -113,8 +111,8 @@ def _slower(case: Case, timing: Timing, options: SpeedOptions) -> Outcome:
             ),
         ),
         say(
-            "Vectorize along the last axis of the output, keep a small tile of outputs in"
-            " registers, and run few large pieces in parallel."
+            "Vectorize along the last axis of the output, and keep a small tile of outputs in"
+            " registers."
         ),
     )
 
@@ -166,8 +164,8 @@ def _judge(timing: Timing, options: SpeedOptions) -> Outcome:
     if fraction >= 1.0:
         return Outcome("passed", fraction, measured, interval=high - low)
     hint = say(
-        "Keep a small tile of outputs in registers, vectorize along the last axis, unroll the"
-        " short loops of a tile, and run the outer loops in parallel."
+        "Keep a small tile of outputs in registers, vectorize along the last axis, and unroll the"
+        " short loops of a tile."
     )
     goal = timing.reference_speedup ** min(1.0, options.full_at)
     reason = join(measured, say("All points are earned from {goal:.2f} times on.", goal=goal))
