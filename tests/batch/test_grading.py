@@ -28,10 +28,12 @@ from grader.errors import DataError, DisplacedError, SandboxError
 from grader.machine.lock import TimingLock
 from grader.preparation import Preparation, Settings
 from grader.progress import Silent
+from grader.quiet import Pausable, Quiet
 from grader.report import Report, ungraded_report
 from grader.sandbox.crowded import CrowdedSandbox
 from grader.sandbox.revocable import RevocableSandbox
 from grader.submission import SubmissionFile
+from tests.properties import hostile
 
 COURSE = load_course(Path(__file__).parents[1] / "courses" / "small")
 
@@ -84,8 +86,8 @@ def write_damaged(folder: Path, *names: str) -> None:
         (folder / f"{name}.ipynb").write_text(f"{name}: no notebook")
 
 
-def write_sound(path: Path) -> None:
-    cell = nbformat.v4.new_code_cell("1 + 1")
+def write_sound(path: Path, source: str = "1 + 1") -> None:
+    cell = nbformat.v4.new_code_cell(source)
     nbformat.write(nbformat.v4.new_notebook(cells=[cell]), path)
 
 
@@ -257,6 +259,48 @@ class TestRun:
         prepared = world.batch(data=str(world.reports / "none")).prepare(chosen)
         with pytest.raises(DataError, match="There is no data folder"):
             prepared.data(Silent())
+
+
+class Holds(Quiet):
+    """A Quiet that remembers of every file that was read what its thread held then."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._held = threading.local()
+        self.reads: list[str] = []
+
+    @contextmanager
+    def shared(self) -> Iterator[None]:
+        with super().shared():
+            self._held.what = "shared"
+            yield
+            self._held.what = "nothing"
+
+    @contextmanager
+    def aside(self, work: Pausable) -> Iterator[None]:
+        with super().aside(work):
+            self.reads.append(getattr(self._held, "what", "nothing"))
+            yield
+
+
+class TestHostileFiles:
+    """A file that takes long is nobody else's business."""
+
+    def test_nobody_waits_for_a_file_that_is_read(self, world: World) -> None:
+        write_damaged(world.submissions, "a", "c")
+        many = "\n" * 10**6
+        write_sound(world.submissions / "b.ipynb", f"x = 1{many}")
+        quiet = Holds()
+        world.grade(quiet=quiet)
+        assert ["nothing"] * 3 == quiet.reads
+
+    def test_one_that_is_too_much_has_a_report_that_says_so(self, world: World) -> None:
+        write_damaged(world.submissions, "a")
+        lists = hostile.FORMS["lists and a number that is none"](30 * 10**6)
+        (world.submissions / "b.ipynb").write_text(lists)
+        rows = by_name(world.grade())
+        assert (True, 0, 10) == (rows["b"].graded, rows["b"].score, rows["b"].max_score)
+        assert "too large or too complicated to be read" in rows["b"].noticed
 
 
 class TestResuming:
