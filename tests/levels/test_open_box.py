@@ -13,7 +13,9 @@ from grader.sandbox.start import SteppingSandbox
 
 TOOL = Path(__file__).resolve().parents[2] / "tools" / "open_box.py"
 TELL = """
-echo filter $(grep -w Seccomp: /proc/self/status)
+while read name value; do
+    [ $name = Seccomp: ] && echo filter $value
+done < /proc/$$/status
 echo names $(cat /proc/[0-9]*/comm 2>/dev/null)
 for each in /proc/1 /proc/$PPID; do
     (: <> $each/mem) 2>/dev/null && echo opened $each
@@ -34,7 +36,7 @@ def test_the_shell_has_the_powers_of_a_submission(kind: str, sandbox: SteppingSa
     )
     assert 7 == done.returncode, done.stderr
     filtered, names, *opened = done.stdout.splitlines()
-    assert filtered == f"filter Seccomp: {0 if sandbox.level == 'none' else 2}"
+    assert filtered == f"filter {0 if sandbox.level == 'none' else 2}"
     if sandbox.level in WITH_NAMESPACES:  # the holder, the program, the shell and what it starts
         assert {"cat", "python", "sh"} == set(names.split()[1:])
     if sandbox.level != "none":
