@@ -49,6 +49,12 @@ def plain() -> ShapeSubjects:
     return prepare(modules.timed_convolution())
 
 
+@pytest.fixture(scope="module")
+def kept() -> ShapeSubjects:
+    """The unscheduled convolution, for tests that keep what it leaves."""
+    return prepare(modules.timed_convolution())
+
+
 class TestVariant:
     @pytest.mark.parametrize(
         ("names", "variant"),
@@ -220,11 +226,6 @@ class TestSubjects:
 
 class TestLayers:
     """What holds a wild function, each by itself: what the referee proves of it is no part here."""
-
-    @pytest.fixture(scope="class")
-    def kept(self) -> ShapeSubjects:
-        """The unscheduled convolution, for tests that keep what it leaves."""
-        return prepare(modules.timed_convolution())
 
     def test_one_guarded_call_comes_before_anything_is_measured(self) -> None:
         with pytest.raises(TaskError) as caught:
