@@ -78,10 +78,12 @@ def test_where_nobody_has_much_in_tcp_it_is_not_looked_at(tmp_path: Path) -> Non
         os.close(number)
         return held
 
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        with socket.create_connection(server.getsockname()) as client:
-            client.send(bytes(300_000))
-            assert found(pages=10) + 300_000 <= found(pages=10**6)
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.create_connection(server.getsockname()) as client,
+    ):
+        client.send(bytes(300_000))
+        assert found(pages=10) + 300_000 <= found(pages=10**6)
 
 
 def test_the_sockets_of_a_process_are_those_it_has_open(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grader.errors import ProtocolError, SandboxError
+from grader.errors import DisplacedError, ProtocolError, SandboxError
 from grader.messages import (
     EXTERN_DIED,
     READY,
@@ -161,6 +161,7 @@ class Stand:
     """A process that never was: `status` is how it ended, None while it lives."""
 
     cause = ""
+    peak = 0
     standard_error = "first\nImportError: nothing there"
 
     def __init__(self, status: int | None) -> None:
@@ -289,6 +290,32 @@ class TestProtocol:
         assert answer.message.startswith(message)
         assert process.killed
         assert evaluator.killed
+
+    @pytest.mark.parametrize("answer", [b"", READY, READY + bytes(3)])
+    def test_one_that_was_ended_for_what_others_took_has_no_answer(
+        self, stand: StandIn, answer: bytes
+    ) -> None:
+        runner, process = stand(answer, 137)
+        process.cause = "outside"
+        with pytest.raises(DisplacedError):
+            runner.request(TASK, 1.0)
+        assert process.killed
+
+    def test_nor_has_one_whose_evaluator_was(self, stand: StandIn) -> None:
+        evaluator = Stand(137)
+        evaluator.cause = "outside"
+        failure = TaskFailure("run", EXTERN_DIED, "env.f ended.")
+        runner, process = stand(READY + encode_frame(failure), evaluator=evaluator)
+        with pytest.raises(DisplacedError):
+            runner.request(TASK, 1.0)
+        assert process.killed
+
+    def test_what_took_the_machine_s_memory_alone_is_told_so(self, stand: StandIn) -> None:
+        runner, process = stand(READY, 137)
+        process.cause = "machine"
+        answer = runner.request(TASK, 1.0)
+        assert isinstance(answer, TaskFailure)
+        assert "the memory that the machine had left" in answer.message
 
     def test_why_an_evaluator_did_not_start_is_told(self, stand: StandIn) -> None:
         evaluator = Stand(1)
