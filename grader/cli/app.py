@@ -54,8 +54,13 @@ def _say(message: str, hint: str = "") -> int:
     from rich.console import Console
 
     console = Console(stderr=True)
-    text = f"grader: {message}"
+    text = f"grader: {_printable(message)}"
     console.print(text, style="bold red", markup=False, highlight=False, soft_wrap=True)
     if hint:
-        console.print(f"        {hint}", markup=False, highlight=False, soft_wrap=True)
+        console.print(f"        {_printable(hint)}", markup=False, highlight=False, soft_wrap=True)
     return UNGRADED
+
+
+def _printable(text: str) -> str:
+    """Return text without what steers a terminal: names of files were chosen by students."""
+    return "".join(each if each.isprintable() or each == "\n" else "\ufffd" for each in text)

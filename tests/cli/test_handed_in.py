@@ -54,6 +54,12 @@ class TestRun:
         assert "grader: solution is a folder, not a file." in messages
         assert "grader batch FOLDER" in messages
 
+    def test_a_name_that_steers_a_terminal_is_made_harmless(self, tempting: Path) -> None:
+        (tempting / "class/\x1b[2J.ipynb").symlink_to("/")
+        _, _, messages = grade(tempting, "run", "class/\x1b[2J.ipynb")
+        assert "\ufffd[2J.ipynb is a link" in messages
+        assert "\x1b[2J" not in messages
+
     def test_a_pipe_is_not_waited_for(self, tmp_path: Path) -> None:
         os.mkfifo(tmp_path / "hw.ipynb")
         code, _, messages = grade(tmp_path, "run", "hw.ipynb")
