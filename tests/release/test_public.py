@@ -67,6 +67,21 @@ def test_options_of_what_is_shown_by_its_points_are_left_out() -> None:
     assert ({}, False, True) == (found.options, found.required, found.withheld)
 
 
+def test_a_model_that_only_hidden_parts_compute_goes_with_its_oracle() -> None:
+    whole = load_assignment(ROOT / "tests/courses/kinds/assignments/images/assignment.toml")
+    computed = load_assignment(ROOT / "assignments/tensorir/assignment.toml")
+    hidden = (msgspec.structs.replace(part, hidden=True) for part in whole.part)
+    both = msgspec.structs.replace(
+        whole,
+        part=(*hidden, computed.part[0]),
+        computation=computed.computation,
+        points=whole.points + computed.part[0].points,
+    )
+    public = public_assignment(both)
+    assert public.oracle is None
+    assert {"expected", "model", "conv2d", "bmm_relu"} == hidden_names(both, public)
+
+
 @pytest.mark.parametrize("path", ASSIGNMENTS, ids=lambda path: path.parent.name)
 def test_what_is_written_is_read_back(path: Path, tmp_path: Path) -> None:
     public = public_assignment(load_assignment(path))
