@@ -19,6 +19,7 @@ _UNPROVEN = {
     "overflow": mark("In the function {name}, an index may be too large for its type {subject}."),
     "part": mark("In the function {name}, the part {subject} of a buffer may lie outside of it."),
     "size": mark("In the function {name}, it is not known how large the buffer {subject} is."),
+    "stack": mark("The function {name} keeps too much in small buffers: they are on the stack."),
 }
 _UNGUARDED = {
     "annotation": mark(
@@ -33,7 +34,6 @@ _UNGUARDED = {
     "length": mark("The function {name} is too long to be looked through."),
     "pointer": mark("The function {name} uses addresses of buffers ({subject})."),
     "scope": mark("The function {name} uses {subject} where it is not defined."),
-    "stack": mark("The function {name} keeps too much in small buffers: they are on the stack."),
     "types": mark(
         "The function {name} has an expression ({subject}) that is of another type than it says."
     ),

@@ -125,7 +125,7 @@ class _Function:
             for buffer, copies in self.allocated.items()
         )
         if sum(sizes) > STACK_LIMIT:
-            self.reasons.refuse("stack", "")
+            self.reasons.doubt("stack", "")
 
     def _nodes(self, function: int) -> list[int]:
         """Return all nodes that the function's body and parameters refer to."""

@@ -348,7 +348,6 @@ REFUSED = {
     "believed": (believed, "annotation"),
     "overlapping": (overlapping, "annotation"),
     "too_large": (too_large, "large"),
-    "deep_stack": (deep_stack, "stack"),
     "assumed": (assumed, "undefined"),
 }
 
@@ -411,6 +410,11 @@ class TestRefused:
             "In the function `f`, the buffer `B` has strides, an offset or a layout of its own."
         )
         assert expected == found.message
+
+
+class TestStack:
+    def test_more_small_buffers_than_a_stack_holds_are_not_proven(self) -> None:
+        assert "stack" == reason(deep_stack)
 
 
 class TestDeclaredRegions:
