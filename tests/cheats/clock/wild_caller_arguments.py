@@ -1,6 +1,6 @@
 # %%
 # The index is b + 1, which no interval shows: beyond the eight items lie the frames of the callers.
-# What changes by one from call to call is the loop that times this function. It is moved on by four.
+# What changes by one from call to call is the loop that times this function: it is moved on by 4.
 sch = install(
     """
     kept = T.sblock_alloc_buffer((1048576,), "int32")
