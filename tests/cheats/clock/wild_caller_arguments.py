@@ -1,17 +1,29 @@
 # %%
-# The index is b + 1, which no interval shows: beyond the eight items lie the frames of the callers.
-# What changes by one from call to call is the loop that times this function: it is moved on by 4.
+# An index of b - 1 that no interval shows: behind the eight items lie the frames of the callers.
+# What goes down by one from call to call is the number of calls that are left of the loop that
+# times this function. Four are taken off at each call, so that the last one meets its own input.
 sch = install(
     """
-    kept = T.sblock_alloc_buffer((1048576,), "int32")
-    loc = T.sblock_alloc_buffer((8,), "int32")
-    for b in T.serial(1, 400):
+    kept = T.alloc_buffer((1048576,), "int32")
+    loc = T.alloc_buffer((8,), "int32")
+    for k in range(8):
+        loc[k] = T.Cast("int32", x[0, 0, 0, k]) + 100000
+    for b in T.serial(1, 700):
         with T.sblock("look"):
+            vb = T.axis.spatial((0, 701), b)
             T.reads()
             T.writes(kept[0:1048576], loc[0:8])
-            loc[76 + b * b // (b + 1) - 74] = loc[76 + b * b // (b + 1) - 74] - 4 * T.Cast(
-                "int32", kept[b] - loc[76 + b * b // (b + 1) - 74] == 1
-            ) * T.Cast("int32", loc[76 + b * b // (b + 1) - 74] > 12)
-            kept[b] = loc[76 + b * b // (b + 1) - 74]
+            loc[76 + vb * vb // (vb + 1) - 76] = loc[76 + vb * vb // (vb + 1) - 76] - 4 * T.Cast(
+                "int32", kept[vb] - loc[76 + vb * vb // (vb + 1) - 76] == 1
+            ) * T.Cast("int32", loc[76 + vb * vb // (vb + 1) - 76] > 12) * T.Cast(
+                "int32", loc[76 + vb * vb // (vb + 1) - 76] < 100000
+            )
+            kept[vb] = loc[76 + vb * vb // (vb + 1) - 76]
+    for b in T.serial(1, 700):
+        with T.sblock("again"):
+            vb = T.axis.spatial((0, 701), b)
+            T.reads()
+            T.writes(kept[0:1048576])
+            kept[4096 + vb] = loc[76 + vb * vb // (vb + 1) - 76]
     """
 )

@@ -2,7 +2,9 @@
 # LLVM takes a division by zero for impossible, and leaves out what would lead there.
 sch = install(
     """
-    loc = T.sblock_alloc_buffer((8,), "int32")
+    loc = T.alloc_buffer((8,), "int32")
+    for k in range(8):
+        loc[k] = T.Cast("int32", x[0, 0, 0, k])
     for b in T.serial(1, 64):
         with T.sblock("write"):
             T.reads()

@@ -1,5 +1,5 @@
 # %%
-# The product of two loops, modulo one more than there are rows: 26 is met, at i of 2 and j of 13.
+# The product of two loops, modulo one more than there are rows: 26 is met, where i and j are 2, 13.
 sch = install(
     """
     for i, j in T.grid(26, 26):

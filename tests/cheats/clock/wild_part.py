@@ -2,7 +2,9 @@
 # Within the part every index is right; the part begins at b - 1 of eight items.
 sch = install(
     """
-    loc = T.sblock_alloc_buffer((8,), "int32")
+    loc = T.alloc_buffer((8,), "int32")
+    for k in range(8):
+        loc[k] = T.Cast("int32", x[0, 0, 0, k])
     for b in T.serial(1, 64):
         with T.sblock("write"):
             T.reads()

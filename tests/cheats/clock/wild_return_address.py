@@ -2,7 +2,9 @@
 # Eight items are on the stack, and behind them what the function returns to.
 sch = install(
     """
-    loc = T.sblock_alloc_buffer((8,), "float32")
+    loc = T.alloc_buffer((8,), "float32")
+    for k in range(8):
+        loc[k] = T.Cast("float32", x[0, 0, 0, k])
     for b in T.serial(1, 64):
         with T.sblock("write"):
             T.reads()
