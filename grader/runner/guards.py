@@ -3,9 +3,7 @@
 The check is put in behind all passes of TVM, on the very program that is translated to machine
 code: buffers have one axis there, blocks are gone, vectors are made. So what is checked is what the
 unguarded build does too, whatever a pass has made of it. TVM's own `instrument_bound_checkers` is
-not used: it looks at the first items of vectors only, takes the extents that a buffer declares
-where another one's memory lies behind it, and computes indices in the same 32 bits that may have
-overflowed.
+not used: a wild store passes it.
 
 Checked are: indices; sums, differences, products and quotients of integers, which LLVM takes to
 never overflow or divide by zero, so that a check behind an overflow might be dropped; numbers that
@@ -17,6 +15,7 @@ What goes wrong first is written down where the runner finds it, and the functio
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -44,6 +43,9 @@ ALLOCATION_LIMIT = 2**31 - 1
 """Most bytes of one buffer: TVM computes sizes in 32 bits."""
 
 NAME_LIMIT = 100
+
+DEEPEST = 50_000
+"""Most calls of Python within one another: a sum of a thousand terms is an expression as deep."""
 
 Statement = Any
 
@@ -97,6 +99,14 @@ class Guards:
 
     def guard(self, module: tvm.IRModule) -> tvm.IRModule:
         """Return a lowered module with guards in all of its functions. Raises Unguarded."""
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(limit, DEEPEST))
+        try:
+            return self._guarded(module)
+        finally:
+            sys.setrecursionlimit(limit)
+
+    def _guarded(self, module: tvm.IRModule) -> tvm.IRModule:
         guarded = {
             variable: function.with_body(self._function(str(variable.name_hint), function.body))
             for variable, function in module.functions.items()

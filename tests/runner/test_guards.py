@@ -15,6 +15,7 @@ from tvm import relax, te, topi
 from tvm.script import tirx as T
 
 from grader.messages import Violation
+from grader.runner import guards as guards_module
 from grader.runner.failure import TaskError
 from grader.runner.guards import Guards
 from grader.runner.timing import load_workload
@@ -231,6 +232,30 @@ class TestArithmetic:
         assert "unguarded" == violation(no_value, numbers(), numbers()).kind
 
 
+def copies(count: int, items: int) -> Any:
+    """A function that makes so many copies of its input before it adds them up."""
+    x = te.placeholder((items,), "float32", name="x")
+    stages = [te.compute((items,), lambda i: x[i], name=f"copy_{n}") for n in range(count)]
+    total = te.compute((items,), lambda i: sum((each[i] for each in stages), T.float32(0)))
+    return te.create_prim_func([x, total])
+
+
+class TestStack:
+    @pytest.fixture(autouse=True)
+    def room_for_eight(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(guards_module, "STACK_LIMIT", 8000)
+
+    def test_small_buffers_may_not_fill_it_together(self) -> None:
+        array = np.ones(250, np.float32)
+        run(copies(6, 250), array, array.copy())
+        found = violation(copies(12, 250), array, array.copy())
+        assert ("unguarded", "9000 bytes of small buffers") == (found.kind, found.subject)
+
+    def test_larger_ones_lie_elsewhere(self) -> None:
+        array = np.ones(300, np.float32)
+        run(copies(12, 300), array, array.copy())
+
+
 class TestForAllInputs:
     """One call must speak for all others on arrays of these shapes."""
 
@@ -251,6 +276,12 @@ def computed(result: te.Tensor, *arguments: te.Tensor) -> Any:
 
 
 class TestHonestFunctions:
+    def test_a_sum_may_have_many_terms(self) -> None:
+        x = te.placeholder((600,), "float32", name="x")
+        total = te.compute((1,), lambda _: sum((x[k] for k in range(600)), T.float32(0)))
+        output = np.zeros(1, np.float32)
+        assert 0 == run(te.create_prim_func([x, total]), np.ones(600, np.float32), output)
+
     def test_a_condition_keeps_an_index_inside(self) -> None:
         assert 2 == run(by_a_condition, numbers(), numbers())
 
