@@ -11,8 +11,10 @@ and its process is there to be attacked. docs/security.md says what to look for.
 from __future__ import annotations
 
 import argparse
+import os
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from threading import Thread
 
 from nbformat.v4 import new_code_cell, new_notebook
@@ -20,6 +22,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from grader.assignment import Limits
 from grader.execute.notebook import execute_notebook
 from grader.launch.protocol import Program
+from grader.launch.usage import descendants
 from grader.progress import Silent
 from grader.referee.runner_client import start_runner
 from grader.sandbox.choose import choose_sandbox
@@ -118,10 +121,13 @@ def main() -> int:
     parser.add_argument("--command", help="what the shell runs; it asks if this is not given")
     options = parser.parse_args()
     words = ("-i",) if options.command is None else ("-c", options.command)
-    with (
-        choose_sandbox(options.level, minimum="none") as sandbox,
-        KINDS[options.kind](Recording(sandbox)) as process,
-    ):
+    with choose_sandbox(options.level, minimum="none") as sandbox, ExitStack() as stack:
+        before = len(descendants(os.getpid()))
+        recording = Recording(sandbox)
+        process = stack.enter_context(KINDS[options.kind](recording))
+        # a launcher, a warden and the program itself for each: the box ends with the shell
+        while len(descendants(os.getpid())) < before + 3 * len(recording.started):
+            time.sleep(0.05)
         # the holder, the program, this one; without namespaces there are others' or none to count
         least = "3" if sandbox.level in WITH_NAMESPACES else "0"
         command = Command("python", ("-c", _SHELL, least, *words), descriptors=(0, 1, 2))

@@ -87,7 +87,7 @@ def namespace(number: int) -> str | None:
 
 @contextmanager
 def kernel(sandbox: SteppingSandbox) -> Iterator[None]:
-    cell = "import time; time.sleep(4)"
+    cell = "import time; time.sleep(8)"
     notebook = Thread(target=run_cells, args=(sandbox, cell))
     notebook.start()
     try:
@@ -125,7 +125,7 @@ def box(
     """The holders and the programs of a kind of box, once they have given up what they had."""
     kind: Callable[[SteppingSandbox], AbstractContextManager[None]] = request.param
     with kind(sandbox):
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 100
         while not is_ready(*(found := in_boxes(sandbox)), sandbox.level):
             assert time.monotonic() < deadline, found
             time.sleep(0.05)
