@@ -196,9 +196,9 @@ def run(size: int, only: str = "") -> list[Row]:
 
 
 def _line(row: Row) -> str:
-    return f"{row.seconds:6.2f} s {row.megabytes:7.1f} MB  {row.stage:9} {row.end:8} {row.name}" + (
-        "   TOO MUCH" if is_bad(row) else ""
-    )
+    took = f"{row.seconds:6.2f} s {row.clock:6.1f} s {row.megabytes:7.1f} MB"
+    verdict = "   TOO MUCH" if is_bad(row) else ""
+    return f"{took}  {row.stage:9} {row.end:8} {row.name}{verdict}"
 
 
 def main() -> None:
