@@ -76,6 +76,8 @@ class Row(NamedTuple):
 
 def draw(size: int) -> Iterator[File]:
     """Yield all files, of at most `size` bytes each."""
+    for name, make in hostile.FORMS.items():
+        yield File(name, ".ipynb", _text(make, size - 2**16))
     code, text = min(size, CODE_LIMIT - 2**16), min(size, TEXT_LIMIT)
     for name, make in hostile.CODE.items():
         long = max(code // LOOKED_AT, 1)
@@ -89,8 +91,6 @@ def draw(size: int) -> Iterator[File]:
             f"{name}, short text cells", ".ipynb", _cells(make, 300_000, 80, "markdown"), True
         )
         yield File(f"{name}, Markdown", ".md", _text(make, text))
-    for name, make in hostile.FORMS.items():
-        yield File(name, ".ipynb", _text(make, size - 2**16))
 
 
 def _cells(
@@ -159,7 +159,7 @@ def _render_all(report: Report) -> None:
 
 def _in_child(name: str, stage: str, work: Callable[[], None]) -> Row:
     """Do something in a forked process, and return what it took."""
-    idle = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    idle = int(Path("/proc/self/statm").read_text("ascii").split()[1]) * resource.getpagesize()
     begin = time.monotonic()
     child = os.fork()
     if child == 0:
@@ -173,7 +173,7 @@ def _in_child(name: str, stage: str, work: Callable[[], None]) -> Row:
             os._exit(status)
     _, status, used = os.wait4(child, 0)
     end = "rendered" if status == 0 else "FAILED"
-    memory = max(used.ru_maxrss - idle, 0) / 1024
+    memory = max(used.ru_maxrss * 1024 - idle, 0) / 2**20
     seconds = used.ru_utime + used.ru_stime
     return Row(name, stage, seconds, time.monotonic() - begin, memory, end)
 
@@ -196,9 +196,9 @@ def run(size: int, only: str = "") -> list[Row]:
 
 
 def _line(row: Row) -> str:
-    return f"{row.seconds:6.2f} s {row.megabytes:7.1f} MB  {row.stage:9} {row.end:8} {row.name}" + (
-        "   TOO MUCH" if is_bad(row) else ""
-    )
+    took = f"{row.seconds:6.2f} s {row.clock:6.1f} s {row.megabytes:7.1f} MB"
+    verdict = "   TOO MUCH" if is_bad(row) else ""
+    return f"{took}  {row.stage:9} {row.end:8} {row.name}{verdict}"
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ from grader.dialects.migration import Migration, migrate_cells
 from grader.errors import SubmissionError
 from grader.plain_text import Piece, divide
 from grader.reading.content import SIZE_LIMIT
-from grader.reading.fields import CELL_LIMIT
+from grader.reading.messages import CELL_LIMIT
 
 TEXT_SIZE_LIMIT = 2**20
 """Largest script or Markdown file that is read, in bytes."""

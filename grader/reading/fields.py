@@ -15,10 +15,8 @@ import msgspec
 
 from grader.errors import SubmissionError
 from grader.language import later
+from grader.reading.messages import CELL_LIMIT
 from grader.source_lines import source_lines
-
-CELL_LIMIT = 2000
-"""Most cells that are read."""
 
 _NOTHING = msgspec.Raw()
 _BETWEEN = re.compile(rb"[\[,\s]*")

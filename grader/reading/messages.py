@@ -20,7 +20,14 @@ ANSWER_LIMIT = 40 * 2**20
 REQUEST_LIMIT = 4096
 """Longest request in bytes."""
 
+CELL_LIMIT = 2000
+"""Most cells that are read."""
+
 _Name = Annotated[str, msgspec.Meta(max_length=NAME_LENGTH)]
+_Text = Annotated[str, msgspec.Meta(max_length=500, pattern=r"^([^{}]|\{\w{1,20}\})*$")]
+"""A sentence with names of values and nothing else: `{a:999999999}` would be a gigabyte."""
+
+_Line = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class Bounds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -48,13 +55,13 @@ class CellText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     kind: Literal["code", "markdown"]
     source: str
-    line: int | None = None
+    line: _Line | None = None
 
 
 class Sentence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A sentence for the student, as `later` keeps it: English, and the values in it."""
 
-    text: str
+    text: _Text
     values: dict[str, int | _Name] = {}
 
 
@@ -64,7 +71,7 @@ class Content(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `notes` are to be told of it, whatever it computes.
     """
 
-    cells: tuple[CellText, ...]
+    cells: Annotated[tuple[CellText, ...], msgspec.Meta(max_length=CELL_LIMIT)]
     divided: bool = False
     assignment: _Name | None = None
     language: _Name | None = None
