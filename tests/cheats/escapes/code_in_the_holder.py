@@ -23,7 +23,10 @@ time.sleep(600)  # the sandbox ends with it
 
 def neighbours():
     """Return the other processes of a namespace that is this sandbox's own."""
-    numbers = [int(name) for name in os.listdir("/proc") if name.isdigit()]
+    try:
+        numbers = [int(name) for name in os.listdir("/proc") if name.isdigit()]
+    except PermissionError:
+        return []
     return [each for each in numbers if each != os.getpid()] if max(numbers) < 100 else []
 
 
