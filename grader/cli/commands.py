@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -17,10 +17,21 @@ from rich.console import Console
 from grader import __version__
 from grader.cli.ci import ci
 from grader.cli.help import SETTINGS, Command, Group
+from grader.cli.options import (
+    HOW,
+    AssignmentOption,
+    AudienceOption,
+    CourseOption,
+    DataOption,
+    DialectOption,
+    LanguageOption,
+    SandboxOption,
+    SeedOption,
+    SlugArgument,
+)
 from grader.cli.process import write_output
-from grader.render.audience import Audience, utc_now
+from grader.render.audience import utc_now
 from grader.render.formats import FORMATS
-from grader.sandbox.interface import Level
 
 app = typer.Typer(
     name="grader",
@@ -34,79 +45,6 @@ BELOW, UNGRADED = 1, 2
 STALE = FAULTY = LEFT = 1
 
 _GRADE, _AUTHOR, _SET_UP = "Grade", "Make assignments", "Set up"
-_HOW = "How it is graded"
-
-AssignmentOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SLUG",
-        rich_help_panel=_HOW,
-        help="Which assignment it is; otherwise the notebook says, which is the student's.",
-    ),
-]
-DataOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="DIR",
-        rich_help_panel=_HOW,
-        help='Images and parameters: a folder, or "builtin" for the small set.',
-    ),
-]
-SeedOption = Annotated[
-    int | None,
-    typer.Option(
-        min=0,
-        metavar="N",
-        rich_help_panel=_HOW,
-        help="Seed of the hidden inputs, from 0 on; a new secret one if not given.",
-    ),
-]
-CourseOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="DIR",
-        help="The folder that holds `assignments/`; otherwise this one, one above it, or the"
-        " grader's own.",
-    ),
-]
-SlugArgument = Annotated[
-    str | None,
-    typer.Argument(metavar="SLUG", help="Which assignment; all if none is given."),
-]
-SandboxOption = Annotated[
-    Level | None,
-    typer.Option(
-        metavar="LEVEL",
-        rich_help_panel=_HOW,
-        help="Demand a level of isolation: strong, basic, minimal or none; otherwise the strongest"
-        " that works here.",
-    ),
-]
-LanguageOption = Annotated[
-    Literal["en", "zh", "ko"] | None,
-    typer.Option(
-        "--lang",
-        metavar="CODE",
-        help="Language of the report: en, zh or ko; otherwise the notebook's.",
-    ),
-]
-DialectOption = Annotated[
-    Literal["auto", "current"],
-    typer.Option(
-        metavar="WHICH",
-        rich_help_panel=_HOW,
-        help="Which spellings of TVM's names are accepted: auto, those of earlier years too, or"
-        " current, today's alone.",
-    ),
-]
-AudienceOption = Annotated[
-    Audience,
-    typer.Option(
-        metavar="WHO",
-        help="Who reads it: student, or instructor, who sees what assignment.toml keeps from"
-        " students.",
-    ),
-]
 
 
 def _finite(points: float | None) -> float | None:
@@ -245,7 +183,7 @@ def batch(
         typer.Option(
             min=1,
             metavar="N",
-            rich_help_panel=_HOW,
+            rich_help_panel=HOW,
             help="How many at a time; one on every core by default.",
         ),
     ] = None,

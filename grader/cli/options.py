@@ -1,0 +1,86 @@
+"""Arguments and options that several commands have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from grader.render.audience import Audience
+from grader.sandbox.interface import Level
+
+HOW = "How it is graded"
+"""The group of options, in the help, that decide about the grading."""
+
+AssignmentOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SLUG",
+        rich_help_panel=HOW,
+        help="Which assignment it is; otherwise the notebook says, which is the student's.",
+    ),
+]
+DataOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DIR",
+        rich_help_panel=HOW,
+        help='Images and parameters: a folder, or "builtin" for the small set.',
+    ),
+]
+SeedOption = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        metavar="N",
+        rich_help_panel=HOW,
+        help="Seed of the hidden inputs, from 0 on; a new secret one if not given.",
+    ),
+]
+CourseOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="The folder that holds `assignments/`; otherwise this one, one above it, or the"
+        " grader's own.",
+    ),
+]
+SlugArgument = Annotated[
+    str | None,
+    typer.Argument(metavar="SLUG", help="Which assignment; all if none is given."),
+]
+SandboxOption = Annotated[
+    Level | None,
+    typer.Option(
+        metavar="LEVEL",
+        rich_help_panel=HOW,
+        help="Demand a level of isolation: strong, container, basic, minimal or none; otherwise the"
+        " strongest that works here.",
+    ),
+]
+LanguageOption = Annotated[
+    Literal["en", "zh", "ko"] | None,
+    typer.Option(
+        "--lang",
+        metavar="CODE",
+        help="Language of the report: en, zh or ko; otherwise the notebook's.",
+    ),
+]
+DialectOption = Annotated[
+    Literal["auto", "current"],
+    typer.Option(
+        metavar="WHICH",
+        rich_help_panel=HOW,
+        help="Which spellings of TVM's names are accepted: auto, those of earlier years too, or"
+        " current, today's alone.",
+    ),
+]
+AudienceOption = Annotated[
+    Audience,
+    typer.Option(
+        metavar="WHO",
+        help="Who reads it: student, or instructor, who sees what assignment.toml keeps from"
+        " students.",
+    ),
+]
