@@ -244,14 +244,18 @@ class _Watch:
 
     def _memory_in_kernel(self, living: Sequence[int], descriptors: Sequence[int]) -> int:
         """Return bytes that the kernel holds for processes: in sockets and in pipes."""
-        return self._sockets(living) + usage.held_by_pipes(descriptors)
+        return self._sockets(living, descriptors) + usage.held_by_pipes(descriptors)
 
-    def _sockets(self, living: Sequence[int]) -> int:
+    def _sockets(self, living: Sequence[int], descriptors: Sequence[int]) -> int:
         if self._entrance is not None:  # all that there are in its own network namespace
             return sockets.held_by_sockets(None, None, self._statistics)
         if self._user >= 0:
             return sockets.held_by_sockets(self._user, None)
-        return sockets.held_by_sockets(None, sockets.inodes_of(living))
+        # A child that has not yet given up its powers is closed; so is what makes itself so.
+        counted = zip(living, descriptors, strict=True)
+        closed = sum(count for number, count in counted if usage.is_closed(number))
+        held = sockets.held_by_sockets(None, sockets.inodes_of(living))
+        return held + sockets.held_unseen(closed)
 
     def _rate(self, living: Sequence[int], memory: int) -> None:
         """Have the kernel choose the greedier sandbox, should it have to choose."""
