@@ -161,6 +161,7 @@ class _Watch:
         self._begin = time.monotonic()
         self._looks = 0
         self._wanted = 0
+        self._fetched = 0
 
     def until_the_end(self) -> Ending:
         poller = select.poll()
@@ -215,11 +216,13 @@ class _Watch:
         bounds = self._bounds
         living = self._processes()
         descriptors = usage.descriptors_of(living)
-        if sum(descriptors) > bounds.descriptors:
+        if max(sum(descriptors), self._sockets_beside(living)) > bounds.descriptors:
             return "descriptors"
         in_kernel = self._memory_in_kernel(living, descriptors)
         self._looks += 1
-        self._wanted += any(map(usage.wants_to_run, living))
+        fetched, self._fetched = self._fetched, usage.fetches_of(living)
+        fetches = self._fetched > fetched
+        self._wanted += any(usage.wants_to_run(each, fetches=fetches) for each in living)
         self._used = usage.resident_memory_of(living) + in_kernel
         if self._machine.is_short_for(self._used):  # there is no time to look closer
             return "machine"
@@ -241,6 +244,12 @@ class _Watch:
             return "processes"
         files, disk = usage.contents_of(bounds.watched, bounds.files, bounds.disk)
         return "files" if files > bounds.files else "disk" if disk > bounds.disk else ""
+
+    def _sockets_beside(self, living: Sequence[int]) -> int:
+        """Return how many sockets there are, where it has a network namespace of its own."""
+        if self._entrance is None:
+            return 0
+        return max(map(usage.sockets_beside, living[:1]), default=0)
 
     def _memory_in_kernel(self, living: Sequence[int], descriptors: Sequence[int]) -> int:
         """Return bytes that the kernel holds for processes: in sockets and in pipes."""

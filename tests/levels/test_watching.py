@@ -6,12 +6,14 @@ The level is that of GRADER_TEST_LEVEL.
 from __future__ import annotations
 
 import os
+import platform
 import resource
 
 import pytest
 
 from grader.sandbox.interface import Command, ResourceLimits
 from grader.sandbox.start import SteppingSandbox, _bounds
+from tests.conftest import require
 from tests.sandbox.inside import report_from
 
 MEGABYTE = 2**20
@@ -107,3 +109,50 @@ def test_what_users_of_this_machine_may_do_with_processors_a_program_may_not(
     box.end()
     limits = _bounds(ResourceLimits(), box).limits
     assert (0, 0) == limits[resource.RLIMIT_RTPRIO] == limits[resource.RLIMIT_NICE]
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the order of arguments is its own")
+def test_who_lets_its_parent_wait_is_not_starved(sandbox: SteppingSandbox) -> None:
+    """It would be graded again, with nobody beside it, as often as it likes to sleep."""
+    code = """
+import ctypes, os
+library = ctypes.CDLL(None)
+stack = ctypes.create_string_buffer(2**16)
+top = (ctypes.addressof(stack) + 2**16 - 64) & ~15
+sleep = ctypes.cast(library.sleep, ctypes.c_void_p)
+os.write(3, b".")
+library.clone(sleep, ctypes.c_void_p(top), 0x4100 | 17, ctypes.c_void_p(600))  # CLONE_VFORK
+"""
+    reader, writer = os.pipe()
+    process = sandbox.start(Command("python", ("-c", code), descriptors=(writer,)))
+    os.close(writer)
+    with os.fdopen(reader, "rb") as stream:
+        assert stream.read(1) == b"."
+        assert process.wait(3) is None
+    process.kill()
+    assert process.cause == ""
+
+
+def test_sockets_that_nobody_accepts_are_counted(sandbox: SteppingSandbox) -> None:
+    """A look at half a million of them takes seconds, and then nobody looks for a minute."""
+    require(sandbox, "container")
+    code = """
+import socket, time
+listeners = []
+while True:
+    listeners.append(socket.socket(socket.AF_UNIX))
+    name = f"\\0{len(listeners)}"
+    listeners[-1].bind(name)
+    listeners[-1].listen(4096)
+    try:
+        while True:
+            with socket.socket(socket.AF_UNIX) as one:
+                one.setblocking(False)
+                one.connect(name)
+    except BlockingIOError:
+        continue
+"""
+    process = sandbox.start(Command("python", ("-c", code)))
+    assert process.wait(60) == 137
+    assert process.cause == "descriptors"
+    assert process.peak < 500 * MEGABYTE
