@@ -83,7 +83,9 @@ def test_few_files_are_no_hoard_of_pipes() -> None:
 def test_who_computes_wants_to_run_and_who_waits_does_not() -> None:
     with program("") as waiting:
         deadline = time.monotonic() + 10
-        while usage.wants_to_run(waiting, fetches=True):  # until it has come to the end of its last line
+        while usage.wants_to_run(
+            waiting, fetches=True
+        ):  # until it has come to the end of its last line
             assert time.monotonic() < deadline
     assert usage.wants_to_run(os.getpid(), fetches=False)
 
