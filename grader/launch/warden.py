@@ -34,7 +34,11 @@ _NAMESPACES = (
 _START_FAILED = 125
 _COSTS_AT_MOST = 0.1
 """Share of a processor that looking at a sandbox may take: a look that takes long is followed by a
-longer pause."""
+longer pause. A processor's time counts: a program that keeps all processors busy makes every look
+last long, and had itself looked at every few seconds only."""
+
+_BLIND_AT_MOST = 0.5
+"""Seconds that nobody looks, whatever a look costs: much can be taken in more."""
 
 _HURRY = 4
 """So many times more often than usual a sandbox is looked at that has half of what it may have, or
@@ -130,6 +134,11 @@ def _tell(report: socket.socket, ending: Ending) -> None:
         return  # the grader is gone, and nobody wants to know
 
 
+def usual_pause(interval: float, cost: float) -> float:
+    """Return seconds until the next look, after one that took `cost` seconds of a processor."""
+    return max(interval, cost, min(cost / _COSTS_AT_MOST, _BLIND_AT_MOST))
+
+
 class _Watch:
     """Waits for a child's end, and brings it about when a bound is passed or the grader is gone.
 
@@ -170,11 +179,11 @@ class _Watch:
         pause = self._bounds.interval
         try:
             while not (events := poller.poll(pause * 1000 if pause else None)):
-                begin = time.monotonic()
+                begin = time.process_time()
                 self._cause = self._excess()
                 if self._cause:
                     break
-                pause = self._pause(time.monotonic() - begin)
+                pause = self._pause(time.process_time() - begin)
             if not self._cause:
                 self._cause = self._cause_of(events)
         finally:  # nothing goes on that nobody watches
@@ -189,7 +198,7 @@ class _Watch:
         """Return how long not to look, after a look that took `cost` seconds."""
         if self._used > self._bounds.memory // 2 or self._machine.is_getting_short():
             return max(self._bounds.interval / _HURRY, cost)
-        return max(self._bounds.interval, cost / _COSTS_AT_MOST)
+        return usual_pause(self._bounds.interval, cost)
 
     def _cause_of(self, events: Sequence[tuple[int, int]]) -> Cause:
         """Return why a child has ended, or had to be ended by the grader."""
