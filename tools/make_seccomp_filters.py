@@ -50,10 +50,16 @@ NAMESPACE_FLAGS = (
     0x20000000,  # CLONE_NEWPID
     0x40000000,  # CLONE_NEWNET
 )
+FILE_REQUESTS = (1024, 1026)
+"""F_SETLEASE: whoever opens the file then waits for 45 seconds, and its owner may be the grader's
+user. F_NOTIFY: signals for what others do in a folder."""
 TERMINAL_REQUESTS = (0x5412, 0x541C)  # TIOCSTI types into a terminal, TIOCLINUX pastes
 ALLOWED_FAMILIES = (1, 2, 10)  # AF_UNIX, AF_INET, AF_INET6
 HIGHEST_FAMILY = 10
 SOCKET_KIND_MASK = 0xF
+INTERNET_FAMILIES = (2, 10)
+INTERNET_PROTOCOLS = (0, 6, 17)  # the kind's own, TCP, UDP
+"""What the watch can count. Of multipath TCP, say, it sees the parts and not what they hold."""
 DATAGRAM_KINDS = (2, 3)  # SOCK_DGRAM, SOCK_RAW
 
 
@@ -85,6 +91,8 @@ def _add_argument_rules(program: seccomp.SyscallFilter) -> None:
     for flag in NAMESPACE_FLAGS:
         program.add_rule(denied, "clone", seccomp.Arg(0, seccomp.MASKED_EQ, flag, flag))
     program.add_rule(denied, "prlimit64", seccomp.Arg(0, seccomp.NE, 0))
+    for request in FILE_REQUESTS:
+        program.add_rule(denied, "fcntl", seccomp.Arg(1, seccomp.MASKED_EQ, 0xFFFFFFFF, request))
     for request in TERMINAL_REQUESTS:
         program.add_rule(denied, "ioctl", seccomp.Arg(1, seccomp.MASKED_EQ, 0xFFFFFFFF, request))
 
@@ -97,6 +105,13 @@ def _deny_odd_sockets(program: seccomp.SyscallFilter) -> None:
         if family not in ALLOWED_FAMILIES:
             program.add_rule(unsupported, "socket", seccomp.Arg(0, seccomp.EQ, family))
     program.add_rule(unsupported, "socket", seccomp.Arg(0, seccomp.GT, HIGHEST_FAMILY))
+    for family in INTERNET_FAMILIES:
+        own = seccomp.Arg(0, seccomp.EQ, family)
+        for protocol in range(max(INTERNET_PROTOCOLS)):
+            if protocol not in INTERNET_PROTOCOLS:
+                program.add_rule(unsupported, "socket", own, seccomp.Arg(2, seccomp.EQ, protocol))
+        other = seccomp.Arg(2, seccomp.GT, max(INTERNET_PROTOCOLS))
+        program.add_rule(unsupported, "socket", own, other)
 
 
 def _deny_sockets(program: seccomp.SyscallFilter) -> None:

@@ -160,8 +160,13 @@ def _number(path: str, otherwise: int) -> int:
         return otherwise
 
 
+def held_unseen(descriptors: int) -> int:
+    """Return bytes that sockets may hold behind so many descriptors that cannot be looked at."""
+    return descriptors * 2 * _number("/proc/sys/net/core/wmem_max", 212992)
+
+
 def inodes_of(processes: Collection[int]) -> set[int]:
-    """Return the inodes of the sockets that processes have open."""
+    """Return the inodes of the sockets that processes have open, as far as they let it be seen."""
     found: set[int] = set()
     for number in processes:
         found.update(_open_sockets(f"/proc/{number}/fd"))
@@ -171,12 +176,12 @@ def inodes_of(processes: Collection[int]) -> set[int]:
 def _open_sockets(folder: str) -> Iterator[int]:
     try:
         names = os.listdir(folder)  # noqa: PTH208
-    except (FileNotFoundError, ProcessLookupError):
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
         return
     for name in names:
         try:
             target = os.readlink(f"{folder}/{name}")  # noqa: PTH115
-        except (FileNotFoundError, ProcessLookupError):
+        except (FileNotFoundError, ProcessLookupError, PermissionError):
             continue
         if target.startswith("socket:["):
             yield int(target[8:-1])

@@ -13,7 +13,9 @@ _BLOCK = 512
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 
-_WANTING = (b"R", b"D")
+_RUNS, _WAITS = b"R", b"D"
+
+_SIZES = (b"VmRSS:", b"VmPTE:")
 
 _PIPE = 2 * os.sysconf("SC_PAGE_SIZE")
 """What each pipe may hold once its user has many: before that they may hold 64 MiB together."""
@@ -67,7 +69,8 @@ def memory_of(processes: Iterable[int], enough: int) -> int:
     """
     used = 0
     for number in processes:
-        used += _told_of(number).get(b"VmPTE:", 0) + _proportional(number)
+        told = _told_of(number)
+        used += told.get(b"VmPTE:", 0) + _proportional(number, told.get(b"VmRSS:", 0))
         if used > enough:
             break
     return used
@@ -78,18 +81,45 @@ def descriptors_of(processes: Iterable[int]) -> list[int]:
     return [_descriptors(number) for number in processes]
 
 
+def sockets_beside(process: int) -> int:
+    """Return how many sockets are in the network namespace of a process, 0 if it has ended.
+
+    Some of them nobody has open: they wait to be accepted. Each is memory, and a thousand listeners
+    can have millions of them, which to look at one by one would take minutes.
+    """
+    fields = _read(f"/proc/{process}/net/sockstat").split(maxsplit=3)
+    return int(fields[2]) if fields[:2] == [b"sockets:", b"used"] else 0
+
+
+def is_closed(process: int) -> bool:
+    """Say whether a process is there and keeps its descriptors from being looked at."""
+    folder = f"/proc/{process}/fd"
+    return os.path.exists(folder) and not os.access(folder, os.R_OK | os.X_OK)  # noqa: PTH110
+
+
 def held_by_pipes(descriptors: Iterable[int]) -> int:
     """Return bytes that pipes may hold, of processes that have so many descriptors each."""
     return sum(_PIPE * max(count - _USUAL_DESCRIPTORS, 0) for count in descriptors)
 
 
-def wants_to_run(process: int) -> bool:
-    """Say whether a thread of a process runs, could run, or waits for a disk to bring it memory."""
+def wants_to_run(process: int, *, fetches: bool) -> bool:
+    """Say whether a thread of a process runs or could run.
+
+    `fetches` says that memory was brought back from a disk for it: then it may be waiting for that.
+    Waiting alone tells nothing, as a parent waits alike for a child of vfork(2) that sleeps.
+    """
     try:
         threads = os.listdir(f"/proc/{process}/task")  # noqa: PTH208
     except FileNotFoundError:
         return False
-    return any(_state(f"/proc/{process}/task/{thread}/stat") in _WANTING for thread in threads)
+    wanting = (_RUNS, _WAITS) if fetches else (_RUNS,)
+    return any(_state(f"/proc/{process}/task/{thread}/stat") in wanting for thread in threads)
+
+
+def fetches_of(processes: Iterable[int]) -> int:
+    """Return how many pages were brought from a disk for living processes: major faults."""
+    fields = [_read(f"/proc/{number}/stat").rpartition(b") ")[2].split() for number in processes]
+    return sum(int(each[9]) for each in fields if len(each) > 9)
 
 
 def processor_time_of(processes: Iterable[int]) -> float:
@@ -121,7 +151,8 @@ def files_on(folder: str) -> int:
 def contents_of(folders: Iterable[str], most_files: int, most_bytes: int) -> tuple[int, int]:
     """Count files and bytes below folders, giving up once a count is passed.
 
-    What cannot be counted, because it lies deeper than descriptors reach, counts as too many files.
+    What cannot be counted, because it lies deeper than descriptors reach or is closed again as soon
+    as it was opened up, counts as too many files.
     """
     files = size = 0
     try:
@@ -131,7 +162,7 @@ def contents_of(folders: Iterable[str], most_files: int, most_bytes: int) -> tup
             if files > most_files or size > most_bytes:
                 break
     except OSError as error:
-        if error.errno not in (errno.EMFILE, errno.ENFILE):
+        if error.errno not in (errno.EMFILE, errno.ENFILE, errno.EACCES, errno.EPERM):
             raise
         files = most_files + 1
     return files, size
@@ -154,10 +185,19 @@ def _below(folders: Iterable[str]) -> Iterator[os.stat_result]:
                     os.close(pending.pop()[0])
                     continue
                 with contextlib.suppress(FileNotFoundError, NotADirectoryError):  # gone meanwhile
-                    state = os.stat(name, dir_fd=number, follow_symlinks=False)
+                    state = _state_of(name, number)
                     yield state
                     if stat.S_ISDIR(state.st_mode):
                         pending.append(_enter(name, number))
+
+
+def _state_of(name: str, folder: int) -> os.stat_result:
+    """Return what is known of a file in a folder, which may let its names be read and no more."""
+    try:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except PermissionError:
+        os.chmod(folder, 0o700)
+        return os.stat(name, dir_fd=folder, follow_symlinks=False)
 
 
 def _enter(name: str, parent: int | None) -> tuple[int, Iterator[str]]:
@@ -197,8 +237,9 @@ def _state(path: str) -> bytes:
 
 def _told_of(number: int) -> dict[bytes, int]:
     """Return the sizes, in bytes, that the kernel tells of a process."""
-    lines = [line.split() for line in _read(f"/proc/{number}/status").splitlines()]
-    return {line[0]: int(line[1]) * 1024 for line in lines if len(line) == 3 and line[2] == b"kB"}
+    # Not every line with kB: a process may be called "a kB", or have a line's end in its name.
+    lines = [line.split() for line in _read(f"/proc/{number}/status").split(b"\n")]
+    return {line[0]: int(line[1]) * 1024 for line in lines if line and line[0] in _SIZES}
 
 
 def _descriptors(number: int) -> int:
@@ -211,8 +252,13 @@ def _descriptors(number: int) -> int:
         return _HIDDEN_DESCRIPTORS
 
 
-def _proportional(number: int) -> int:
-    for line in _read(f"/proc/{number}/smaps_rollup").splitlines():
+def _proportional(number: int, resident: int) -> int:
+    """Return bytes of a process's share; all that is `resident` if its pages cannot be counted."""
+    try:
+        text = _read(f"/proc/{number}/smaps_rollup")
+    except PermissionError:
+        return resident
+    for line in text.splitlines():
         if line.startswith(b"Pss:"):
             return int(line.split()[1]) * 1024
     return 0

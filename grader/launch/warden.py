@@ -34,7 +34,11 @@ _NAMESPACES = (
 _START_FAILED = 125
 _COSTS_AT_MOST = 0.1
 """Share of a processor that looking at a sandbox may take: a look that takes long is followed by a
-longer pause."""
+longer pause. A processor's time counts: a program that keeps all processors busy makes every look
+last long, and had itself looked at every few seconds only."""
+
+_BLIND_AT_MOST = 0.5
+"""Seconds that nobody looks, whatever a look costs: much can be taken in more."""
 
 _HURRY = 4
 """So many times more often than usual a sandbox is looked at that has half of what it may have, or
@@ -130,6 +134,11 @@ def _tell(report: socket.socket, ending: Ending) -> None:
         return  # the grader is gone, and nobody wants to know
 
 
+def usual_pause(interval: float, cost: float) -> float:
+    """Return seconds until the next look, after one that took `cost` seconds of a processor."""
+    return max(interval, cost, min(cost / _COSTS_AT_MOST, _BLIND_AT_MOST))
+
+
 class _Watch:
     """Waits for a child's end, and brings it about when a bound is passed or the grader is gone.
 
@@ -161,6 +170,7 @@ class _Watch:
         self._begin = time.monotonic()
         self._looks = 0
         self._wanted = 0
+        self._fetched = 0
 
     def until_the_end(self) -> Ending:
         poller = select.poll()
@@ -169,11 +179,11 @@ class _Watch:
         pause = self._bounds.interval
         try:
             while not (events := poller.poll(pause * 1000 if pause else None)):
-                begin = time.monotonic()
+                begin = time.process_time()
                 self._cause = self._excess()
                 if self._cause:
                     break
-                pause = self._pause(time.monotonic() - begin)
+                pause = self._pause(time.process_time() - begin)
             if not self._cause:
                 self._cause = self._cause_of(events)
         finally:  # nothing goes on that nobody watches
@@ -188,7 +198,7 @@ class _Watch:
         """Return how long not to look, after a look that took `cost` seconds."""
         if self._used > self._bounds.memory // 2 or self._machine.is_getting_short():
             return max(self._bounds.interval / _HURRY, cost)
-        return max(self._bounds.interval, cost / _COSTS_AT_MOST)
+        return usual_pause(self._bounds.interval, cost)
 
     def _cause_of(self, events: Sequence[tuple[int, int]]) -> Cause:
         """Return why a child has ended, or had to be ended by the grader."""
@@ -215,11 +225,13 @@ class _Watch:
         bounds = self._bounds
         living = self._processes()
         descriptors = usage.descriptors_of(living)
-        if sum(descriptors) > bounds.descriptors:
+        if max(sum(descriptors), self._sockets_beside(living)) > bounds.descriptors:
             return "descriptors"
         in_kernel = self._memory_in_kernel(living, descriptors)
         self._looks += 1
-        self._wanted += any(map(usage.wants_to_run, living))
+        fetched, self._fetched = self._fetched, usage.fetches_of(living)
+        fetches = self._fetched > fetched
+        self._wanted += any(usage.wants_to_run(each, fetches=fetches) for each in living)
         self._used = usage.resident_memory_of(living) + in_kernel
         if self._machine.is_short_for(self._used):  # there is no time to look closer
             return "machine"
@@ -242,16 +254,26 @@ class _Watch:
         files, disk = usage.contents_of(bounds.watched, bounds.files, bounds.disk)
         return "files" if files > bounds.files else "disk" if disk > bounds.disk else ""
 
+    def _sockets_beside(self, living: Sequence[int]) -> int:
+        """Return how many sockets there are, where it has a network namespace of its own."""
+        if self._entrance is None:
+            return 0
+        return max(map(usage.sockets_beside, living[:1]), default=0)
+
     def _memory_in_kernel(self, living: Sequence[int], descriptors: Sequence[int]) -> int:
         """Return bytes that the kernel holds for processes: in sockets and in pipes."""
-        return self._sockets(living) + usage.held_by_pipes(descriptors)
+        return self._sockets(living, descriptors) + usage.held_by_pipes(descriptors)
 
-    def _sockets(self, living: Sequence[int]) -> int:
+    def _sockets(self, living: Sequence[int], descriptors: Sequence[int]) -> int:
         if self._entrance is not None:  # all that there are in its own network namespace
             return sockets.held_by_sockets(None, None, self._statistics)
         if self._user >= 0:
             return sockets.held_by_sockets(self._user, None)
-        return sockets.held_by_sockets(None, sockets.inodes_of(living))
+        # A child that has not yet given up its powers is closed; so is what makes itself so.
+        counted = zip(living, descriptors, strict=True)
+        closed = sum(count for number, count in counted if usage.is_closed(number))
+        held = sockets.held_by_sockets(None, sockets.inodes_of(living))
+        return held + sockets.held_unseen(closed)
 
     def _rate(self, living: Sequence[int], memory: int) -> None:
         """Have the kernel choose the greedier sandbox, should it have to choose."""

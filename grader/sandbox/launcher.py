@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import msgspec
 
 import grader
 from grader.errors import SandboxError
+from grader.launch import enter
 from grader.launch.protocol import MESSAGE_LIMIT, Preload, Request
 from grader.sandbox.tail import Tail
 
@@ -70,7 +72,7 @@ class Launcher:
             raise SandboxError("The command to start in a sandbox is too long.")
         try:
             with self._lock:
-                socket.send_fds(self._requests, [payload], list(descriptors))
+                _send(self._requests, payload, descriptors)
         except (BrokenPipeError, ConnectionResetError):
             lines = self.last_words().strip().splitlines() or ["it gave no reason"]
             raise SandboxError(
@@ -85,6 +87,34 @@ class Launcher:
     def close(self) -> None:
         """End the launcher. Its children go on."""
         self._finalizer()
+
+
+def _send(requests: socket.socket, payload: bytes, descriptors: Sequence[int]) -> None:
+    """Send a message with descriptors. Raises SandboxError when its user has too many under way.
+
+    The kernel counts those of a user together, and a program in a sandbox may be the same user: one
+    kept a thousand in a socket's queue, and nobody beside it could be started. It is bounded by its
+    own limit on open files, and this process by one that it may raise.
+    """
+    try:
+        socket.send_fds(requests, [payload], list(descriptors))
+    except OSError as error:
+        if error.errno != errno.ETOOMANYREFS:
+            raise
+        enter.raise_open_files()
+        _send_at_last(requests, payload, descriptors)
+
+
+def _send_at_last(requests: socket.socket, payload: bytes, descriptors: Sequence[int]) -> None:
+    try:
+        socket.send_fds(requests, [payload], list(descriptors))
+    except OSError as error:
+        if error.errno != errno.ETOOMANYREFS:
+            raise
+        raise SandboxError(
+            "No sandbox can be started: programs of this user have sent too many open files.",
+            "Allow the grader more of them: ulimit -n 65536",
+        ) from None
 
 
 def _end(requests: socket.socket, popen: subprocess.Popen[bytes], tail: Tail) -> None:

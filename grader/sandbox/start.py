@@ -148,6 +148,9 @@ def _bounds(limits: ResourceLimits, box: Box) -> Bounds:
             resource.RLIMIT_NOFILE: (limits.open_files, limits.open_files),
             resource.RLIMIT_FSIZE: (limits.file_size, limits.file_size),
             resource.RLIMIT_CORE: (0, 0),
+            # An audio workstation lets its users take a processor from everybody else.
+            resource.RLIMIT_RTPRIO: (0, 0),
+            resource.RLIMIT_NICE: (0, 0),
             resource.RLIMIT_CPU: (limits.cpu_seconds, limits.cpu_seconds + _CPU_GRACE),
         },
         memory=limits.memory,

@@ -72,7 +72,7 @@ def test_a_process_that_is_gone_uses_nothing() -> None:
     gone = 2**22 + 1
     assert [0] == usage.descriptors_of([gone])
     assert 0 == usage.memory_of([gone], 0) == usage.resident_memory_of([gone])
-    assert not usage.wants_to_run(gone)
+    assert not usage.wants_to_run(gone, fetches=True)
 
 
 def test_few_files_are_no_hoard_of_pipes() -> None:
@@ -83,9 +83,11 @@ def test_few_files_are_no_hoard_of_pipes() -> None:
 def test_who_computes_wants_to_run_and_who_waits_does_not() -> None:
     with program("") as waiting:
         deadline = time.monotonic() + 10
-        while usage.wants_to_run(waiting):  # until it has come to the end of its last line
+        while usage.wants_to_run(
+            waiting, fetches=True
+        ):  # until it has come to the end of its last line
             assert time.monotonic() < deadline
-    assert usage.wants_to_run(os.getpid())
+    assert usage.wants_to_run(os.getpid(), fetches=False)
 
 
 def test_the_kernel_is_told_who_is_greedy() -> None:
