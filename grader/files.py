@@ -42,17 +42,21 @@ def try_place(path: Path | None, what: str = "the report") -> None:
         raise unwritable(path, error, what) from None
 
 
-def write_whole(path: Path, content: bytes, draft: Path | None = None) -> None:
+def write_whole(
+    path: Path, content: bytes, draft: Path | None = None, mode: int | None = None
+) -> None:
     """Write a file so that it is whole or as it was, or write to a device or pipe.
 
     `draft` is where it is written first, another name in its folder if not given. Nothing is left
-    there. Raises OSError.
+    there. `mode` are its permissions; without them they are those of the file that is replaced: who
+    closed an earlier report to others did not open this one. Raises OSError.
     """
     if _is_stream(path):
         _write_stream(path, content)
         return
     target = _target(path)
     with _draft(target, draft) as (descriptor, place):
+        _permit_as(target, descriptor, mode)
         _write_all(descriptor, content)
         os.fsync(descriptor)  # some file systems say only now that there is no room
         place.replace(target)
@@ -152,6 +156,19 @@ def _draft(target: Path, draft: Path | None = None) -> Iterator[tuple[int, Path]
     finally:
         os.close(descriptor)
         place.unlink(missing_ok=True)
+
+
+def _permit_as(target: Path, descriptor: int, mode: int | None) -> None:
+    """Give a file a mode, or the owner and the mode of the one whose place it will take."""
+    if mode is None:
+        try:
+            found = target.stat()
+        except FileNotFoundError:
+            return
+        mode = stat.S_IMODE(found.st_mode)
+        if os.geteuid() == 0:
+            os.fchown(descriptor, found.st_uid, found.st_gid)
+    os.fchmod(descriptor, mode)
 
 
 def _reserve(descriptor: int) -> None:

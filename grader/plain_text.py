@@ -29,7 +29,7 @@ _CONTINUES = re.compile(r"(?:elif|else|except|finally)\b|[\s)\]}]|$")
 _TOKEN = re.compile(
     r"#[^\n]*"
     r'|"""(?:\\.|[^\\])*?(?:"""|\Z)' + r"|'''(?:\\.|[^\\])*?(?:'''|\Z)"
-    r'|"(?:\\.|[^"\\\n])*"' + r"|'(?:\\.|[^'\\\n])*'"
+    r'|"(?:\\.|[^"\\\n])*"?' + r"|'(?:\\.|[^'\\\n])*'?"  # one without an end ends its line
     r"|^[!%][^\n]*"
     r"|\\\n|[\[({]|[\])}]|\n",
     re.DOTALL | re.MULTILINE,

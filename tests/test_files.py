@@ -80,6 +80,20 @@ class TestWriting:
         (tmp_path / "c").touch()
         assert 1 == len({path.stat().st_mode for path in tmp_path.iterdir()})
 
+    def test_who_may_read_a_file_may_read_what_replaces_it(self, tmp_path: Path) -> None:
+        """A report says what is hidden."""
+        path = tmp_path / "a.json"
+        path.touch(0o600)
+        path.chmod(0o640)
+        write_whole(path, b"after")
+        assert 0o640 == path.stat().st_mode & 0o777
+        write_whole(path, b"secret", mode=0o600)
+        assert 0o600 == path.stat().st_mode & 0o777
+        if os.geteuid() == 0:
+            os.chown(path, 1234, 1235)
+            write_whole(path, b"after")
+            assert (1234, 1235) == (path.stat().st_uid, path.stat().st_gid)
+
     def test_what_a_link_leads_to_is_replaced(self, tmp_path: Path) -> None:
         (tmp_path / "a.json").symlink_to(tmp_path / "b.json")
         write_whole(tmp_path / "a.json", b"after")

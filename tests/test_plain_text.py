@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import time
 
 import pytest
 from hypothesis import given
@@ -47,6 +48,14 @@ last = 1
 
 def cells(text: str, suffix: str = ".py") -> list[tuple[int, str]]:
     return [(piece.line, piece.source.strip()) for piece in divide(text, suffix)]
+
+
+@pytest.mark.parametrize("quote", ["'", '"', "'''", '"""'])
+def test_texts_that_never_end_cost_linear_time(quote: str) -> None:
+    """Each quote could begin a text, and each would be looked for to the end of the line."""
+    begin = time.process_time()
+    divide("x = " + quote + f"\\{quote}" * 30_000, ".py")
+    assert time.process_time() - begin < 2
 
 
 class TestScripts:

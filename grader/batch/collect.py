@@ -14,9 +14,9 @@ from pathlib import Path
 import msgspec
 
 from grader.batch.search import (
-    PERMISSIONS,
     SUFFIX,
     Found,
+    problem_of_closed,
     problem_of_file,
     problem_of_link,
     search,
@@ -31,6 +31,7 @@ _LONGEST_NAME = 1000
 """Bytes of a whole name that are kept; a path may have 4095, with the folder of the reports."""
 
 _RESERVED = frozenset({"summary"})
+_REPORTS = (".json", ".html")
 _OWN = re.compile(r"-[0-9a-f]{16}\Z")
 _FORBIDDEN = frozenset('<>:"/\\|?*')
 
@@ -104,7 +105,7 @@ def _obstacle(path: Path, trusted: Path) -> tuple[str, str]:
     except (FileNotFoundError, NotADirectoryError):
         raise UsageError(f"There is no file or folder {path}.", "Check the name.") from None
     except OSError as error:
-        return f"It cannot be read: {error.strerror}.", PERMISSIONS
+        return problem_of_closed(error)
     return ("", "") if stat.S_ISDIR(mode) else problem_of_file(mode)
 
 
@@ -146,8 +147,8 @@ def _own_name(name: str, file: str) -> str:
 def _safe_name(file: str) -> str:
     *folders, last = file.removesuffix(SUFFIX).split("/")
     parts = [_safe_part(folder) for folder in folders]
-    # A folder may not bear the name of another submission's report.
-    parts = [f"{part}_" if part.casefold().endswith(".json") else part for part in parts]
+    # A folder may not bear the name of another submission's report, or of its page.
+    parts = [f"{part}_" if part.casefold().endswith(_REPORTS) else part for part in parts]
     name = "/".join([*parts, _safe_part(last)])
     return name if len(name.encode()) <= _LONGEST_NAME else f"{parts[0]}/{_safe_part(last)}"
 

@@ -20,6 +20,11 @@ DEEPEST = 60
 _TOOLS = frozenset({"__MACOSX", "__pycache__"})
 """Folders that programs make beside what is handed in; so do those that begin with a dot."""
 
+_OF_A_MAC = "._"
+"""So begins what a Mac puts beside `hw.ipynb` on foreign disks: icons and the like, no notebook."""
+
+_NOT_LOOKED_INTO = _TOOLS | {".ipynb_checkpoints"}
+
 PERMISSIONS = "Mend its permissions, and run the same command again."
 HAND_IN = "Hand in the .ipynb file itself."
 
@@ -36,9 +41,10 @@ class Found(msgspec.Struct, frozen=True):
 def search(folder: Path, *, is_class: bool, reports: Path | None = None) -> Iterator[Found]:
     """Yield the notebooks below a folder, and those in it who handed in nothing.
 
-    The folder of `reports` may lie in it, and nobody handed that in. `is_class` says that every
-    other folder in it is somebody's. Without it that holds only where no notebook lies in the
-    folder itself: a student's may have data beside the notebook.
+    The folder of `reports` may lie in it, and nobody handed that in. Every other folder in it is
+    somebody's where no notebook lies in the folder itself: a student's may have data beside the
+    notebook. `is_class` says that it may be a class with a notebook beside the folders: it is one
+    where another notebook lies in one of them.
     """
     here = _Walk(folder, deepest=0)
     linked = [Found(each, *problem_of_link(each)) for each in here.links if not _is_file(each)]
@@ -46,10 +52,11 @@ def search(folder: Path, *, is_class: bool, reports: Path | None = None) -> Iter
     yield from here.obstacles
     yield from linked
     others = [each for each in here.folders if _is_somebodys(each) and each != reports]
-    counted = frozenset(others if is_class or not here.notebooks else ())
+    walks = {each: _Walk(each, DEEPEST) for each in here.folders}
+    has_others = is_class and any(walks[each].notebooks for each in others)
+    counted = frozenset(others if has_others or not here.notebooks else ())
     is_empty = not (here.notebooks or here.obstacles or linked or counted)
-    for each in here.folders:
-        walk = _Walk(each, DEEPEST)
+    for each, walk in walks.items():
         yield from walk.notebooks
         yield from walk.obstacles[:1]
         is_empty = is_empty and not (walk.notebooks or walk.obstacles)
@@ -64,6 +71,11 @@ def problem_of_file(mode: int) -> tuple[str, str]:
     if stat.S_ISREG(mode):
         return "", ""
     return f"It is {kind_of(mode)}, not a file.", HAND_IN
+
+
+def problem_of_closed(error: OSError) -> tuple[str, str]:
+    """Say why something cannot be looked at, and what to do."""
+    return f"It cannot be read: {error.strerror}.", PERMISSIONS
 
 
 def problem_of_link(link: Path) -> tuple[str, str]:
@@ -107,7 +119,7 @@ class _Walk:
         for each in inside:
             self._sort(each)
         folders = [Path(each.path) for each in inside if each.is_dir(follow_symlinks=False)]
-        folders = [each for each in folders if each.name != ".ipynb_checkpoints"]
+        folders = [each for each in folders if each.name not in _NOT_LOOKED_INTO]
         if is_top:
             self.folders = folders
         return folders
@@ -116,14 +128,23 @@ class _Walk:
         path = Path(entry.path)
         if entry.is_dir(follow_symlinks=False):
             return
-        if entry.name.endswith(SUFFIX):
-            mode = entry.stat(follow_symlinks=False).st_mode
-            problem = problem_of_link(path) if stat.S_ISLNK(mode) else problem_of_file(mode)
-            self.notebooks.append(Found(path, *problem))
+        if entry.name.startswith(_OF_A_MAC):
+            return
+        if entry.name.lower().endswith(SUFFIX):
+            self.notebooks.append(Found(path, *_problem_of(entry, path)))
         elif entry.is_symlink():
             self.links.append(path)
         elif entry.name.endswith(TEXTS):
             self.others.append(path)
+
+
+def _problem_of(entry: os.DirEntry[str], path: Path) -> tuple[str, str]:
+    """Say why a file in a folder may not be read, and what to do; both are empty if it may."""
+    try:
+        mode = entry.stat(follow_symlinks=False).st_mode
+    except OSError as error:  # its path is too long, or its folder can be listed and not entered
+        return problem_of_closed(error)
+    return problem_of_link(path) if stat.S_ISLNK(mode) else problem_of_file(mode)
 
 
 def _is_file(link: Path) -> bool:

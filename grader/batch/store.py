@@ -82,6 +82,8 @@ class Store:
                     f"The folder {path.parent} leads out of {self._folder}.",
                     "Remove the link, or name another folder for the reports.",
                 )
+            if path.is_symlink():
+                raise UsageError(f"{path} is a link.", "Remove it: a report is not written there.")
             draft = path.with_name(f".{path.name}.part")  # no report's name begins with a dot
             draft.unlink(missing_ok=True)  # of a run that was killed
             write_whole(path, content, draft)

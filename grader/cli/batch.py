@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from os.path import realpath
 from pathlib import Path
 
 import msgspec
@@ -18,6 +19,7 @@ from grader.cli.progress import LiveBatch, LiveProgress
 from grader.cli.setting import GradingOptions, open_settings
 from grader.course import CourseAssignment, find_course
 from grader.environment import usable_cores
+from grader.errors import UsageError
 from grader.render.audience import shown, utc_now
 from grader.report import decode_report
 
@@ -40,6 +42,7 @@ def run_batch(options: BatchOptions, output: Console, messages: Console) -> Summ
     and KeyboardInterrupt goes on. Raises GraderError when nothing can be graded at all.
     """
     entries = collect(options.submissions, Path.cwd(), options.output)
+    _refuse_beside(entries, options.output)
     with open_store(options.output) as store:
         try:
             summary = _grade_all(options, entries, store, messages)
@@ -65,6 +68,19 @@ def is_below(options: BatchOptions, summary: Summary, points: float, now: dateti
     """
     reports = (decode_report((options.output / row.report).read_bytes()) for row in summary.rows)
     return any(shown(report, "student", now).score < points for report in reports)
+
+
+def _refuse_beside(entries: Iterable[Entry], reports: Path) -> None:
+    """Refuse a folder in which a report would lie where its submission does.
+
+    One that is there already counts as a grade, and may have been handed in. Raises UsageError.
+    """
+    for entry in entries:
+        if realpath(entry.path.parent) == realpath((reports / entry.name).parent):
+            raise UsageError(
+                f"In {reports} reports would lie beside what was handed in.",
+                "Name a folder of their own: --output reports.",
+            )
 
 
 def _write_pages(entries: Iterable[Entry], store: Store) -> None:

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from grader.course import find_course
 from grader.errors import UsageError
+from grader.files import unwritable, write_whole
 from grader.recipes.wheel import Wheel, find_installed
 from grader.release.secret import digest_of, pack_course
 from grader.release.write import MANIFEST, release_files, write_release
@@ -34,9 +35,12 @@ def run_release(options: ReleaseOptions, output: Console) -> None:
     if options.secret is not None:
         _check_secret(options.secret, options.folder)
     files = release_files(course, wheel, digest)
-    write_release(options.folder, files, course)
-    if archive is not None and options.secret is not None:
-        _write_secret(options.secret, archive)
+    try:
+        if archive is not None and options.secret is not None:  # which the release has a digest of
+            write_whole(options.secret, archive, mode=0o600)
+        write_release(options.folder, files, course)
+    except OSError as error:
+        raise unwritable(Path(error.filename or options.folder), error, "the release") from None
     for name in sorted(files):
         _say(output, f"{options.folder / name}")
     _say(output, "Next: give it to students, or push it where they can read it.")
@@ -55,13 +59,6 @@ def _check_secret(secret: Path, folder: Path) -> None:
         )
     if not secret.absolute().parent.is_dir() or secret.is_dir():
         raise UsageError(f"Cannot write {secret}.", "Name a file in a folder that exists.")
-
-
-def _write_secret(path: Path, archive: bytes) -> None:
-    draft = path.with_name(f"{path.name}.part")
-    draft.touch(mode=0o600)
-    draft.write_bytes(archive)
-    draft.replace(path)
 
 
 def _say(console: Console, text: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from os.path import realpath
 from pathlib import Path
@@ -17,7 +18,7 @@ from grader.course import choose_assignment, find_course
 from grader.environment import describe_environment
 from grader.errors import GraderError, UsageError
 from grader.files import rescue, try_place, write_or_rescue
-from grader.handed_in import absolute, trusted_folder
+from grader.handed_in import LINK_HINT, absolute, link_on_the_way, trusted_folder
 from grader.pipeline import grade
 from grader.preparation import Preparation
 from grader.progress import Progress
@@ -70,7 +71,24 @@ def _try_places(options: RunOptions) -> None:
     for path, what in ((options.json, "the report"), (options.html, "the page")):
         if path is not None and realpath(path) == realpath(options.notebook):
             raise UsageError(f"{path} is what is to be graded.", "Name another file to write to.")
+        if path is not None:
+            _refuse_link(path, options.notebook)
         try_place(path, what)
+
+
+def _refuse_link(path: Path, notebook: Path) -> None:
+    """Refuse a link that lies beside or below what was handed in, and may have been as well.
+
+    Elsewhere a link is one's own: what it leads to is replaced. Raises UsageError.
+    """
+    working = Path.cwd()
+    place, beside = absolute(path, working), absolute(notebook, working).parent
+    if beside == Path("/") or not place.is_relative_to(beside):
+        return
+    with suppress(FileNotFoundError, NotADirectoryError):  # then there is none
+        link = link_on_the_way(place, beside)
+        if link is not None:
+            raise UsageError(f"{link.name} is a link, which is not followed.", LINK_HINT)
 
 
 def _write_refusal(options: RunOptions, error: GraderError) -> None:

@@ -35,7 +35,11 @@ def read_content(content: bytes, suffix: str) -> Content:
     assignment and language that metadata name. Saved outputs prove nothing and may be damaged, so
     they are gone past. Raises SubmissionError.
     """
-    return _read_text(content, suffix) if suffix in SCRIPT + MARKDOWN else _read_notebook(content)
+    return (
+        _read_text(content, suffix)
+        if suffix.lower() in SCRIPT + MARKDOWN
+        else _read_notebook(content)
+    )
 
 
 def _read_text(content: bytes, suffix: str) -> Content:
@@ -44,7 +48,7 @@ def _read_text(content: bytes, suffix: str) -> Content:
             later("The file is larger than {limit} MB.", limit=TEXT_LIMIT // 2**20),
             later("Hand in a shorter one."),
         )
-    pieces = divide(_in_utf8(content).decode("utf-8", errors="replace"), suffix)
+    pieces = divide(_in_utf8(content).decode("utf-8", errors="replace"), suffix.lower())
     if not pieces:
         raise SubmissionError(
             later("The file has no Python code."), later("Hand in the file with your solution.")

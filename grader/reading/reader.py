@@ -22,6 +22,7 @@ import grader
 from grader.errors import GraderError
 from grader.language import later
 from grader.messages import FrameError, decode_payload
+from grader.plain_text import MARKDOWN, SCRIPT
 from grader.quiet import Quiet
 from grader.reading.content import SIZE_LIMIT
 from grader.reading.messages import (
@@ -44,8 +45,11 @@ was stopped for others to measure does not count."""
 START_SECONDS = 60.0
 """Longest time in which the process may import what it needs."""
 
+TEXTS = SCRIPT + MARKDOWN
+"""Names that end in one of these are no notebooks', in capitals or not."""
+
 _LOOK_SECONDS = 0.25
-_SUFFIX = 100
+_END_SECONDS = 1.0
 _START = (
     "import sys; sys.path.insert(0, sys.argv[2]); "
     "from grader.reading.worker import main; main(sys.argv[1:])"
@@ -72,21 +76,8 @@ class Reader:
         self._quiet = Quiet() if quiet is None else quiet
         self._patience = patience
         self._bounds = Bounds() if bounds is None else bounds
-        # Messages of this kind of socket arrive whole, so no reader ever has to join them.
-        self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        source = str(Path(grader.__file__).resolve().parents[1])
-        with theirs:
-            self._popen = subprocess.Popen(  # noqa: S603
-                [sys.executable, "-I", "-c", _START, str(theirs.fileno()), source],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                pass_fds=(theirs.fileno(),),
-                env={"LANG": "C.UTF-8"},
-                cwd="/",
-                start_new_session=True,
-            )
         self._lock = threading.Lock()
-        self._finalizer = weakref.finalize(self, _end, self._requests, self._popen)
+        self._process = _Process()
 
     def __enter__(self) -> Reader:
         return self
@@ -97,12 +88,12 @@ class Reader:
     @property
     def pid(self) -> int:
         """Process id of the process that readers are forked from."""
-        return self._popen.pid
+        return self._process.pid
 
     def close(self) -> None:
         """End the process, and all that read."""
         with self._lock:
-            self._finalizer()
+            self._process.end()
 
     def read(self, path: Path, trusted: Path | None = None) -> SubmissionFile:
         """Read a file, and find its spelling. A damaged one comes back with its `problem`.
@@ -126,29 +117,50 @@ class Reader:
         return SubmissionFile(path.name, digest, None, problem, hint)
 
     def ask(self, file: int, suffix: str) -> Read | Unreadable | Overwhelmed:
-        """Have the file of a descriptor read. Raises GraderError when nothing can be read."""
-        ours, theirs = socket.socketpair()
-        with ours:
-            with theirs:
-                self._send(Request(suffix[:_SUFFIX], self._bounds), file, theirs.fileno())
-            answer = self._answer(ours)
+        """Have the file of a descriptor read. Raises GraderError when nothing can be read.
+
+        Where the process was killed, as by a machine without memory, another one is started, once.
+        """
+        process = self._process
+        try:
+            answer = self._ask(process, file, suffix)
+        except _EndedError:
+            with contextlib.suppress(OSError):  # of what is no plain file
+                os.lseek(file, 0, os.SEEK_SET)  # it may have been read to somewhere
+            try:
+                answer = self._ask(self._start_again(process), file, suffix)
+            except _EndedError:
+                raise _not_started() from None
         if isinstance(answer, Broken):
             raise ReadingError(answer.traceback)
         return answer
 
-    def _send(self, request: Request, *descriptors: int) -> None:
-        payload = msgspec.msgpack.encode(request)
-        try:
-            with self._lock:
-                socket.send_fds(self._requests, [payload], descriptors)
-        except OSError:
-            raise _not_started() from None
+    def _start_again(self, ended: _Process) -> _Process:
+        """Return another process in place of one that has ended; it may be there already."""
+        with self._lock:
+            if self._process is ended:
+                if ended.is_closed or not ended.has_ended():
+                    raise _not_started()
+                ended.end()
+                self._process = _Process()
+            return self._process
 
-    def _answer(self, channel: socket.socket) -> FromReader:
-        """Wait for an answer; one that does not come, or is none, is that of a file too large."""
+    def _ask(self, process: _Process, file: int, suffix: str) -> FromReader:
+        request = Request(suffix.lower() if suffix.lower() in TEXTS else "", self._bounds)
+        ours, theirs = socket.socketpair()
+        with ours:
+            with theirs, self._lock:
+                process.send(request, file, theirs.fileno())
+            return self._answer(process, ours)
+
+    def _answer(self, process: _Process, channel: socket.socket) -> FromReader:
+        """Wait for an answer; one that does not come, or is none, is that of a file too large.
+
+        Raises _EndedError where the process has ended that all that read end with.
+        """
         descriptors = _Waiting(time.monotonic, START_SECONDS).descriptors(channel)
         if not descriptors:
-            raise _not_started()
+            raise _EndedError
         work = _Work(descriptors[0])
         waiting = _Waiting(time.monotonic, self._patience)
         try:
@@ -156,6 +168,8 @@ class Reader:
                 payload = waiting.payload(channel, work)
             return decode_payload(payload, FromReader)  # type: ignore[arg-type]
         except FrameError:
+            if process.has_ended() and not process.is_closed:
+                raise _EndedError from None  # the file may be as small as others
             return Overwhelmed()
         finally:
             work.end()
@@ -173,6 +187,55 @@ class Reader:
                 " hand it in again."
             ),
         )
+
+
+class _EndedError(Exception):
+    """Raised where the process has ended that readers are forked from."""
+
+
+class _Process:
+    """The process that readers are forked from; it ends with this object."""
+
+    def __init__(self) -> None:
+        # Messages of this kind of socket arrive whole, so no reader ever has to join them.
+        self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        source = str(Path(grader.__file__).resolve().parents[1])
+        with theirs:
+            self._popen = subprocess.Popen(  # noqa: S603
+                [sys.executable, "-I", "-c", _START, str(theirs.fileno()), source],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=(theirs.fileno(),),
+                env={"LANG": "C.UTF-8"},
+                cwd="/",
+                start_new_session=True,
+            )
+        self.end = weakref.finalize(self, _end, self._requests, self._popen)
+
+    @property
+    def pid(self) -> int:
+        return self._popen.pid
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was ended from here."""
+        return not self.end.alive
+
+    def has_ended(self) -> bool:
+        """Say whether it has ended, whoever ended it; what was just killed has a second for it."""
+        try:
+            self._popen.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def send(self, request: Request, *descriptors: int) -> None:
+        """Send a request. Raises _EndedError."""
+        payload = msgspec.msgpack.encode(request)
+        try:
+            socket.send_fds(self._requests, [payload], descriptors)
+        except OSError:
+            raise _EndedError from None
 
 
 def _not_started() -> GraderError:

@@ -11,7 +11,9 @@ import hashlib
 import io
 import re
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
+from email import message_from_bytes
 from importlib import metadata, resources
 from pathlib import Path
 
@@ -181,12 +183,21 @@ def _zipped(files: Mapping[str, bytes]) -> bytes:
 
 
 def _is_of_the_grader(content: bytes) -> bool:
+    """Say whether a wheel says that it is of this grader, and has nothing beside it.
+
+    A `.pth` file or a script, too, would be installed and run.
+    """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            (notes,) = [name for name in archive.namelist() if _METADATA.match(name)]
-            return f"\nName: {DISTRIBUTION}\n".encode() in archive.read(notes)
-    except (zipfile.BadZipFile, ValueError):
+            names = archive.namelist()
+            (notes,) = [name for name in names if _METADATA.match(name)]
+            folders = ("grader/", notes.removesuffix("METADATA"))
+            if not all(name.startswith(folders) and ".." not in name.split("/") for name in names):
+                return False
+            found = message_from_bytes(archive.read(notes)).get_all("Name")
+    except (zipfile.BadZipFile, ValueError, RuntimeError, NotImplementedError, zlib.error):
         return False
+    return found == [DISTRIBUTION]
 
 
 def _packed(wheel: Wheel) -> dict[str, bytes]:

@@ -17,7 +17,7 @@ import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import msgspec
 import requests
@@ -57,7 +57,7 @@ def digest_of(content: bytes) -> str:
 def pack_course(course: Course) -> bytes:
     """Return an archive of all that grading needs: assignments, without masters and mutants.
 
-    Raises UsageError for a file whose name could not be unpacked again.
+    Raises UsageError for what could not be unpacked again.
     """
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -67,7 +67,17 @@ def pack_course(course: Course) -> bytes:
             entry.create_system = 3  # Unix: only then are the permissions read
             entry.external_attr = (stat.S_IFREG | 0o600) << 16
             archive.writestr(entry, content)
-    return buffer.getvalue()
+    content = buffer.getvalue()
+    try:
+        if len(content) > MOST_BYTES:
+            raise _refusal("it is too large")
+        for _ in _checked(content):
+            pass
+    except DataError as error:
+        raise UsageError(
+            f"The course cannot be packed: {error.message}", "Move away what grading does not need."
+        ) from None
+    return content
 
 
 def source_of(environment: Mapping[str, str], sha256: str) -> Source:
@@ -98,7 +108,13 @@ def fetch(source: Source) -> bytes:
     if source.token:
         headers["Authorization"] = f"Bearer {source.token}"
     try:
-        with requests.get(source.url, headers=headers, stream=True, timeout=SECONDS) as answer:
+        with requests.get(
+            source.url,
+            headers=headers,
+            stream=True,
+            timeout=SECONDS,
+            hooks={"response": _follow_safely},
+        ) as answer:
             if answer.status_code != requests.codes.ok:
                 raise _failure(f"its server answered with {answer.status_code}")
             content = b"".join(_bounded(answer))
@@ -185,6 +201,12 @@ def _bounded(answer: requests.Response) -> Iterator[bytes]:
         if size > MOST_BYTES:
             raise _failure(f"it has more than {MOST_BYTES // 2**20} MB")
         yield chunk
+
+
+def _follow_safely(answer: requests.Response, **_options: object) -> None:
+    """Refuse to be sent on to where anybody on the way can read the archive."""
+    if answer.is_redirect and not _is_safe(urljoin(answer.url, answer.headers["location"])):
+        raise _failure("its server sends on to an address that is not encrypted")
 
 
 def _is_safe(url: str) -> bool:

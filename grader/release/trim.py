@@ -8,6 +8,7 @@ of a reference schedule, with the comments above them and the strings below them
 from __future__ import annotations
 
 import ast
+import io
 import symtable
 from collections.abc import Callable, Iterable, Iterator
 
@@ -157,7 +158,7 @@ def _statements(tree: ast.Module) -> Iterator[ast.stmt]:
 
 
 def _blocks(tree: ast.Module, text: str) -> list[Block]:
-    lines = text.splitlines()
+    lines = _lines(text)
     found: list[Block] = []
     for statement in tree.body:
         last = (statement.end_lineno or statement.lineno) - 1
@@ -238,7 +239,7 @@ def _entries(text: str, table: ast.Dict, hidden: frozenset[str]) -> str:
 
 def _replaced(text: str, node: ast.expr, by: str) -> str:
     """Replace an expression; columns count bytes."""
-    lines = [line.encode() for line in text.splitlines(keepends=True)]
+    lines = [line.encode() for line in _lines(text)]
     assert node.end_lineno is not None
     before = b"".join(lines[: node.lineno - 1]) + lines[node.lineno - 1][: node.col_offset]
     after = lines[node.end_lineno - 1][node.end_col_offset :] + b"".join(lines[node.end_lineno :])
@@ -246,15 +247,35 @@ def _replaced(text: str, node: ast.expr, by: str) -> str:
 
 
 def _cut(text: str, blocks: list[Block], public: set[str]) -> str:
-    """Take out blocks none of whose names is public, and the empty lines below each."""
-    lines = text.splitlines(keepends=True)
+    """Take out blocks none of whose names is public, with all remarks around and the empty lines.
+
+    A remark that stands apart may be about what goes; so may one below the last statement of a
+    function, which is no part of it to a parser.
+    """
+    lines = _lines(text)
+    ends = [0, *(block.last + 1 for block in blocks)]
+    begins = [*(block.first for block in blocks[1:]), len(lines)]
     gone: set[int] = set()
-    for block in blocks:
+    for block, above, below in zip(blocks, ends, begins, strict=False):
         if not block.names or block.names & public:
             continue
-        end = block.last + 1
-        is_apart = block.first == 0 or not lines[block.first - 1].strip()
-        while is_apart and end < len(lines) and not lines[end].strip():
+        first, end = block.first, block.last + 1
+        while first > above and _is_remark(lines[first - 1]):
+            first -= 1
+        while end < below and _is_remark(lines[end]):
             end += 1
-        gone.update(range(block.first, end))
+        while first < block.first and not lines[first].strip():
+            first += 1
+        is_apart = first == 0 or not lines[first - 1].strip()
+        gone.update(each for each in range(first, end) if is_apart or lines[each].strip())
     return "".join(line for number, line in enumerate(lines) if number not in gone).rstrip() + "\n"
+
+
+def _is_remark(line: str) -> bool:
+    """Say whether there is nothing but a comment on a line, or nothing at all."""
+    return not line.strip() or line.lstrip().startswith("#")
+
+
+def _lines(text: str) -> list[str]:
+    """Divide a text where Python does, and not at form feeds as well, as `splitlines` would."""
+    return io.StringIO(text, newline="\n").readlines()

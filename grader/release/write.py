@@ -13,6 +13,7 @@ from grader.authoring.build import build_templates
 from grader.authoring.master import has_master
 from grader.course import Course, CourseAssignment
 from grader.errors import CourseError, UsageError
+from grader.files import write_whole
 from grader.recipes.wheel import Wheel, lock_files
 from grader.release.public import (
     encode_assignment,
@@ -103,7 +104,7 @@ def write_release(folder: Path, files: dict[str, bytes], course: Course) -> None
     """Write a release, over an earlier one: what that had and this has not is deleted.
 
     Other files in the folder stay. Raises UsageError for the course's own folder, and where another
-    file is in the way.
+    file or a link is in the way: students may push to where a release is kept.
     """
     if folder.resolve().is_relative_to((course.root / "assignments").resolve()) or (
         folder.resolve() == course.root.resolve()
@@ -113,19 +114,28 @@ def write_release(folder: Path, files: dict[str, bytes], course: Course) -> None
         )
     earlier = read_manifest(folder)
     known = set() if earlier is None else {*earlier.files, MANIFEST}
+    gone = sorted(filter(_is_inside, known - files.keys()))
+    _refuse_links(folder, (*files, *gone))
     in_the_way = [name for name in files if name not in known and (folder / name).exists()]
     if in_the_way:
         raise UsageError(
             f"{folder / in_the_way[0]} is there already, and of no earlier release.",
             "Move it away, or name another folder.",
         )
-    for name in known - files.keys():
-        if _is_inside(name):
-            (folder / name).unlink(missing_ok=True)
+    for name in gone:
+        (folder / name).unlink(missing_ok=True)
     for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+        write_whole(path, content)
+
+
+def _refuse_links(folder: Path, names: Iterable[str]) -> None:
+    ways = {folder / name: None for name in names}
+    places = {each: None for way in ways for each in (way, *way.parents) if each != folder}
+    link = next((each for each in places if folder in each.parents and each.is_symlink()), None)
+    if link is not None:
+        raise UsageError(f"{link} is a link.", "Remove it: a release is written to one folder.")
 
 
 def _is_inside(name: str) -> bool:

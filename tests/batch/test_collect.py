@@ -198,10 +198,13 @@ class TestEverybodyCounts:
         assert entry.name.startswith("ada/hw-")
 
 
-def make_deep(root: Path, first: str, part: str, count: int, *files: str) -> None:
+def make_deep(
+    root: Path, first: str, part: str, count: int, *files: str, folder: str = "", file: str = ""
+) -> None:
     """Make folders in each other, whose path may be longer than one may be."""
     at = os.open(root, os.O_RDONLY)
-    for name in (first, *[part] * count):
+    files = (*files, *filter(None, [file]))
+    for name in filter(None, (first, *[part] * count, folder)):
         os.mkdir(name, dir_fd=at)
         inner = os.open(name, os.O_RDONLY, dir_fd=at)
         os.close(at)
@@ -209,6 +212,39 @@ def make_deep(root: Path, first: str, part: str, count: int, *files: str) -> Non
     for name in files:
         os.close(os.open(name, os.O_CREAT | os.O_WRONLY, dir_fd=at))
     os.close(at)
+
+
+class TestOddFiles:
+    """What programs and people leave in folders."""
+
+    def test_a_name_in_capitals_is_a_notebook_too(self, tmp_path: Path) -> None:
+        write(tmp_path, "ADA.IPYNB", "ben.ipynb")
+        assert ["ADA.IPYNB", "ben"] == names(collect([tmp_path]))
+
+    def test_what_a_mac_puts_beside_a_notebook_is_none(self, tmp_path: Path) -> None:
+        write(tmp_path, "ada/hw.ipynb", "__MACOSX/ada/._hw.ipynb", "ada/._hw.ipynb")
+        assert {"ada/hw": ""} == problems(collect([tmp_path]))
+
+    def test_who_handed_in_such_a_one_alone_has_an_entry(self, tmp_path: Path) -> None:
+        write(tmp_path, "ada/__MACOSX/hw.ipynb", "ben/._hw.ipynb")
+        assert ["ada", "ben"] == names(collect([tmp_path]))
+
+    def test_data_beside_a_notebook_is_nobodys(self, tmp_path: Path) -> None:
+        write(tmp_path, "ada/hw.ipynb", "ada/data/x.csv", "ada/pictures/deep/x.png")
+        assert {"hw": ""} == problems(collect([tmp_path / "ada"]))
+
+    def test_but_a_folder_beside_those_of_others_is_somebodys(self, tmp_path: Path) -> None:
+        write(tmp_path, "template.ipynb", "ada/hw.ipynb", "ben/notes.txt")
+        assert ["ada/hw", "ben", "template"] == names(collect([tmp_path]))
+
+    def test_a_path_that_becomes_too_long_with_its_last_name(self, tmp_path: Path) -> None:
+        """The folder can be listed, and nothing in it be looked at."""
+        write(tmp_path, "ada/hw.ipynb")
+        room = os.pathconf(tmp_path, "PC_PATH_MAX") - 1 - len(f"{tmp_path}/ben")
+        count, rest = divmod(room - 5, 201)
+        make_deep(tmp_path, "ben", "x" * 200, count, folder="y" * (rest - 1), file="hw.ipynb")
+        found = {entry.problem for entry in collect([tmp_path])}
+        assert {"", "It cannot be read: File name too long."} == found
 
 
 class TestNames:
@@ -235,6 +271,7 @@ class TestNames:
             ("a\nb\x1b[2J.ipynb", "a_b_[2J-"),
             ("a\\b:c.ipynb", "a_b_c-"),
             ("hw.json/hw.ipynb", "hw.json_/hw-"),
+            ("hw.HTML/hw.ipynb", "hw.HTML_/hw-"),
             ("...ipynb", "_-"),
             ("bad\udcff.ipynb", "bad_-"),
             ("\u202etxt.ipynb", "_txt-"),
@@ -272,7 +309,9 @@ class TestNames:
 
     @given(
         st.lists(
-            st.lists(st.text("ab.:/\\\n é\0-J", min_size=1, max_size=6), min_size=1, max_size=3),
+            st.lists(
+                st.text("ab.:/\\\n é\0-Jhtml", min_size=1, max_size=6), min_size=1, max_size=3
+            ),
             min_size=1,
             max_size=6,
         )
@@ -282,8 +321,10 @@ class TestNames:
     ) -> None:
         cleaned = ["/".join(part.replace("/", "_") for part in path) + ".ipynb" for path in parts]
         names = name_reports(cleaned)
-        reports = [PurePosixPath(f"{name}.json") for name in names.values()]
-        assert len(set(cleaned)) == len({str(report).casefold() for report in reports})
+        reports = [
+            PurePosixPath(f"{name}.{kind}") for name in names.values() for kind in ("json", "html")
+        ]
+        assert 2 * len(set(cleaned)) == len({str(report).casefold() for report in reports})
         for report in reports:
             assert not report.is_absolute()
             assert all(not part.startswith(".") and "\0" not in part for part in report.parts)

@@ -55,6 +55,14 @@ class TestStore:
             Store(tmp_path / "reports").write(ENTRY, report)
         assert [] == list((tmp_path / "outside").iterdir())
 
+    def test_nor_through_one_to_another_file(self, tmp_path: Path, report: Report) -> None:
+        (tmp_path / "points").write_text("100")
+        (tmp_path / "reports/ada").mkdir(parents=True)
+        (tmp_path / "reports/ada/hw.json").symlink_to(tmp_path / "points")
+        with pytest.raises(UsageError, match="is a link"):
+            Store(tmp_path / "reports").write(ENTRY, report)
+        assert "100" == (tmp_path / "points").read_text()
+
     def test_a_file_in_the_way_is_said(self, tmp_path: Path, report: Report) -> None:
         (tmp_path / "ada").write_text("a file")
         with pytest.raises(UsageError, match="Cannot write"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -21,12 +22,17 @@ from tests.sample_reports import typical
 OLD = "import tvm\nfrom tvm.script import tir as T\nprint(tvm.__version__)\n"
 
 
+WHEEL = "tvm_grader-0-py3-none-any.whl"
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "report.json").write_bytes(encode_report(typical()))
     (tmp_path / "today.py").write_text("import tvm\n")
     (tmp_path / "damaged.ipynb").write_text("no notebook")
     (tmp_path / "file").touch()
+    with zipfile.ZipFile(tmp_path / WHEEL, "w") as wheel:
+        wheel.writestr("tvm_grader-0.dist-info/METADATA", "Name: tvm-grader\n")
     return tmp_path
 
 
@@ -56,9 +62,9 @@ def call(folder: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
         ("new softmax --course new", 0),
         ("new softmax --course file", 2),
         ("new Not-A-Slug", 2),
-        ("ci init github --directory repository", 0),
-        ("ci init github --directory file", 2),
-        ("ci init github --directory repository --course nowhere", 2),
+        (f"ci init github --directory repository --install {WHEEL}", 0),
+        (f"ci init github --directory file --install {WHEEL}", 2),
+        (f"ci init github --directory repository --install {WHEEL} --course nowhere", 2),
         ("migrate today.py", 0),
         ("migrate nowhere.py", 2),
         ("migrate today.py -o file/today.py", 2),

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 import tempfile
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from grader.report import decode_report, encode_report
 from tests.cli.test_batch import COURSE, GRADER, RIGHT, rows, write
 from tests.users import as_user
 
@@ -59,6 +62,22 @@ class TestRun:
         _, _, messages = grade(tempting, "run", "class/\x1b[2J.ipynb")
         assert "\ufffd[2J.ipynb is a link" in messages
         assert "\x1b[2J" not in messages
+
+    @pytest.mark.parametrize("name", ["report.json", "out/report.json"])
+    def test_no_report_is_written_through_a_link_beside_it(self, tmp_path: Path, name: str) -> None:
+        """`cd class/ada; grader run hw.ipynb --json report.json`, and ada had foreseen it."""
+        write(tmp_path / "class/ada/hw.ipynb", *RIGHT)
+        (tmp_path / "points").mkdir()
+        (tmp_path / "points/report.json").write_text("ada: 3")
+        at = tmp_path / "class/ada" / name
+        if at.parent.name == "out":
+            at.parent.symlink_to(tmp_path / "points")
+        else:
+            at.symlink_to(tmp_path / "points/report.json")
+        code, _, messages = grade(tmp_path / "class/ada", "run", "hw.ipynb", "--json", name)
+        assert 2 == code
+        assert "is a link, which is not followed." in messages
+        assert "ada: 3" == (tmp_path / "points/report.json").read_text()
 
     def test_a_pipe_is_not_waited_for(self, tmp_path: Path) -> None:
         os.mkfifo(tmp_path / "hw.ipynb")
@@ -111,15 +130,51 @@ class TestBatch:
         assert 2 == code
         assert not any(row.graded for row in rows(tempting).values())
 
+    def test_a_report_that_was_handed_in_is_no_grade(self, tmp_path: Path) -> None:
+        """Who knows the course and the grader's version can write one of full marks at home."""
+        write(tmp_path / "home/class/ada/hw.ipynb", *RIGHT)
+        write(tmp_path / "class/ada/hw.ipynb", "1 / 0")
+        grade(tmp_path / "home", "batch", "class", "--output", "reports", "--seed", "1")
+        report = decode_report((tmp_path / "home/reports/ada/hw.json").read_bytes())
+        digest = hashlib.sha256((tmp_path / "class/ada/hw.ipynb").read_bytes()).hexdigest()
+        about = msgspec.structs.replace(report.submission, sha256=digest)
+        forged = encode_report(msgspec.structs.replace(report, submission=about))
+        (tmp_path / "class/ada/hw.json").write_bytes(forged)
+        for output in ("class", "class/../class"):
+            code, _, messages = grade(tmp_path, "batch", "class", "--output", output)
+            assert 2 == code
+            assert "beside what was handed in" in messages
+        assert forged == (tmp_path / "class/ada/hw.json").read_bytes()
+
+    def test_odd_names_end_nothing(self, tmp_path: Path) -> None:
+        """Neither one that is no UTF-8 nor a folder that is called like somebody's page."""
+        write(tmp_path / "class/ada.ipynb", "1 / 0")
+        write(tmp_path / "class/ada.html/hw.ipynb", "1 / 0")
+        write(tmp_path / "class" / os.fsdecode(b"ben\xff") / "hw.ipynb", "1 / 0")
+        (tmp_path / "class" / os.fsdecode(b"cem\xff\x1b[2J")).mkdir()
+        (tmp_path / "class" / os.fsdecode(b"dan\xff")).symlink_to("/")
+        code, output, messages = grade(
+            tmp_path, "batch", "class", "--output", "reports", "--html", "--assignment", "small"
+        )
+        assert 2 == code
+        assert "failed itself" not in messages
+        assert "\x1b[2J" not in output + messages
+        found = rows(tmp_path)
+        assert 4 <= len(found)
+        for row in found.values():
+            assert (tmp_path / "reports" / row.report).with_suffix(".html").is_file()
+
     def test_who_handed_in_nothing_readable_has_a_row(self) -> None:
         """As a user: no folder is closed to root, and those of pytest are closed to users."""
         with tempfile.TemporaryDirectory(prefix="u-", dir="/tmp") as opened:
             folder = Path(opened)
             folder.chmod(0o777)
             write(folder / "class/ada/hw.ipynb", "1 / 0")
-            for name in ("ben", "cem"):
+            for name in ("ben", "cem", "dan"):
                 (folder / "class" / name).mkdir()
             (folder / "class/cem").chmod(0)
+            write(folder / "class/dan/hw.ipynb", "1 / 0")
+            (folder / "class/dan").chmod(0o444)  # what is in it can be listed, and nothing more
             code, _, messages = grade(
                 folder, "batch", "class", "--output", "reports", prefix=tuple(as_user([]))
             )
@@ -127,4 +182,5 @@ class TestBatch:
             noticed = {name: row.noticed for name, row in rows(folder).items()}
         assert "Cannot look into cem: Permission denied." in noticed["cem"]
         assert "Nothing to grade in ben: there is no notebook." in noticed["ben"]
+        assert "It cannot be read: Permission denied." in noticed["dan/hw"]
         assert "ZeroDivisionError" in noticed["ada/hw"]

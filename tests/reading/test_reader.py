@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -139,7 +140,35 @@ class TestAnswers:
         os.close(folder)
 
 
+class TestOddNames:
+    """The end of a name says how a file is read, and students choose names."""
+
+    def test_capitals_do_not_matter(self, tmp_path: Path, reader: Reader) -> None:
+        path = tmp_path / "HW.PY"
+        path.write_text("x = 1\n")
+        assert ("x = 1\n",) == reader.read(path).sources
+
+    @pytest.mark.parametrize("name", [b"hw.\xff", b"hw." + b"x" * 200])
+    def test_an_end_that_nobody_knows_is_a_notebooks(
+        self, tmp_path: Path, reader: Reader, name: bytes
+    ) -> None:
+        path = tmp_path / os.fsdecode(name)
+        write(path, "x = 1")
+        assert ("x = 1",) == reader.read(path).sources
+
+
 class TestBounds:
+    def test_a_file_that_looks_like_itself_at_every_place_is_no_more_than_others(
+        self, tmp_path: Path, reader: Reader
+    ) -> None:
+        """Cells in cells in cells: each could be the one whose line is looked for."""
+        padding, levels = "1," * 100_000, 200
+        path = tmp_path / "hw.ipynb"
+        path.write_text('{"cells":[' + (padding + '{"cells":[') * levels + "]}" * (levels + 1))
+        begin = time.monotonic()
+        assert "" != reader.read(path).problem
+        assert time.monotonic() - begin < SECONDS
+
     def test_a_file_that_takes_more_memory_has_a_problem_and_a_digest(self, tmp_path: Path) -> None:
         path = tmp_path / "hw.ipynb"
         path.write_text(hostile.FORMS["lists and a number that is none"](3 * 10**6))
@@ -227,6 +256,25 @@ class TestEnd:
             wait_until(lambda: not Path(f"/proc/{child}").exists())
         with pytest.raises(GraderError, match="Nothing can be read"):
             reader.ask(0, ".ipynb")
+
+    def test_when_it_was_killed_another_one_reads(self, tmp_path: Path) -> None:
+        """By the kernel, for want of memory: the rest of the class is read all the same."""
+        path = write(tmp_path / "hw.ipynb", "x = 1")
+        with Reader() as reader:
+            for _ in range(2):
+                os.kill(reader.pid, signal.SIGKILL)
+                assert ("x = 1",) == reader.read(path).sources
+
+    def test_a_file_that_was_being_read_then_is_not_blamed(self) -> None:
+        """A hole in a parser would let one file end the process that all others end with."""
+        with Reader() as reader, endless_file(reader) as answers:
+            before = reader.pid
+            wait_until(lambda: settled(child_of(reader)))
+            os.kill(before, signal.SIGKILL)
+            wait_until(lambda: reader.pid != before)
+            child_of(reader)
+            assert [] == answers
+            reader.close()
 
     def test_a_damaged_file_is_no_reason_to_end(self, reader: Reader) -> None:
         for _ in range(3):

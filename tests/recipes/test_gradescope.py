@@ -137,10 +137,11 @@ class TestFiles:
         [
             ([], "There is no notebook"),
             (["data.csv", "__MACOSX/hw.ipynb", ".ipynb_checkpoints/hw.ipynb"], "There is no"),
-            (["a.ipynb", "b/c.ipynb"], "You handed in 2 files"),
+            (["._hw.ipynb", "a/._hw.ipynb"], "There is no"),
+            (["a.ipynb", "b/C.IPYNB"], "You handed in 2 files"),
             (["a.py", "b.md"], "You handed in 2 files"),
         ],
-        ids=["nothing", "copies", "two", "scripts"],
+        ids=["nothing", "copies", "of a Mac", "two", "scripts"],
     )
     def test_without_one_notebook_the_result_says_so(
         self, course: Choices, tmp_path: Path, names: list[str], said: str

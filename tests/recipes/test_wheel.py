@@ -122,6 +122,37 @@ class TestNamed:
         with pytest.raises(UsageError, match="is no wheel of tvm-grader"):
             find_installed(tmp_path / name, tmp_path)
 
+    @pytest.mark.parametrize(
+        "notes",
+        [
+            "Metadata-Version: 2.1\nName: other\nVersion: 0\n\n\nName: tvm-grader\n",
+            "Metadata-Version: 2.1\nName: other\nName: tvm-grader\nVersion: 0\n\n",
+        ],
+    )
+    def test_one_that_only_tells_of_this_grader_is_refused(
+        self, tmp_path: Path, notes: str
+    ) -> None:
+        """Its description may have a line like that of a name."""
+        path = tmp_path / "tvm_grader-0-py3-none-any.whl"
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("tvm_grader-0.dist-info/METADATA", notes)
+        with pytest.raises(UsageError, match="is no wheel of"):
+            read_wheel(path)
+
+    @pytest.mark.parametrize(
+        "name", ["evil.pth", "sitecustomize.py", "../grader/x.py", "tvm_grader-0.data/scripts/pip"]
+    )
+    def test_one_that_brings_more_than_this_grader_is_refused(
+        self, tmp_path: Path, name: str
+    ) -> None:
+        path = tmp_path / build().name
+        path.write_bytes(build().content)
+        assert build() == read_wheel(path)
+        with zipfile.ZipFile(path, "a") as archive:
+            archive.writestr(name, "import os")
+        with pytest.raises(UsageError, match="is no wheel of"):
+            read_wheel(path)
+
     def test_what_is_no_archive_is_refused(self, tmp_path: Path) -> None:
         (tmp_path / STUB.name).write_bytes(STUB.content)
         with pytest.raises(UsageError, match="is no wheel of tvm-grader"):

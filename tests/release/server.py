@@ -13,11 +13,12 @@ class Answering(BaseHTTPRequestHandler):
 
     content = b""
     token = ""
+    onwards = ""
 
     def do_GET(self) -> None:
-        if self.path == "/elsewhere":
+        if self.path == "/elsewhere" or self.onwards:
             self.send_response(302)
-            self.send_header("Location", "/archive")
+            self.send_header("Location", self.onwards or "/archive")
             self.end_headers()
             return
         wanted = f"Bearer {self.token}" if self.token else None
@@ -31,9 +32,10 @@ class Answering(BaseHTTPRequestHandler):
 
 
 @contextlib.contextmanager
-def serving(content: bytes, token: str = "") -> Iterator[str]:
-    """Serve bytes to who shows the token, and return where."""
-    handler = type("Handler", (Answering,), {"content": content, "token": token})
+def serving(content: bytes, token: str = "", onwards: str = "") -> Iterator[str]:
+    """Serve bytes to who shows the token, and return where; or send everybody `onwards`."""
+    known = {"content": content, "token": token, "onwards": onwards}
+    handler = type("Handler", (Answering,), known)
     server = HTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()

@@ -62,6 +62,20 @@ class TestMaking:
         with pytest.raises(UsageError, match=r"\.hidden cannot be packed"):
             pack_course(load_course(tmp_path / "course"))
 
+    def test_what_could_not_be_unpacked_again_is_not_packed(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It would be found out when the first student hands in."""
+        monkeypatch.setattr(secret, "MOST_BYTES", 2000)
+        with pytest.raises(UsageError, match="too large"):
+            pack_course(load_course(KINDS))
+        monkeypatch.undo()
+        shutil.copytree(KINDS, tmp_path / "course")
+        for name in ("notes.txt", "Notes.txt"):
+            (tmp_path / "course/assignments/kinds" / name).touch()
+        with pytest.raises(UsageError, match="two files of one name"):
+            pack_course(load_course(tmp_path / "course"))
+
 
 class TestUnpacking:
     """What is no course is refused, and nothing is written."""
@@ -116,6 +130,12 @@ class TestUnpacking:
         with pytest.raises(DataError, match=r"damaged|larger than it says"):
             unpack(content.replace(size, (10).to_bytes(4, "little")), tmp_path / "course")
 
+    def test_a_file_that_is_a_folder_too(self, tmp_path: Path) -> None:
+        content = archive((GOOD, b""), (f"{GOOD}/oracle.py", b""))
+        with pytest.raises(UsageError, match="Cannot write"):
+            unpack(content, tmp_path / "course")
+        assert [] == list(tmp_path.iterdir())
+
     def test_too_many_files(self, tmp_path: Path) -> None:
         many = [(f"assignments/a/{number}", b"") for number in range(1001)]
         with pytest.raises(DataError, match="too large"):
@@ -168,6 +188,13 @@ class TestFetching:
         with pytest.raises(DataError, match="could not be reached") as caught:
             fetch(Source(f"http://127.0.0.1:1/{HUSH}", "", digest_of(b"content")))
         assert HUSH not in told(caught.value)
+
+    def test_a_server_that_sends_on_to_where_anybody_may_listen(
+        self, serve: Callable[..., str]
+    ) -> None:
+        url = serve(b"content").replace("127.0.0.1", "localhost")  # may be anybody
+        with serving(b"", onwards=url) as first, pytest.raises(DataError, match="not encrypted"):
+            fetch(Source(first, "", digest_of(b"content")))
 
     def test_what_is_too_large_is_not_read_to_its_end(
         self, serve: Callable[..., str], monkeypatch: pytest.MonkeyPatch

@@ -86,6 +86,22 @@ class TestDefinitions:
         with pytest.raises(CourseError, match="is defined within line 1"):
             trimmed("if True:\n    def secret():\n        pass\n")
 
+    @pytest.mark.parametrize("sign", ["\f", "\v", "\x1c", "\x85", "\u2028"])
+    def test_what_only_some_take_for_a_line_end_does_not_shift_it(self, sign: str) -> None:
+        """Editors divide files into pages by form feeds."""
+        page = f'NAME = "of {sign * 9} a course"\n{"" if sign != chr(12) else sign}\n'
+        text = trimmed(f"{page}\n\ndef public():\n    return 1\n\n\ndef secret():\n    return 42\n")
+        assert "42" not in text
+        assert "return 1" in text
+        assert "of " in text
+
+    def test_remarks_that_stand_apart_go_with_it(self) -> None:
+        text = trimmed(
+            "A = 1\n\n# The answer is 42.\n\n# Or 43.\n\n\ndef secret():\n    return 42\n"
+            "    # and not 44\n\n  # nor 45\n\n# Of B.\nB = 2\n"
+        )
+        assert "A = 1\n\n# Of B.\nB = 2\n" == text
+
     def test_what_does_not_parse_is_an_error(self) -> None:
         with pytest.raises(CourseError, match="line 2 does not parse"):
             trimmed("x = 1\ndef (\n")

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from grader.authoring.marks import regions
 from grader.authoring.master import find_master, read_master, sources
-from grader.cli.app import app
+from grader.cli.commands import app
 from grader.course import load_course
 from grader.errors import CourseError, GraderError, UsageError
 from grader.release.public import public_assignment
@@ -216,6 +216,31 @@ class TestWriting:
         write_release(folder, release_files(course, STUB, None), course)
         assert outside.exists()
 
+    @pytest.mark.parametrize("link", ["assignments", "SELFCHECK.md", ".grader"])
+    def test_nothing_is_written_through_a_link(self, tmp_path: Path, link: str) -> None:
+        """Students may push to where a release is kept."""
+        course = load_course(ROOT)
+        outside = tmp_path / "outside"
+        (tmp_path / "release").mkdir()
+        (tmp_path / "release" / link).symlink_to(outside)
+        if "." not in link[1:]:
+            outside.mkdir()
+        with pytest.raises(UsageError, match="is a link"):
+            write_release(tmp_path / "release", release_files(course, STUB, None), course)
+        assert not outside.exists() or not list(outside.iterdir())
+
+    def test_nor_deleted(self, tmp_path: Path) -> None:
+        course = load_course(ROOT)
+        (tmp_path / "outside").mkdir()
+        (tmp_path / "outside/kept").touch()
+        (tmp_path / "release").mkdir()
+        (tmp_path / "release/old").symlink_to(tmp_path / "outside")
+        document = {"format": 1, "files": ["old/kept"], "solutions": []}
+        (tmp_path / "release/release.json").write_text(json.dumps(document))
+        with pytest.raises(UsageError, match="is a link"):
+            write_release(tmp_path / "release", release_files(course, STUB, None), course)
+        assert (tmp_path / "outside/kept").exists()
+
     @pytest.mark.parametrize("name", [".", "assignments", "assignments/x"])
     def test_the_course_itself_is_no_place_for_it(self, tmp_path: Path, name: str) -> None:
         shutil.copytree(ROOT / "tests/courses/kinds", tmp_path, dirs_exist_ok=True)
@@ -272,6 +297,18 @@ class TestCommand:
         assert 0o600 == secret.stat().st_mode & 0o777
         unpack(secret.read_bytes(), tmp_path / "complete")
         assert 100 == load_course(tmp_path / "complete").get("from-torch").assignment.points
+
+    def test_what_an_earlier_command_left_does_not_open_the_secret(
+        self, tmp_path: Path, wheel: Path
+    ) -> None:
+        (tmp_path / "outside").touch()
+        (tmp_path / "secret.zip").touch(0o644)
+        (tmp_path / "secret.zip.part").symlink_to(tmp_path / "outside")
+        options = ("--secret", tmp_path / "secret.zip", "--course", ROOT, "--install", wheel)
+        code, said = run(tmp_path / "students", *options)
+        assert 0 == code, said
+        assert 0o600 == (tmp_path / "secret.zip").stat().st_mode & 0o777
+        assert b"" == (tmp_path / "outside").read_bytes()
 
     def test_without_a_secret_it_says_what_is_not_graded(self, tmp_path: Path, wheel: Path) -> None:
         code, said = run(tmp_path / "students", "--course", ROOT, "--install", wheel)
