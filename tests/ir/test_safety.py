@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 import tvm
+import tvm_ffi
 from hypothesis import HealthCheck, given, settings
-from tvm import te
+from tvm import te, tirx
 from tvm.script import tirx as T  # noqa: N812
 
 from grader.ir.expressions import Budget
@@ -465,3 +466,79 @@ class TestSoundness:
         ((_, function),) = graph.pairs(graph.field(graph.root, "functions"))
         with pytest.raises(WildError, match=r"A\[\[16\]\] of \[16\]"):
             Interpreter(graph, lambda: 0).run(function)
+
+
+# --- attacks on the proof ------------------------------------------------------------------------
+
+
+@T.prim_func(s_tir=True)
+def leading_zeros_of_none(A: T.Buffer((16,), "float32")):
+    for i in range(16):
+        A[T.min(T.max(T.clz(i * 0), 0), 15)] = T.float32(1)
+
+
+@T.prim_func(s_tir=True)
+def shifted_out(A: T.Buffer((16,), "float32")):
+    for i in range(16):
+        A[T.min(T.max(T.q_multiply_shift(i, 3, 31, 200), 0), 15)] = T.float32(1)
+
+
+@T.prim_func(s_tir=True)
+def multiplied_and_added(A: T.Buffer((16,), "float32")):
+    for i in range(16):
+        A[T.min(T.max(T.fma(i * 2**20, i * 2**20, 7), 0), 15)] = T.float32(1)
+
+
+@T.prim_func(s_tir=True)
+def decided_by_poison(A: T.Buffer((16,), "float32")):
+    for i in range(16):
+        if T.clz(i * 0) > 3:
+            A[i] = T.float32(1)
+
+
+@T.prim_func(s_tir=True)
+def narrow_extent(a: T.handle, b: T.handle):
+    n = T.int8()
+    A = T.match_buffer(a, (n,), "float32")
+    B = T.match_buffer(b, (128,), "float32")
+    B[127 - T.Cast("int32", n)] = T.float32(1)
+
+
+@T.prim_func(s_tir=True)
+def forwards(A: T.Buffer((16,), "float32")):
+    for o in range(2):
+        for i in range(16):
+            A[i] = T.float32(1)
+
+
+def backwards() -> Any:
+    """Return a function whose inner loop has the steps -2 and -1, and as negative extents."""
+    outer = forwards.body.loop_var
+
+    def turned(loop: Any) -> Any:
+        if loop.loop_var.same_as(outer):
+            return loop
+        return tirx.For(
+            loop.loop_var, 0, outer - 18, loop.kind, loop.body, None, {}, step=outer - 2
+        )
+
+    return tvm_ffi.structural_map(forwards, (tirx.For, turned))
+
+
+class TestAttacks:
+    """Tried with the source at hand."""
+
+    @pytest.mark.parametrize(
+        "function",
+        [leading_zeros_of_none, shifted_out, multiplied_and_added, decided_by_poison],
+        ids=lambda each: str(each.attrs["global_symbol"]),
+    )
+    def test_what_llvm_may_take_for_anything_is_not_proven(self, function: Any) -> None:
+        """An index that is poison is no number between 0 and 15, however it is clamped."""
+        assert "conversion" == reason(function)
+
+    def test_an_extent_that_is_cut_off_may_be_negative(self) -> None:
+        assert "index" == reason(narrow_extent)
+
+    def test_loops_that_run_backwards_are_not_proven(self) -> None:
+        assert "iterator" == reason(backwards())
