@@ -525,6 +525,80 @@ def backwards() -> Any:
     return tvm_ffi.structural_map(forwards, (tirx.For, turned))
 
 
+@T.prim_func(s_tir=True)
+def after_a_contradiction(A: T.Buffer((16,), "float32")):
+    for i in range(16):
+        if i > 20:
+            A[i * 100] = T.float32(0)
+        A[i + 1] = T.float32(0)
+
+
+@T.prim_func(s_tir=True)
+def part_of_a_part(A: T.Buffer((16,), "float32")):
+    for i in range(16):
+        with T.sblock("b"):
+            P = T.match_buffer(A[0:16], (16,), "float32", offset_factor=1)
+            Q = T.match_buffer(P[4:12], (8,), "float32", offset_factor=1)
+            Q[i] = T.float32(0)
+
+
+@T.prim_func(s_tir=True)
+def below_zero_without_a_sign(A: T.Buffer((16,), "float32")):
+    for i in range(16):
+        A[T.Cast("int32", (T.Cast("uint32", i) - T.uint32(3)) % T.uint32(16))] = T.float32(0)
+
+
+@T.prim_func(s_tir=True)
+def either_of_two(A: T.Buffer((16,), "float32")):
+    for i, j in T.grid(32, 32):
+        if i < 16 or j < 16:
+            A[i] = T.float32(0)
+
+
+@T.prim_func(s_tir=True)
+def not_both(A: T.Buffer((16,), "float32")):
+    for i, j in T.grid(32, 32):
+        if not (i < 16 and j < 16):
+            A[31 - i] = T.float32(0)
+
+
+@T.prim_func(s_tir=True)
+def masked_by_a_negative(A: T.Buffer((16,), "float32")):
+    for i in range(64):
+        A[(i - 32) & (i - 40)] = T.float32(0)
+
+
+@T.prim_func(s_tir=True)
+def two_truths(A: T.Buffer((2,), "float32")):
+    for i in range(64):
+        A[T.Cast("int32", i < 3) + T.Cast("int32", i < 5)] = T.float32(0)
+
+
+@T.prim_func(s_tir=True)
+def end_of_a_vector(A: T.Buffer((16,), "float32")):
+    for i in range(4):
+        for j in T.vectorized(8):
+            A[i * 4 + j] = T.float32(0)
+
+
+@T.prim_func(s_tir=True)
+def stale_load(A: T.Buffer((16,), "float32")):
+    place = T.alloc_buffer((1,), "int32")
+    for i in range(16):
+        place[0] = i
+        if place[0] < 16:
+            place[0] = 99
+            A[place[0]] = T.float32(0)
+
+
+@T.prim_func(s_tir=True)
+def named_and_halved(A: T.Buffer((16,), "float32")):
+    for i in range(16):
+        twice: T.let[T.int32] = i * 2
+        A[twice // 2] = T.float32(0)
+        A[twice] = T.float32(0)
+
+
 class TestAttacks:
     """Tried with the source at hand."""
 
@@ -542,3 +616,24 @@ class TestAttacks:
 
     def test_loops_that_run_backwards_are_not_proven(self) -> None:
         assert "iterator" == reason(backwards())
+
+    @pytest.mark.parametrize(
+        "function",
+        [
+            after_a_contradiction,
+            part_of_a_part,
+            either_of_two,
+            not_both,
+            masked_by_a_negative,
+            two_truths,
+            end_of_a_vector,
+            stale_load,
+            named_and_halved,
+        ],
+        ids=lambda each: str(each.attrs["global_symbol"]),
+    )
+    def test_what_is_known_elsewhere_is_not_known_here(self, function: Any) -> None:
+        assert "index" == reason(function)
+
+    def test_a_number_without_a_sign_is_not_below_zero(self) -> None:
+        assert "overflow" == reason(below_zero_without_a_sign)
