@@ -502,11 +502,12 @@ def narrow_extent(a: T.handle, b: T.handle):
     A = T.match_buffer(a, (n,), "float32")
     B = T.match_buffer(b, (128,), "float32")
     B[127 - T.Cast("int32", n)] = T.float32(1)
+    A[0] = T.float32(1)
 
 
 @T.prim_func(s_tir=True)
 def forwards(A: T.Buffer((16,), "float32")):
-    for o in range(2):
+    for _ in range(2):
         for i in range(16):
             A[i] = T.float32(1)
 
