@@ -10,7 +10,8 @@ sch = install(
             T.writes(loc[vb])
             loc[vb] = T.reinterpret(
                 "float32",
-                T.Cast("int32", x[0, 0, 0, 0] > T.float32(1)) * T.reinterpret("int32", x[0, 0, 0, vb % 28]),
+                T.Cast("int32", x[0, 0, 0, 0] > T.float32(1))
+                * T.reinterpret("int32", x[0, 0, 0, vb % 28]),
             )
     """
 )

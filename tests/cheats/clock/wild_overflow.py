@@ -9,6 +9,6 @@ sch = install(
         with T.sblock("write"):
             T.reads()
             T.writes(loc[0:8])
-            loc[T.min(T.max((b * b // (b + 1) + 1) * 1073741824 + b, 0), 7)] = b
+            loc[T.min(T.max((b * b // (b + 1) - 3) * 1073741824 + b, 0), 7)] = b
     """
 )
