@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from grader.errors import IRError
 from grader.ir.doubts import Reasons
-from grader.ir.dtypes import type_of
+from grader.ir.dtypes import item_type, type_of
 from grader.ir.expressions import Budget, constant, is_buffer
 from grader.ir.graph import Graph
 from grader.ir.harmless import Harmless
@@ -307,6 +307,8 @@ class _Function:
         source = graph.field(region, "source")
         ranges = self._spans(region)
         whole = self.buffers.get(source)
+        if item_type(graph, buffer) != item_type(graph, source):
+            self.reasons.refuse("types", graph.name(buffer))  # its items may be larger
         self._use(source)
         if whole is None:
             self.reasons.refuse("scope", graph.name(source))

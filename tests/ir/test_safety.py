@@ -638,3 +638,19 @@ class TestAttacks:
 
     def test_a_number_without_a_sign_is_not_below_zero(self) -> None:
         assert "overflow" == reason(below_zero_without_a_sign)
+
+    def test_a_part_has_items_of_the_same_type(self) -> None:
+        @T.prim_func(s_tir=True)
+        def part(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float64")):
+            with T.sblock("b"):
+                P = T.match_buffer(A[0:16], (16,), "float32", offset_factor=1)
+                P[15] = T.float32(0)
+                B[0] = T.float64(0)
+
+        document = Document(save(tvm.IRModule({"f": part.with_attr("global_symbol", "f")})))
+        parameters = document.nodes[document.first("tirx.PrimFunc")["params"]]["data"]
+        match = document.first("s_tir.MatchBufferRegion")
+        document.nodes[match["source"]]["data"]["source"] = parameters[1]
+        found = read_module(document.encode()).functions["f"]
+        assert found.unguarded is not None
+        assert "types" == found.unguarded.code
