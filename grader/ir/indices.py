@@ -25,6 +25,13 @@ from grader.ir.expressions import Budget, constant
 from grader.ir.graph import Graph
 from grader.ir.linear import LARGEST, TERM_LIMIT, Form, Knowledge, add, number, times
 
+CERTAIN_CALLS = frozenset(
+    {"prim.if_then_else", "prim.likely", "tirx.ctpop", "tirx.popcount", "tirx.reinterpret"}
+)
+"""Intrinsics that give an integer whatever they are given. Others give poison for some: `clz` of 0,
+and what shifts or multiplies as integers. No clamp helps then: LLVM takes min(poison, 15) for what
+it likes."""
+
 NESTING_LIMIT = 40
 """Deepest expression that is looked at; the reader recurses."""
 
@@ -325,4 +332,7 @@ class Indices(ABC):
         for argument in arguments:
             if graph.is_scalar_or_array(argument):
                 self.visit(argument)
+        data_type = type_of(graph, index)
+        if data_type.kind in ("int", "uint") and name not in CERTAIN_CALLS:
+            self.doubts.doubt("conversion", name)
         return self.anything(index)

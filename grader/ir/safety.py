@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from grader.errors import IRError
 from grader.ir.doubts import Reasons
-from grader.ir.dtypes import type_of
+from grader.ir.dtypes import item_type, type_of
 from grader.ir.expressions import Budget, constant, is_buffer
 from grader.ir.graph import Graph
 from grader.ir.harmless import Harmless
@@ -154,7 +154,11 @@ class _Function:
             return
         for item in graph.list(graph.field(parameter, "ty"), "shape"):
             if graph.type_of(item) == "ir.Var" and item not in self.indices.values:
-                self.indices.define(item, self.knowledge.unknown(0, MOST_EXTENT))
+                # As an int8, an extent of 200 is negative: TVM casts it.
+                numbers = type_of(graph, item).numbers
+                fits = numbers is not None and numbers.high >= MOST_EXTENT
+                known = self.knowledge.unknown(0, MOST_EXTENT)
+                self.indices.define(item, known if fits else self.indices.anything(item))
 
     def _declare(self, buffer: int, *, dense: bool) -> None:
         """Let a buffer be used until the end of the scope."""
@@ -218,6 +222,9 @@ class _Function:
         step = graph.optional(index, "step")
         stride = number(1) if step is None else self.indices.evaluate(step)
         know = self.knowledge
+        if know.lowest(stride, 1) < 1:
+            # Backwards from 0 by -1, with an extent of -16, there are sixteen rounds.
+            self.reasons.doubt("iterator", graph.name(variable))
         # The counter runs one step past the last round before it is compared.
         beyond = add(last, stride)
         if numbers is None or know.magnitude(beyond) > numbers.high:
@@ -300,6 +307,8 @@ class _Function:
         source = graph.field(region, "source")
         ranges = self._spans(region)
         whole = self.buffers.get(source)
+        if item_type(graph, buffer) != item_type(graph, source):
+            self.reasons.refuse("types", graph.name(buffer))  # its items may be larger
         self._use(source)
         if whole is None:
             self.reasons.refuse("scope", graph.name(source))

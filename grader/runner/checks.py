@@ -49,6 +49,10 @@ Expression = Any
 SizeOf = Callable[[Any], tuple[str, Any]]
 
 _HANDED_ON = frozenset({"prim.likely"})
+_CERTAIN = frozenset({"prim.clz", "tirx.ctpop", "tirx.popcount", "tirx.reinterpret"})
+"""Intrinsics whose integers are none that LLVM may take for anything, once checked. A shift or a
+product within others, as `q_multiply_shift`, may be poison: no check of such an index holds, as the
+check is poison too."""
 _ADDRESSES = frozenset({"tirx.buffer_data", "tirx.address_of", "tirx.tvm_access_ptr"})
 _BITS = frozenset({"BitwiseAnd", "BitwiseOr", "BitwiseXor"})
 _SHIFTS = frozenset({"LShift", "RShift"})
@@ -88,7 +92,7 @@ class Reader:
         self._under_data = 0
         self.checks: list[Check] = []
         self._size_of = size_of
-        self._variables: dict[int, Interval] = {}
+        self._variables: dict[int, Interval | None] = {}
         self._conditions: list[Expression] = []
         self._bound: dict[int, Expression] = {}
         self._known: list[dict[int, Interval | None]] = []
@@ -118,9 +122,9 @@ class Reader:
         self._known = [{}]
 
     def bind(self, variable: Any, values: Interval | None, *sources: Expression) -> None:
-        """Take down which values a variable has, None where it is no integer, and from what."""
-        if values is not None:
-            self._variables[hash(variable)] = values
+        """Take down which values a variable has, None where it is no certain integer, and from
+        what."""
+        self._variables[hash(variable)] = values
         if any(self._depends_on_data(each) for each in sources):
             self._drawn_from_data.add(hash(variable))
 
@@ -206,12 +210,19 @@ class Reader:
             raise Unguarded("a number that is no integer")
         return values
 
+    def _decide(self, expression: Expression) -> Interval | None:
+        """Read what decides something: a number that is certain."""
+        values = self.read(expression)
+        if values is None and _range_or_none(expression) is not None:
+            raise Unguarded("an integer that may be anything")
+        return values
+
     def _variable(self, variable: Any) -> Interval | None:
-        return self._variables.get(hash(variable)) or _range_or_none(variable)
+        return self._variables.get(hash(variable), _range_or_none(variable))
 
     def _comparison(self, expression: Any) -> Interval:
-        self.read(expression.a)
-        self.read(expression.b)
+        self._decide(expression.a)
+        self._decide(expression.b)
         return BIT
 
     def _not(self, expression: Any) -> Interval:
@@ -225,7 +236,12 @@ class Reader:
     def _let(self, expression: Any) -> Interval | None:
         self.bind(expression.var, self.read(expression.value), expression.value)
         self._bound[hash(expression.var)] = self._substituted(expression.value)
-        return self.read(expression.body)
+        # The same nodes may stand in another Let of this variable, which has another value there.
+        self._known.append({})
+        try:
+            return self.read(expression.body)
+        finally:
+            self._known.pop()
 
     def _ramp(self, expression: Any) -> Interval:
         base, stride = self._demand(expression.base), self._demand(expression.stride)
@@ -241,6 +257,8 @@ class Reader:
         if most is None:
             return None
         if values is None:
+            if _range_or_none(expression.value) is not None:
+                return None if bits_of(expression) > 1 else self._decide(expression.value)
             self._demand_number(expression, most)
         elif most.holds(values):
             return values
@@ -258,7 +276,8 @@ class Reader:
 
     def _operation(self, expression: Any) -> Interval | None:
         kind = type(expression).__name__
-        left, right = self.read(expression.a), self.read(expression.b)
+        left = self.read(expression.a)
+        right = self._decide(expression.b) if kind in DIVISIONS else self.read(expression.b)
         if left is None or right is None:
             return None
         if kind in DIVISIONS and right.low <= 0 <= right.high:
@@ -328,7 +347,8 @@ class Reader:
         elif name == "prim.clz":
             for (number,) in each_lane(call.args[0]):
                 self._add(wide(number) != 0, tirx.const(0, "int64"), "division", "")
-        return _range_or_none(call)
+        values_of_type = _range_or_none(call)
+        return values_of_type if name in _CERTAIN or values_of_type == BIT else None
 
     def _if_then_else(self, condition: Any, one: Any, other: Any) -> Interval | None:
         self.read(condition)

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 import tvm
+import tvm_ffi
 from hypothesis import HealthCheck, given, settings
-from tvm import te
+from tvm import te, tirx
 from tvm.script import tirx as T  # noqa: N812
 
 from grader.ir.expressions import Budget
@@ -465,3 +466,191 @@ class TestSoundness:
         ((_, function),) = graph.pairs(graph.field(graph.root, "functions"))
         with pytest.raises(WildError, match=r"A\[\[16\]\] of \[16\]"):
             Interpreter(graph, lambda: 0).run(function)
+
+
+# --- attacks on the proof ------------------------------------------------------------------------
+
+
+@T.prim_func(s_tir=True)
+def leading_zeros_of_none(A: T.Buffer((16,), "float32")):
+    for i in range(16):
+        A[T.min(T.max(T.clz(i * 0), 0), 15)] = T.float32(1)
+
+
+@T.prim_func(s_tir=True)
+def shifted_out(A: T.Buffer((16,), "float32")):
+    for i in range(16):
+        A[T.min(T.max(T.q_multiply_shift(i, 3, 31, 200), 0), 15)] = T.float32(1)
+
+
+@T.prim_func(s_tir=True)
+def multiplied_and_added(A: T.Buffer((16,), "float32")):
+    for i in range(16):
+        A[T.min(T.max(T.fma(i * 2**20, i * 2**20, 7), 0), 15)] = T.float32(1)
+
+
+@T.prim_func(s_tir=True)
+def decided_by_poison(A: T.Buffer((16,), "float32")):
+    for i in range(16):
+        if T.clz(i * 0) > 3:
+            A[i] = T.float32(1)
+
+
+@T.prim_func(s_tir=True)
+def narrow_extent(a: T.handle, b: T.handle):
+    n = T.int8()
+    A = T.match_buffer(a, (n,), "float32")
+    B = T.match_buffer(b, (128,), "float32")
+    B[127 - T.Cast("int32", n)] = T.float32(1)
+    A[0] = T.float32(1)
+
+
+@T.prim_func(s_tir=True)
+def forwards(A: T.Buffer((16,), "float32")):
+    for _ in range(2):
+        for i in range(16):
+            A[i] = T.float32(1)
+
+
+def backwards() -> Any:
+    """Return a function whose inner loop has the steps -2 and -1, and as negative extents."""
+    outer = forwards.body.loop_var
+
+    def turned(loop: Any) -> Any:
+        if loop.loop_var.same_as(outer):
+            return loop
+        return tirx.For(
+            loop.loop_var, 0, outer - 18, loop.kind, loop.body, None, {}, step=outer - 2
+        )
+
+    return tvm_ffi.structural_map(forwards, (tirx.For, turned))
+
+
+@T.prim_func(s_tir=True)
+def after_a_contradiction(A: T.Buffer((16,), "float32")):
+    for i in range(16):
+        if i > 20:
+            A[i * 100] = T.float32(0)
+        A[i + 1] = T.float32(0)
+
+
+@T.prim_func(s_tir=True)
+def part_of_a_part(A: T.Buffer((16,), "float32")):
+    for i in range(16):
+        with T.sblock("b"):
+            P = T.match_buffer(A[0:16], (16,), "float32", offset_factor=1)
+            Q = T.match_buffer(P[4:12], (8,), "float32", offset_factor=1)
+            Q[i] = T.float32(0)
+
+
+@T.prim_func(s_tir=True)
+def below_zero_without_a_sign(A: T.Buffer((16,), "float32")):
+    for i in range(16):
+        A[T.Cast("int32", (T.Cast("uint32", i) - T.uint32(3)) % T.uint32(16))] = T.float32(0)
+
+
+@T.prim_func(s_tir=True)
+def either_of_two(A: T.Buffer((16,), "float32")):
+    for i, j in T.grid(32, 32):
+        if i < 16 or j < 16:
+            A[i] = T.float32(0)
+
+
+@T.prim_func(s_tir=True)
+def not_both(A: T.Buffer((16,), "float32")):
+    for i, j in T.grid(32, 32):
+        if not (i < 16 and j < 16):
+            A[31 - i] = T.float32(0)
+
+
+@T.prim_func(s_tir=True)
+def masked_by_a_negative(A: T.Buffer((16,), "float32")):
+    for i in range(64):
+        A[(i - 32) & (i - 40)] = T.float32(0)
+
+
+@T.prim_func(s_tir=True)
+def two_truths(A: T.Buffer((2,), "float32")):
+    for i in range(64):
+        A[T.Cast("int32", i < 3) + T.Cast("int32", i < 5)] = T.float32(0)
+
+
+@T.prim_func(s_tir=True)
+def end_of_a_vector(A: T.Buffer((16,), "float32")):
+    for i in range(4):
+        for j in T.vectorized(8):
+            A[i * 4 + j] = T.float32(0)
+
+
+@T.prim_func(s_tir=True)
+def stale_load(A: T.Buffer((16,), "float32")):
+    place = T.alloc_buffer((1,), "int32")
+    for i in range(16):
+        place[0] = i
+        if place[0] < 16:
+            place[0] = 99
+            A[place[0]] = T.float32(0)
+
+
+@T.prim_func(s_tir=True)
+def named_and_halved(A: T.Buffer((16,), "float32")):
+    for i in range(16):
+        twice: T.let[T.int32] = i * 2
+        A[twice // 2] = T.float32(0)
+        A[twice] = T.float32(0)
+
+
+class TestAttacks:
+    """Tried with the source at hand."""
+
+    @pytest.mark.parametrize(
+        "function",
+        [leading_zeros_of_none, shifted_out, multiplied_and_added, decided_by_poison],
+        ids=lambda each: str(each.attrs["global_symbol"]),
+    )
+    def test_what_llvm_may_take_for_anything_is_not_proven(self, function: Any) -> None:
+        """An index that is poison is no number between 0 and 15, however it is clamped."""
+        assert "conversion" == reason(function)
+
+    def test_an_extent_that_is_cut_off_may_be_negative(self) -> None:
+        assert "index" == reason(narrow_extent)
+
+    def test_loops_that_run_backwards_are_not_proven(self) -> None:
+        assert "iterator" == reason(backwards())
+
+    @pytest.mark.parametrize(
+        "function",
+        [
+            after_a_contradiction,
+            part_of_a_part,
+            either_of_two,
+            not_both,
+            masked_by_a_negative,
+            two_truths,
+            end_of_a_vector,
+            stale_load,
+            named_and_halved,
+        ],
+        ids=lambda each: str(each.attrs["global_symbol"]),
+    )
+    def test_what_is_known_elsewhere_is_not_known_here(self, function: Any) -> None:
+        assert "index" == reason(function)
+
+    def test_a_number_without_a_sign_is_not_below_zero(self) -> None:
+        assert "overflow" == reason(below_zero_without_a_sign)
+
+    def test_a_part_has_items_of_the_same_type(self) -> None:
+        @T.prim_func(s_tir=True)
+        def part(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float64")):
+            with T.sblock("b"):
+                P = T.match_buffer(A[0:16], (16,), "float32", offset_factor=1)
+                P[15] = T.float32(0)
+                B[0] = T.float64(0)
+
+        document = Document(save(tvm.IRModule({"f": part.with_attr("global_symbol", "f")})))
+        parameters = document.nodes[document.first("tirx.PrimFunc")["params"]]["data"]
+        match = document.first("s_tir.MatchBufferRegion")
+        document.nodes[match["source"]]["data"]["source"] = parameters[1]
+        found = read_module(document.encode()).functions["f"]
+        assert found.unguarded is not None
+        assert "types" == found.unguarded.code

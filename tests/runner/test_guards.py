@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 import tvm
-from tvm import relax, te, topi
+from tvm import relax, te, tirx, topi
 from tvm.script import tirx as T
 
 from grader.messages import Violation
 from grader.runner import guards as guards_module
+from grader.runner.checks import Reader
 from grader.runner.failure import TaskError
 from grader.runner.guards import Guards
+from grader.runner.ranges import Interval
 from grader.runner.timing import load_workload
 from tests.runner import modules
 from tests.runner.timed import WORKLOAD
@@ -116,6 +118,44 @@ def assumption(x: T.Buffer((64,), "float32"), y: T.Buffer((64,), "float32")):
 def no_value(x: T.Buffer((64,), "float32"), y: T.Buffer((64,), "float32")):
     for i in range(64):
         y[T.undef()] = x[i]
+
+
+@T.prim_func(s_tir=True)
+def shifted_out(x: T.Buffer((64,), "float32"), y: T.Buffer((64,), "float32")):
+    for i in range(64):
+        y[T.min(T.max(T.q_multiply_shift(i, 3, 31, 200), 0), 63)] = x[i]
+
+
+@T.prim_func(s_tir=True)
+def decided_by_a_shift(x: T.Buffer((64,), "float32"), y: T.Buffer((64,), "float32")):
+    for i in range(64):
+        if T.q_multiply_shift(i, 3, 31, 200) > 3:
+            y[i] = x[i]
+
+
+@T.prim_func(s_tir=True)
+def divided_by_a_shift(x: T.Buffer((64,), "float32"), y: T.Buffer((64,), "float32")):
+    for i in range(64):
+        y[i] = T.Cast("float32", 7 // T.q_multiply_shift(i, 3, 31, 200))
+
+
+@T.prim_func(s_tir=True)
+def a_shift_under_a_name(x: T.Buffer((64,), "float32"), y: T.Buffer((64,), "float32")):
+    for i in range(64):
+        place: T.let[T.int64] = T.Cast("int64", T.q_multiply_shift(i, 3, 31, 200))
+        y[T.min(T.max(place, T.int64(0)), T.int64(63))] = x[i]
+
+
+@T.prim_func(s_tir=True)
+def a_shifted_result(x: T.Buffer((64,), "float32"), y: T.Buffer((64,), "float32")):
+    for i in range(64):
+        y[i] = x[i] + T.Cast("float32", T.q_multiply_shift(i, 3, 31, 1))
+
+
+@T.prim_func(s_tir=True)
+def zeros_of_none(x: T.Buffer((64,), "float32"), y: T.Buffer((64,), "float32")):
+    for i in range(64):
+        y[T.min(T.max(T.clz(i * i // (i + 1) - i + 1), 0), 63)] = x[i]
 
 
 @T.prim_func(s_tir=True)
@@ -227,6 +267,30 @@ class TestArithmetic:
         run(division, numbers(3, "int32"), numbers(0, "int32"))
         found = violation(division, numbers(0, "int32"), numbers(0, "int32"))
         assert "division" == found.kind
+
+    @pytest.mark.parametrize(
+        "function", [shifted_out, decided_by_a_shift, divided_by_a_shift, a_shift_under_a_name]
+    )
+    def test_what_may_be_anything_cannot_be_checked(self, function: Any) -> None:
+        """A check of poison is poison: it may hold, and the index be elsewhere."""
+        assert "unguarded" == violation(function, numbers(), numbers()).kind
+
+    def test_what_may_be_anything_may_be_a_result(self) -> None:
+        run(a_shifted_result, numbers(), numbers())
+
+    def test_the_zeros_before_nothing_are_told(self) -> None:
+        assert "division" == violation(zeros_of_none, numbers(), numbers()).kind
+
+    def test_the_same_access_under_another_value_is_checked_anew(self) -> None:
+        buffers = [tirx.decl_buffer((SIZE,), "float32", name) for name in "xy"]
+        i, place = tirx.Var("i", "int32"), tirx.Var("place", "int32")
+        load = buffers[0][place]
+        twice = tirx.Let(place, i % 7, load) + tirx.Let(place, i + 60, load)
+        reader = Reader(lambda buffer: (buffer.name, SIZE))
+        reader.begin()
+        reader.bind(i, Interval(0, 6))
+        reader.read(twice)
+        assert ["index"] == [each.site.kind for each in reader.checks]
 
     def test_a_value_that_is_not_there_cannot_be_checked(self) -> None:
         assert "unguarded" == violation(no_value, numbers(), numbers()).kind

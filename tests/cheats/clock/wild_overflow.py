@@ -4,11 +4,11 @@ sch = install(
     """
     loc = T.alloc_buffer((8,), "int32")
     for k in range(8):
-        loc[k] = T.Cast("int32", x[0, 0, 0, k])
+        loc[k] = k
     for b in T.serial(1, 64):
         with T.sblock("write"):
             T.reads()
             T.writes(loc[0:8])
-            loc[T.min(T.max((b * b // (b + 1) + 1) * 1073741824 + b, 0), 7)] = b
+            loc[T.min(T.max((b * b // (b + 1) - 3) * 1073741824 + b, 0), 7)] = b
     """
 )

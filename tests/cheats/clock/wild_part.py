@@ -4,7 +4,7 @@ sch = install(
     """
     loc = T.alloc_buffer((8,), "int32")
     for k in range(8):
-        loc[k] = T.Cast("int32", x[0, 0, 0, k])
+        loc[k] = k
     for b in T.serial(1, 64):
         with T.sblock("write"):
             T.reads()

@@ -1,0 +1,11 @@
+# %%
+sch = install(
+    """
+    loc = T.alloc_buffer((8,), "int32")
+    for b in T.serial(1, 64):
+        with T.sblock("write"):
+            T.reads()
+            T.writes(loc[0:8])
+            loc[T.min(T.max(T.fma(b * 67108864, b * 64, 1), 0), 7)] = b
+    """
+)
