@@ -83,11 +83,16 @@ class Reader:
     """Reads the expressions of one function; `size_of` knows its buffers.
 
     `checks` are those of the statement that was begun last. `for_all_inputs` refuses those that
-    depend on what is in a buffer.
+    depend on what is in a buffer. `decides` says whether what is stored may come to decide
+    anything: if not, an integer that is stored may overflow.
     """
 
-    def __init__(self, size_of: SizeOf, *, for_all_inputs: bool = False) -> None:
+    def __init__(
+        self, size_of: SizeOf, *, for_all_inputs: bool = False, decides: bool = True
+    ) -> None:
         self._for_all_inputs = for_all_inputs
+        self._decides = decides
+        self._is_stored = False
         self._drawn_from_data: set[int] = set()
         self._under_data = 0
         self.checks: list[Check] = []
@@ -203,6 +208,21 @@ class Reader:
         self._known[-1][place] = values
         return values
 
+    def read_stored(self, expression: Expression) -> None:
+        """Write down what must hold for a value that is stored, indices of its loads included."""
+        with self._apart(is_stored=not self._decides):
+            self.read(expression)
+
+    @contextmanager
+    def _apart(self, *, is_stored: bool) -> Iterator[None]:
+        """Read as a value or as an index: what was read as the one is not known as the other."""
+        before = self._is_stored, self._known
+        self._is_stored, self._known = is_stored, [{}]
+        try:
+            yield
+        finally:
+            self._is_stored, self._known = before
+
     def _demand(self, expression: Expression) -> Interval:
         """Read an integer."""
         values = self.read(expression)
@@ -286,8 +306,8 @@ class Reader:
         values, most = OPERATIONS[kind](left, right), _range_of(expression)
         if most.holds(values):
             return values
-        if bits_of(expression) < 32:
-            return most  # LLVM is told that these wrap around
+        if self._is_stored or bits_of(expression) < 32:
+            return most  # nothing follows from it, or LLVM is told that it wraps around
         for a, b in each_lane(expression.a, expression.b):
             self._demand_no_overflow(type(expression), a, b, most)
         return values.cut(most)
@@ -371,7 +391,8 @@ class Reader:
     # --- accesses ---------------------------------------------------------------------------------
 
     def _load(self, load: Any) -> Interval | None:
-        self.access(load.source, load.indices)
+        with self._apart(is_stored=False):
+            self.access(load.source, load.indices)
         return _range_or_none(load)
 
     def access(self, buffer: Any, indices: Sequence[Expression]) -> None:

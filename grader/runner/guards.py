@@ -27,6 +27,7 @@ from tvm.tirx import compilation_pipeline
 
 from grader.messages import OUT_OF_BOUNDS, Violation
 from grader.runner.checks import Check, Reader, Site
+from grader.runner.deciding import decides_by_contents
 from grader.runner.failure import TaskError
 from grader.runner.vectors import Unguarded
 
@@ -153,7 +154,8 @@ class _Writer:
         self._report = report
         self._address = address
         self._sizes: dict[int, _Allocation] = {}
-        self._reader = Reader(self._size_of, for_all_inputs=for_all_inputs)
+        self._for_all_inputs = for_all_inputs
+        self._reader = Reader(self._size_of)
         self._stack = 0
         self._found = False
         self._statements: dict[str, Callable[[Statement], Statement]] = {
@@ -175,6 +177,11 @@ class _Writer:
 
     def outside(self, body: Statement) -> Statement:
         """Return the whole function, guarded. Raises Unguarded."""
+        self._reader = Reader(
+            self._size_of,
+            for_all_inputs=self._for_all_inputs,
+            decides=decides_by_contents(body),
+        )
         rewritten = self._header(body)
         if not self._found:
             raise Unguarded("a function that cannot be called from outside")
@@ -254,7 +261,7 @@ class _Writer:
 
     def _store(self, statement: Statement) -> Statement:
         self._reader.begin()
-        self._reader.read(statement.value)
+        self._reader.read_stored(statement.value)
         self._reader.access(statement.buffer, statement.indices)
         return self._behind_checks(statement)
 

@@ -96,6 +96,20 @@ def overflow(x: T.Buffer((64,), "float32"), y: T.Buffer((64,), "float32")):
 
 
 @T.prim_func(s_tir=True)
+def sum_without_start(x: T.Buffer((64,), "int64"), y: T.Buffer((1,), "int64")):
+    for i in range(64):
+        y[0] = y[0] + x[i]
+
+
+@T.prim_func(s_tir=True)
+def sum_that_is_an_index(
+    x: T.Buffer((64,), "int64"), y: T.Buffer((1,), "int64"), z: T.Buffer((64,), "int64")
+):
+    y[0] = x[0] + x[1]
+    z[T.max(T.min(y[0], T.int64(63)), T.int64(0))] = T.int64(1)
+
+
+@T.prim_func(s_tir=True)
 def no_integer(x: T.Buffer((64,), "float32"), y: T.Buffer((64,), "float32")):
     for i in range(64):
         y[T.Cast("int32", x[i] * T.float32(1e30)) % 64] = T.float32(1)
@@ -262,6 +276,14 @@ class TestArithmetic:
     )
     def test_what_no_compiler_has_to_expect_is_told(self, function: Any, kind: str) -> None:
         assert kind == violation(function, numbers(), numbers()).kind
+
+    def test_an_integer_that_is_only_stored_may_be_wrong(self) -> None:
+        """Its values are what the referee compares, and says the mistake of."""
+        run(sum_without_start, numbers(2**62, "int64"), np.full(1, -(2**63), np.int64))
+
+    def test_one_that_becomes_an_index_may_not(self) -> None:
+        arrays = (np.zeros(1, np.int64), numbers(0, "int64"))
+        assert "overflow" == violation(sum_that_is_an_index, numbers(2**62, "int64"), *arrays).kind
 
     def test_a_division_by_zero_is_told(self) -> None:
         run(division, numbers(3, "int32"), numbers(0, "int32"))
