@@ -63,6 +63,7 @@ def execute_notebook(
 async def _execute(
     notebook: NotebookNode, order: KernelOrder, progress: Progress, clock: Callable[[], float]
 ) -> Execution:
+    asyncio.get_running_loop().set_exception_handler(_tell)
     session = KernelSession(order)
     async with session:
         run = _Run(notebook, session, order.limits, clock)
@@ -77,6 +78,15 @@ async def _execute(
         notes=(*run.notes, *damaged),
         peak=session.process.peak,
     )
+
+
+def _tell(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Tell of an error that nobody has met, but for a cell's that Ctrl-C has ended.
+
+    nbclient takes a cancellation for a kernel that died, and asyncio prints it with a traceback.
+    """
+    if not isinstance(context.get("exception"), DeadKernelError):
+        loop.default_exception_handler(context)
 
 
 class _Run:

@@ -67,6 +67,7 @@ def main(arguments: Sequence[str]) -> None:
 def _prepare() -> None:
     """Load what is loaded at its first use: a child reaches no files."""
     migrate_cells(["import tvm\nsch = tvm.tir.Schedule(mod)\nx = relax.const(1, tvm.nd.array(1))"])
+    migrate_cells(["é = 1"])  # Python's parser loads `unicodedata` for a name that is not ASCII
     for encoding in ("utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"):
         "x".encode(encoding)
     with contextlib.suppress(SubmissionError):

@@ -143,6 +143,10 @@ class TestAnswers:
 class TestOddNames:
     """The end of a name says how a file is read, and students choose names."""
 
+    def test_names_need_not_be_ascii(self, tmp_path: Path, reader: Reader) -> None:
+        (tmp_path / "a.py").write_text("# %%\n모델 = '\\N{BULLET}'\n", "utf-8")
+        assert reader.read(tmp_path / "a.py").sources
+
     def test_capitals_do_not_matter(self, tmp_path: Path, reader: Reader) -> None:
         path = tmp_path / "HW.PY"
         path.write_text("x = 1\n")
