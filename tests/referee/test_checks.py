@@ -406,7 +406,7 @@ class TestSpeed:
     @pytest.mark.parametrize(
         ("kind", "threads", "cause"),
         [
-            ("parallel", 1, "although there is one thread"),
+            ("parallel", 1, "the compiler makes vectors of the plain loops by itself"),
             ("parallel", 2, "takes longer than doing them"),
             ("vectorized", 2, "stored to scattered places"),
         ],
