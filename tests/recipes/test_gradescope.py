@@ -61,7 +61,7 @@ class TestArchive:
     def test_it_holds_the_scripts_the_requirements_and_the_assignment(
         self, course: Choices
     ) -> None:
-        (course.directory / "assignments/small/__pycache__").mkdir()
+        (course.directory / "assignments/small/__pycache__").mkdir(exist_ok=True)
         (course.directory / "assignments/small/__pycache__/oracle.pyc").touch()
         (course.directory / "assignments/small/mutants.toml").touch()
         with zipfile.ZipFile(BytesIO(archive(course))) as made:

@@ -38,6 +38,12 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture
+def copy(tmp_path: Path, release: Path) -> Path:
+    """That release where a grading may leave what Python compiles of its files."""
+    return shutil.copytree(release, tmp_path / "students")
+
+
 def texts(folder: Path) -> Iterator[tuple[str, str]]:
     """Yield name and text of every file below a folder, also in wheels; of notebooks, the cells."""
     for path in sorted(each for each in folder.rglob("*") if each.is_file()):
@@ -331,19 +337,17 @@ class TestGrading:
     """With a release, and with the archive that belongs to it."""
 
     def test_what_is_public_is_graded_and_the_rest_is_told(
-        self, tmp_path: Path, release: Path
+        self, tmp_path: Path, copy: Path
     ) -> None:
         solved = ROOT / "examples/from-torch/reference.ipynb"
-        result = run_grader(tmp_path, solved, "--course", release)
+        result = run_grader(tmp_path, solved, "--course", copy)
         assert result.report is not None, result.messages
         assert (60, 60) == (result.report.score, result.report.max_score)
         assert any("hidden parts, for 40 points" in note for note in result.report.notes)
 
-    def test_a_target_is_compared_and_speed_is_not_graded(
-        self, tmp_path: Path, release: Path
-    ) -> None:
+    def test_a_target_is_compared_and_speed_is_not_graded(self, tmp_path: Path, copy: Path) -> None:
         solved = ROOT / "examples/tensorir/reference.ipynb"
-        result = run_grader(tmp_path, solved, "--course", release, "--lang", "ko")
+        result = run_grader(tmp_path, solved, "--course", copy, "--lang", "ko")
         assert result.report is not None, result.messages
         assert (85, 100) == (result.report.score, result.report.max_score)
         assert 20 == result.check("transform", "target").score
