@@ -220,6 +220,8 @@ def list_mounts(scratch_bytes: int, covered: Iterable[Path]) -> list[dict[str, A
         {"destination": "/proc", "type": "proc", "source": "proc"},
         # a device works where it is: none can be made by who has no capability
         _tmpfs("/dev", page * 16, 0o755, "ro"),
+        # `!command` runs in a terminal of its own: one of these, which are the container's alone
+        {"destination": "/dev/pts", "type": "devpts", "source": "devpts", "options": _TERMINALS},
         _tmpfs("/dev/shm", SHARED_MEMORY_BYTES, 0o1777, "nodev"),  # noqa: S108
         _tmpfs("/tmp", TEMPORARY_BYTES, 0o1777, "nodev"),  # noqa: S108
         _tmpfs(str(SCRATCH), scratch_bytes, 0o777, "nodev"),
@@ -274,6 +276,9 @@ def _isolation(*, as_root: bool) -> dict[str, Any]:
 def _bind(path: Path) -> dict[str, Any]:
     options = ["rbind", "ro", "nosuid", "nodev"]
     return {"destination": str(path), "type": "bind", "source": str(path), "options": options}
+
+
+_TERMINALS = ["nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620"]
 
 
 def _tmpfs(path: str, size: int, mode: int, *options: str) -> dict[str, Any]:
