@@ -58,6 +58,26 @@ report([path for path in paths if os.access(path, os.W_OK)])
         assert report_from(sandbox, code) == []
 
 
+class TestWhatNotebooksNeed:
+    def test_a_terminal_can_be_opened(self, sandbox: SteppingSandbox) -> None:
+        """`!command` of a notebook runs in one."""
+        code = """
+import pty
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execvp("echo", ["echo", "heard"])
+heard = b""
+try:
+    while part := os.read(terminal, 100):
+        heard += part
+except OSError:  # the other side is closed
+    pass
+os.waitpid(pid, 0)
+report(heard.decode().strip())
+"""
+        assert report_from(sandbox, code) == "heard"
+
+
 class TestReach:
     def test_there_is_no_network(self, sandbox: SteppingSandbox) -> None:
         require(sandbox, "minimal")
