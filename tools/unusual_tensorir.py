@@ -165,6 +165,11 @@ UNUSUAL: dict[str, tuple[str, ...]] = {
         RIGHT_CONV_UNDER_ANOTHER_NAME,
         USED_LATER,
     ),
+    "attributes_misspelt": (
+        SETUP,
+        module("MyAdd", add().replace("tirx.noalias", "tir.alias")),
+        module("MyConv", conv().replace("tirx.noalias", "tir_noalias")),
+    ),
     "handout_unsolved": (OLDER_SETUP, INTRODUCTION, UNSOLVED, HANDOUT_TARGET),
     "target_under_the_name": (
         OLDER_SETUP,

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from grader.assignment import Comparison, Computation, PartTable
 from grader.errors import IRError
 from grader.given import Given
+from grader.ir.attributes import without_idle_attributes
 from grader.ir.facts import ModuleFacts
 from grader.ir.read import read_module
 from grader.language import say
@@ -51,8 +55,8 @@ def inspect(part: PartTable, capture: Capture) -> Candidate | Problem:
     names = [name for name in capture.externs if _EXTERN_NAME.fullmatch(name)]
     permitted = tuple(names) if part.externs else ()
     try:
-        facts = read_module(capture.module, permitted)
-        base = read_module(capture.base) if capture.base is not None else None
+        module, facts, left_out = _read(capture.module, permitted)
+        started = None if capture.base is None else _read(capture.base)
     except IRError as error:
         return Problem(error.message, error.hint)
     if facts.findings:
@@ -63,7 +67,24 @@ def inspect(part: PartTable, capture: Capture) -> Candidate | Problem:
                 " the module."
             ),
         )
-    return Candidate(capture, facts, base if base is None or not base.findings else None)
+    capture = replace(capture, module=module, base=started and started.document)
+    base = None if started is None or started.facts.findings else started.facts
+    return Candidate(capture, facts, base, left_out)
+
+
+class _Module(NamedTuple):
+    document: bytes
+    facts: ModuleFacts
+    left_out: tuple[str, ...] = ()
+
+
+def _read(document: bytes, externs: tuple[str, ...] = ()) -> _Module:
+    """Read a module, without attributes of functions that mean nothing. Raises IRError."""
+    facts = read_module(document, externs)
+    if any(finding.code == "attribute" for finding in facts.findings):
+        cleaned, left_out = without_idle_attributes(document)
+        return _Module(cleaned, read_module(cleaned, externs), left_out)
+    return _Module(document, facts)
 
 
 def is_given(candidate: Candidate, comparison: Comparison, given: Given) -> bool:
