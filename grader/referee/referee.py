@@ -42,6 +42,7 @@ from grader.referee.runners import Kind, RunnerPool
 from grader.referee.selection import Graded, given_problem, is_complete, select
 from grader.referee.speed import gather_timing
 from grader.referee.subject import Subject
+from grader.referee.symbols import bind_symbols
 from grader.referee.target import gather_target
 from grader.report import Origin, Part, Timing
 
@@ -184,6 +185,8 @@ class Referee:
         if isinstance(candidate, Problem):
             origin = Origin(capture.name, capture.cell)
             return Graded(judge_problem(part, candidate, origin), capture, fits=False)
+        wanted = self._answers.of(part).shapes(part)
+        candidate = replace(candidate, facts=bind_symbols(candidate.facts, wanted))
         comparison = self._course_assignment.assignment.comparison(part)
         given = is_given(candidate, comparison, self._given)
         if given and capture.trace is None:
