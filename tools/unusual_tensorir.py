@@ -152,6 +152,40 @@ class TargetModule:
 LATER_SETUP = "from tvm.script import ir as I\nfrom tvm.script import tirx as T\n"
 WRONG_ADDITION = add(ADD_BODY.replace("B[vj]", "B[vi]"))
 
+CONSTANTS_IN_THE_CLASS = """\
+@tvm.script.ir_module
+class MyConv:
+    N, CI, H, W, CO, K = 1, 1, 8, 8, 2, 3
+    OUT = H - K + 1
+
+    @T.prim_func
+    def conv(A: T.Buffer[(N, CI, H, W), "int64"],
+             B: T.Buffer[(CO, CI, K, K), "int64"],
+             C: T.Buffer[(N, CO, OUT, OUT), "int64"]):
+        T.func_attr({"global_symbol": "conv", "tir.noalias": True})
+        for n, f, y, x, c, i, j in T.grid(N, CO, OUT, OUT, CI, K, K):
+            with T.block("conv"):
+                vn, vf, vy, vx, vc, vi, vj = T.axis.remap("SSSSRRR", [n, f, y, x, c, i, j])
+                with T.init():
+                    C[vn, vf, vy, vx] = T.int64(0)
+                C[vn, vf, vy, vx] += A[vn, vc, vy + vi, vx + vj] * B[vf, vc, vi, vj]
+"""
+COMPARED_WITHOUT_NAMES = """\
+@T.prim_func
+def same(A: T.Buffer[(1, 1, 8, 8), "int64"],
+         B: T.Buffer[(2, 1, 3, 3), "int64"],
+         C: T.Buffer[(1, 2, 6, 6), "int64"]):
+    for n, f, y, x, c, i, j in T.grid(1, 2, 6, 6, 1, 3, 3):
+        with T.block("conv"):
+            vn, vf, vy, vx, vc, vi, vj = T.axis.remap("SSSSRRR", [n, f, y, x, c, i, j])
+            with T.init():
+                C[vn, vf, vy, vx] = T.int64(0)
+            C[vn, vf, vy, vx] += A[vn, vc, vy + vi, vx + vj] * B[vf, vc, vi, vj]
+
+tvm.ir.assert_structural_equal(same, same.with_attr("global_symbol", "main"))
+MyConv
+"""
+
 UNUSUAL: dict[str, tuple[str, ...]] = {
     "functions_of_tensor_expressions": (SETUP, TENSOR_EXPRESSIONS),
     "function_without_module": (SETUP, MY_ADD, LONE_CONV),
@@ -170,6 +204,7 @@ UNUSUAL: dict[str, tuple[str, ...]] = {
         module("MyAdd", add().replace("tirx.noalias", "tir.alias")),
         module("MyConv", conv().replace("tirx.noalias", "tir_noalias")),
     ),
+    "constants_in_the_class": (OLDER_SETUP, CONSTANTS_IN_THE_CLASS, COMPARED_WITHOUT_NAMES),
     "handout_unsolved": (OLDER_SETUP, INTRODUCTION, UNSOLVED, HANDOUT_TARGET),
     "target_under_the_name": (
         OLDER_SETUP,
