@@ -186,6 +186,8 @@ tvm.ir.assert_structural_equal(same, same.with_attr("global_symbol", "main"))
 MyConv
 """
 
+LOOP_VARIABLES = CONSTANTS_IN_THE_CLASS.replace("vy + vi, vx + vj", "y + vi, x + vj")
+
 UNUSUAL: dict[str, tuple[str, ...]] = {
     "functions_of_tensor_expressions": (SETUP, TENSOR_EXPRESSIONS),
     "function_without_module": (SETUP, MY_ADD, LONE_CONV),
@@ -205,6 +207,7 @@ UNUSUAL: dict[str, tuple[str, ...]] = {
         module("MyConv", conv().replace("tirx.noalias", "tir_noalias")),
     ),
     "constants_in_the_class": (OLDER_SETUP, CONSTANTS_IN_THE_CLASS, COMPARED_WITHOUT_NAMES),
+    "loop_variables_of_2022": (OLDER_SETUP, LOOP_VARIABLES),
     "handout_unsolved": (OLDER_SETUP, INTRODUCTION, UNSOLVED, HANDOUT_TARGET),
     "target_under_the_name": (
         OLDER_SETUP,

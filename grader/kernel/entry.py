@@ -21,7 +21,7 @@ from traitlets.config import Config
 from zmq.constants import SocketOption, SocketType
 from zmq.sugar.context import Context
 
-from grader.kernel import capture, compatibility
+from grader.kernel import capture, compatibility, well_formed
 from grader.kernel.older_behaviour import install_behaviour
 from grader.messages import (
     KERNEL_FRAME_LIMIT,
@@ -52,6 +52,7 @@ def main(arguments: Sequence[str]) -> None:
     if config.compatibility:
         compatibility.install()
         install_behaviour()
+    well_formed.install(accept=config.compatibility)
     capture.install(app.shell, config.entries, _sender(config.capture_descriptor))
     sys.path.insert(0, "")  # as in Jupyter: a notebook may import a file that it has written
     app.start()
