@@ -9,7 +9,9 @@ one.
 
 from __future__ import annotations
 
+import functools
 import hashlib
+from typing import NamedTuple
 
 from grader.ir.expressions import Budget, data_type
 from grader.ir.graph import Graph
@@ -92,22 +94,12 @@ class _Former:
                     pending.append(child)
         return seen
 
-    def fields(self, index: int) -> tuple[str, ...]:
-        """Return the fields of a node that make its form; none of a plain value."""
-        kind = self.graph.type_of(index)
-        rules = load_schema().nodes.get(kind)
-        if rules is None:
-            return ()
-        return _FIELDS.get(kind, tuple(sorted(rules.keys() - _NO_FORM)))
-
     def references(self, index: int) -> list[int]:
         """Return the nodes that make the form of a node, in the order of its fields."""
-        kind = self.graph.type_of(index)
-        rules = load_schema().nodes.get(kind)
-        if rules is None:
+        layout, value = _layout(self.graph.types[index]), self.graph.values[index]
+        if layout is None:
             return self.graph.children[index]
-        fields = [name for name in self.fields(index) if rules[name].kind in _REFERENCES]
-        return [self.graph.field(index, name) for name in fields]
+        return [value[name] for name in layout.references]
 
     def digest(self, index: int) -> bytes:
         """Return the form of a node whose references have theirs."""
@@ -130,21 +122,33 @@ class _Former:
 
     def plain(self, index: int) -> object:
         """Return what of a node is written in place."""
-        rules = load_schema().nodes.get(self.graph.type_of(index))
-        value = self.graph.values[index]
-        if rules is None:
+        layout, value = _layout(self.graph.types[index]), self.graph.values[index]
+        if layout is None:
             return None if isinstance(value, list) else value
-        kinds = {name: rules[name].kind for name in self.fields(index)}
         return [
             float(value[name]) if kind == "float" else value[name]  # 0.0 may be written as 0
-            for name, kind in kinds.items()
-            if kind not in _REFERENCES
+            for name, kind in layout.plain
         ]
+
+
+class _Layout(NamedTuple):
+    references: tuple[str, ...]
+    plain: tuple[tuple[str, str], ...]
+
+
+@functools.cache
+def _layout(kind: str) -> _Layout | None:
+    """Return which fields of a type of nodes make its form; None for a plain value."""
+    rules = load_schema().nodes.get(kind)
+    if rules is None:
+        return None
+    fields = _FIELDS.get(kind, tuple(sorted(rules.keys() - _NO_FORM)))
+    kinds = [(name, rules[name].kind) for name in fields]
+    references = tuple(name for name, each in kinds if each in _REFERENCES)
+    return _Layout(references, tuple(each for each in kinds if each[0] not in references))
 
 
 def _digest(pieces: list[bytes]) -> bytes:
     """Return a digest of pieces, each with its length: no two lists run together."""
-    whole = hashlib.sha256()
-    for piece in pieces:
-        whole.update(b"%d:" % len(piece) + piece)
-    return whole.digest()[:16]
+    whole = b"".join([b"%d:" % len(piece) + piece for piece in pieces])
+    return hashlib.sha256(whole).digest()[:16]
