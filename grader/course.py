@@ -13,6 +13,7 @@ import msgspec
 
 from grader.assignment import Assignment, load_assignment
 from grader.errors import CourseError, UsageError
+from grader.given import Given, load_given
 from grader.language import later
 from grader.sandbox.protected import is_for_packages
 from grader.submission import SubmissionFile, defined_names
@@ -41,6 +42,10 @@ class CourseAssignment(msgspec.Struct, frozen=True):
         """Text of `models.py`, which the student's kernel executes; empty when there is none."""
         path = self.folder / "models.py"
         return path.read_text(encoding="utf-8") if path.exists() else ""
+
+    def given(self) -> Given:
+        """Forms of what the assignment gives, from `given.json`. Raises CourseError."""
+        return load_given(self.folder)
 
     def workload(self) -> str:
         """Text of `workload.py`, which a runner executes; empty when nothing is timed."""

@@ -189,7 +189,92 @@ DRAFTS_FIRST = (
     "MyModule = None\n",
 )
 
+# --- destination-passing style of 2023, with symbolic shapes --------------------------------------
+
+OLDER_SETUP = """\
+import pickle
+
+import numpy as np
+import torch
+import tvm
+from tvm import relax
+from tvm.script import relax as R, tir as T
+
+with open("fasionmnist_mlp_params.pkl", "rb") as file:
+    parameters = pickle.load(file)
+"""
+SYMBOLIC_TIR = """\
+    @T.prim_func
+    def relu0(x: T.handle, y: T.handle):
+        n = T.int64()
+        X = T.match_buffer(x, (1, n), "float32")
+        Y = T.match_buffer(y, (1, n), "float32")
+        for i, j in T.grid(1, n):
+            with T.block("Y"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                Y[vi, vj] = T.max(X[vi, vj], T.float32(0))
+
+    @T.prim_func
+    def linear0(x: T.handle, w: T.handle, b: T.handle, z: T.handle):
+        m, n = T.int64(), T.int64()
+        X = T.match_buffer(x, (1, m), "float32")
+        W = T.match_buffer(w, (n, m), "float32")
+        B = T.match_buffer(b, (n,), "float32")
+        Z = T.match_buffer(z, (1, n), "float32")
+        Y = T.alloc_buffer((1, n), "float32")
+        for i, j, k in T.grid(1, n, m):
+            with T.block("Y"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    Y[vi, vj] = T.float32(0)
+                Y[vi, vj] = Y[vi, vj] + X[vi, vk] * W[vj, vk]
+        for i, j in T.grid(1, n):
+            with T.block("Z"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                Z[vi, vj] = Y[vi, vj] + B[vj]
+"""
+
+
+def symbolic(name: str, functions: str, *callees: str) -> str:
+    """Return a cell with a module that calls three functions by their names."""
+    first, second, third = callees
+    return f"""\
+@tvm.script.ir_module
+class {name}:
+{functions}
+    @R.function
+    def main(
+        x: R.Tensor((1, "m"), "float32"),
+        w0: R.Tensor(("n", "m"), "float32"),
+        b0: R.Tensor(("n",), "float32"),
+        w1: R.Tensor(("k", "n"), "float32"),
+        b1: R.Tensor(("k",), "float32"),
+    ):
+        n, k = T.int64(), T.int64()
+        with R.dataflow():
+            lv0 = R.call_dps_packed(
+                "{first}", (x, w0, b0), out_sinfo=R.Tensor((1, n), "float32")
+            )
+            lv1 = R.call_dps_packed("{second}", (lv0,), out_sinfo=R.Tensor((1, n), "float32"))
+            out = R.call_dps_packed(
+                "{third}", (lv1, w1, b1), out_sinfo=R.Tensor((1, k), "float32")
+            )
+            R.output(out)
+        return out
+"""
+
+
+DESTINATION_PASSING = (
+    OLDER_SETUP,
+    symbolic("MyModule", SYMBOLIC_TIR, "linear0", "relu0", "linear0"),
+    REGISTER.replace("tvm.register_global_func", "tvm.register_func"),
+    symbolic("MyModuleWithExternCall", "", "env.linear", "env.relu", "env.linear"),
+    symbolic("MyModuleMixture", SYMBOLIC_TIR, "linear0", "env.relu", "env.linear"),
+    BIND,
+)
+
 UNUSUAL = {
+    "destination_passing_of_2023": DESTINATION_PASSING,
     "parameters_in_another_order": PARAMETERS_IN_ANOTHER_ORDER,
     "batch_of_four": BATCH_OF_FOUR,
     "other_names": OTHER_NAMES,

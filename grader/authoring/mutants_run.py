@@ -13,7 +13,7 @@ from grader.messages import Capture, CaptureFailure
 from grader.pipeline import compare_captures, run_notebook
 from grader.preparation import Preparation
 from grader.progress import Silent
-from grader.referee.referee import Graded
+from grader.referee.selection import Graded
 
 Captures = tuple[Capture | CaptureFailure, ...]
 

@@ -36,7 +36,7 @@ from grader.preparation import Preparation, Settings
 from grader.progress import Progress, Silent
 from grader.referee.answers import load_answers
 from grader.referee.evidence import Outputs
-from grader.referee.referee import Graded
+from grader.referee.selection import Graded
 from grader.report import Part
 from grader.stages import Stages
 from grader.submission import SubmissionFile

@@ -113,6 +113,29 @@ FUNCTION_ATTRIBUTES = frozenset(
 )
 """Attributes of functions; `params` holds tensors that an importer has put aside."""
 
+ACTING_ATTRIBUTES = (
+    "Codegen",
+    "Compiler",
+    "[Cc]omposite",
+    "WorkspaceSize",
+    "[Ii]nline",
+    "calling_conv",
+    "const_name_to_constant",
+    "external_mods",
+    "pragma_*",
+    "relax.*",
+    "runtime*",
+    "system_lib_prefix",
+    "target*",
+    "tir*.is_*",
+    "tir*.kernel*",
+    "tir*.use_*",
+    "tvm*",
+)
+"""Attributes of functions that TVM acts by, as patterns: refused. What is neither here nor above is
+unknown to it, and left out.
+"""
+
 ANNOTATIONS = frozenset(
     {
         "axis",

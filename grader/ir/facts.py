@@ -146,7 +146,8 @@ class FunctionFacts(Facts, frozen=True):
     `decisions` say by which buffers' contents it decides what it computes; they are no reason to
     refuse a module, but one not to time the function. `unproven` says why it is not certain that
     the function stays inside its buffers, `unguarded` why running it under guard would not show
-    that it does; each is None where there is no reason.
+    that it does; each is None where there is no reason. `form` is what all spellings of the same
+    loops have in common (`form.py`).
     """
 
     name: str
@@ -157,6 +158,7 @@ class FunctionFacts(Facts, frozen=True):
     decisions: tuple[Finding, ...] = ()
     unproven: Finding | None = None
     unguarded: Finding | None = None
+    form: str = ""
 
 
 class ModuleFacts(Facts, frozen=True):
@@ -164,7 +166,8 @@ class ModuleFacts(Facts, frozen=True):
 
     `has_main` is true for a `main` of Relax only, and `result` says where its output comes from.
     `functions` are the PrimFuncs by name, `function_names` the names of all functions in the order
-    of the module. `externs` names every external function that is called anywhere.
+    of the module. `externs` names every external function that is called anywhere. `form` is that
+    of a `main` of Relax, with what it calls.
     """
 
     has_main: bool
@@ -176,3 +179,4 @@ class ModuleFacts(Facts, frozen=True):
     findings: tuple[Finding, ...]
     function_names: tuple[str, ...] = ()
     result: Argument | None = None
+    form: str = ""

@@ -16,6 +16,7 @@ from grader.ir.consistency import check_consistency
 from grader.ir.content import find_decisions
 from grader.ir.expressions import Budget
 from grader.ir.facts import FunctionFacts, ModuleFacts
+from grader.ir.form import find_forms
 from grader.ir.graph import Graph, decode_graph
 from grader.ir.relax import MainFacts, read_main
 from grader.ir.safety import WORK_LIMIT, find_safety
@@ -47,20 +48,24 @@ def read_module(document: bytes, externs: tuple[str, ...] = ()) -> ModuleFacts:
     has_main = main is not None and graph.type_of(main) == "relax.expr.Function"
     main_facts = read_main(graph, main, budget) if main is not None and has_main else _NO_MAIN
     findings = find_forbidden(graph, externs, budget)
+    forms = find_forms(graph, functions, Budget())
     return ModuleFacts(
         has_main=has_main,
         inputs=main_facts.inputs,
         output=main_facts.output,
         calls=main_facts.calls,
-        functions=_functions(graph, prim, budget),
+        functions=_functions(graph, prim, forms, budget),
         externs=_externs(graph),
         findings=findings or find_out_of_bounds(graph, prim, budget),
         function_names=tuple(functions),
         result=main_facts.result,
+        form=forms.get("main", "") if has_main else "",
     )
 
 
-def _functions(graph: Graph, functions: dict[str, int], budget: Budget) -> dict[str, FunctionFacts]:
+def _functions(
+    graph: Graph, functions: dict[str, int], forms: dict[str, str], budget: Budget
+) -> dict[str, FunctionFacts]:
     facts, looking = {}, Budget(WORK_LIMIT)
     for name, node in functions.items():
         safety = find_safety(graph, name, node, looking)
@@ -69,6 +74,7 @@ def _functions(graph: Graph, functions: dict[str, int], budget: Budget) -> dict[
             decisions=find_decisions(graph, name, node, budget),
             unproven=safety.unproven,
             unguarded=safety.unguarded,
+            form=forms[name],
         )
     return facts
 

@@ -30,7 +30,10 @@ class Part(Protocol):
 
 
 class FunctionPart:
-    """A part whose entry point is a function; without one, any module in the notebook may be it."""
+    """A part whose entry point is a function; any module in the notebook may be it, too.
+
+    The referee takes one under another name only where none of those that were asked for will do.
+    """
 
     def __init__(
         self, spec: EntrySpec, entries: EntryPoints, outlet: Outlet, faults: Faults
@@ -42,17 +45,20 @@ class FunctionPart:
         self._modules = BoundModules(_plain(spec))
 
     def sweep(self, values: Namespace) -> None:
-        """Call what is due; take modules that bear an entry point's name, or all without one."""
+        """Call what is due; then take all modules."""
         self._entries.sweep(values)
         for name, module in self._modules.news(values).items():
             by_name = rank_of(name, self._spec.names) is not None
-            if by_name or not self._entries.defined:
-                with self._faults.shielded():
-                    self._outlet.offer(Candidate(self._spec.part, name, by_name, module))
+            with self._faults.shielded():
+                self._outlet.offer(Candidate(self._spec.part, name, by_name, module))
 
 
 class ModulePart:
-    """A part whose answer is bound to a name; as long as there is none, any module may be it."""
+    """A part whose answer is bound to a name; any module may be it, too.
+
+    The lecture's introduction may use the name for an example: the referee looks at the others
+    where what bears the name will not do.
+    """
 
     def __init__(
         self, spec: EntrySpec, entries: EntryPoints, outlet: Outlet, faults: Faults
@@ -61,7 +67,6 @@ class ModulePart:
         self._entries = entries
         self._outlet = outlet
         self._faults = faults
-        self._defined = False
         self._asked = BoundModules(functools.partial(module_within, holds=spec.holds))
         self._others = BoundModules(_plain(spec))
 
@@ -70,10 +75,7 @@ class ModulePart:
         asked = {name: values[name] for name in ranked(values, self._spec.names)}
         self._offer(self._asked.news(asked), by_name=True)
         self._entries.sweep(values)
-        self._defined = self._defined or self._entries.defined or len(self._asked) > 0
-        fresh = self._others.news(values)
-        if not self._defined:
-            self._offer(fresh, by_name=False)
+        self._offer(self._others.news(values), by_name=False)
 
     def _offer(self, modules: dict[str, Snapshot], *, by_name: bool) -> None:
         for name, module in modules.items():

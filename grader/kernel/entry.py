@@ -21,7 +21,8 @@ from traitlets.config import Config
 from zmq.constants import SocketOption, SocketType
 from zmq.sugar.context import Context
 
-from grader.kernel import capture, compatibility
+from grader.kernel import capture, compatibility, well_formed
+from grader.kernel.older_behaviour import install_behaviour
 from grader.messages import (
     KERNEL_FRAME_LIMIT,
     FrameError,
@@ -50,6 +51,8 @@ def main(arguments: Sequence[str]) -> None:
         app.shell.system = app.shell.system_raw  # the usual way needs a terminal of its own
     if config.compatibility:
         compatibility.install()
+        install_behaviour()
+    well_formed.install(accept=config.compatibility)
     capture.install(app.shell, config.entries, _sender(config.capture_descriptor))
     sys.path.insert(0, "")  # as in Jupyter: a notebook may import a file that it has written
     app.start()

@@ -14,6 +14,8 @@ from typing import Any
 import msgspec
 import tvm
 
+from grader.kernel.own_calls import with_own_calls
+
 _CACHED_DOCUMENTS = 6
 
 
@@ -51,7 +53,7 @@ class Serializer:
         """Return the graph JSON. Raises what TVM raises for a module that cannot be saved."""
         key = snapshot.key
         if key not in self._kept:
-            content = tvm.ir.save_json(snapshot.module).encode()
+            content = tvm.ir.save_json(with_own_calls(snapshot.module)).encode()
             document = Document(content, hashlib.sha256(content).digest())
             self._kept[key] = (snapshot, document)
         self._kept.move_to_end(key)

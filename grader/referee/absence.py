@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
+
 from grader.assignment import EntryKind, PartTable
 from grader.language import mark, say
 from grader.messages import CaptureFailure
@@ -72,9 +74,13 @@ _OTHERWISE: dict[tuple[EntryKind, str], tuple[str, str]] = {
 
 
 def explain_absence(part: PartTable, failures: tuple[CaptureFailure, ...]) -> Problem:
-    """Say why a part has no candidate: the entry point's last failure, or that there was none."""
+    """Say why a part has no candidate: the entry point's last failure, or that there was none.
+
+    That of a module under another name is told where there is no other.
+    """
+    named = [each for each in failures if any(fnmatchcase(each.name, one) for one in part.entry)]
     if failures:
-        return _explain_failure(part.entry_kind, failures[-1])
+        return _explain_failure(part.entry_kind, (named or failures)[-1])
     reason, hint = _ABSENT[part.entry_kind]
     entry = part.entry[0]
     return Problem(say(reason, entry=entry), say(hint, entry=entry))

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
-from grader.assignment import PartTable
+from msgspec.structs import replace
+
+from grader.assignment import Comparison, Computation, PartTable
 from grader.errors import IRError
+from grader.given import Given
+from grader.ir.attributes import without_idle_attributes
 from grader.ir.facts import ModuleFacts
 from grader.ir.read import read_module
 from grader.language import say
 from grader.messages import PYTHON_FUNCTION, Capture
 from grader.referee.evidence import Candidate, Problem
+from grader.referee.functions import find_function
 
 CANDIDATE_LIMIT = 6
 """Most candidates of one part that are run: those with the name asked for first, and of these the
@@ -18,6 +24,9 @@ latest. Nobody has more serious versions."""
 
 PYTHON_LIMIT = 2
 """The same for Python functions, each of which may use up all the time that a task has."""
+
+READ_LIMIT = 24
+"""Most candidates of one part that are read: those that the assignment gives are not run."""
 
 _EXTERN_NAME = re.compile(r"[A-Za-z_][\w.\-]{0,127}", re.ASCII)
 
@@ -27,11 +36,16 @@ def is_meant(part: PartTable, capture: Capture) -> bool:
     return capture.by_name or capture.trace is not None or not part.only_named
 
 
-def choose(part: PartTable, found: list[Capture]) -> list[Capture]:
-    """Return the captures to run: what bears a name that was asked for first, the latest first."""
+def in_order(found: list[Capture]) -> list[Capture]:
+    """Return the captures as they are tried: with a name asked for first, the latest first."""
     latest = [*found][::-1]
     latest.sort(key=lambda capture: not capture.by_name)
-    return latest[: PYTHON_LIMIT if part.entry_kind == "python" else CANDIDATE_LIMIT]
+    return latest
+
+
+def candidate_limit(part: PartTable) -> int:
+    """Return how many candidates of a part are run."""
+    return PYTHON_LIMIT if part.entry_kind == "python" else CANDIDATE_LIMIT
 
 
 def inspect(part: PartTable, capture: Capture) -> Candidate | Problem:
@@ -41,8 +55,8 @@ def inspect(part: PartTable, capture: Capture) -> Candidate | Problem:
     names = [name for name in capture.externs if _EXTERN_NAME.fullmatch(name)]
     permitted = tuple(names) if part.externs else ()
     try:
-        facts = read_module(capture.module, permitted)
-        base = read_module(capture.base) if capture.base is not None else None
+        module, facts, left_out = _read(capture.module, permitted)
+        started = None if capture.base is None else _read(capture.base)
     except IRError as error:
         return Problem(error.message, error.hint)
     if facts.findings:
@@ -53,7 +67,56 @@ def inspect(part: PartTable, capture: Capture) -> Candidate | Problem:
                 " the module."
             ),
         )
-    return Candidate(capture, facts, base if base is None or not base.findings else None)
+    capture = replace(capture, module=module, base=started and started.document)
+    base = None if started is None or started.facts.findings else started.facts
+    return Candidate(capture, facts, base, left_out)
+
+
+class _Module(NamedTuple):
+    document: bytes
+    facts: ModuleFacts
+    left_out: tuple[str, ...] = ()
+
+
+def _read(document: bytes, externs: tuple[str, ...] = ()) -> _Module:
+    """Read a module, without attributes of functions that mean nothing. Raises IRError."""
+    facts = read_module(document, externs)
+    if any(finding.code == "attribute" for finding in facts.findings):
+        cleaned, left_out = without_idle_attributes(document)
+        return _Module(cleaned, read_module(cleaned, externs), left_out)
+    return _Module(document, facts)
+
+
+def is_given(candidate: Candidate, comparison: Comparison, given: Given) -> bool:
+    """Say whether a module is one that the assignment gives, by whatever name it goes.
+
+    So is one whose schedule started there: a step more makes it no work of one's own.
+    """
+    by_name = candidate.capture.by_name
+    modules = [candidate.facts] if candidate.base is None else [candidate.facts, candidate.base]
+    return any(
+        forms and all(given.refuses(form, by_name=by_name) for form in forms)
+        for facts in modules
+        for forms in _forms_of(facts, comparison)
+    )
+
+
+def _forms_of(facts: ModuleFacts, comparison: Comparison) -> list[set[str]]:
+    """Return the forms of what answers: of `main`, or of the function that computes it.
+
+    A `main` that does nothing but call functions that are given is no other answer to a part that
+    asks for a function.
+    """
+    if not isinstance(comparison, Computation):
+        return [{facts.form}] if facts.has_main else []
+    if not facts.has_main:
+        found = find_function(facts, comparison)
+        answering = facts.functions.values() if found is None else (found,)
+        return [{each.form for each in answering}]
+    if any(each.kind != "tir" for each in facts.calls):
+        return [{facts.form}]
+    called = {each.callee for each in facts.calls} & facts.functions.keys()
+    return [{facts.form}, {facts.functions[name].form for name in called}]
 
 
 def _inspect_python(capture: Capture) -> Candidate | Problem:

@@ -20,6 +20,7 @@ from grader.referee.diagnosis.operations import Layer
 from grader.referee.diagnosis.tape import record
 from grader.referee.evidence import FloatArray, Problem
 from grader.referee.functions import find_function
+from grader.referee.symbols import Wanted
 from grader.referee.torch_threads import one_thread
 
 INTEGERS = 10
@@ -95,6 +96,10 @@ class CaseOracle:
             result = self._compute(*arrays)
         fields = result if isinstance(result, tuple) else (result,)
         return not np.array_equal(self._joined([np.asarray(each) for each in fields]), self.desired)
+
+    def shapes(self, _part: PartTable) -> tuple[Wanted, ...]:
+        """Return the shapes of the arguments."""
+        return tuple(each.shape for each in self.options.arguments)
 
     def arrange(self, part: PartTable, facts: ModuleFacts | None) -> Arrangement | Problem:
         """Return calls on all cases: of a Relax `main`, the TIR function that fits, or Python."""

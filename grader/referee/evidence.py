@@ -135,11 +135,12 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A captured module that the reader accepted."""
+    """A captured module that the reader accepted, without the attributes that were `left_out`."""
 
     capture: Capture
     facts: ModuleFacts
     base: ModuleFacts | None = None
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

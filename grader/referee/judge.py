@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from difflib import get_close_matches
 
 from msgspec.structs import replace
 
 from grader.assignment import CheckTable, PartTable
+from grader.ir.allowed import FUNCTION_ATTRIBUTES
+from grader.ir.names import shown
 from grader.language import join, mark, say, spoken
-from grader.referee.evidence import Case, Problem
+from grader.referee.evidence import Candidate, Case, Problem
 from grader.referee.graph import draw_graph
 from grader.referee.outcome import Outcome, not_graded
 from grader.referee.registry import find_check
@@ -36,6 +39,7 @@ def judge_case(part: PartTable, case: Case) -> Part:
         _score(part, table, _blocked(outcomes[table.id], table, blocking, part))
         for table in part.check
     )
+    checks = _with_note(checks, _note_on(case.candidate))
     capture = case.candidate.capture
     origin = Origin(capture.name, capture.cell)
     evidence = case.evidence
@@ -46,6 +50,24 @@ def judge_case(part: PartTable, case: Case) -> Part:
         sample=evidence.sample,
         scripts=evidence.replay and evidence.replay.scripts,
     )
+
+
+def _note_on(candidate: Candidate) -> str:
+    """Say what was left out of a module because it means nothing; it costs no points."""
+    if not candidate.left_out:
+        return ""
+    name = candidate.left_out[0]
+    known = [each for each in FUNCTION_ATTRIBUTES if each.startswith(("tirx.", "global_"))]
+    meant = get_close_matches(name, known, n=1)
+    note = say("The attribute {name} means nothing to TVM and was left out.", name=shown(name))
+    return join(note, say("Is `{name}` meant?", name=meant[0]) if meant else "")
+
+
+def _with_note(checks: tuple[Check, ...], note: str) -> tuple[Check, ...]:
+    if not note or not checks:
+        return checks
+    first = checks[0]
+    return (replace(first, reason=join(first.reason, note)), *checks[1:])
 
 
 def judge_problem(part: PartTable, problem: Problem, origin: Origin | None = None) -> Part:

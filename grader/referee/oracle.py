@@ -22,6 +22,7 @@ from grader.referee.arrangement import Arrangement, Given, Values, match_inputs
 from grader.referee.diagnosis.operations import Layer
 from grader.referee.diagnosis.tape import record, replay
 from grader.referee.evidence import FloatArray, Problem
+from grader.referee.symbols import Wanted
 from grader.referee.torch_threads import one_thread
 
 DYNAMIC_BATCH = 4
@@ -53,6 +54,9 @@ class Oracle(Protocol):
     @property
     def from_test_set(self) -> npt.NDArray[np.bool_]:
         """Return which samples are test images."""
+
+    def shapes(self, part: PartTable) -> tuple[Wanted, ...]:
+        """Return the shapes of a part's arguments."""
 
     def arrange(self, part: PartTable, facts: ModuleFacts | None) -> Arrangement | Problem:
         """Return how a candidate of a part is to be called; without facts it is Python."""
@@ -129,6 +133,11 @@ class ModelOracle:
         with one_thread():
             layers = record(lambda: self._module.expected(self._parameters, few[0]), few)
             return layers if len(arguments[0]) <= _RECORDED else replay(layers, arguments)
+
+    def shapes(self, part: PartTable) -> tuple[Wanted, ...]:
+        """Return the shapes of `main`'s arguments: a batch of any size, and the parameters."""
+        parameters = (self._parameters[each].shape for each in part.parameters)
+        return ((None, *self.options.input_shape), *parameters)
 
     def arrange(self, part: PartTable, facts: ModuleFacts | None) -> Arrangement | Problem:
         """Return calls on all inputs, or on the first `samples` of them, a batch at a time."""

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,7 +21,14 @@ from grader.referee import checks as registered
 from grader.referee.absence import explain_absence
 from grader.referee.answers import Answers
 from grader.referee.bench import Bench, Machine, measuring_threads
-from grader.referee.candidates import choose, inspect, is_meant
+from grader.referee.candidates import (
+    READ_LIMIT,
+    candidate_limit,
+    in_order,
+    inspect,
+    is_given,
+    is_meant,
+)
 from grader.referee.carrying import judge_layers
 from grader.referee.checks.equivalence import EquivalenceOptions
 from grader.referee.checks.schedule import StepOptions
@@ -30,14 +36,16 @@ from grader.referee.checks.speed import SpeedOptions
 from grader.referee.diagnosis.case import explain_case
 from grader.referee.diagnosis.report import Diagnosed
 from grader.referee.evidence import Candidate, Case, Evidence, Outputs, Problem, TimedSchedule
-from grader.referee.gather import gather_outputs, gather_stubs, runner_kind
+from grader.referee.gather import arrange, gather_outputs, gather_stubs, runner_kind
 from grader.referee.judge import judge_case, judge_problem
 from grader.referee.mismatch import wrong_samples
 from grader.referee.registry import Need, find_check
 from grader.referee.replay import gather_replay
 from grader.referee.runners import Kind, RunnerPool
+from grader.referee.selection import Graded, given_problem, is_complete, select
 from grader.referee.speed import gather_timing
 from grader.referee.subject import Subject
+from grader.referee.symbols import bind_symbols
 from grader.referee.target import gather_target
 from grader.report import Origin, Part, Timing
 
@@ -45,22 +53,6 @@ assert registered.__all__  # importing the package registers the checks
 
 TIMED_LIMIT = 3
 """Most candidates of one part that are timed, when several earn the same otherwise."""
-
-
-@dataclass(frozen=True)
-class Graded:
-    """One candidate's result: `case` is None when the candidate could not be run."""
-
-    part: Part
-    capture: Capture | None = None
-    case: Case | None = None
-
-    @property
-    def rank(self) -> tuple[float, bool, bool]:
-        """Sort key: more points first, then a schedule, then what bore the name asked for."""
-        if self.capture is None:
-            return (self.part.score, False, False)
-        return (self.part.score, self.capture.trace is not None, self.capture.by_name)
 
 
 Compared = list[tuple[PartTable, list[Graded]]]
@@ -114,6 +106,7 @@ class Referee:
         self._runners = runners
         self._machine = machine
         self._progress = progress
+        self._given = course_assignment.given()
         parts = course_assignment.assignment.part
         self._seeds = dict(zip((part.id for part in parts), seeds.spawn(len(parts)), strict=True))
 
@@ -152,15 +145,30 @@ class Referee:
         candidates = [each for each in captures if each.part == part.id]
         found = [each for each in candidates if isinstance(each, Capture) and is_meant(part, each)]
         failures = tuple(each for each in candidates if isinstance(each, CaptureFailure))
+        graded, refused = self._compare_all(part, in_order(found))
+        best = select(self._course_assignment.assignment, part, graded, failures)
+        if not best:
+            problem = given_problem(refused, part) or explain_absence(part, failures)
+            return [Graded(judge_problem(part, problem))]
+        return [self._explained(part, best[0]), *best[1:]]
+
+    def _compare_all(
+        self, part: PartTable, captures: list[Capture]
+    ) -> tuple[list[Graded], list[Capture]]:
+        """Judge a part's candidates until one is complete; return those that are given besides."""
         graded: list[Graded] = []
-        for capture in choose(part, found):
-            graded.append(self._compare_one(part, capture))
-            if _is_complete(part, graded[-1].part):
+        refused: list[Capture] = []
+        for capture in captures[:READ_LIMIT]:
+            if len(graded) == candidate_limit(part):
                 break
-        graded.sort(key=lambda each: each.rank, reverse=True)
-        if not graded or self._is_beside_the_point(part, found, graded[0]):
-            return [Graded(judge_problem(part, explain_absence(part, failures)))]
-        return [self._explained(part, graded[0]), *graded[1:]]
+            result = self._compare_one(part, capture)
+            if result is None:
+                refused.append(capture)
+                continue
+            graded.append(result)
+            if is_complete(part, result.part):
+                break
+        return graded, refused
 
     def _explained(self, part: PartTable, graded: Graded) -> Graded:
         """Judge a candidate again with what explains outputs that differ, if they do."""
@@ -176,32 +184,27 @@ class Referee:
             case = replace(case, evidence=replace(case.evidence, layers=layers))
         return Graded(judge_case(part, case), graded.capture, case)
 
-    def _is_beside_the_point(self, part: PartTable, found: list[Capture], best: Graded) -> bool:
-        """Say whether no entry point gave a module, and one that happened to be there is no answer.
+    def _compare_one(self, part: PartTable, capture: Capture) -> Graded | None:
+        """Judge one candidate; None where it is what the assignment gives.
 
-        It is none if it is worth nothing, cannot be called as the part asks (such as an example of
-        the notebook's), or lacks something and is what another part asks for. Then the missing
-        entry point is what a student must hear of, not what the module lacks.
+        A schedule that arrives at something given is an answer where its steps are proven.
         """
-        if part.entry_kind == "schedule" or any(capture.by_name for capture in found):
-            return False
-        if best.part.score == 0 or best.case is None or best.capture is None:
-            return True
-        if _is_complete(part, best.part):
-            return False
-        parts = self._course_assignment.assignment.part
-        name, others = best.capture.name, [each for each in parts if each.id != part.id]
-        asked = any(fnmatchcase(name, pattern) for each in others for pattern in each.entry)
-        return asked or isinstance(best.case.evidence.outputs, Problem)
-
-    def _compare_one(self, part: PartTable, capture: Capture) -> Graded:
         candidate = inspect(part, capture)
         if isinstance(candidate, Problem):
             origin = Origin(capture.name, capture.cell)
-            return Graded(judge_problem(part, candidate, origin), capture)
+            return Graded(judge_problem(part, candidate, origin), capture, fits=False)
+        wanted = self._answers.of(part).shapes(part)
+        candidate = replace(candidate, facts=bind_symbols(candidate.facts, wanted))
         comparison = self._course_assignment.assignment.comparison(part)
-        case = Case(candidate, self._gather(part, candidate), comparison)
-        return Graded(judge_case(part, case), capture, case)
+        given = is_given(candidate, comparison, self._given)
+        if given and capture.trace is None:
+            return None
+        evidence = self._gather(part, candidate)
+        if given and not (evidence.replay and evidence.replay.proven):
+            return None
+        case = Case(candidate, evidence, comparison)
+        fits = not isinstance(arrange(candidate, part, self._answers.of(part)), Problem)
+        return Graded(judge_case(part, case), capture, case, fits)
 
     def _gather(self, part: PartTable, candidate: Candidate) -> Evidence:
         needs = part_needs(part)
@@ -280,14 +283,6 @@ def speed_options(part: PartTable) -> tuple[SpeedOptions, float]:
         if isinstance(options, SpeedOptions):
             return options, table.points
     raise AssertionError(f"part {part.id} is timed without a speed check")
-
-
-def _is_complete(part: PartTable, graded: Part) -> bool:
-    """Say whether nothing is missing but what is not decided yet, or not here."""
-    later = {
-        table.id for table in part.check if table.withheld or "timing" in find_check(table).needs
-    }
-    return all(check.verdict == "passed" for check in graded.checks if check.id not in later)
 
 
 def _best_of(graded: list[Graded]) -> list[Graded]:

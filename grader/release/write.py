@@ -14,6 +14,7 @@ from grader.authoring.master import has_master
 from grader.course import Course, CourseAssignment
 from grader.errors import CourseError, UsageError
 from grader.files import write_whole
+from grader.given import GIVEN_FILE
 from grader.recipes.wheel import Wheel, lock_files
 from grader.release.public import (
     encode_assignment,
@@ -162,6 +163,9 @@ def _assignment_files(chosen: CourseAssignment) -> Iterator[tuple[str, bytes]]:
     if _has_target(public):
         text, file = chosen.workload(), f"{folder}/workload.py"
         yield file, _trimmed(text, file, named({REFERENCE}), _OF_WORKLOAD)
+    given = chosen.folder / GIVEN_FILE
+    if given.exists():  # digests of what students have
+        yield f"{folder}/{GIVEN_FILE}", given.read_bytes()
     checks = chosen.folder / "checks.py"
     if checks.exists():
         text, file = checks.read_text(encoding="utf-8"), f"{folder}/checks.py"

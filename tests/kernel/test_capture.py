@@ -122,7 +122,7 @@ class TestCells:
     def test_what_a_magic_runs_inside_a_cell_is_no_cell(self, notebook: Notebook) -> None:
         notebook.run("%%capture output\n" + ENTRY)
         notebook.run("get_ipython().run_cell('a = 1')\nmod = build_model(2.0)")
-        assert [each.cell for each in notebook.captures("emit_te")] == [3]
+        assert [each.cell for each in notebook.captures("emit_te")] == [3, 4]
         assert [each.cell for each in notebook.captures("schedule")] == [4]
 
     def test_what_an_entry_point_runs_is_no_cell(self, notebook: Notebook) -> None:

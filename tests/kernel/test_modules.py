@@ -149,10 +149,10 @@ class TestBoundToAName:
         notebook.run("def MyModule_helper():\n    return build_model(5.0)")
         assert [("MyModule", 3, True)] == names(notebook, "module")
 
-    def test_then_it_is_the_answer_and_no_other_module(self, notebook: Notebook) -> None:
+    def test_other_modules_are_taken_besides_under_their_names(self, notebook: Notebook) -> None:
         notebook.run("def MyModule():\n    return build_model()")
         notebook.run("other = build_model(2.0)")
-        assert [("MyModule", 3, True)] == names(notebook, "module")
+        assert [("MyModule", 3, True), ("other", 4, False)] == names(notebook, "module")
 
     def test_a_class_that_was_not_decorated_is_none(self, notebook: Notebook) -> None:
         notebook.run("class MyModule:\n    pass")
@@ -160,18 +160,17 @@ class TestBoundToAName:
 
 
 class TestUnderAnotherName:
-    def test_a_module_is_a_candidate_as_long_as_the_name_is_missing(
-        self, notebook: Notebook
-    ) -> None:
+    def test_a_module_is_a_candidate_also_where_the_name_is_there(self, notebook: Notebook) -> None:
+        """The lecture's introduction may use the name for an example."""
         notebook.run(script("Mine"))
         notebook.run(script("MyModule", 3))
         notebook.run(script("Mine", 4))
-        assert [("Mine", 3, False), ("MyModule", 4, True)] == names(notebook, "module")
+        found = names(notebook, "module")
+        assert [("Mine", 3, False), ("MyModule", 4, True), ("Mine", 5, False)] == found
 
-    def test_it_is_none_either_when_the_name_was_there_once(self, notebook: Notebook) -> None:
+    def test_the_same_module_as_the_named_one_is_no_other(self, notebook: Notebook) -> None:
         notebook.run(script())
-        notebook.run("del MyModule")
-        notebook.run("other = build_model()")
+        notebook.run("other = MyModule")
         assert [("MyModule", 3, True)] == names(notebook, "module")
 
     def test_the_same_module_under_the_name_later_is_an_answer(self, notebook: Notebook) -> None:
@@ -181,7 +180,7 @@ class TestUnderAnotherName:
 
     def test_the_order_within_a_cell_does_not_matter(self, notebook: Notebook) -> None:
         notebook.run("another = build_model(2.0); MyModule = build_model()")
-        assert [("MyModule", 3, True)] == names(notebook, "module")
+        assert [("MyModule", 3, True), ("another", 3, False)] == names(notebook, "module")
 
 
 class TestLoneFunctions:

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
-from grader.assignment import PartTable
+from grader.assignment import ArgumentTable, Computation, PartTable, TensorTable
+from grader.given import Given
+from grader.ir.facts import BufferFacts, FunctionFacts, ModuleFacts, TensorFacts
 from grader.messages import PYTHON_FUNCTION, Capture
 from grader.referee.candidates import (
     CANDIDATE_LIMIT,
     PYTHON_LIMIT,
-    choose,
+    candidate_limit,
+    in_order,
     inspect,
+    is_given,
     is_meant,
 )
 from grader.referee.evidence import Candidate, Problem
+from tests.referee.factory import call, module
 
 
 def part(kind: str = "module", *, only_named: bool = False) -> PartTable:
@@ -28,13 +34,12 @@ def capture(cell: int, *, by_name: bool = True, trace: bytes | None = None) -> C
 
 def test_what_bears_the_name_comes_first_and_the_latest_of_it() -> None:
     found = [capture(1), capture(2, by_name=False), capture(3), capture(4, by_name=False)]
-    assert [3, 1, 4, 2] == [each.cell for each in choose(part(), found)]
+    assert [3, 1, 4, 2] == [each.cell for each in in_order(found)]
 
 
 @pytest.mark.parametrize(("kind", "limit"), [("module", CANDIDATE_LIMIT), ("python", PYTHON_LIMIT)])
 def test_so_many_are_run_at_most(kind: str, limit: int) -> None:
-    found = [capture(number) for number in range(10)]
-    assert list(range(9, 9 - limit, -1)) == [each.cell for each in choose(part(kind), found)]
+    assert limit == candidate_limit(part(kind))
 
 
 def test_another_name_is_no_answer_where_only_named_ones_are_unless_it_was_scheduled() -> None:
@@ -55,3 +60,61 @@ def test_a_python_function_comes_alone_and_without_a_module() -> None:
     ):
         assert isinstance(inspect(part("python"), forged), Problem)
     assert isinstance(inspect(part("module"), python), Problem)
+
+
+class TestGiven:
+    """What the assignment gives is known by its form, whatever is around it."""
+
+    GIVEN = Given(frozenset({"target"}), frozenset({"lecture"}))
+    ADDITION = Computation(
+        id="add",
+        arguments=(ArgumentTable((4,), "float32", "A"),),
+        outputs=(TensorTable((4,), "float32"),),
+    )
+
+    def function(self, form: str, extent: int = 4) -> FunctionFacts:
+        parameter = BufferFacts("A", TensorFacts((extent,), "float32"))
+        return FunctionFacts("f", (parameter, parameter), (), (), form=form)
+
+    def candidate(
+        self, facts: ModuleFacts, base: ModuleFacts | None = None, *, by_name: bool = True
+    ) -> Candidate:
+        return Candidate(capture(1, by_name=by_name), facts, base)
+
+    def functions(self, *forms: str, extent: int = 4) -> ModuleFacts:
+        found = {f"f{place}": self.function(each, extent) for place, each in enumerate(forms)}
+        return replace(module(functions=found), has_main=False)
+
+    def test_a_function_is_under_any_name(self) -> None:
+        facts = self.functions("target")
+        assert is_given(self.candidate(facts), self.ADDITION, self.GIVEN)
+        assert is_given(self.candidate(facts, by_name=False), self.ADDITION, self.GIVEN)
+        assert not is_given(self.candidate(self.functions("mine")), self.ADDITION, self.GIVEN)
+
+    def test_what_is_shown_is_only_under_another_one(self) -> None:
+        facts = self.functions("lecture")
+        assert not is_given(self.candidate(facts), self.ADDITION, self.GIVEN)
+        assert is_given(self.candidate(facts, by_name=False), self.ADDITION, self.GIVEN)
+
+    def test_an_example_that_computes_something_else_is(self) -> None:
+        assert is_given(
+            self.candidate(self.functions("target", extent=5)), self.ADDITION, self.GIVEN
+        )
+
+    def test_a_main_that_does_nothing_but_call_it_is(self) -> None:
+        facts = replace(
+            module(call("tir", "f"), functions={"f": self.function("target")}),
+            has_main=True,
+            form="main",
+        )
+        assert is_given(self.candidate(facts), self.ADDITION, self.GIVEN)
+        more = replace(facts, calls=(*facts.calls, call("operator", "relax.add")))
+        assert not is_given(self.candidate(more), self.ADDITION, self.GIVEN)
+
+    def test_a_schedule_that_started_there_is(self) -> None:
+        candidate = self.candidate(self.functions("mine"), self.functions("target"))
+        assert is_given(candidate, self.ADDITION, self.GIVEN)
+
+    def test_nothing_is_where_nothing_is_given(self) -> None:
+        assert not is_given(self.candidate(self.functions("target")), self.ADDITION, Given())
+        assert not is_given(self.candidate(self.functions("")), self.ADDITION, self.GIVEN)
