@@ -25,7 +25,7 @@ import grader
 from grader.errors import SandboxError
 from grader.language import later, mark
 from grader.sandbox.folder import fill
-from grader.sandbox.hints import INSTALL_RUNTIME
+from grader.sandbox.hints import install_runtime
 from grader.sandbox.holder import (
     HOLDER,
     HOLDER_PERMISSIONS,
@@ -61,6 +61,14 @@ _DENIED_TO_HOLDER = (
 )
 """What a runtime has no more use for once it has loaded the filter; the holder uses none of it."""
 
+_TERMINALS = {
+    "destination": "/dev/pts",
+    "type": "devpts",
+    "source": "devpts",
+    "options": ["nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620"],
+}
+"""Terminals of the box's own: a shell command of a notebook, as `!wget`, is run in one."""
+
 _READ_ONLY = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger")
 _MASKED = ("/proc/kcore", "/proc/keys", "/proc/timer_list", "/proc/sched_debug", "/proc/scsi")
 
@@ -79,7 +87,7 @@ def find_container(
     """
     found = next(filter(None, map(find, _RUNTIMES)), None)
     if found is None:
-        raise SandboxError("There is no container runtime: neither runc nor crun.", INSTALL_RUNTIME)
+        raise SandboxError("There is no container runtime: neither runc nor crun.", install_runtime())
     return ContainerBoxes(found, find_cat(find), as_root=as_root, covered=covers(protected))
 
 
@@ -220,6 +228,7 @@ def list_mounts(scratch_bytes: int, covered: Iterable[Path]) -> list[dict[str, A
         {"destination": "/proc", "type": "proc", "source": "proc"},
         # a device works where it is: none can be made by who has no capability
         _tmpfs("/dev", page * 16, 0o755, "ro"),
+        _TERMINALS,
         _tmpfs("/dev/shm", SHARED_MEMORY_BYTES, 0o1777, "nodev"),  # noqa: S108
         _tmpfs("/tmp", TEMPORARY_BYTES, 0o1777, "nodev"),  # noqa: S108
         _tmpfs(str(SCRATCH), scratch_bytes, 0o777, "nodev"),

@@ -49,6 +49,16 @@ report([int(status["CapEff"], 16), int(status["CapBnd"], 16) if os.getuid() else
         assert len(users) == 3
         assert 0 not in users
 
+    def test_a_shell_command_has_a_terminal(self, sandbox: SteppingSandbox) -> None:
+        """IPython runs `!wget ...` in one: at "container" it was out of pty devices."""
+        code = """
+import pty
+ours, theirs = pty.openpty()
+os.write(theirs, b"hello")
+report([os.isatty(theirs), os.read(ours, 5).decode()])
+"""
+        assert report_from(sandbox, code) == [True, "hello"]
+
     def test_kernel_settings_of_the_host_cannot_be_written(self, sandbox: SteppingSandbox) -> None:
         require(sandbox, "minimal")
         code = """
