@@ -65,7 +65,7 @@ _TERMINALS = {
     "destination": "/dev/pts",
     "type": "devpts",
     "source": "devpts",
-    "options": ["nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620"],
+    "options": ["nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", "max=64"],
 }
 """Terminals of the box's own: a shell command of a notebook, as `!wget`, is run in one."""
 
