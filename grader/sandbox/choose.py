@@ -23,6 +23,7 @@ from grader.sandbox.protected import covers
 from grader.sandbox.start import SteppingSandbox
 from grader.sandbox.trial import try_out
 
+
 class Finding(msgspec.Struct, frozen=True):
     """Whether a level works here: what it is, or why it does not work and what mends that."""
 

@@ -87,7 +87,9 @@ def find_container(
     """
     found = next(filter(None, map(find, _RUNTIMES)), None)
     if found is None:
-        raise SandboxError("There is no container runtime: neither runc nor crun.", install_runtime())
+        raise SandboxError(
+            "There is no container runtime: neither runc nor crun.", install_runtime()
+        )
     return ContainerBoxes(found, find_cat(find), as_root=as_root, covered=covers(protected))
 
 

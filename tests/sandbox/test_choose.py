@@ -12,6 +12,7 @@ from grader.machine.packages import how_to_install
 from grader.sandbox.choose import choose_sandbox, survey
 from grader.sandbox.hints import open_interpreter
 from grader.sandbox.interface import LEVELS, Level
+from tests.missing import needs_bubblewrap
 
 OPTIONS = "--args --perms --size --info-fd --ro-bind-data --seccomp --as-pid-1"
 
@@ -28,6 +29,7 @@ def refusing(folder: Path, message: str, options: str = OPTIONS) -> str:
     return str(program)
 
 
+@needs_bubblewrap
 def test_this_machine_has_a_strong_one() -> None:
     with choose_sandbox() as sandbox:
         assert sandbox.level == "strong"

@@ -6,7 +6,6 @@ That they confine as they must is in tests/levels, at the level "container".
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -19,9 +18,7 @@ from grader.machine.packages import how_to_install
 from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.container import describe, find_container, list_mounts, runtime_line, write_root
 from grader.sandbox.interface import Command
-
-HAS_RUNTIME = any(map(shutil.which, ("runc", "crun")))
-needs_runtime = pytest.mark.skipif(not HAS_RUNTIME, reason="there is no container runtime here")
+from tests.missing import needs_runtime
 
 
 class TestDescription:
