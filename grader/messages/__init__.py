@@ -100,7 +100,7 @@ from grader.messages.timing import (
     TimingRound,
     TimingRules,
 )
-from grader.messages.trace import STEP_LIMIT, TracedStep, TraceModule, TraceResult
+from grader.messages.trace import STEP_LIMIT, Correction, TracedStep, TraceModule, TraceResult
 
 __all__ = [
     "ARRAY_LIMIT",
@@ -123,6 +123,7 @@ __all__ = [
     "CaptureFailure",
     "CompareTarget",
     "ControlRound",
+    "Correction",
     "Count",
     "Counts",
     "DType",

@@ -14,15 +14,26 @@ STEP_LIMIT = 64
 """Most steps that a trace has: the first ones of `main`."""
 
 
+class Correction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the value of a step becomes, in every call: an array of its shape and dtype."""
+
+    step: Count
+    value: Array
+
+
 class TraceModule(Message, frozen=True):
     """Run a module as `run` says, and return the value of every step of its function.
 
     The steps of a Relax `main` are its bindings, in order; those of a TIR function are the buffers
     that it allocates outside of its blocks, in the order in which they are written, and its
     outputs. A Python function has one step for each of its outputs.
+
+    `corrections` are written over the values of steps, once those are taken down: what comes after
+    computes from them.
     """
 
     run: RunModule
+    corrections: tuple[Correction, ...] = ()
 
 
 class TracedStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -73,7 +73,7 @@ class Arrangement:
         fill it up. Without a batch the first one is taken. Raises IndexError for a place that there
         is not, or for none.
         """
-        size = self._batch()
+        size = self.batch
         wanted = list(dict.fromkeys(rows))[:size]
         if not wanted or min(wanted) < 0 or max(wanted) >= self.samples:
             raise IndexError(f"samples {wanted} of {self.samples}")
@@ -89,7 +89,8 @@ class Arrangement:
 
         return replace(self._with(choose), samples=len(samples)), samples
 
-    def _batch(self) -> int:
+    @property
+    def batch(self) -> int:
         """Return how many samples one call takes."""
         if not self.is_batched:
             return 1

@@ -107,12 +107,20 @@ class TargetMatch:
     found: FunctionFacts
 
 
+class JudgedLayer(NamedTuple):
+    """A layer of PyTorch's: whether a submission has it right where PyTorch's values go into it."""
+
+    name: str
+    is_right: bool
+
+
 @dataclass(frozen=True)
 class Evidence:
     """All evidence for one candidate. A field is None when no check of the part asks for it.
 
     `diagnosis` says where outputs that differ depart from PyTorch, and `sample` shows a test image
-    among them, where both can be told.
+    among them, where both can be told. `layers` are those of PyTorch, where outputs differ and the
+    part shares out its points among them.
     """
 
     outputs: Outputs | Problem | None = None
@@ -122,6 +130,7 @@ class Evidence:
     target: TargetMatch | Problem | None = None
     diagnosis: Diagnosis | None = None
     sample: Sample | None = None
+    layers: tuple[JudgedLayer, ...] = ()
 
 
 @dataclass(frozen=True)

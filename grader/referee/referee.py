@@ -23,13 +23,16 @@ from grader.referee.absence import explain_absence
 from grader.referee.answers import Answers
 from grader.referee.bench import Bench, Machine, measuring_threads
 from grader.referee.candidates import choose, inspect, is_meant
+from grader.referee.carrying import judge_layers
+from grader.referee.checks.equivalence import EquivalenceOptions
 from grader.referee.checks.schedule import StepOptions
 from grader.referee.checks.speed import SpeedOptions
 from grader.referee.diagnosis.case import explain_case
 from grader.referee.diagnosis.report import Diagnosed
-from grader.referee.evidence import Candidate, Case, Evidence, Problem, TimedSchedule
+from grader.referee.evidence import Candidate, Case, Evidence, Outputs, Problem, TimedSchedule
 from grader.referee.gather import gather_outputs, gather_stubs, runner_kind
 from grader.referee.judge import judge_case, judge_problem
+from grader.referee.mismatch import wrong_samples
 from grader.referee.registry import Need, find_check
 from grader.referee.replay import gather_replay
 from grader.referee.runners import Kind, RunnerPool
@@ -166,6 +169,11 @@ class Referee:
         assignment, oracle = self._course_assignment.assignment, self._answers.of(part)
         diagnosed = Diagnosed(graded.case.candidate, part, assignment, oracle)
         case = explain_case(graded.case, diagnosed, self._runners)
+        outputs = case.evidence.outputs
+        if _shares_out(part) and isinstance(outputs, Outputs) and _is_wrong(case, outputs):
+            generator = np.random.default_rng(self._seeds[part.id].spawn(1)[0])
+            layers = judge_layers(diagnosed, outputs, self._runners, generator)
+            case = replace(case, evidence=replace(case.evidence, layers=layers))
         return Graded(judge_case(part, case), graded.capture, case)
 
     def _is_beside_the_point(self, part: PartTable, found: list[Capture], best: Graded) -> bool:
@@ -245,6 +253,16 @@ class Referee:
             case = replace(each.case, evidence=replace(each.case.evidence, timed=evidence))
             timed.append(Graded(judge_case(part, case), each.capture, case))
         return timed
+
+
+def _is_wrong(case: Case, outputs: Outputs) -> bool:
+    return bool(wrong_samples(outputs, case.comparison).any())
+
+
+def _shares_out(part: PartTable) -> bool:
+    """Say whether a wrong module may earn the points of layers that are right in themselves."""
+    options = [find_check(table).parse(table) for table in part.check if not table.withheld]
+    return any(isinstance(each, EquivalenceOptions) and each.partial == "steps" for each in options)
 
 
 def _replayed(part: PartTable) -> tuple[tuple[int, ...], tuple[int, ...]]:

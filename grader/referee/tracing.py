@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -13,7 +13,15 @@ from grader.assignment import PartTable
 from grader.errors import ProtocolError
 from grader.ir.facts import ModuleFacts
 from grader.ir.names import is_data_type, is_name
-from grader.messages import FrameError, TaskFailure, TracedStep, TraceModule, TraceResult
+from grader.messages import (
+    Correction,
+    FrameError,
+    TaskFailure,
+    TracedStep,
+    TraceModule,
+    TraceResult,
+)
+from grader.messages import pack_array as pack
 from grader.messages import unpack_array as unpack
 from grader.referee.arrangement import Arrangement
 from grader.referee.cases import CaseOracle
@@ -67,13 +75,31 @@ def gather_trace(
     if isinstance(arrangement, Problem):
         return arrangement
     arrangement, chosen = arrangement.chosen(rows)
+    traced = trace_call(candidate, part, oracle, runners, arrangement)
+    return traced if isinstance(traced, Problem) else traced._replace(rows=chosen)
+
+
+def trace_call(
+    candidate: Candidate,
+    part: PartTable,
+    oracle: Oracle,
+    runners: RunnerPool,
+    arrangement: Arrangement,
+    corrections: Mapping[int, Values] | None = None,
+) -> Traced | Problem:
+    """Run the one call of an arrangement, and return the value of every step.
+
+    `corrections` has for steps what is written over their values, of the same shape and dtype; what
+    is returned of them is what was there before.
+    """
     kind = runner_kind(part)
     externs = candidate.capture.externs if kind == "extern" else {}
     run = msgspec.structs.replace(run_task(candidate, arrangement, externs=externs), target=TARGET)
+    changed = (Correction(step, pack(each)) for step, each in (corrections or {}).items())
     try:
-        answer = runners.request(kind, TraceModule(run))
+        answer = runners.request(kind, TraceModule(run, tuple(changed)))
         if isinstance(answer, TraceResult):
-            return _read(answer, candidate, arrangement, oracle)._replace(rows=chosen)
+            return _read(answer, candidate, arrangement, oracle)
     except (ProtocolError, FrameError):
         return unreadable()
     return _explain(answer, candidate)
@@ -96,7 +122,7 @@ def _read(
     )
     return Traced(
         steps,
-        _arguments(arrangement, oracle),
+        arguments_of(arrangement, oracle),
         bindings=tuple(each.binding for each in answer.steps),
         failure=None if answer.failure is None else _explain(answer.failure, candidate),
     )
@@ -139,7 +165,7 @@ def _value(step: TracedStep) -> Values | None:
     return value
 
 
-def _arguments(arrangement: Arrangement, oracle: Oracle) -> tuple[Values, ...]:
+def arguments_of(arrangement: Arrangement, oracle: Oracle) -> tuple[Values, ...]:
     """Return what varies of the one call, in the order of the oracle's function."""
     varying = [each for each in arrangement.arguments if each.varies]
     if isinstance(oracle, CaseOracle):

@@ -26,8 +26,9 @@ from tvm import tirx
 from tvm.tirx import compilation_pipeline
 
 from grader.messages import OUT_OF_BOUNDS, Violation
-from grader.runner.checks import Check, Reader, Site
+from grader.runner.checks import Check, Site
 from grader.runner.deciding import decides_by_contents
+from grader.runner.expressions import Reader
 from grader.runner.failure import TaskError
 from grader.runner.vectors import Unguarded
 
@@ -286,8 +287,8 @@ class _Writer:
     def _branch(self, statement: Statement) -> Statement:
         self._reader.begin()
         self._reader.read(statement.condition)
-        checks, otherwise = self._reader.checks, statement.else_case
-        with self._reader.depending_on(statement.condition):
+        checks, otherwise = self._reader.demands.checks, statement.else_case
+        with self._reader.demands.depending_on(statement.condition):
             branch = tirx.IfThenElse(
                 statement.condition,
                 self._inside(statement.then_case),
@@ -299,8 +300,8 @@ class _Writer:
         self._reader.begin()
         step = statement.step
         self._reader.bind_loop(statement.loop_var, statement.min, statement.extent, step)
-        checks = self._reader.checks
-        with self._reader.depending_on(statement.min, statement.extent):
+        checks = self._reader.demands.checks
+        with self._reader.demands.depending_on(statement.min, statement.extent):
             body = self._inside(statement.body)
         loop = tirx.For(
             statement.loop_var,
@@ -318,15 +319,15 @@ class _Writer:
         """Check the condition of a `while` before each look at it."""
         self._reader.begin()
         self._reader.read(statement.condition)
-        checks = [self._checked(each) for each in self._reader.checks]
-        with self._reader.depending_on(statement.condition):
+        checks = [self._checked(each) for each in self._reader.demands.checks]
+        with self._reader.demands.depending_on(statement.condition):
             body = _sequence([self._inside(statement.body), *checks])
         return _sequence([*checks, tirx.While(statement.condition, body)])
 
     # --- checks -----------------------------------------------------------------------------------
 
     def _behind_checks(self, statement: Statement) -> Statement:
-        return self._behind(self._reader.checks, statement)
+        return self._behind(self._reader.demands.checks, statement)
 
     def _behind(self, checks: list[Check], statement: Statement) -> Statement:
         """Return a statement behind its checks."""

@@ -61,13 +61,7 @@ _DENIED_TO_HOLDER = (
 )
 """What a runtime has no more use for once it has loaded the filter; the holder uses none of it."""
 
-_TERMINALS = {
-    "destination": "/dev/pts",
-    "type": "devpts",
-    "source": "devpts",
-    "options": ["nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", "max=64"],
-}
-"""Terminals of the box's own: a shell command of a notebook, as `!wget`, is run in one."""
+_TERMINALS = ["nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", "max=64"]
 
 _READ_ONLY = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger")
 _MASKED = ("/proc/kcore", "/proc/keys", "/proc/timer_list", "/proc/sched_debug", "/proc/scsi")
@@ -230,7 +224,8 @@ def list_mounts(scratch_bytes: int, covered: Iterable[Path]) -> list[dict[str, A
         {"destination": "/proc", "type": "proc", "source": "proc"},
         # a device works where it is: none can be made by who has no capability
         _tmpfs("/dev", page * 16, 0o755, "ro"),
-        _TERMINALS,
+        # `!command` runs in a terminal of its own: one of these, which are the container's alone
+        {"destination": "/dev/pts", "type": "devpts", "source": "devpts", "options": _TERMINALS},
         _tmpfs("/dev/shm", SHARED_MEMORY_BYTES, 0o1777, "nodev"),  # noqa: S108
         _tmpfs("/tmp", TEMPORARY_BYTES, 0o1777, "nodev"),  # noqa: S108
         _tmpfs(str(SCRATCH), scratch_bytes, 0o777, "nodev"),

@@ -16,7 +16,7 @@ from tvm.script import tirx as T
 
 from grader.messages import Violation
 from grader.runner import guards as guards_module
-from grader.runner.checks import Reader
+from grader.runner.expressions import Reader
 from grader.runner.failure import TaskError
 from grader.runner.guards import Guards
 from grader.runner.ranges import Interval
@@ -312,7 +312,7 @@ class TestArithmetic:
         reader.begin()
         reader.bind(i, Interval(0, 6))
         reader.read(twice)
-        assert ["index"] == [each.site.kind for each in reader.checks]
+        assert ["index"] == [each.site.kind for each in reader.demands.checks]
 
     def test_a_value_that_is_not_there_cannot_be_checked(self) -> None:
         assert "unguarded" == violation(no_value, numbers(), numbers()).kind

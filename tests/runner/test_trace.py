@@ -21,6 +21,7 @@ from grader.messages import (
     EXTERN_DIED,
     PYTHON_FUNCTION,
     STEP_LIMIT,
+    Correction,
     RunArgument,
     RunModule,
     TensorSpec,
@@ -401,3 +402,25 @@ def test_a_python_function_has_a_step_for_each_output(
         zip([step.variable for step in result.steps], values(result), strict=True)
     )
     assert {PYTHON_FUNCTION} == {step.callee for step in result.steps}
+
+
+class TestCorrections:
+    """What is written over a step's value is what later steps compute from."""
+
+    def corrected(self, step: int, value: Any) -> TraceResult:
+        def build(builder: Any, x: Any) -> Any:
+            twice = builder.emit_te(topi.add, x, x)
+            return builder.emit_te(topi.add, twice, relax.const(np.float32(1)))
+
+        run = modules.task(modules.one_argument(build), np.ones((2, 4), np.float32))
+        return trace_module(TraceModule(run, (Correction(step, pack_array(value)),)))
+
+    def test_a_step_is_told_as_it_was_and_the_next_one_computes_from_the_correction(self) -> None:
+        result = self.corrected(0, np.full(4, 5, np.float32))
+        assert [[2.0] * 4, [6.0] * 4] == values(result)
+
+    @pytest.mark.parametrize("value", [np.zeros(3, np.float32), np.zeros(4, np.float64)])
+    def test_one_that_does_not_fit_ends_the_run(self, value: Any) -> None:
+        result = self.corrected(0, value)
+        assert result.failure is not None
+        assert "DoesNotFit" == result.failure.error_name

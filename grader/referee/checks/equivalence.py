@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
+from grader.assignment import Table
+from grader.errors import CourseError
 from grader.language import join, retell, say
-from grader.referee.evidence import Case, Problem
+from grader.referee.diagnosis.words import name_layer
+from grader.referee.evidence import Case, JudgedLayer, Problem
 from grader.referee.mismatch import explain, wrong_samples
-from grader.referee.outcome import Outcome, failed, not_graded, passed
-from grader.referee.registry import NoOptions, check
+from grader.referee.outcome import Outcome, failed, not_graded, partial, passed
+from grader.referee.registry import check
 from grader.report import Diagnosis
 
 
-@check("equivalence", options=NoOptions, needs=("outputs",))
-def equivalence(case: Case, _options: NoOptions) -> Outcome:
+class EquivalenceOptions(Table, frozen=True):
+    """Options of the check.
+
+    With `partial = "steps"` a wrong module earns the points of the layers that are right where
+    PyTorch's values are put in place of the wrong ones. `weights` has a share for each of PyTorch's
+    layers that changes numbers, in their order; without them, all weigh the same.
+    """
+
+    partial: Literal["none", "steps"] = "none"
+    weights: tuple[float, ...] = ()
+
+
+@check("equivalence", options=EquivalenceOptions, needs=("outputs",))
+def equivalence(case: Case, options: EquivalenceOptions) -> Outcome:
     """The outputs equal PyTorch's.
 
     They do on the whole test set and on hidden inputs. Shape, dtype and finiteness are looked at
@@ -24,6 +41,8 @@ def equivalence(case: Case, _options: NoOptions) -> Outcome:
     wrong = wrong_samples(outputs, case.comparison)
     if wrong.any():
         problem = explain(outputs, wrong, case.comparison, diagnosis)
+        if case.evidence.layers:
+            return _carried(case.evidence.layers, options.weights, problem)
         return failed(problem.reason, problem.hint)
     images = int(outputs.from_test_set.sum())
     hidden = len(wrong) - images
@@ -36,6 +55,46 @@ def equivalence(case: Case, _options: NoOptions) -> Outcome:
             hidden=hidden,
         )
     )
+
+
+def _carried(
+    layers: tuple[JudgedLayer, ...], weights: tuple[float, ...], problem: Problem
+) -> Outcome:
+    """Give what the layers are worth that are right in themselves.
+
+    Never all of it: where no layer is lost that has a weight, the smallest share is.
+    """
+    shares = _shares(layers, weights)
+    right = sum(share for share, each in zip(shares, layers, strict=True) if each.is_right)
+    right = min(right, sum(shares) - min(each for each in shares if each > 0))
+    said = _told(layers)
+    return partial(right / sum(shares), join(problem.reason, said), problem.hint)
+
+
+def _told(layers: tuple[JudgedLayer, ...]) -> str:
+    """Say which layers are right in themselves."""
+    wrong = [name_layer(each.name) for each in layers if not each.is_right]
+    if not wrong:
+        return say("Every layer is right in itself; what is wrong comes after them.")
+    return say(
+        "With PyTorch's values put in place of wrong ones, {right} of {count} layers are right."
+        " Lost: {wrong}.",
+        right=len(layers) - len(wrong),
+        count=len(layers),
+        wrong=", ".join(wrong),
+    )
+
+
+def _shares(layers: tuple[JudgedLayer, ...], weights: tuple[float, ...]) -> tuple[float, ...]:
+    if not weights:
+        return (1.0,) * len(layers)
+    if len(weights) != len(layers) or min(weights) < 0 or sum(weights) <= 0:
+        raise CourseError(
+            f"An equivalence check has {len(weights)} weights: {list(weights)}.",
+            f"PyTorch has {len(layers)} layers: {', '.join(each.name for each in layers)}. Give one"
+            " number for each, 0 for what is worth nothing.",
+        )
+    return weights
 
 
 def _located(problem: Problem, diagnosis: Diagnosis) -> Problem:

@@ -22,11 +22,11 @@ for _ in range(100):
         try:
             hoard()
         except OSError:
-            time.sleep(20)
+            time.sleep(40)
         os._exit(0)
 
 opened = 0
 while opened < 60_000:
     opened += struct.unpack("q", os.read(reader, 8))[0]
-time.sleep(2)
+time.sleep(8)
 raise Escaped(f"{opened} descriptors")
