@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup demo test levels check format notebooks wheel
 setup: $(STAMP)
-	@tools/install_bubblewrap.sh
+	@$(BIN)/python tools/install_bubblewrap.py
 
 # What pip fetches is some hundred megabytes: its lines and bars are the progress.
 $(STAMP): pyproject.toml constraints.txt

@@ -6,7 +6,6 @@ wherever changes are checked, they fail.
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -17,7 +16,8 @@ from typing import Any, Literal
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+from tests.missing import CHROMIUM
+
 OPTIONS = (
     "--headless",
     "--no-sandbox",  # root has to say so, and the page has no script
@@ -40,10 +40,8 @@ def chromium() -> Iterator[Browser]:
 
     Playwright keeps an event loop running in this thread, in which nobody can run a notebook then.
     """
-    path = next(filter(None, map(shutil.which, NAMES)), None)
-    if path is None:
-        reason = "Chromium is missing: sudo apt-get install chromium"
-        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+    CHROMIUM.need()
+    path = next(filter(None, map(shutil.which, CHROMIUM.programs)))
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=path, args=list(OPTIONS))
         yield launched

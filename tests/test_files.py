@@ -13,6 +13,7 @@ import pytest
 
 from grader.errors import UsageError
 from grader.files import ROOM, rescue, try_place, write_or_rescue, write_whole
+from tests.missing import no_mount
 
 FULL = Path("/dev/full")
 
@@ -26,7 +27,7 @@ def small(tmp_path: Path) -> Iterator[Path]:
         ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", place], capture_output=True, text=True
     )
     if done.returncode:
-        pytest.skip(f"mount -t tmpfs -o size=1m tmpfs {place}: {done.stderr.strip()}")
+        pytest.skip(no_mount(done.stderr))
     (place / "filling").write_bytes(bytes(2**20 - 8192))
     yield place
     subprocess.run(["umount", place], check=True)

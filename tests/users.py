@@ -11,6 +11,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.missing import BECOMING, BUBBLEWRAP
+
 USER = 61234
 REPOSITORY = Path(__file__).resolve().parents[1]
 
@@ -19,6 +21,7 @@ def as_user(command: Sequence[str]) -> list[str]:
     """Return a command line that runs `command` as a user, which only root needs."""
     if os.geteuid() != 0:
         return list(command)
+    BECOMING.need()
     become = [f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "--inh-caps=-all"]
     return [*_opened(), "setpriv", *become, "--bounding-set=-all", "--", *command]
 
@@ -31,7 +34,11 @@ def with_open_interpreter(command: Sequence[str]) -> list[str]:
 def _opened() -> list[str]:
     options = ["bwrap", "--bind", "/", "/", "--dev-bind", "/dev", "/dev"]
     needed = {Path(path).resolve() for path in (sys.prefix, sys.base_prefix, REPOSITORY)}
-    for closed in {folder for path in needed for folder in path.parents if _is_closed(folder)}:
+    homes = {folder for path in needed for folder in path.parents if _is_closed(folder)}
+    if not homes:
+        return []
+    BUBBLEWRAP.need()
+    for closed in homes:
         options += ["--perms", "0755", "--tmpfs", str(closed)]
         for path in needed:
             if path.is_relative_to(closed):

@@ -7,6 +7,7 @@
     facts    everything that decides whether a time means something, as one value
     trust    what these facts say about timing here, and the remedies
     lock     one timed section at a time on a machine, across processes and users
+    packages  which command installs what is missing here
 
 It stands on the ground: it imports nothing of `grader` but its errors, and runs in the referee's
 process alone. Nothing here needs root, and a file that is not there means "unknown".

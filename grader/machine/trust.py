@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import msgspec
 
 from grader.machine.facts import MachineFacts
+from grader.machine.packages import as_root
 
 QUIET_SHARE = 0.1
 """A CPU that others use for less than this share of the time counts as quiet."""
@@ -113,8 +114,8 @@ def _room(facts: MachineFacts, threads: int) -> Iterator[Doubt]:
         yield Doubt(
             "Two CPUs share a core here (hyper-threading). The grader uses one of each core, but a"
             " program on the other one slows it down.",
-            "Let nothing else run, or switch it off: echo off | sudo tee"
-            " /sys/devices/system/cpu/smt/control",
+            "Let nothing else run, or switch it off: echo off |"
+            f" {as_root('tee /sys/devices/system/cpu/smt/control')}",
             is_obstacle=False,
         )
 
@@ -141,7 +142,8 @@ def _clock(facts: MachineFacts) -> Iterator[Doubt]:
     if unsteady:
         yield Doubt(
             f"The clock rate of the CPUs follows their load (governor {', '.join(unsteady)}).",
-            "Set it fixed while you grade: sudo cpupower frequency-set --governor performance",
+            "Set it fixed while you grade:"
+            f" {as_root('cpupower frequency-set --governor performance')}",
             is_obstacle=False,
         )
 

@@ -20,8 +20,9 @@ from pathlib import Path, PurePosixPath
 
 from grader.errors import SandboxError
 from grader.language import later, mark
+from grader.machine.packages import how_to_install
 from grader.sandbox.filters import system_call_filter
-from grader.sandbox.hints import INSTALL_BUBBLEWRAP
+from grader.sandbox.hints import install_bubblewrap
 from grader.sandbox.holder import (
     HOLDER,
     HOLDER_PERMISSIONS,
@@ -66,13 +67,13 @@ def find_bubblewrap(
     covered = covers(protected)
     executable = find("bwrap")
     if executable is None:
-        raise SandboxError("The program bwrap (bubblewrap) is not installed.", INSTALL_BUBBLEWRAP)
+        raise SandboxError("The program bwrap (bubblewrap) is not installed.", install_bubblewrap())
     options = frozenset(_ask(executable, "--help").split())
     missing = [option for option in _REQUIRED if option not in options]
     if missing:
         raise SandboxError(
             f"This bubblewrap is too old: it does not know {missing[0]}.",
-            "Install bubblewrap 0.8 or newer: sudo apt-get install bubblewrap",
+            f"Install bubblewrap 0.8 or newer: {how_to_install('bubblewrap')}",
         )
     version = _ask(executable, "--version").strip()
     return BubblewrapBoxes(
@@ -90,7 +91,7 @@ def _ask(executable: str, option: str) -> str:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise SandboxError(f"{executable} cannot be run: {error}.", INSTALL_BUBBLEWRAP) from None
+        raise SandboxError(f"{executable} cannot be run: {error}.", install_bubblewrap()) from None
     return answer.stdout
 
 

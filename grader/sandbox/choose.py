@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from pathlib import Path
 
 import msgspec
 
 from grader.errors import SandboxError
 from grader.launch import linux
+from grader.machine.packages import Finder, find_manager
 from grader.sandbox.box import Boxes
 from grader.sandbox.bubblewrap import find_bubblewrap
 from grader.sandbox.container import find_container
@@ -21,9 +22,6 @@ from grader.sandbox.interface import LEVELS, Level
 from grader.sandbox.protected import covers
 from grader.sandbox.start import SteppingSandbox
 from grader.sandbox.trial import try_out
-
-Finder = Callable[[str], "str | None"]
-"""Looks up a program by its name, as `shutil.which`."""
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -83,8 +81,11 @@ def _refusal(reasons: dict[Level, SandboxError], wanted: Level) -> SandboxError:
     """Return the error that says why not even the weakest permitted level works."""
     (_, first), *others = reasons.items()
     more = "".join(f' "{level}" does not work either: {each.message}' for level, each in others)
+    hints = [first.hint]
+    if others and find_manager() is None:  # then the first names no command
+        hints.append(others[-1][1].hint)
     return SandboxError(
-        f'There is no sandbox of the level "{wanted}". {first.message}{more}', first.hint
+        f'There is no sandbox of the level "{wanted}". {first.message}{more}', " Or: ".join(hints)
     )
 
 

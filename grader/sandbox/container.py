@@ -25,7 +25,7 @@ import grader
 from grader.errors import SandboxError
 from grader.language import later, mark
 from grader.sandbox.folder import fill
-from grader.sandbox.hints import INSTALL_RUNTIME
+from grader.sandbox.hints import install_runtime
 from grader.sandbox.holder import (
     HOLDER,
     HOLDER_PERMISSIONS,
@@ -61,6 +61,8 @@ _DENIED_TO_HOLDER = (
 )
 """What a runtime has no more use for once it has loaded the filter; the holder uses none of it."""
 
+_TERMINALS = ["nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", "max=64"]
+
 _READ_ONLY = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger")
 _MASKED = ("/proc/kcore", "/proc/keys", "/proc/timer_list", "/proc/sched_debug", "/proc/scsi")
 
@@ -79,7 +81,9 @@ def find_container(
     """
     found = next(filter(None, map(find, _RUNTIMES)), None)
     if found is None:
-        raise SandboxError("There is no container runtime: neither runc nor crun.", INSTALL_RUNTIME)
+        raise SandboxError(
+            "There is no container runtime: neither runc nor crun.", install_runtime()
+        )
     return ContainerBoxes(found, find_cat(find), as_root=as_root, covered=covers(protected))
 
 
@@ -276,9 +280,6 @@ def _isolation(*, as_root: bool) -> dict[str, Any]:
 def _bind(path: Path) -> dict[str, Any]:
     options = ["rbind", "ro", "nosuid", "nodev"]
     return {"destination": str(path), "type": "bind", "source": str(path), "options": options}
-
-
-_TERMINALS = ["nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620"]
 
 
 def _tmpfs(path: str, size: int, mode: int, *options: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import os
 import msgspec
 
 from grader.errors import SandboxError
-from grader.sandbox.hints import hint_for
+from grader.sandbox.hints import close_memory, hint_for
 from grader.sandbox.interface import WITH_NAMESPACES, Command
 from grader.sandbox.start import SteppingSandbox
 
@@ -76,9 +76,6 @@ found = {"own": facts(os.getpid()), "others": others, "parents": parents, "uses_
 os.write(3, msgspec.json.encode(found))
 """
 
-_MEND_MEMORY = (
-    "Processes that may not be read must be closed to others: sudo sysctl -w fs.suid_dumpable=0"
-)
 _REPORT = "Report this with the output of `grader doctor`: nothing was graded."
 
 
@@ -171,5 +168,5 @@ def _refuse(number: int, name: str, powers: list[str], exposed: tuple[str, ...] 
         raise SandboxError(
             f"Process {number} ({name}) of a sandbox has what it must not have:"
             f" {', '.join(words)}.",
-            _REPORT if powers else _MEND_MEMORY,
+            _REPORT if powers else close_memory(),
         )

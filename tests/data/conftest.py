@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from importlib.resources import files
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from grader.assignment import DataNeeds
 from grader.data.folder import IMAGES, LABELS
 from grader.data.idx import write_idx
+from tests.missing import NO_REAL_DATA, real_data
 
 CONV = "fasionmnist_mlp_assignment_params.pkl"
 MLP = "fasionmnist_mlp_params.pkl"
@@ -59,7 +59,7 @@ def tiny(tmp_path: Path) -> Path:
 @pytest.fixture
 def real() -> Path:
     """The folder with real images that GRADER_DATA names."""
-    named = os.environ.get("GRADER_DATA", "")
-    if not Path(named, "FashionMNIST").is_dir():
-        pytest.skip("GRADER_DATA names no folder with real images")
-    return Path(named)
+    folder = real_data()
+    if folder is None:
+        pytest.skip(NO_REAL_DATA)
+    return folder

@@ -8,13 +8,10 @@ import pytest
 
 from grader.dialects.migration import migrate_cells
 from grader.sandbox.interface import Sandbox
-from tests.dialects.course import DATA, FOLDER, Text, run
+from tests.dialects.course import Text, run
+from tests.missing import needs_course_texts
 
-pytestmark = pytest.mark.skipif(
-    not (FOLDER and DATA),
-    reason="GRADER_COURSE_TEXTS names no folder with the course's texts, or GRADER_DATA none with "
-    "the real images and parameters",
-)
+pytestmark = needs_course_texts
 
 PRELUDE = """
 import pickle

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,14 +13,10 @@ from tests.dialects.untimed import untimed_course
 from tests.endtoend.batches import GradedBatch
 from tests.endtoend.command import ROOT, run_grader
 from tests.endtoend.examples import EXAMPLES, brisk_course, is_timed
+from tests.missing import needs_real_data, real_data
 
 ASSIGNMENTS = sorted(path.parent.name for path in ROOT.glob("assignments/*/assignment.toml"))
-REAL_DATA = os.environ.get("GRADER_DATA", "")
 REFERENCE = ROOT / "examples" / "e2e-conv" / "reference.ipynb"
-
-needs_real_data = pytest.mark.skipif(
-    not REAL_DATA, reason="GRADER_DATA names no folder with the real images"
-)
 
 
 @pytest.mark.parametrize("assignment", ASSIGNMENTS)
@@ -58,7 +53,7 @@ def test_a_reference_runs_to_its_last_cell(
 @pytest.mark.timed
 @needs_real_data
 def test_the_reference_gets_everything_on_real_images(tmp_path: Path) -> None:
-    result = run_grader(tmp_path, REFERENCE, "--data", REAL_DATA)
+    result = run_grader(tmp_path, REFERENCE, "--data", str(real_data()))
     assert 0 == result.code, result.messages
     assert (100, 100) == (result.report.score, result.report.max_score), result.output
 

@@ -13,6 +13,7 @@ from grader.execute.result import Execution
 from grader.sandbox.start import SteppingSandbox
 from tests.conftest import require
 from tests.execute.conftest import run_cells
+from tests.missing import needs_root
 from tests.sandbox.inside import command_lines, some_seconds
 
 WRITABLE = '[os.getcwd(), tempfile.gettempdir(), "/dev/shm"]'
@@ -237,7 +238,7 @@ def _any_request() -> bytes:
 
 
 class TestLauncher:
-    @pytest.mark.skipif(os.geteuid() != 0, reason="it is closed to other processes of its user")
+    @needs_root("a launcher is closed to other processes of its user")
     def test_it_holds_nothing_of_what_was_started(self, sandbox: SteppingSandbox) -> None:
         """After a hundred starts its descriptors are as many as after one."""
         run_cells(sandbox, "1")

@@ -16,6 +16,7 @@ from grader.sandbox.groups import BoxGroup
 from grader.sandbox.interface import Command, ResourceLimits
 from grader.sandbox.start import SteppingSandbox
 from tests.conftest import require
+from tests.missing import NO_GROUPS
 from tests.sandbox.inside import report_from
 
 MEGABYTE = 2**20
@@ -69,7 +70,7 @@ def test_who_filled_its_group_has_itself_to_blame_whatever_ends_it(
 ) -> None:
     """The kernel has killed for want of memory, and it held little: so might a victim look."""
     if sandbox.groups is None:
-        pytest.skip("no control groups can be made here")
+        pytest.skip(NO_GROUPS)
     code = """
 import os, signal
 for _ in range(40):
@@ -100,7 +101,7 @@ report(found[:3])
 
 def test_a_group_is_gone_with_the_many_processes_in_it(sandbox: SteppingSandbox) -> None:
     if sandbox.groups is None:
-        pytest.skip("no control groups can be made here")
+        pytest.skip(NO_GROUPS)
     code = """
 import os, time
 for _ in range(200):

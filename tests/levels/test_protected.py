@@ -20,6 +20,7 @@ from tests.cheats.fixtures import COURSES, load_cheat
 from tests.cheats.fixtures import FOLDER as CHEATS
 from tests.conftest import require
 from tests.endtoend.batches import grade_batch
+from tests.missing import AS_ROOT
 from tests.users import as_user, with_open_interpreter
 
 VISIBLE = (Path("/usr/local/share"), Path(sysconfig.get_paths()["purelib"]))
@@ -48,7 +49,7 @@ with choose_sandbox(level, minimum="none", protected=[Path(protected)]) as sandb
 
 needs_root = pytest.mark.skipif(
     not all(os.access(folder, os.W_OK) for folder in VISIBLE),
-    reason="only root can put something there",
+    reason=f"only root can put something there: {AS_ROOT}",
 )
 
 

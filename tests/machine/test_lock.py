@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from grader.machine.lock import SHARED_PLACE, LockError, TimingLock
+from tests.missing import needs_root, needs_user
 from tests.users import USER, as_user
 
 SECONDS = 60.0
@@ -270,7 +271,7 @@ class TestFile:
                 assert turn.is_alone
                 assert TimingLock(path).is_taken()
 
-    @pytest.mark.skipif(os.geteuid() != 0, reason="only root has other users")
+    @needs_root("only root has other users")
     def test_root_and_a_user_share_it(self) -> None:
         command = as_user([sys.executable, "-c", HOLDER, str(SHARED_PLACE) + ".test"])
         path = Path(str(SHARED_PLACE) + ".test")
@@ -308,7 +309,7 @@ def make_closed(path: Path) -> None:
         pytest.param(
             make_closed,
             "Permission denied",
-            marks=pytest.mark.skipif(os.geteuid() == 0, reason="root may open everything"),
+            marks=needs_user("root may open everything"),
         ),
     ],
 )

@@ -17,6 +17,7 @@ from typing import Any
 import pyseccomp
 
 from grader.sandbox.interface import Level
+from tests.missing import BUBBLEWRAP
 from tests.users import with_open_interpreter
 
 SECONDS = 300
@@ -66,6 +67,7 @@ class Autograder:
 
     def run(self, *command: str) -> Ran:
         """Run a command in the tree. The environment that the tests run in has the grader."""
+        BUBBLEWRAP.need()
         with tempfile.TemporaryFile() as filter_file:
             done = subprocess.run(
                 with_open_interpreter(self._enter(filter_file, [*self._limit(), *command])),

@@ -16,11 +16,12 @@ from grader.recipes.options import Choices
 from grader.recipes.wheel import Checkout
 from grader.sandbox.interface import Level
 from tests.cli.test_batch import RIGHT, WRONG
+from tests.missing import needs_root
 from tests.recipes.archives import Autograder
 from tests.recipes.repository import Repository, write_notebook
 from tests.recipes.wheels import STUB
 
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="Gradescope runs its scripts as root")
+as_gradescope = needs_root("Gradescope runs its scripts as root")
 
 SNOOP = """
 import os
@@ -112,7 +113,7 @@ class TestArchive:
             archive(course)
 
 
-@needs_root
+@as_gradescope
 class TestSetup:
     """setup.sh, with an environment that is there already."""
 
@@ -128,7 +129,7 @@ class TestSetup:
         assert 0o700 == (tree.folder / "source").stat().st_mode & 0o777
 
 
-@needs_root
+@as_gradescope
 class TestFiles:
     """Which of the files that were handed in is graded. Nothing is started here."""
 
@@ -172,7 +173,7 @@ class TestFiles:
         assert "No assignment was found" in ran.results["output"]
 
 
-@needs_root
+@as_gradescope
 @pytest.mark.graded
 class TestGrading:
     """A whole grading, by the grader itself."""

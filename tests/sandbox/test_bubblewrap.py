@@ -15,6 +15,7 @@ import grader
 from grader.errors import SandboxError
 from grader.sandbox.bubblewrap import BubblewrapBoxes
 from grader.sandbox.interface import Command, ResourceLimits, Sandbox
+from tests.missing import needs_root
 from tests.sandbox.inside import command_lines, report_from
 from tests.users import USER, as_user
 
@@ -42,7 +43,7 @@ report([path for path in paths if os.access(path, os.W_OK)])
 """
         assert report_from(sandbox, code) == []
 
-    @pytest.mark.skipif(os.geteuid() != 0, reason="only root has user ids to give away")
+    @needs_root("only root has user ids to give away")
     def test_two_sandboxes_of_root_have_different_user_ids(self, sandbox: Sandbox) -> None:
         first, second = (report_from(sandbox, "report(os.getuid())") for _ in range(2))
         assert first != second
@@ -325,7 +326,7 @@ with choose_sandbox("strong") as sandbox:
 """
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+@needs_root("only root can become another user")
 def test_a_user_gets_a_sandbox_with_a_user_namespace() -> None:
     """The mode of a user, tried from root by becoming one."""
     done = subprocess.run(

@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 
 from grader.errors import SandboxError
+from grader.machine.packages import how_to_install
 from grader.sandbox.choose import choose_sandbox, survey
+from grader.sandbox.hints import open_interpreter
 from grader.sandbox.interface import LEVELS, Level
+from tests.missing import needs_bubblewrap
 
 OPTIONS = "--args --perms --size --info-fd --ro-bind-data --seccomp --as-pid-1"
 
@@ -26,6 +29,7 @@ def refusing(folder: Path, message: str, options: str = OPTIONS) -> str:
     return str(program)
 
 
+@needs_bubblewrap
 def test_this_machine_has_a_strong_one() -> None:
     with choose_sandbox() as sandbox:
         assert sandbox.level == "strong"
@@ -59,7 +63,7 @@ def test_the_survey_says_of_every_level_whether_it_works() -> None:
     findings = survey(lambda name: None)
     assert list(LEVELS) == [each.level for each in findings]
     assert not findings[0].works
-    assert "apt-get install bubblewrap" in findings[0].hint
+    assert how_to_install("bubblewrap") in findings[0].hint
     assert findings[-1].works
     assert findings[-1].detail.endswith(".")
 
@@ -73,7 +77,25 @@ def test_no_level_takes_the_place_of_a_folder_that_cannot_be_kept(minimum: Level
 def test_a_missing_program_names_the_package_to_install() -> None:
     with pytest.raises(SandboxError) as raised:
         choose_sandbox("strong", find=lambda name: None)
-    assert "apt-get install bubblewrap" in raised.value.hint
+    assert how_to_install("bubblewrap") in raised.value.hint
+
+
+def test_without_a_package_manager_the_weakest_level_says_what_mends_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("grader.sandbox.choose.find_manager", lambda: None)
+    with pytest.raises(SandboxError) as raised:
+        choose_sandbox(minimum="container", find=lambda name: None)
+    assert " Or: Install one: " in raised.value.hint
+
+
+def test_a_home_that_is_closed_is_named_with_the_command_that_opens_it(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir(mode=0o700)
+    (tmp_path / "home" / "python").mkdir(mode=0o755)
+    hint = open_interpreter([tmp_path / "home" / "python"])
+    assert "chmod o+x /" in hint
+    assert f"{tmp_path / 'home'}" in hint.split()
+    assert f"{tmp_path / 'home' / 'python'}" not in hint.split()
 
 
 @pytest.mark.parametrize(

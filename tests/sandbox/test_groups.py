@@ -19,6 +19,7 @@ from grader.sandbox.groups import SWITCH, Groups, Quota, _base, bounding_folders
 from grader.sandbox.interface import Command, ResourceLimits
 from grader.sandbox.start import SteppingSandbox
 from tests.machine.trees import machine, write
+from tests.missing import BUBBLEWRAP, NO_GROUPS
 
 MEGABYTE = 2**20
 QUOTA = Quota(memory=300 * MEGABYTE, processes=64)
@@ -168,7 +169,7 @@ def _own(number: int | str) -> str:
 def real() -> Iterator[Groups]:
     groups = find_groups()
     if groups is None:
-        pytest.skip("this user may make no control groups here")
+        pytest.skip(NO_GROUPS)
     yield groups
     left = [each for base in set(groups._bases.values()) for each in base.glob(_own(0)[:-1] + "*")]
     assert [] == left
@@ -178,6 +179,7 @@ def real() -> Iterator[Groups]:
 def strong(real: Groups) -> Iterator[SteppingSandbox]:
     import shutil
 
+    BUBBLEWRAP.need()
     boxes = find_bubblewrap(shutil.which, as_root=os.geteuid() == 0)
     with SteppingSandbox(boxes, real) as sandbox:
         yield sandbox

@@ -13,6 +13,7 @@ from grader.sandbox.box import Boxes
 from grader.sandbox.bubblewrap import find_bubblewrap
 from grader.sandbox.start import SteppingSandbox
 from grader.sandbox.trial import look, try_out
+from tests.missing import BUBBLEWRAP
 
 AS_ROOT = os.geteuid() == 0
 
@@ -24,6 +25,7 @@ def refusal(boxes: Boxes) -> SandboxError:
 
 
 def strong() -> bubblewrap.BubblewrapBoxes:
+    BUBBLEWRAP.need()
     return find_bubblewrap(shutil.which, as_root=AS_ROOT)
 
 
