@@ -54,7 +54,7 @@ Then ask in the notebook, as often as you like:
 %grader check
 ```
 
-The line leaves your PyTorch as it is and adds some fifty megabytes. Should a cell of imports fail,
+The line leaves your PyTorch as it is and adds some sixty megabytes. Should a cell of imports fail,
 `grader doctor` says what is missing.
 
 Keep the notebook in this folder or below it: that is how the assignments are found.
