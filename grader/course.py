@@ -12,6 +12,7 @@ from typing import Literal
 import msgspec
 
 from grader.assignment import Assignment, load_assignment
+from grader.course_folder import assignment_files, course_folder
 from grader.errors import CourseError, UsageError
 from grader.given import Given, load_given
 from grader.language import later
@@ -83,7 +84,7 @@ class Course(msgspec.Struct, frozen=True):
 def load_course(root: Path) -> Course:
     """Load every `assignments/<slug>/assignment.toml` below `root`. Raises CourseError."""
     found: dict[str, CourseAssignment] = {}
-    for path in sorted(root.glob("assignments/*/assignment.toml")):
+    for path in assignment_files(root):
         assignment = load_assignment(path)
         if assignment.slug != path.parent.name:
             raise CourseError(
@@ -101,13 +102,7 @@ def load_course(root: Path) -> Course:
 
 def find_course(explicit: Path | None, near: Iterable[Path]) -> Course:
     """Load the course that was named, else the first in or above `near`, else the built-in one."""
-    if explicit is not None:
-        return load_course(explicit)
-    for start in near:
-        for folder in (start, *start.parents):
-            if any(folder.glob("assignments/*/assignment.toml")):
-                return load_course(folder)
-    return load_course(Path(__file__).resolve().parent.parent)
+    return load_course(course_folder(explicit, near))
 
 
 Chooser = Literal["command", "metadata", "entry points"]

@@ -5,13 +5,32 @@ Nothing is imported to learn its version: importing TVM alone takes longer than 
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib import metadata
 from pathlib import Path
 
+from grader.errors import UsageError
 from grader.report import Environment
+
+DISTRIBUTION = "tvm-grader"
+"""What pip calls this grader. `grader` in the registry is somebody else's."""
+
+FOR_GRADING = {
+    "torchvision": "torchvision",
+    "nbclient": "nbclient",
+    "jupyter_client": "jupyter-client",
+    "jupytext": "jupytext",
+    "libcst": "libcst",
+    "tomli_w": "tomli-w",
+    "pytest": "pytest",
+    "matplotlib": "matplotlib",
+    "torchsummary": "torchsummary",
+    "tabulate": "tabulate",
+}
+"""The distributions of the extra `grading`, by what is imported of them."""
 
 PACKAGES = (
     "apache-tvm",
@@ -45,6 +64,26 @@ def describe_environment(
         cpu=_processor_model(read_processors),
         cores=(count_cores or usable_cores)(),
         packages=_versions(version_of),
+    )
+
+
+def missing_for_grading() -> tuple[str, ...]:
+    """Return the distributions of the extra `grading` that are not installed here."""
+    return tuple(
+        distribution
+        for name, distribution in FOR_GRADING.items()
+        if importlib.util.find_spec(name) is None
+    )
+
+
+def only_self_check(missing: Iterable[str]) -> UsageError:
+    """Return the error of an installation without what grading needs.
+
+    A notebook would be graded all the same, and lose all points where its imports fail.
+    """
+    return UsageError(
+        f"Only the self-check is installed here: grading needs {', '.join(missing)}, too.",
+        "Install the same wheel with its extra: pip install 'FILE.whl[grading]'",
     )
 
 

@@ -458,13 +458,14 @@ def check_equivalence(mod, count=256):
         print(f"The outputs are equal on {count} {kind}.")
 
 
-# %%
+# %% tags=["self-check"]
+# %grader check emit_te
+
+
+# %% tags=["raises-exception"]
 mod = create_model_via_emit_te()
 mod["main"].show()
 check_equivalence(mod)
-
-# %% tags=["self-check"]
-# %grader check emit_te
 
 # %% [markdown]
 # ## Part 2. Let a library do the convolution
@@ -633,13 +634,14 @@ def create_model_with_torch_func():
     return bb.get()
 
 
-# %%
+# %% tags=["self-check"]
+# %grader check torch_extern
+
+
+# %% tags=["raises-exception"]
 mod = create_model_with_torch_func()
 mod["main"].show()
 check_equivalence(mod)
-
-# %% tags=["self-check"]
-# %grader check torch_extern
 
 # %% [markdown]
 # ## Part 3. A faster convolution
@@ -909,7 +911,7 @@ def time_function(mod, name, repeat=5):
 # 확인합니다. (파트 1을 어떻게 썼느냐에 따라 패딩 블록이 있을 수도 없을 수도 있고, 편향 블록도
 # 마찬가지입니다.)
 
-# %%
+# %% tags=["raises-exception"]
 mod = create_model_via_emit_te()
 mod.show()
 
@@ -972,7 +974,7 @@ mod.show()
 # * 아무리 빨라도 걸릴 수밖에 없는 시간은 얼마일까요? 곱셈과 덧셈의 횟수를 세고, 여러분의
 #   프로세서가 1초에 몇 번 할 수 있는지 찾아보세요.
 
-# %%
+# %% tags=["raises-exception"]
 sch = tvm.s_tir.Schedule(mod)
 
 # Step 1. Get the block of the convolution: sch.get_sblock(name, func_name=...).
@@ -1052,6 +1054,9 @@ sch.decompose_reduction(rest_block, rest_i)
 
 sch.show()
 
+# %% tags=["self-check"]
+# %grader check schedule
+
 # %% [markdown] tags=["instructor"]
 # **How good is this schedule?** It does 1.56 million multiplications and additions, and moves 0.36
 # megabytes. On an AVX-512 processor at 3.8 GHz, which does two multiply-adds of 16 floats in a
@@ -1081,13 +1086,10 @@ sch.show()
 # 여전히 같은 네트워크이고, 합성곱은 더 빨라졌나요? 여러분의 함수 이름이 `conv2d`가 아니면 여기에
 # 그 이름을 넣으세요.
 
-# %%
+# %% tags=["raises-exception"]
 check_equivalence(sch.mod)
 before, after = time_function(mod, "conv2d"), time_function(sch.mod, "conv2d")
 print(f"{before:.1f} us before, {after:.1f} us after: {before / after:.1f} times as fast")
-
-# %% tags=["self-check"]
-# %grader check schedule
 
 # %% [markdown]
 # ## Hand in

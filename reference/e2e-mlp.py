@@ -121,6 +121,19 @@ from tvm.script import tirx as T
 torch.set_num_threads(1)
 print("TVM", tvm.__version__, "and PyTorch", torch.__version__)
 
+# %% tags=["self-check"]
+# `%grader check` says how your solution stands. Where the grader is not installed, it does nothing.
+# zh: `%grader check` 告诉你答案做得怎么样。没有安装 grader 的地方，它什么也不做。
+# ko: `%grader check`는 답안의 상태를 알려 줍니다. grader가 없는 곳에서는 아무 일도 하지 않습니다.
+try:
+    get_ipython().run_line_magic("load_ext", "grader")
+    get_ipython().run_line_magic("grader", "use e2e-mlp")
+except ImportError:
+    get_ipython().register_magic_function(
+        lambda _: print("The grader is not installed here: nothing was checked."),
+        magic_name="grader",
+    )
+
 # %% [markdown]
 # ### Images and parameters
 #
@@ -356,7 +369,11 @@ def lnumpy_mlp(data, w0, b0, w1, b1):
     ### END SOLUTION
 
 
-# %%
+# %% tags=["self-check"]
+# %grader check low_level_numpy
+
+
+# %% tags=["raises-exception"]
 check(lambda row: lnumpy_mlp(row, w0, b0, w1, b1), count=2)
 
 # %% [markdown]
@@ -406,7 +423,7 @@ def pure_mlp(data, w0, b0, w1, b1):
     return lnumpy_call_tir(lnumpy_linear, (lv1, w1, b1), (1, 10), "float32")
 
 
-# %%
+# %% tags=["raises-exception"]
 check(lambda row: pure_mlp(row, w0, b0, w1, b1), count=2)
 
 # %% [markdown]
@@ -744,7 +761,10 @@ class MyModule:
 
 ### END SOLUTION
 
-# %%
+# %% tags=["self-check"]
+# %grader check module
+
+# %% tags=["raises-exception"]
 show_graph(MyModule)
 check(make_runner(MyModule, w0, b0, w1, b1))
 
@@ -893,7 +913,10 @@ class MyModuleWithExternCall:
 
 ### END SOLUTION
 
-# %%
+# %% tags=["self-check"]
+# %grader check externs
+
+# %% tags=["raises-exception"]
 show_graph(MyModuleWithExternCall)
 check(make_runner(MyModuleWithExternCall, w0, b0, w1, b1))
 
@@ -980,7 +1003,10 @@ class MyModuleMixture:
 
 ### END SOLUTION
 
-# %%
+# %% tags=["self-check"]
+# %grader check mixture
+
+# %% tags=["raises-exception"]
 show_graph(MyModuleMixture)
 check(make_runner(MyModuleMixture, w0, b0, w1, b1))
 
@@ -1047,7 +1073,10 @@ print(make_runner(ScalingWithParams)(np.ones((1, 4), dtype="float32")))
 MyModuleWithParams = relax.transform.BindParams("main", parameters)(MyModuleMixture)
 ### END SOLUTION
 
-# %%
+# %% tags=["self-check"]
+# %grader check bound
+
+# %% tags=["raises-exception"]
 show_graph(MyModuleWithParams)
 check(make_runner(MyModuleWithParams))
 

@@ -335,7 +335,10 @@ fused_func = te.create_prim_func([A, B, D])
 with_intermediate_func = te.create_prim_func([A, B, C, D])
 ### END SOLUTION
 
-# %%
+# %% tags=["self-check"]
+# %grader check matmul relu fused with_intermediate
+
+# %% tags=["raises-exception"]
 fused_func.show()
 
 # %% [markdown]
@@ -350,7 +353,7 @@ fused_func.show()
 # 원소는 눈에 띕니다.
 
 
-# %%
+# %% tags=["raises-exception"]
 def call(function, inputs, output_shapes):
     """Return the outputs of a TensorIR function as NumPy arrays."""
     outputs = [tvm.runtime.tensor(np.full(shape, np.nan, "float32")) for shape in output_shapes]
@@ -375,18 +378,6 @@ for function, inputs, desired in (
     for one, other in zip(actual, desired, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
 print("All four functions are right.")
-
-# %% tags=["self-check"]
-# %grader check matmul
-
-# %% tags=["self-check"]
-# %grader check relu
-
-# %% tags=["self-check"]
-# %grader check fused
-
-# %% tags=["self-check"]
-# %grader check with_intermediate
 
 # %% [markdown]
 # ## Part 2. A graph, call by call
@@ -519,13 +510,13 @@ with bb.function("main", [A, B]):
 MyModule = bb.get()
 ### END SOLUTION
 
-# %%
+# %% tags=["self-check"]
+# %grader check builder
+
+# %% tags=["raises-exception"]
 MyModule.show()
 np.testing.assert_allclose(run(MyModule, a, b), np.maximum(a @ b, 0), rtol=1e-4, atol=1e-4)
 print("The graph is right.")
-
-# %% tags=["self-check"]
-# %grader check builder
 
 # %% [markdown]
 # ## Part 3. An importer
@@ -850,7 +841,11 @@ def import_with_tensorir(fx_module, input_shapes):
     ### END SOLUTION
 
 
-# %%
+# %% tags=["self-check"]
+# %grader check tensorir_mlp
+
+
+# %% tags=["raises-exception"]
 product_module = import_with_tensorir(product_traced, [(1, 64)])
 product_module["main"].show()
 
@@ -877,7 +872,7 @@ product_module["main"].show()
 # TVM에서 실행합니다. 연산 표에 있는 것으로 모델을 더 만들어 함께 시험해 보세요.
 
 
-# %%
+# %% tags=["raises-exception"]
 class MLP(nn.Module):
     def __init__(self):
         super().__init__()
@@ -906,16 +901,13 @@ compare(import_with_tensorir, Product(), (5, 64))
 compare(import_with_tensorir, Gate(), (3, 64), (3, 32))
 print("All models are the same in TVM.")
 
-# %%
+# %% tags=["raises-exception"]
 print(
     "classes:",
     run(mlp_module, noise(1, 784)).argmax(),
     mlp(torch.from_numpy(noise(1, 784))).argmax(),
 )
 mlp_module["main"].show()
-
-# %% tags=["self-check"]
-# %grader check tensorir_mlp
 
 # %% [markdown]
 # ## Part 4. The same graph with operators
@@ -1015,14 +1007,15 @@ def import_with_operators(fx_module, input_shapes):
     ### END SOLUTION
 
 
-# %%
+# %% tags=["self-check"]
+# %grader check operators_mlp
+
+
+# %% tags=["raises-exception"]
 compare(import_with_operators, mlp, (1, 784)).show()
 compare(import_with_operators, Product(), (5, 64))
 compare(import_with_operators, Gate(), (3, 64), (3, 32))
 print("All models are the same in TVM.")
-
-# %% tags=["self-check"]
-# %grader check operators_mlp
 
 # %% [markdown]
 # ## Hand in

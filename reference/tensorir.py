@@ -325,7 +325,7 @@ print("Both examples are right.")
 # 점수: 축의 종류가 올바른 블록 5점, 올바른 결과 10점.
 
 
-# %%
+# %% tags=["raises-exception"]
 @I.ir_module
 class MyAdd:
     @T.prim_func(s_tir=True)
@@ -343,14 +343,15 @@ class MyAdd:
         ### END SOLUTION
 
 
-# %%
+# %% tags=["self-check"]
+# %grader check broadcast_add
+
+
+# %% tags=["raises-exception"]
 matrix = np.random.randint(-10, 11, (4, 4), dtype="int64")
 vector = np.random.randint(-10, 11, (4,), dtype="int64")
 np.testing.assert_array_equal(run(MyAdd, "add", [matrix, vector], (4, 4)), matrix + vector)
 print("MyAdd is right.")
-
-# %% tags=["self-check"]
-# %grader check broadcast_add
 
 # %% [markdown]
 # ## Part 2. Convolution
@@ -395,7 +396,7 @@ print("MyAdd is right.")
 # 점수: 축의 종류가 올바른 블록 10점, 올바른 결과 15점.
 
 
-# %%
+# %% tags=["raises-exception"]
 @I.ir_module
 class MyConv:
     @T.prim_func(s_tir=True)
@@ -417,6 +418,9 @@ class MyConv:
         ### END SOLUTION
 
 
+# %% tags=["self-check"]
+# %grader check conv2d
+
 # %% [markdown]
 # NumPy has no convolution of this kind, but two lines make it. The random filters matter: with
 # filters that look the same from both ends, a flipped window would not be noticed.
@@ -428,7 +432,7 @@ class MyConv:
 # 있습니다. 앞뒤가 같은 필터로는 창이 뒤집혀도 알아차릴 수 없습니다.
 
 
-# %%
+# %% tags=["raises-exception"]
 def numpy_conv(data, weight):
     windows = np.lib.stride_tricks.sliding_window_view(data, weight.shape[2:], axis=(2, 3))
     return np.einsum("ncyxij,fcij->nfyx", windows, weight)
@@ -439,9 +443,6 @@ weight = np.random.randint(-10, 11, (2, 1, 3, 3), dtype="int64")
 result = run(MyConv, "conv", [data, weight], (1, 2, 6, 6))
 np.testing.assert_array_equal(result, numpy_conv(data, weight))
 print("MyConv is right.")
-
-# %% tags=["self-check"]
-# %grader check conv2d
 
 # %% [markdown]
 # ## Part 3. Batched matrix product with ReLU
@@ -491,7 +492,7 @@ print("MyConv is right.")
 # 점수: 축의 종류가 올바른 블록 10점, 올바른 결과 15점.
 
 
-# %%
+# %% tags=["raises-exception"]
 @I.ir_module
 class MyBmmRelu:
     @T.prim_func(s_tir=True)
@@ -516,7 +517,11 @@ class MyBmmRelu:
         ### END SOLUTION
 
 
-# %%
+# %% tags=["self-check"]
+# %grader check bmm_relu
+
+
+# %% tags=["raises-exception"]
 def check_bmm_relu(mod):
     """Raise an AssertionError where the module and NumPy differ."""
     left, right = np.random.randn(2, 16, 128, 128).astype("float32")
@@ -526,9 +531,6 @@ def check_bmm_relu(mod):
 
 check_bmm_relu(MyBmmRelu)
 print("MyBmmRelu is right.")
-
-# %% tags=["self-check"]
-# %grader check bmm_relu
 
 # %% [markdown]
 # ## Part 4. The transformation
@@ -769,7 +771,7 @@ Code(TARGET, language="python")
 # 아래의 각 단계는 한두 줄이면 됩니다. 원하는 만큼 모듈을 출력해 보세요(`sch.show()`). 어떤 단계가
 # 잘못되면 셀을 처음부터 다시 실행하세요. 스케줄은 되돌릴 수 없습니다.
 
-# %%
+# %% tags=["raises-exception"]
 sch = tvm.s_tir.Schedule(MyBmmRelu)
 
 # Step 1. Get both blocks, and the four loops of the sum.
@@ -828,6 +830,9 @@ sch.decompose_reduction(Y, k_0)
 
 sch.show()
 
+# %% tags=["self-check"]
+# %grader check transform
+
 # %% [markdown]
 # Has it the form of the target, and does it still compute the same? `outline` lists the loops
 # around each block from the outside to the inside, without their names.
@@ -838,7 +843,7 @@ sch.show()
 # 없이 나열합니다.
 
 
-# %%
+# %% tags=["raises-exception"]
 def outline(statement, loops=()):
     """Give, for each block in the statement, the loops around it."""
     if isinstance(statement, tvm.tirx.For):
@@ -865,9 +870,6 @@ for line in have:
 check_bmm_relu(sch.mod)
 assert have == wanted, wanted
 print("The transformed function is right, and has the loops of the target.")
-
-# %% tags=["self-check"]
-# %grader check transform
 
 # %% [markdown]
 # ### How fast is it?
@@ -907,7 +909,7 @@ print("The transformed function is right, and has the loops of the target.")
 #   제출한 뒤에는 스레드 하나로 측정합니다.
 
 
-# %%
+# %% tags=["raises-exception"]
 def time_both(*modules, rounds=5):
     """Return the shortest time of one call of each module's bmm_relu, in milliseconds."""
     arrays = *np.random.randn(2, 16, 128, 128), np.zeros((16, 128, 128))

@@ -15,6 +15,8 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
+from grader.environment import FOR_GRADING
+
 ROOT = Path(__file__).parents[1]
 TOOL: dict[str, Any] = runpy.run_path(str(ROOT / "tools" / "make_constraints.py"))
 DIRECT: list[Requirement] = TOOL["project_requirements"]()
@@ -99,6 +101,43 @@ class TestExplanations:
         page = (ROOT / "docs" / "dependencies.md").read_text()
         explained = re.findall(r"^\| `([\w-]+)` \| .{10,} \|$", page, re.MULTILINE)
         assert sorted(explained) == sorted(requirement.name for requirement in DIRECT)
+
+
+class TestExtras:
+    """What the self-check in a student's notebook needs, and what grading needs besides."""
+
+    PROJECT = TOOL["tomllib"].loads((ROOT / "pyproject.toml").read_text())["project"]
+
+    def names(self, lines: list[str]) -> set[str]:
+        return {Requirement(line).name for line in lines}
+
+    def test_grading_says_of_each_package_of_its_extra_that_it_is_missing(self) -> None:
+        extra = self.names(self.PROJECT["optional-dependencies"]["grading"])
+        assert set(FOR_GRADING.values()) == extra
+
+    def test_the_self_check_fetches_no_other_pytorch_and_no_pictures(self) -> None:
+        (torch,) = [each for each in DIRECT if each.name == "torch"]
+        assert torch.specifier.contains("2.9.1")
+        assert self.names(self.PROJECT["dependencies"]).isdisjoint(FOR_GRADING.values())
+
+    def test_whoever_grades_has_one_version_of_pytorch(self) -> None:
+        (exact,) = next(each for each in DIRECT if each.name == "torchvision").specifier
+        assert "==" == exact.operator
+
+    def test_work_on_the_project_has_what_grading_needs(self) -> None:
+        assert "tvm-grader[grading]" in self.PROJECT["optional-dependencies"]["dev"]
+
+    def test_who_is_told_to_install_the_wheel_for_grading_gets_the_extra(self) -> None:
+        """SELFCHECK.md and docs/selfcheck.md tell students, who need less."""
+        pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+        lines = [
+            line
+            for page in pages
+            if page.name != "selfcheck.md"
+            for line in page.read_text("utf-8").splitlines()
+            if re.search(r"(pip install|uvx|uv tool install|pipx).*\.whl", line)
+        ]
+        assert [] == [line for line in lines if "[grading]" not in line]
 
 
 class TestPackage:

@@ -32,10 +32,12 @@ HEADER = "# Written by tools/make_constraints.py. Exact versions of all dependen
 
 
 def project_requirements(path: Path = ROOT / "pyproject.toml") -> list[Requirement]:
-    """Return the direct dependencies, with those of the dev extra."""
+    """Return the direct dependencies, with those of all extras."""
     project = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
-    lines = project["dependencies"] + project["optional-dependencies"]["dev"]
-    return [Requirement(line) for line in lines]
+    extras = project["optional-dependencies"].values()
+    lines = [line for each in (project["dependencies"], *extras) for line in each]
+    found = map(Requirement, lines)
+    return [each for each in found if each.name != project["name"]]  # an extra with another one
 
 
 def closure(requirements: Iterable[Requirement]) -> dict[str, metadata.Distribution]:

@@ -70,6 +70,7 @@ def lock() -> str:
 
 def _options(chosen: Path, target: Path) -> Iterable[str]:
     yield from ("--config-file", str(chosen), "pip", "compile", "pyproject.toml", "--quiet")
+    yield from ("--extra", "grading")
     yield from ("--constraint", "constraints.txt", "--python-version", OLDEST, "--universal")
     yield from ("--generate-hashes", "--no-annotate", "--no-header", "--output-file", str(target))
     for name in PYTORCH:

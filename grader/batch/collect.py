@@ -51,6 +51,11 @@ class Entry(msgspec.Struct, frozen=True):
     problem: str = ""
     hint: str = ""
 
+    @property
+    def whose(self) -> str:
+        """Return the folder that the file is in, a student's; empty where it is in none."""
+        return "" if "/" not in self.file else self.file.rpartition("/")[0]
+
 
 def collect(
     arguments: Iterable[Path], working: Path | None = None, reports: Path | None = None

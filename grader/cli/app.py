@@ -41,12 +41,28 @@ def _run() -> int | str | None:
         return _say(error.message, error.hint)
     except KeyboardInterrupt:
         return SIGNALLED + signal.SIGINT
-    except Exception as error:
-        if "GRADER_DEBUG" in os.environ:
-            raise
-        text = f"it failed itself, with {type(error).__name__}. No grade was given."
-        return _say(text, "Run it again with GRADER_DEBUG=1 and report what it prints.")
+    except ModuleNotFoundError as error:
+        return _say_missing(error)
+    except Exception as error:  # noqa: BLE001 - raised again for whoever looks for the reason
+        return _say_failed(error)
     return GRADED
+
+
+def _say_missing(error: ModuleNotFoundError) -> int:
+    """Tell who has installed the self-check alone what a command needs."""
+    from grader.environment import FOR_GRADING, missing_for_grading, only_self_check
+
+    if error.name not in FOR_GRADING:
+        return _say_failed(error)
+    told = only_self_check(missing_for_grading())
+    return _say(told.message, told.hint)
+
+
+def _say_failed(error: Exception) -> int:
+    if "GRADER_DEBUG" in os.environ:
+        raise error
+    text = f"it failed itself, with {type(error).__name__}. No grade was given."
+    return _say(text, "Run it again with GRADER_DEBUG=1 and report what it prints.")
 
 
 def _say(message: str, hint: str = "") -> int:

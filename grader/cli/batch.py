@@ -91,7 +91,7 @@ def _write_pages(entries: Iterable[Entry], store: Store) -> None:
     for entry in entries:
         report = store.find(entry)
         if report is not None:
-            store.write_page(entry, render_html(shown(report, "student", now)))
+            store.write_page(entry, render_html(shown(report, "student", now), entry.whose))
 
 
 def _grade_all(

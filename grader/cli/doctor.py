@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
 from grader.assignment import SandboxNeeds
+from grader.cli.doctor_notebooks import find_faults, kernel_python, try_imports
 from grader.dialects.table import describe_api
-from grader.environment import describe_environment
+from grader.environment import (
+    describe_environment,
+    missing_for_grading,
+    only_self_check,
+)
 from grader.launch.sockets import can_count
 from grader.sandbox.choose import Finding, survey
 from grader.sandbox.groups import Groups, find_groups
@@ -27,11 +35,37 @@ def examine(console: Console) -> bool:
     groups = find_groups()
     counted = describe_counting(groups, sockets=can_count())
     console.print(f"Memory    {counted}", highlight=False, markup=False)
+    missing = _print_notebooks(console)
     findings = survey()
     for finding in findings:
         _print_finding(finding, console)
     chosen = next((finding.level for finding in findings if finding.works), None)
-    return _print_choice(chosen, console)
+    return _print_choice(chosen, console) and not missing
+
+
+def _print_notebooks(console: Console) -> tuple[str, ...]:
+    """Say what a student's own kernel cannot import. Returns what grading misses altogether."""
+    python = kernel_python()
+    if Path(python) != Path(sys.executable):
+        console.print(f"Kernel    Jupyter runs {python}", highlight=False, markup=False)
+    found = list(
+        find_faults(
+            try_imports(python, helped=False), lambda: try_imports(sys.executable, helped=True)
+        )
+    )
+    if not found:
+        console.print("Notebooks can import all that the course's notebooks do", highlight=False)
+    for each in found:
+        console.print(Text("Notebooks"))
+        for text in (each.message, each.hint):
+            console.print(Padding(Text(text), (0, 0, 0, 10)))
+    missing = missing_for_grading()
+    if missing:
+        error = only_self_check(missing)
+        console.print(Text("Grading   the self-check alone works"))
+        for text in (error.message, error.hint):
+            console.print(Padding(Text(text), (0, 0, 0, 10)))
+    return missing
 
 
 def describe_counting(groups: Groups | None, *, sockets: bool) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from grader.course import Course, CourseAssignment
+from grader.environment import missing_for_grading, only_self_check
 from grader.preparation import Settings
 from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import LEVELS, Level
@@ -41,8 +42,10 @@ def open_settings(
 
     What is `own` to this grading, submissions and reports, is kept from submissions, as is the
     course. What earlier commands left that were killed is removed first. Raises SandboxError when
-    there is no such sandbox.
+    there is no such sandbox, UsageError where only the self-check is installed.
     """
+    if missing := missing_for_grading():
+        raise only_self_check(missing)
     sweep()
     needed = min((each.assignment.sandbox.minimum for each in assignments), key=LEVELS.index)
     protected = (*course.folders, *_data_folders(options.data, os.environ), *own)

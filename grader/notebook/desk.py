@@ -11,7 +11,8 @@ import msgspec
 
 from grader.assembly import entries_of, runner_starter
 from grader.assignment import Assignment
-from grader.course import Course, CourseAssignment, find_course, recognise
+from grader.course import Course, CourseAssignment, load_course, recognise
+from grader.course_folder import folder_of_notebook
 from grader.data import DataSet
 from grader.errors import SandboxError, UsageError
 from grader.language import join, later, retell, say, speaking, spoken
@@ -28,9 +29,6 @@ from grader.report import Part
 from grader.sandbox.interface import Command, Level, Process, Sandbox
 from grader.sandbox.start import SteppingSandbox
 from grader.submission import SubmissionFile, read_submission
-
-COURSE_VARIABLE = "GRADER_COURSE"
-"""The environment variable that names the folder of the course, as `--course` does elsewhere."""
 
 MOST_IMAGES = 500
 """Test images that are compared at most: a check is to take seconds."""
@@ -66,8 +64,7 @@ class Desk:
         """Return the assignment that is asked for. Raises UsageError, CourseError."""
         self.language = request.language
         folder = Path(request.folder)
-        named = request.course or self._environment.get(COURSE_VARIABLE)
-        course = find_course(folder / named if named else None, (folder,))
+        course = load_course(folder_of_notebook(request.course, folder, self._environment))
         notebook = _read_notebook(request)
         if notebook is not None:
             self.language = request.language or notebook.declared_language

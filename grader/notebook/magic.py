@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from IPython.display import display
 
+from grader.course_folder import assignment_files, folder_of_notebook
 from grader.errors import GraderError, UsageError
 from grader.language import later, mark, retell, say, speaking
 from grader.notebook.client import Checker
@@ -107,7 +109,10 @@ class Magic:
         if command == "parts":
             return show_parts(self._find(None))
         if command == "use":
-            self._choice = _chosen(words, self._choice)
+            choice = _chosen(words, self._choice)
+            self._choice = msgspec.structs.replace(self._choice, language=choice.language)
+            _expect(choice)
+            self._choice = choice
             return None
         if command == "help":
             with speaking(self._choice.language or self._language):
@@ -201,7 +206,7 @@ def unload(shell: Any) -> None:
 
 def _answer(checked: Checked, taken: Taken) -> Bundle:
     with speaking(checked.language):
-        return show_checked(checked, _notes(taken))
+        return show_checked(checked, _notes(taken), identity=uuid.uuid4().hex[:12])
 
 
 def _notes(taken: Taken) -> tuple[str, ...]:
@@ -234,6 +239,28 @@ def _chosen(words: list[str], before: Choice) -> Choice:
             )
         said[name] = value
     return msgspec.structs.replace(before, **said)
+
+
+def _expect(choice: Choice) -> None:
+    """Look for what was chosen, in milliseconds: at the first check, this cell is far above.
+
+    Raises UsageError that lists what there is.
+    """
+    course = folder_of_notebook(choice.course, Path(_working_folder()), os.environ)
+    known = [path.parent.name for path in assignment_files(course)]
+    if not known:
+        raise UsageError(
+            later("No assignment was found."),
+            later(
+                "Open the notebook in the folder that you were given, or name that: {example}",
+                example=f"%grader use {choice.slug or 'SLUG'} --course DIR",
+            ),
+        )
+    if choice.slug is not None and choice.slug not in known:
+        raise UsageError(
+            later("There is no assignment called {slug!r} in this course.", slug=choice.slug),
+            later("There is: {known}.", known=", ".join(known)),
+        )
 
 
 def _split(line: str) -> list[str]:

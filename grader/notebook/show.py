@@ -1,6 +1,6 @@
 """A self-check as a notebook shows it: the report's own sections, as plain text and as HTML.
 
-Rich makes the HTML of the same text, inside of `<pre>`, and escapes everything in it.
+The text is that of the terminal, the HTML that of the report's page. Who shows them takes one.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from rich import box
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
-from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
 from grader.language import say, speaking
-from grader.notebook.messages import AssignmentCard, Checked
+from grader.notebook.messages import AssignmentCard, Checked, PartCard
 from grader.render import wording
+from grader.render.html.answer import render_checked, render_message, render_table
 from grader.render.terminal import Page, advice, part_section, points_table
 
 WIDTH = 92
@@ -26,39 +26,28 @@ WIDTH = 92
 Bundle = dict[str, str]
 """What is displayed, by MIME type."""
 
-_PRE = (
-    '<pre style="white-space:pre-wrap;line-height:1.35;'
-    "font-family:Menlo,'DejaVu Sans Mono',Consolas,monospace\">{code}</pre>"
-)
 
-# Legible on a light and on a dark page: no colour is near white or near black.
-_GREY = (128, 128, 128)
-_THEME = TerminalTheme(
-    _GREY,
-    _GREY,
-    [
-        _GREY,
-        (214, 69, 69),
-        (46, 143, 78),
-        (181, 126, 20),
-        (64, 120, 192),
-        (150, 90, 180),
-        (40, 140, 150),
-        _GREY,
-    ],
-)
+def show_checked(checked: Checked, notes: tuple[str, ...] = (), *, identity: str) -> Bundle:
+    """Return a self-check, with sentences that concern the notebook as a whole.
 
-
-def show_checked(checked: Checked, notes: tuple[str, ...] = ()) -> Bundle:
-    """Return a self-check, with sentences that concern the notebook as a whole."""
+    `identity` is for this answer alone: letters and digits, of which its HTML makes its ids.
+    """
     with speaking(checked.language):
-        return _bundle(_checked(checked, notes))
+        remarks = (*_not_checked(checked), *checked.compared)
+        html = render_checked(
+            checked.title, checked.parts, notes, _so_far(checked), remarks, identity=identity
+        )
+        return {"text/plain": _text(_checked(checked, notes)), "text/html": html}
 
 
 def show_parts(card: AssignmentCard) -> Bundle:
     """Return the table of an assignment's parts."""
     with speaking(card.language):
-        return _bundle(_parts(card))
+        title, rows = f"{wording.one_line(card.title)} ({card.slug})", list(map(_row, card.parts))
+        html = render_table(
+            title, _headings(), (tuple(zip(row, _IS_CODE, strict=True)) for row in rows)
+        )
+        return {"text/plain": _text(_parts(title, rows)), "text/html": html}
 
 
 def show_message(message: str, hint: str = "") -> Bundle:
@@ -66,7 +55,7 @@ def show_message(message: str, hint: str = "") -> Bundle:
     lines: list[RenderableType] = [Text(wording.plain(message))]
     if hint:
         lines.append(advice(hint))
-    return _bundle([Group(*lines)])
+    return {"text/plain": _text([Group(*lines)]), "text/html": render_message(message, hint)}
 
 
 def _checked(checked: Checked, notes: tuple[str, ...]) -> Iterator[RenderableType]:
@@ -102,30 +91,39 @@ def _not_checked(checked: Checked) -> Iterator[str]:
     yield from checked.left_out
 
 
-def _parts(card: AssignmentCard) -> Iterator[RenderableType]:
-    yield Text(f"{wording.one_line(card.title)} ({card.slug})", style="bold")
+_IS_CODE = (True, True, False, False)
+
+
+def _headings() -> tuple[str, ...]:
+    return say("Part"), say("Graded by the name"), say("Title"), say("Points")
+
+
+def _row(part: PartCard) -> tuple[str, ...]:
+    names = ", ".join(part.entry.names)
+    return part.id, names, wording.one_line(part.title), wording.points(part.points)
+
+
+def _parts(title: str, rows: Iterable[tuple[str, ...]]) -> Iterator[RenderableType]:
+    yield Text(title, style="bold")
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="dim")
-    for heading in (say("Part"), say("Graded by the name"), say("Title")):
+    *headings, points = _headings()
+    for heading in headings:
         table.add_column(heading, overflow="fold")
-    table.add_column(say("Points"), justify="right", no_wrap=True)
-    for part in card.parts:
-        names = ", ".join(part.entry.names)
-        points = wording.points(part.points)
-        table.add_row(Text(part.id), Text(names), Text(wording.one_line(part.title)), points)
+    table.add_column(points, justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(*map(Text, row))
     yield table
 
 
-def _bundle(sections: Iterable[RenderableType]) -> Bundle:
+def _text(sections: Iterable[RenderableType]) -> str:
     """Lay sections one below the other, an empty line between them."""
     body = Group(*(Padding(section, (0, 0, 1, 0)) for section in sections))
     console = Console(
         file=io.StringIO(),
         record=True,
         width=WIDTH,
-        color_system="truecolor",
         force_terminal=True,
         force_jupyter=False,  # rich would display by itself
     )
     console.print(Page(body), end="")
-    html = console.export_html(theme=_THEME, code_format=_PRE, inline_styles=True, clear=False)
-    return {"text/plain": console.export_text().rstrip(), "text/html": html}
+    return console.export_text().rstrip()

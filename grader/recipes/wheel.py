@@ -20,10 +20,8 @@ from pathlib import Path
 import msgspec
 
 import grader
+from grader.environment import DISTRIBUTION
 from grader.errors import UsageError
-
-DISTRIBUTION = "tvm-grader"
-"""What pip calls this grader. `grader` in the registry is somebody else's."""
 
 _FILE_NAME = re.compile(r"tvm_grader-[A-Za-z0-9.!+_]+-py3-none-any\.whl\Z")
 _METADATA = re.compile(r"tvm_grader-[^/]+\.dist-info/METADATA\Z")

@@ -55,9 +55,13 @@ Then ask in the notebook, as often as you like:
 %grader check
 ```
 
+The line leaves your PyTorch as it is and adds some sixty megabytes. Should a cell of imports fail,
+`grader doctor` says what is missing.
+
 Keep the notebook in this folder or below it: that is how the assignments are found.
-`grader run NOTEBOOK` grades a whole notebook by what is here. What is hidden, and the speed of
-schedules, your instructors grade.
+`grader run NOTEBOOK` grades a whole notebook by what is here, and needs more:
+`pip install '.grader/{wheel}[grading]'`. What is hidden, and the speed of schedules, your
+instructors grade.
 """
 
 

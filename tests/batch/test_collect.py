@@ -50,6 +50,10 @@ class TestCollect:
         (entry,) = collect([tmp_path / "ada/hw.ipynb"])
         assert Entry(tmp_path / "ada/hw.ipynb", "hw.ipynb", "hw", tmp_path / "ada") == entry
 
+    def test_a_file_is_whose_folder_it_is_in(self, tmp_path: Path) -> None:
+        write(tmp_path, "ada/hw.ipynb", "eve/late/hw.ipynb", "ben.ipynb")
+        assert ["ada", "", "eve/late"] == [entry.whose for entry in collect([tmp_path])]
+
     def test_what_is_named_twice_is_graded_once(self, tmp_path: Path) -> None:
         write(tmp_path, "ada/hw.ipynb")
         twice = [tmp_path, tmp_path / "ada/hw.ipynb", tmp_path / "ada/../ada"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -89,12 +90,17 @@ def create_model():
 """
 
 
-def run_notebook(folder: Path, *sources: str, **environment: str) -> NotebookNode:
+def run_notebook(
+    folder: Path, *sources: str, tags: Sequence[list[str]] = (), **environment: str
+) -> NotebookNode:
     """Run cells in a kernel of its own, to the last one, as "Run all" would; return the notebook.
 
-    A cell that fails ends it: nothing of the self-check may.
+    A cell that fails ends it, unless it has the tag `raises-exception`: nothing of the self-check
+    may. `tags` has those of each cell.
     """
     notebook = write_notebook(folder / "notebook.ipynb", *sources)
+    for cell, own in zip(notebook.cells, tags, strict=False):
+        cell.metadata["tags"] = own
     client = NotebookClient(
         notebook,
         timeout=TIME_LIMIT,

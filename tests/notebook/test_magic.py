@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,9 @@ CELLS = (
     "%grader check layer",
     "%grader check small/layer",
     "%grader use trio",
+    "%grader use nosuch",
+    "%grader use trio --course nowhere",
+    "%grader parts # still",
     RAISES,
     "%grader check create_model",
     f"{STUB}# again",
@@ -149,11 +153,11 @@ class TestWords:
         text = shown(notebook, "%grader check create_model")
         (reason,) = {check.reason for check in last["model"].checks}
         assert reason.startswith("create_model (cell 6) raised AttributeError at line 3:")
-        assert reason.replace("cell 6", "cell 18") in " ".join(text.split())
+        assert reason.replace("cell 6", "cell 21") in " ".join(text.split())
 
     def test_of_a_stub(self, notebook: NotebookNode) -> None:
         text = shown(notebook, "%grader check model extern")
-        assert "create_model (cell 20) is not solved yet." in text
+        assert "create_model (cell 23) is not solved yet." in text
         assert "Replace the stub by your solution." in text
 
 
@@ -181,9 +185,34 @@ class TestTheLine:
 
     def test_html_says_the_same(self, notebook: NotebookNode) -> None:
         html = shown(notebook, "%grader check", "text/html")
-        assert html.startswith("<pre")
+        assert html.startswith('<div class="grader-answer" lang="en">')
         assert "So far 24 of 30 points. Only the grading counts." in html
-        assert "PyTorch&#x27;s" in html
+        assert "PyTorch&#39;s" in html
+
+    def test_html_has_the_graph_that_can_be_folded(self, notebook: NotebookNode) -> None:
+        html = shown(notebook, "%grader check extern", "text/html")
+        assert '<details class="graph"' in html
+        assert '<svg class="drawing"' in html
+
+    def test_no_two_answers_of_a_notebook_have_the_same_id(self, notebook: NotebookNode) -> None:
+        outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
+        html = "".join(each.data.get("text/html", "") for each in outputs if "data" in each)
+        ids = re.findall(r'\bid="([^"]*)"', html)
+        assert len(ids) > 10
+        assert len(set(ids)) == len(ids)
+
+    def test_an_assignment_that_there_is_not_is_said_at_once(self, notebook: NotebookNode) -> None:
+        text = shown(notebook, "%grader use nosuch")
+        assert "There is no assignment called 'nosuch' in this course." in text
+        assert "There is: small, tight, trio." in text
+
+    def test_what_was_chosen_before_it_stays(self, notebook: NotebookNode) -> None:
+        assert "(trio)" in shown(notebook, "%grader parts # still")
+
+    def test_a_folder_without_assignments_is_said_at_once(self, notebook: NotebookNode) -> None:
+        text = " ".join(shown(notebook, "%grader use trio --course nowhere").split())
+        assert "No assignment was found." in text
+        assert "%grader use trio --course DIR" in text
 
 
 class TestLoading:

@@ -7,8 +7,9 @@ import re
 import msgspec
 
 from grader.messages import EntrySpec
+from grader.notebook import show
 from grader.notebook.messages import AssignmentCard, Checked, PartCard
-from grader.notebook.show import WIDTH, show_checked, show_message, show_parts
+from grader.notebook.show import WIDTH, Bundle, show_message, show_parts
 from grader.report import Check, Origin, Part
 from tests.notebook.pages import section
 from tests.sample_reports import HOSTILE
@@ -20,6 +21,10 @@ def part(name: str, score: float) -> Part:
     verdict = "passed" if score == 10 else "failed"
     check = Check("same", f"It is right {MARKUP}", score, 10, verdict, f"Why {HOSTILE}", MARKUP)
     return Part(name, f"Part {MARKUP}", score, 10, (check,), Origin(f"f {MARKUP}", 3))
+
+
+def show_checked(answer: Checked, notes: tuple[str, ...] = ()) -> Bundle:
+    return show.show_checked(answer, notes, identity="abc")
 
 
 def checked(*parts: Part, undecided: float = 0) -> Checked:
@@ -70,13 +75,14 @@ class TestText:
 
 class TestHtml:
     def test_everything_is_escaped(self) -> None:
+        entry = EntrySpec("a", "function", (MARKUP,))
         bundles = (
             show_checked(checked(part("a", 0), part(MARKUP, 10)), (MARKUP,)),
+            show_parts(AssignmentCard("slug", MARKUP, "en", (PartCard(entry, MARKUP, 2.5),))),
             show_message(MARKUP, MARKUP),
         )
         for bundle in bundles:
-            tags = set(re.findall(r"</?(\w+)", bundle["text/html"]))
-            assert {"pre", "span"} >= tags
+            assert "<script" not in bundle["text/html"]
             assert "&lt;script&gt;" in bundle["text/html"]
 
     def test_control_characters_are_gone(self) -> None:
@@ -85,8 +91,19 @@ class TestHtml:
 
     def test_it_says_the_same_as_the_text(self) -> None:
         bundle = show_message("It's so.", "Do & look.")
-        bare = re.sub("<[^>]*>", "", bundle["text/html"])
-        assert "It&#x27;s so.\nWhat to do: Do &amp; look." == bare.strip()
+        bare = re.sub("<style>.*</style>|<[^>]*>", "", bundle["text/html"], flags=re.DOTALL)
+        assert ["It&#39;s so.", "What to do: Do &amp; look."] == bare.split("\n")[2:-3]
+
+    def test_a_check_says_its_points_and_what_was_not_checked(self) -> None:
+        html = show_checked(checked(part("a", 0), part("b", 10)), ("Look here.",))["text/html"]
+        for sentence in ("So far 10 of 20 points.", "Not this.", "On that.", "Look here."):
+            assert sentence in html
+
+    def test_a_row_says_which_name_is_graded(self) -> None:
+        entry = EntrySpec("a", "function", ("make_a", "make_a*"))
+        html = show_parts(AssignmentCard("slug", "Title", "en", (PartCard(entry, "First", 2.5),)))
+        assert "<code>make_a, make_a*</code>" in html["text/html"]
+        assert '<td class="end">2.5</td>' in html["text/html"]
 
 
 def test_a_language_that_nobody_speaks_is_english() -> None:

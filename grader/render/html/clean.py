@@ -14,7 +14,17 @@ import msgspec
 
 from grader.language import say
 from grader.render import wording
-from grader.report import Cell, CellOutput, CellProblem, Check, Diagnosis, Report, Sample, Scripts
+from grader.report import (
+    Cell,
+    CellOutput,
+    CellProblem,
+    Check,
+    Diagnosis,
+    Part,
+    Report,
+    Sample,
+    Scripts,
+)
 from grader.report.image import image_size
 
 TEXT_LENGTH: Final = 500
@@ -56,6 +66,12 @@ def cleaned(report: Report) -> Report:
     """
     few = msgspec.structs.replace(report, parts=report.parts[:PARTS], cells=_first_cells(report))
     found: Report = _struct(few)
+    return found
+
+
+def cleaned_part(part: Part) -> Part:
+    """Return a part by itself of which everything may be shown."""
+    found: Part = _struct(part)
     return found
 
 

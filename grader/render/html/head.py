@@ -10,7 +10,7 @@ from grader.render import wording
 from grader.render.findings import place_of
 from grader.render.html.anchors import CellAnchors, part_anchor
 from grader.render.html.parts import share, standing
-from grader.report import Report
+from grader.report import Part, Report
 
 _POINT, _POINTS = mark("{score} of {maximum} point"), mark("{score} of {maximum} points")
 
@@ -61,13 +61,18 @@ def score(report: Report) -> Score:
 def overview(report: Report) -> Iterator[OverviewRow]:
     """Yield a row for each part."""
     for place, part in enumerate(report.parts, start=1):
-        yield OverviewRow(
-            anchor=part_anchor(place),
-            title=part.title,
-            points=wording.points_of(part.score, part.max_score),
-            share=share(part.score, part.max_score),
-            verdict=standing(part.score, part.max_score),
-        )
+        yield overview_row(part, part_anchor(place))
+
+
+def overview_row(part: Part, anchor: str) -> OverviewRow:
+    """Return the row of a part."""
+    return OverviewRow(
+        anchor=anchor,
+        title=part.title,
+        points=wording.points_of(part.score, part.max_score),
+        share=share(part.score, part.max_score),
+        verdict=standing(part.score, part.max_score),
+    )
 
 
 def problem_rows(report: Report) -> Iterator[ProblemRow]:

@@ -6,19 +6,19 @@ import base64
 import functools
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
 from grader.language import say, speaking, spoken
+from grader.render import wording
 from grader.render.circumstances import cells_run, circumstances
 from grader.render.html.budget import Budget
-from grader.render.html.clean import cleaned
+from grader.render.html.clean import TEXT_LENGTH, cleaned
+from grader.render.html.engine import macro, template
 from grader.render.html.head import overview, problem_rows, score
 from grader.render.html.notebook import Notebook
-from grader.render.html.parts import PartView, part_views
-from grader.render.html.prose import spans
+from grader.render.html.parts import forms, part_views
 from grader.render.html.speed import speed_view
 from grader.render.html.words import words
 from grader.report import Cell, Report, Timing
@@ -43,23 +43,26 @@ _LEFT_OUT: Final = 1_000
 Row = TypeVar("Row", bound=tuple[object, ...])
 
 
-def render_html(report: Report) -> bytes:
+def render_html(report: Report, whose: str = "") -> bytes:
     """Return a report as one HTML page, in its own language, of at most SIZE bytes.
+
+    `whose` stands in its title: the folder of whoever handed it in, where somebody knows that.
 
     It loads nothing and has no script. All text is escaped by the templates; what nobody can see is
     taken out of it, and images are PNGs. Where it would become too large, the notebook's images
     and then its cells are left out, and the page says so.
     """
     with speaking(report.language):
-        page = _Page(cleaned(report), cells=len(report.cells))
+        page = _Page(cleaned(report), len(report.cells), wording.one_line(whose)[:TEXT_LENGTH])
         return page.render().encode("utf-8", "replace")
 
 
 class _Page:
     """A report's page, while it is made. `cells` counts those that it should have."""
 
-    def __init__(self, report: Report, cells: int) -> None:
+    def __init__(self, report: Report, cells: int, whose: str) -> None:
         self._report = report
+        self._whose = whose
         self._cell_count = cells
         self._budget = Budget(SIZE - _FRAME - _LEFT_OUT)
         self._words = words()
@@ -67,11 +70,12 @@ class _Page:
     def render(self) -> str:
         """Return the document."""
         report = self._report
-        return _template("page").render(
+        return template("page.html.j2").render(
             words=self._words,
             language=spoken(),
             style_hash=_style_hash(),
             report=report,
+            whose=self._whose,
             score=score(report),
             cells_run=cells_run(report.submission),
             overview=_some(overview(report)),
@@ -83,39 +87,37 @@ class _Page:
             circumstances=_some(circumstances(report)),
         )
 
-    def _macro(self, template: str, name: str) -> Callable[..., Markup]:
-        module: Any = _template(template).make_module({"words": self._words})
-        macro: Callable[..., Markup] = getattr(module, name)
-        return macro
+    def _macro(self, name: str, piece: str) -> Callable[..., Markup]:
+        return macro(name, piece, self._words)
 
     def _parts(self) -> Iterator[Markup]:
         """Yield the parts, from the whole to what is left when nothing fits."""
-        macro = self._macro("parts", "part")
+        write = self._macro("parts", "part")
         budget = self._budget.part(_PARTS)
         for view in part_views(self._report):
-            piece = budget.fit(*(functools.partial(macro, form) for form in _forms(view)))
+            piece = budget.fit(*(functools.partial(write, form) for form in forms(view)))
             if not piece:
                 break
             yield piece
         self._budget.give_back(budget)
 
     def _speed(self, timing: Timing) -> Markup:
-        macro = self._macro("speed", "speed")
+        write = self._macro("speed", "speed")
         view = speed_view(timing)
         budget = self._budget.part(_SPEED)
         piece = budget.fit(
-            functools.partial(macro, view),
-            functools.partial(macro, view._replace(distributions=(), rooflines=())),
+            functools.partial(write, view),
+            functools.partial(write, view._replace(distributions=(), rooflines=())),
         )
         self._budget.give_back(budget)
         return piece
 
     def _cells(self) -> Iterator[Markup]:
         """Yield the cells as long as there is room; then one sentence on the others."""
-        macro, notebook = self._macro("notebook", "cell"), Notebook(self._report)
+        write, notebook = self._macro("notebook", "cell"), Notebook(self._report)
         shown = 0
         for cell in self._report.cells:
-            piece = self._budget.fit(*self._forms_of(cell, notebook, macro))
+            piece = self._budget.fit(*self._forms_of(cell, notebook, write))
             if not piece:
                 break
             yield piece
@@ -125,14 +127,14 @@ class _Page:
             yield self._macro("notebook", "left_out")(count)
 
     def _forms_of(
-        self, cell: Cell, notebook: Notebook, macro: Callable[..., Markup]
+        self, cell: Cell, notebook: Notebook, write: Callable[..., Markup]
     ) -> Iterator[Callable[[], Markup]]:
         """Yield the forms of a cell that may fit: none is shorter than the text that is in it."""
         if _length(cell) <= self._budget.left:
-            yield lambda: macro(notebook.full(cell))
+            yield lambda: write(notebook.full(cell))
         if len(cell.source) <= self._budget.left:
-            yield lambda: macro(notebook.plain(cell))
-        yield lambda: macro(notebook.cut(cell))
+            yield lambda: write(notebook.plain(cell))
+        yield lambda: write(notebook.cut(cell))
 
 
 def _length(cell: Cell) -> int:
@@ -150,36 +152,9 @@ def _some(rows: Iterable[Row]) -> tuple[Row, ...]:
     return tuple(kept)
 
 
-def _forms(view: PartView) -> Iterator[PartView]:
-    """Yield a part with everything, and then with less and less of what explains it."""
-    yield view
-    yield (view := view._replace(diff=()))
-    yield (view := view._replace(drawing=None, listing=()))
-    yield (view := view._replace(diagnosis=None, sample=None))
-    yield view._replace(groups=())
-
-
-@functools.cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("grader.render.html"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        auto_reload=False,
-    )
-    environment.filters["spans"] = spans
-    return environment
-
-
-def _template(name: str) -> Template:
-    return _environment().get_template(f"{name}.html.j2")
-
-
 @functools.cache
 def _style_hash() -> str:
     """Return what the content security policy calls the page's own style by."""
-    style = _environment().get_template("style.css").render()
+    style = template("style.css").render()
     digest = hashlib.sha256(style.encode()).digest()
     return f"sha256-{base64.b64encode(digest).decode()}"

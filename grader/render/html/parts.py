@@ -120,25 +120,45 @@ class PartView(NamedTuple):
 
 def part_views(report: Report) -> Iterator[PartView]:
     """Yield the parts in order."""
-    anchors = CellAnchors(report)
+    anchors, starts = CellAnchors(report), report.submission.starts
     for place, part in enumerate(report.parts, start=1):
-        origin, graph, scripts = part.origin, part.graph, part.scripts
-        yield PartView(
-            anchor=part_anchor(place),
-            title=part.title,
-            points=wording.points_of(part.score, part.max_score),
-            share=share(part.score, part.max_score),
-            verdict=standing(part.score, part.max_score),
-            origin="" if origin is None else phrases.built(origin, report.submission.starts),
-            origin_anchor="" if origin is None else anchors.of(origin.cell),
-            groups=tuple(_groups(part)),
-            diagnosis=None if part.diagnosis is None else _diagnosis(part.diagnosis, part),
-            sample=None if part.sample is None else _sample(part.sample),
-            drawing=None if graph is None else draw(graph, part.diagnosis),
-            listing=() if graph is None else tell(graph),
-            function="" if scripts is None else scripts.function,
-            diff=() if scripts is None else compare(scripts.before, scripts.after),
-        )
+        cell = "" if part.origin is None else anchors.of(part.origin.cell)
+        yield part_view(part, part_anchor(place), cell, starts)
+
+
+def part_view(
+    part: Part, anchor: str, origin_anchor: str = "", starts: tuple[int, ...] = ()
+) -> PartView:
+    """Return a part; `anchor` is its place, `origin_anchor` that of the cell that built it.
+
+    `starts` are the lines on which a script's cells begin.
+    """
+    origin, graph, scripts = part.origin, part.graph, part.scripts
+    return PartView(
+        anchor=anchor,
+        title=part.title,
+        points=wording.points_of(part.score, part.max_score),
+        share=share(part.score, part.max_score),
+        verdict=standing(part.score, part.max_score),
+        origin="" if origin is None else phrases.built(origin, starts),
+        origin_anchor=origin_anchor,
+        groups=tuple(_groups(part)),
+        diagnosis=None if part.diagnosis is None else _diagnosis(part.diagnosis, part),
+        sample=None if part.sample is None else _sample(part.sample),
+        drawing=None if graph is None else draw(graph, part.diagnosis),
+        listing=() if graph is None else tell(graph),
+        function="" if scripts is None else scripts.function,
+        diff=() if scripts is None else compare(scripts.before, scripts.after),
+    )
+
+
+def forms(view: PartView) -> Iterator[PartView]:
+    """Yield a part with everything, and then with less and less of what explains it."""
+    yield view
+    yield (view := view._replace(diff=()))
+    yield (view := view._replace(drawing=None, listing=()))
+    yield (view := view._replace(diagnosis=None, sample=None))
+    yield view._replace(groups=())
 
 
 def share(score: float, maximum: float) -> float:

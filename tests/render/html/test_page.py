@@ -81,6 +81,12 @@ class TestContent:
         assert text.startswith("77.5 of 100 points – homework.ipynb")
         assert "77.5 / 100" in text
 
+    def test_whose_it_is_comes_first_where_that_is_known(self) -> None:
+        html = render_html(sample_reports.typical(), "ada <b>").decode()
+        title = "<title>ada &lt;b&gt; – 77.5 of 100 points – homework.ipynb</title>"
+        assert title in html
+        assert '<p class="file">ada &lt;b&gt; – homework.ipynb</p>' in html
+
     def test_every_check_is_there_with_verdict_points_reason_and_hint(self) -> None:
         report = sample_reports.typical()
         text = page(report)

@@ -1,0 +1,136 @@
+"""`grader doctor`: whether what notebooks import can be imported, here and while grading.
+
+A grading helps: its kernels are forked from a process that has made some imports possible. Nobody
+does that for a student's own kernel, which then fails in the cell of all imports.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from grader.environment import DISTRIBUTION
+
+IMPORTED: Final = {
+    "numpy": "numpy",
+    "torch": "torch",
+    "torchvision": "torchvision",
+    "tvm": "apache-tvm",
+    "tvm.relax": "apache-tvm",
+    "tvm.script": "apache-tvm",
+    "tvm.testing": "pytest",
+    "matplotlib.pyplot": "matplotlib",
+    "torchsummary": "torchsummary",
+    "tabulate": "tabulate",
+}
+"""What notebooks import, in the order of theirs, and the distribution that brings what it needs."""
+
+_PINNED = ("apache-tvm", "apache-tvm-ffi")
+"""Distributions of which one version is right: modules are read in its form."""
+
+_SECONDS = 300.0
+_HELPED = "from grader.kernel.preload import provide_torchvision_operators as provide; provide()"
+_PROGRAM = """
+import importlib, json, sys
+for name in sys.argv[1:]:
+    print(json.dumps([name, "The interpreter ended."]), flush=True)
+    try:
+        importlib.import_module(name)
+    except BaseException as error:
+        lines = str(error).strip().splitlines() or [""]
+        said = f"{type(error).__name__}: {lines[0]}"
+    else:
+        said = ""
+    print(json.dumps([name, said]), flush=True)
+"""
+
+Faults = dict[str, str]
+"""What an import raised, by module; UNTRIED where there was no time for it."""
+
+UNTRIED: Final = "It was not tried."
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """Something that fails in a student's own kernel, and what mends it."""
+
+    message: str
+    hint: str
+
+
+def kernel_python() -> str:
+    """Return the interpreter of Jupyter's kernel `python3`, this one where none is named."""
+    from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
+
+    try:
+        named = str(KernelSpecManager().get_kernel_spec("python3").argv[0])
+    except NoSuchKernel:
+        named = ""
+    return named if Path(named).is_absolute() and Path(named).exists() else sys.executable
+
+
+def try_imports(python: str, *, helped: bool) -> Faults:
+    """Import everything in a process of its own; `helped` as the launcher of kernels would."""
+    program = f"{_HELPED}\n{_PROGRAM}" if helped else _PROGRAM
+    try:
+        process = subprocess.run(  # noqa: S603 - our own program
+            [python, "-c", program, *IMPORTED],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_SECONDS,
+            check=False,
+        )
+        output = process.stdout
+    except subprocess.TimeoutExpired as error:
+        output = error.stdout or b""
+    faults = dict.fromkeys(IMPORTED, UNTRIED)
+    for line in output.decode("utf-8", "replace").splitlines():
+        if line.startswith('["'):  # modules may print, too
+            name, fault = json.loads(line)
+            faults[name] = fault
+    return {name: fault for name, fault in faults.items() if fault}
+
+
+def find_faults(
+    alone: Faults,
+    grading: Callable[[], Faults],
+    version_of: Callable[[str], str] = metadata.version,
+) -> Iterator[Finding]:
+    """Yield what fails in a kernel that nobody helps; `grading` tries the same while helped."""
+    failed = {name: fault for name, fault in alone.items() if fault != UNTRIED}
+    if len(failed) < len(alone):
+        names = ", ".join(name for name in alone if name not in failed)
+        yield Finding(f"It was not tried whether {names} can be imported.", "Try again later.")
+    while_grading = grading() if failed else {}
+    for name, fault in failed.items():
+        where = "Notebooks fail at it here, while they are graded as well."
+        if name not in while_grading:
+            where = "A grading here can import it; a student's own kernel fails, as this one does."
+        yield Finding(f"{name} cannot be imported: {fault} {where}", _mend(name))
+    for name, wanted in _pins():
+        found = version_of(name)
+        if found != wanted:
+            yield Finding(
+                f"{name} is {found}. A grading has {wanted}, and reads modules of that one.",
+                f"pip install {name}=={wanted}",
+            )
+
+
+def _mend(name: str) -> str:
+    brings = IMPORTED[name]
+    if brings == "torchvision":
+        return "Install the one that belongs to this PyTorch: pip install --upgrade torchvision"
+    return f"pip install {brings}"
+
+
+def _pins() -> Iterator[tuple[str, str]]:
+    """Yield the names of distributions of which one version is right, and that version."""
+    lines = metadata.requires(DISTRIBUTION) or ()
+    parts = (line.partition(";")[0].partition("==") for line in lines)
+    return ((name.strip(), version.strip()) for name, _, version in parts if name in _PINNED)
