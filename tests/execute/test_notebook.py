@@ -115,7 +115,7 @@ class TestOutputs:
 class TestProblems:
     def test_each_failed_cell_is_one_with_its_line(self, execution: Execution) -> None:
         by_cell = {problem.cell: problem for problem in execution.problems}
-        assert set(by_cell) == {NUMBERS[name] for name in ("raises", "indented", "asks")}
+        assert set(by_cell) == {NUMBERS[name] for name in ("raises", "indented")}
         assert by_cell[NUMBERS["raises"]] == CellProblem(
             cell=NUMBERS["raises"], error="ZeroDivisionError", message="division by zero", line=2
         )
@@ -126,8 +126,14 @@ class TestProblems:
     def test_cells_after_an_error_are_run(self, execution: Execution) -> None:
         assert printed(execution, "after") == "still running False\n"
         assert execution.cells == len(CELLS)
-        assert execution.executed == len(CELLS) - 3
-        assert execution.notes == ()
+        assert execution.executed == len(CELLS) - 2
+
+    def test_a_question_is_answered_with_an_empty_line(self, execution: Execution) -> None:
+        assert printed(execution, "asks") == "name?\n"
+        assert execution.notes == (
+            f"A question was asked (cell {NUMBERS['asks']}). Nobody answers while a notebook is"
+            " graded: the answer was an empty line.",
+        )
 
 
 class TestSurroundings:
