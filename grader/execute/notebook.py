@@ -14,6 +14,7 @@ from nbclient.exceptions import DeadKernelError
 from nbformat import NotebookNode
 
 from grader.assignment import Limits
+from grader.execute.advice import Given
 from grader.execute.client import CellClient
 from grader.execute.manager import ChannelLimitError
 from grader.execute.problems import cell_problem
@@ -48,18 +49,27 @@ def execute_notebook(
     limits: Limits,
     progress: Progress,
     compatibility: bool = False,
+    preamble: str = "",
+    is_preamble_run: bool = False,
     clock: Callable[[], float] = time.monotonic,
 ) -> Execution:
     """Run every code cell in order and go on after errors; return what came out.
 
     `files` are put into the working folder, `entries` say what is captured after each cell.
-    `compatibility` has the kernel supply old names of TVM.
+    `compatibility` has the kernel supply old names of TVM. `preamble` are imports that are offered
+    to whoever lacks them, and run before the first cell if `is_preamble_run`.
     Whatever the notebook does, this returns within the limits, and nothing of it is left running.
     Call it from synchronous code. Raises SandboxError when no kernel can be started, DisplacedError
     when it was ended for memory that others may have taken.
     """
     order = KernelOrder(
-        sandbox=sandbox, entries=entries, files=files, limits=limits, compatibility=compatibility
+        sandbox=sandbox,
+        entries=entries,
+        files=files,
+        limits=limits,
+        compatibility=compatibility,
+        preamble=preamble,
+        is_preamble_run=is_preamble_run,
     )
     return asyncio.run(_execute(_without_results(notebook), order, progress, clock))
 
@@ -70,7 +80,8 @@ async def _execute(
     asyncio.get_running_loop().set_exception_handler(_tell)
     session = KernelSession(order)
     async with session:
-        run = _Run(notebook, session, order.limits, clock)
+        given = Given(tuple(order.files), order.preamble)
+        run = _Run(notebook, session, order.limits, given, clock)
         await run.all_cells(progress)
     damaged = (say(CAPTURE_DAMAGE),) if session.captures.damage else ()
     told = describe_notes(tuple(session.captures.notes), run.begun, order.limits)
@@ -104,8 +115,10 @@ class _Run:
         notebook: NotebookNode,
         session: KernelSession,
         limits: Limits,
+        given: Given,
         clock: Callable[[], float],
     ) -> None:
+        self._given = given
         self._session = session
         self._client = CellClient(notebook, session)
         self._limits = limits
@@ -157,10 +170,13 @@ class _Run:
         elif stop is not None:
             return stop
         elif self._client.reply["status"] == "error":
-            self.problems.append(cell_problem(self._client.reply, number, self._limits))
+            self.problems.append(self._problem(number))
         else:
             self.executed += self._client.reply["status"] == "ok"
         return stop
+
+    def _problem(self, number: int) -> CellProblem:
+        return cell_problem(self._client.reply, number, self._limits, self._given)
 
     def _allow_output(self) -> None:
         cell_limit = int(self._limits.output_mb * 2**20)

@@ -47,7 +47,8 @@ class KernelOrder(msgspec.Struct, frozen=True):
     """What to start: a kernel in `sandbox` with `files` in its working folder.
 
     `entries` is what the capture looks for, `limits` what the kernel may use. `compatibility` says
-    that the notebook was written for an earlier TVM. `preamble` is run before the first cell.
+    that the notebook was written for an earlier TVM. `preamble` are the imports that the
+    assignment's own notebook begins with; they are run before the first cell if `is_preamble_run`.
     """
 
     sandbox: Sandbox
@@ -56,6 +57,7 @@ class KernelOrder(msgspec.Struct, frozen=True):
     limits: Limits
     compatibility: bool = False
     preamble: str = ""
+    is_preamble_run: bool = False
 
 
 class SandboxProvisioner(KernelProvisionerBase):  # type: ignore[misc]
@@ -96,7 +98,7 @@ class SandboxProvisioner(KernelProvisionerBase):  # type: ignore[misc]
             compatibility=order.compatibility,
             cell_bytes=int(order.limits.output_mb * 2**20),
             total_bytes=int(OUTPUT_CELLS * order.limits.output_mb * 2**20),
-            preamble=order.preamble,
+            preamble=order.preamble if order.is_preamble_run else "",
         )
         try:
             self.process = self._start(config_number, tuple(end.fileno() for end in inner))

@@ -75,9 +75,7 @@ def _make_at_home(app: Any, config: KernelConfig, tell: habits.Tell) -> None:
     stand_ins.install()
     statements.install(app.shell)
     habits.install(app.kernel, tell)
-    cut = thrift.install(
-        app.session, config.cell_bytes, config.total_bytes, lambda: tell("cut")
-    )
+    cut = thrift.install(app.session, config.cell_bytes, config.total_bytes, lambda: tell("cut"))
     app.shell.events.register("pre_run_cell", cut.begin_cell)
 
 

@@ -83,7 +83,7 @@ def _text(path: object) -> str:
 
 def _opening(original: Callable[..., Any], known: _Known) -> Callable[..., Any]:
     @functools.wraps(original)
-    def open(file: Any, mode: str = "r", *arguments: Any, **options: Any) -> Any:  # noqa: A001
+    def open(file: Any, mode: str = "r", *arguments: Any, **options: Any) -> Any:
         writes = type(mode) is str and any(letter in mode for letter in "wax+")
         others = known.writings if writes else known.readings
         return _first(lambda path: original(path, mode, *arguments, **options), file, others)

@@ -16,15 +16,19 @@ from grader.messages import KernelNote, NoteKind
 
 Tell = Callable[[NoteKind], None]
 
-ANSWERS = 100
-"""Empty answers in all; a loop that asks until it gets one has an end."""
+ANSWERS = 20
+"""Empty answers in a cell; a loop that asks until it gets one has an end."""
 
-_BACKENDS = ("widget", "ipympl", "notebook", "nbagg", "qt", "qt5", "qt6", "tk", "gtk3", "gtk4", "wx", "osx", "auto", "agg")  # fmt: skip
+_BACKENDS = frozenset({
+    *("widget", "ipympl", "notebook", "nbagg", "auto", "agg"),
+    *("qt", "qt5", "qt6", "tk", "gtk3", "gtk4", "wx", "osx"),
+})  # fmt: skip
 
 
 def install(kernel: Any, tell: Tell) -> None:
     """Answer for the one who is not there, in this kernel; `tell` is told what was done."""
     answers = _Answers(tell)
+    kernel.shell.events.register("pre_run_cell", answers.begin_cell)
     kernel.raw_input = answers.ask
     kernel.getpass = answers.ask
     _stay(kernel, tell)
@@ -52,6 +56,10 @@ class Notes:
 class _Answers:
     def __init__(self, tell: Tell) -> None:
         self._tell = tell
+        self._left = ANSWERS
+
+    def begin_cell(self, *_: object) -> None:
+        """Have answers for a new cell."""
         self._left = ANSWERS
 
     def ask(self, prompt: object = "", *_: object, **__: object) -> str:

@@ -179,9 +179,7 @@ _MAKERS: dict[str, Callable[[ModuleType], None]] = {
     "google.colab.files": _files,
     "google.colab.userdata": _user_data,
     "kaggle_secrets": _secrets,
-    **dict.fromkeys(
-        ("tqdm", "tqdm.auto", "tqdm.autonotebook", "tqdm.notebook", "tqdm.std"), _bars
-    ),
+    **dict.fromkeys(("tqdm", "tqdm.auto", "tqdm.autonotebook", "tqdm.notebook", "tqdm.std"), _bars),
 }
 
 

@@ -2,7 +2,7 @@
 
 Which process writes what:
 
-    referee ──KernelConfig──────────▶ student kernel ──Capture | CaptureFailure | KernelNote──▶ referee
+    referee ──KernelConfig──▶ student kernel ──Capture | CaptureFailure | KernelNote──▶ referee
     referee ──RunModule | TraceModule | TimeSchedule | ReplayTrace | CompareTarget──▶ runner
     runner ──RunResult | TraceResult | TimingResult | ReplayResult | TargetResult──▶ referee
     runner ──TaskFailure──▶ referee

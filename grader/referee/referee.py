@@ -16,6 +16,7 @@ import numpy as np
 
 from grader.assignment import Assignment, PartTable
 from grader.course import CourseAssignment
+from grader.execute.result import LostCell
 from grader.messages import Capture, CaptureFailure
 from grader.progress import Progress
 from grader.referee import checks as registered
@@ -111,11 +112,20 @@ class Referee:
         self._runners = runners
         self._machine = machine
         self._progress = progress
+        self._lost: tuple[LostCell, ...] = ()
         parts = course_assignment.assignment.part
         self._seeds = dict(zip((part.id for part in parts), seeds.spawn(len(parts)), strict=True))
 
-    def compare(self, captures: tuple[Capture | CaptureFailure, ...]) -> Compared:
-        """Judge all parts on everything but time; afterwards nothing of this grading runs."""
+    def compare(
+        self,
+        captures: tuple[Capture | CaptureFailure, ...],
+        lost: tuple[LostCell, ...] = (),
+    ) -> Compared:
+        """Judge all parts on everything but time; afterwards nothing of this grading runs.
+
+        `lost` are the cells in which a part may stand that is not among the captures.
+        """
+        self._lost = lost
         parts = self._course_assignment.assignment.part
         self._progress.stage("comparing with PyTorch")
         with ThreadPoolExecutor(max_workers=len(parts)) as executor:
@@ -156,7 +166,9 @@ class Referee:
                 break
         graded.sort(key=lambda each: each.rank, reverse=True)
         if not graded or self._is_beside_the_point(part, found, graded[0]):
-            return [Graded(judge_problem(part, explain_absence(part, failures)))]
+            preamble = self._course_assignment.assignment.preamble
+            problem = explain_absence(part, failures, self._lost, preamble)
+            return [Graded(judge_problem(part, problem))]
         return [self._explained(part, graded[0]), *graded[1:]]
 
     def _explained(self, part: PartTable, graded: Graded) -> Graded:
