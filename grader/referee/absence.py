@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from grader.assignment import EntryKind, PartTable
@@ -98,6 +100,9 @@ _MADE = re.compile(
 )
 """A name that a line binds. The text is a student's, and is not parsed here."""
 
+_NAMES = 20_000
+"""How many names are looked at; a text that binds more is nobody's solution."""
+
 
 def explain_absence(
     part: PartTable,
@@ -112,14 +117,18 @@ def explain_absence(
     """
     if failures:
         return _explain_failure(part.entry_kind, failures[-1], preamble)
-    for cell in lost:
-        for match in _MADE.finditer(cell.source):
-            name = match[1] or match[2]
-            if any(fnmatchcase(name, pattern) for pattern in part.entry):
-                return _explain_loss(cell, name)
+    for cell, name in itertools.islice(_made(lost), _NAMES):
+        if any(fnmatchcase(name, pattern) for pattern in part.entry):
+            return _explain_loss(cell, name)
     reason, hint = _ABSENT[part.entry_kind]
     entry = part.entry[0]
     return Problem(say(reason, entry=entry), say(hint, entry=entry))
+
+
+def _made(lost: tuple[LostCell, ...]) -> Iterator[tuple[LostCell, str]]:
+    for cell in lost:
+        for match in _MADE.finditer(cell.source):
+            yield cell, match[1] or match[2]
 
 
 def _explain_loss(cell: LostCell, name: str) -> Problem:
