@@ -166,6 +166,23 @@ class TestCaptures:
         assert b"nn.relu" in capture.module
 
 
+class TestPreamble:
+    """Imports that the assignment's own notebook begins with."""
+
+    def test_it_is_offered_to_who_lacks_it(self, sandbox: Sandbox) -> None:
+        execution = run_cells(sandbox, "json.dumps(1)", preamble="import json\n")
+        (problem,) = execution.problems
+        assert "put `import json` before this" in problem.hint
+
+    def test_it_is_run_first_and_is_no_cell(self, sandbox: Sandbox) -> None:
+        execution = run_cells(
+            sandbox, "json.dumps(1)", "In[1]", preamble="import json", is_preamble_run=True
+        )
+        assert () == execution.problems
+        results = [cell.outputs[0]["data"]["text/plain"] for cell in execution.notebook.cells]
+        assert ["'1'", "'json.dumps(1)'"] == results
+
+
 def test_progress_counts_the_cells(execution: Execution, recorder: Recorder) -> None:
     count = len(CELLS)
     assert recorder.steps[0] == (0, count, f"cell 1 of {count}")
