@@ -74,7 +74,7 @@ def printed(execution: Execution, name: str) -> str:
         ("written", "own ['x.txt']\n"),
         ("entered", "given\n"),
         ("bound", "True True\n"),
-        ("asked", "name?\nPassword: \n['', '']\n"),
+        ("asked", "name?\n\n['', '']\n"),
         ("after", "1\n"),
         ("imported", "1 0123456789\n"),
         ("after them", "2 False\n"),
@@ -88,12 +88,12 @@ def test_it_is_as_where_the_notebook_was_written(
 
 def test_only_what_cannot_be_is_a_problem_and_the_first_error_is_told(execution: Execution) -> None:
     names = {number: name for name, number in NUMBERS.items()}
-    assert {names[each.cell]: (each.error, each.line) for each in execution.problems} == {
-        "forbidden": ("OSError", 1),
-        "stays": ("FileNotFoundError", 1),
-        "asked for ever": ("EOFError", 1),
-        "imports": ("ModuleNotFoundError", 1),
-        "amid": ("ModuleNotFoundError", 2),
+    assert {names[each.cell]: each.line for each in execution.problems} == {
+        "forbidden": 1,
+        "stays": 1,
+        "asked for ever": 1,
+        "imports": 1,
+        "amid": 2,
     }
     assert execution.executed == len(CELLS) - 5
     assert 1 == len(execution.captures)
