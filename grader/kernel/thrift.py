@@ -81,12 +81,14 @@ class Thrift:
         left = min(self._cell_left, self._total_left)
         if self._flood_left <= 0:
             return body
-        self._cell_left -= min(size, left)
-        self._total_left -= min(size, left)
-        if size <= left or (kind == "execute_reply" and "evalue" not in body):
-            return body
-        self._tell()
-        return _shortened(kind, body, left - _OVERHEAD - len(_MARK.encode()))
+        shorter: dict[str, Any] | None = body
+        if size > left and (kind != "execute_reply" or "evalue" in body):
+            self._tell()
+            shorter = _shortened(kind, body, left - _OVERHEAD - len(_MARK.encode()))
+        if shorter is not None:  # what is left out takes nothing from what follows
+            self._cell_left -= min(size, left)
+            self._total_left -= min(size, left)
+        return shorter
 
 
 def _parts(message: Any, content: Any) -> tuple[Any, Any]:
