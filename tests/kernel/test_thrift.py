@@ -74,7 +74,7 @@ def test_a_picture_is_sent_whole_or_not_at_all() -> None:
 
 def test_an_error_is_always_told() -> None:
     session = Session()
-    session.write("x" * 1_000_000)
+    session.write("x" * 200_000)
     error = {
         "ename": "E",
         "evalue": "v" * 300_000,
