@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from grader.errors import CourseError
+from grader.preamble import bound_names
 from grader.report import Visibility
 from grader.sandbox.interface import Level, ResourceLimits
 
@@ -270,7 +271,7 @@ class Assignment(Titled, frozen=True, kw_only=True):
     `watch` are words that the report mentions where the code of a submission has them. `due` is
     when it is to be handed in, with its offset from UTC. `guide` says where the course's texts
     explain layers and mistakes. `withheld` are the points of hidden parts that this copy of the
-    course lacks.
+    course lacks. `preamble` are the imports that the assignment's own notebook begins with.
     """
 
     slug: Slug
@@ -286,8 +287,10 @@ class Assignment(Titled, frozen=True, kw_only=True):
     due: datetime | None = None
     guide: tuple[GuideTable, ...] = ()
     withheld: Points = 0.0
+    preamble: str = ""
 
     def __post_init__(self) -> None:
+        bound_names(self.preamble)
         if self.due is not None and self.due.utcoffset() is None:
             raise ValueError("`due` needs its offset from UTC, as in 2026-12-01T23:59:00+01:00")
         if self.data.dataset == "none" and self.data.parameters:

@@ -85,7 +85,7 @@ def run_parts(
                 execution = _run(spelling, prepared, progress)
             with stages.measure("parts"):
                 referee = make_referee(prepared, answers.result(), runners, progress)
-                compared = referee.compare(execution.captures)
+                compared = referee.compare(execution.captures, execution.lost)
         alone = _alone(settings, progress) if has_timing(compared) else nullcontext(_UNTIMED)
         with alone as turn, stages.measure("parts"):
             return execution, referee.time(compared), turn
@@ -111,6 +111,8 @@ def _run(spelling: Spelling, prepared: Preparation, progress: Progress) -> Execu
             limits=assignment.limits,
             progress=progress,
             compatibility=spelling.is_old,
+            preamble=assignment.preamble,
+            is_preamble_run=prepared.settings.preamble,
         )
         stay.peak = execution.peak
     return spelling.own_words(execution)

@@ -32,7 +32,8 @@ class Settings(msgspec.Struct, frozen=True):
 
     `seed` decides all hidden inputs; `data` is a folder, "builtin" or None for the usual search;
     `language` is what students are spoken to in, None for the notebook's own. `dialect` says which
-    notebooks are graded: those in every spelling of TVM, or in today's alone. `environment` is the
+    notebooks are graded: those in every spelling of TVM, or in today's alone. `preamble` runs the
+    assignment's imports before the first cell. `environment` is the
     process's, `clock` gives monotonic seconds. Gradings that run at the same
     time share one `quiet`, so that they do not disturb each other's measurements, one
     `timing_lock`, which gradings of other processes share too, and one `pace`, so that they know
@@ -44,6 +45,7 @@ class Settings(msgspec.Struct, frozen=True):
     data: str | None = None
     language: str | None = None
     dialect: Accepted = "auto"
+    preamble: bool = False
     environment: Mapping[str, str] = {}
     clock: Callable[[], float] = time.monotonic
     quiet: Quiet = msgspec.field(default_factory=Quiet)
@@ -84,7 +86,8 @@ class Preparation:
         with self._lock:
             if not self._basis:
                 folder, level = self.course_assignment.folder, self.settings.sandbox.level
-                self._basis = grading_basis(folder, data, level, describe_environment())
+                how = f"{level} with preamble" if self.settings.preamble else level
+                self._basis = grading_basis(folder, data, how, describe_environment())
             return self._basis
 
     def answers(self, data: DataSet) -> Future[Answers]:

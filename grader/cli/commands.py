@@ -25,6 +25,7 @@ from grader.cli.options import (
     DataOption,
     DialectOption,
     LanguageOption,
+    PreambleOption,
     SandboxOption,
     SeedOption,
     SlugArgument,
@@ -98,6 +99,7 @@ def run(
     sandbox: SandboxOption = None,
     language: LanguageOption = None,
     dialect: DialectOption = "auto",
+    preamble: PreambleOption = False,
     audience: AudienceOption = "student",
     fail_under: Annotated[
         float | None,
@@ -112,7 +114,7 @@ def run(
     from grader.cli.run import RunOptions, run_submission
     from grader.cli.setting import GradingOptions
 
-    grading = GradingOptions(assignment, data, seed, course, sandbox, language, dialect)
+    grading = GradingOptions(assignment, data, seed, course, sandbox, language, dialect, preamble)
     options = RunOptions(notebook, grading, json, audience, html)
     report = run_submission(options, Console(), Console(stderr=True))
     if fail_under is not None and report.score < fail_under:
@@ -178,6 +180,7 @@ def batch(
     sandbox: SandboxOption = None,
     language: LanguageOption = None,
     dialect: DialectOption = "auto",
+    preamble: PreambleOption = False,
     jobs: Annotated[
         int | None,
         typer.Option(
@@ -209,7 +212,7 @@ def batch(
     from grader.cli.batch import BatchOptions, is_below, run_batch
     from grader.cli.setting import GradingOptions
 
-    grading = GradingOptions(assignment, data, seed, course, sandbox, language, dialect)
+    grading = GradingOptions(assignment, data, seed, course, sandbox, language, dialect, preamble)
     options = BatchOptions(tuple(submissions), output, grading, jobs, again, html)
     summary = run_batch(options, Console(), Console(stderr=True))
     if summary.ungraded or summary.misplaced:

@@ -76,6 +76,15 @@ DialectOption = Annotated[
         " current, today's alone.",
     ),
 ]
+PreambleOption = Annotated[
+    bool,
+    typer.Option(
+        "--preamble",
+        rich_help_panel=HOW,
+        help="Run the imports of the assignment's own notebook before the first cell, for files"
+        " that have lost theirs.",
+    ),
+]
 AudienceOption = Annotated[
     Audience,
     typer.Option(

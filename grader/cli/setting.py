@@ -29,6 +29,7 @@ class GradingOptions(msgspec.Struct, frozen=True):
     sandbox: Level | None = None
     language: str | None = None
     dialect: Accepted = "auto"
+    preamble: bool = False
 
 
 @contextmanager
@@ -56,6 +57,7 @@ def open_settings(
             data=options.data,
             language=options.language,
             dialect=options.dialect,
+            preamble=options.preamble,
             environment=os.environ,
         )
 

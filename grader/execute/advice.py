@@ -8,7 +8,8 @@ from collections.abc import Callable
 import msgspec
 
 from grader.assignment import Limits
-from grader.language import say
+from grader.language import in_a_row, say
+from grader.preamble import missing_import
 
 
 class _Advice(msgspec.Struct, frozen=True):
@@ -50,8 +51,8 @@ _ADVICE = (
     _Advice(
         re.compile(r"^ModuleNotFoundError: No module named '\w+'"),
         lambda _: say(
-            "This package is not installed where notebooks are graded. If you only show something"
-            " with it, import it in a cell of its own: the rest of this cell was not run either."
+            "This package is not installed where notebooks are graded. Use it to show something"
+            " only, and in cells of their own: the other imports of this cell were run."
         ),
     ),
     _Advice(
@@ -74,8 +75,36 @@ _ADVICE = (
 )
 
 
-def advice_for(error: str, message: str, limits: Limits) -> str:
-    """Return what to do about an error of a cell, empty when no limit of the sandbox is at work."""
+class Given(msgspec.Struct, frozen=True):
+    """What a notebook is given: `files` by their paths in the working folder, and the imports that
+    the assignment's own notebook begins with."""
+
+    files: tuple[str, ...] = ()
+    preamble: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The files in a row; of a folder only its name."""
+        names = dict.fromkeys("/".join(file.split("/")[:-1][:2]) or file for file in self.files)
+        return in_a_row(f"`{name}`" for name in names)
+
+
+_NOT_FOUND = re.compile(
+    r"^(?:FileNotFoundError|NotADirectoryError)|Read-only file system"
+    r"|^RuntimeError: (?:Dataset not found|Error downloading)"
+)
+
+NOTHING_GIVEN = Given()
+
+
+def advice_for(error: str, message: str, limits: Limits, given: Given = NOTHING_GIVEN) -> str:
+    """Return what to do about an error of a cell, empty when nothing here is at work."""
     text = f"{error}: {message}"
     matching = (each.sentence(limits) for each in _ADVICE if each.clue.search(text))
-    return next(matching, "")
+    found = next(matching, "") or missing_import(given.preamble, error, message)
+    if found or not given.files or not _NOT_FOUND.search(text):
+        return found
+    return say(
+        "What the assignment gives is in the folder that the notebook runs in: {files}.",
+        files=given.shown,
+    )

@@ -11,7 +11,9 @@ from grader.messages import (
     Capture,
     CaptureFailure,
     FrameError,
-    FromKernel,
+    KernelMessage,
+    KernelNote,
+    NoteKind,
     decode_payload,
     read_frame,
 )
@@ -22,12 +24,16 @@ TOTAL_LIMIT = 512 * 2**20
 COUNT_LIMIT = 1000
 """Largest number of captures of one notebook."""
 
+NOTE_LIMIT = 1000
+"""Largest number of different notes that are kept."""
+
 
 class CaptureReader:
     """Reads captures from its end of a socket pair until the other end is closed, in a thread.
 
     What comes after a frame that is damaged or over a limit is drained and thrown away: the kernel
-    never waits for the referee. `damage` says what was wrong; it is empty when nothing was.
+    never waits for the referee. `damage` says what was wrong; it is empty when nothing was. `notes`
+    has the kernel's notes in order, each once.
     """
 
     def __init__(
@@ -39,6 +45,7 @@ class CaptureReader:
         self._captures: list[Capture | CaptureFailure] = []
         self._ended = False
         self.damage = ""
+        self.notes: dict[tuple[NoteKind, int], None] = {}
         self._thread = threading.Thread(target=self._run, name="captures", daemon=True)
         self._thread.start()
 
@@ -76,5 +83,9 @@ class CaptureReader:
                 raise FrameError(f"more than {self._count_limit} captures")
             self._total_left -= len(payload)
             # mypy has no type for a union as a value
-            expected = cast("type[Capture | CaptureFailure]", FromKernel)
-            self._captures.append(decode_payload(payload, expected))
+            expected = cast("type[Capture | CaptureFailure | KernelNote]", KernelMessage)
+            message = decode_payload(payload, expected)
+            if not isinstance(message, KernelNote):
+                self._captures.append(message)
+            elif len(self.notes) < NOTE_LIMIT:
+                self.notes[message.kind, message.cell] = None

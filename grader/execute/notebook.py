@@ -9,17 +9,19 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 from nbclient.exceptions import DeadKernelError
 from nbformat import NotebookNode
 
 from grader.assignment import Limits
+from grader.execute.advice import Given
 from grader.execute.client import CellClient
 from grader.execute.manager import ChannelLimitError
 from grader.execute.problems import cell_problem
 from grader.execute.provisioner import KernelOrder
 from grader.execute.result import Execution
 from grader.execute.session import KernelSession
-from grader.execute.stop import CAPTURE_DAMAGE, OUTPUT_CELLS, Stop, describe_stop
+from grader.execute.stop import CAPTURE_DAMAGE, OUTPUT_CELLS, Stop, describe_notes, describe_stop
 from grader.language import say
 from grader.messages import EntrySpec
 from grader.progress import Progress
@@ -30,6 +32,9 @@ from grader.sandbox.interface import Sandbox
 _POLL_SECONDS = 0.05
 _MACHINE_MATTERS = ("died", "cell_time", "notebook_time")
 """Ends that somebody else may have brought about, who took memory or processors."""
+
+_INTERRUPTS = (2.0, 4.0, 6.0)
+"""Seconds after each interrupt that a cell has to end in; a `try` with a bare `except` eats one."""
 
 _DEATH_SECONDS = 2.0
 """Time between a kernel's last sign and its end; freeing gigabytes takes its time."""
@@ -44,18 +49,27 @@ def execute_notebook(
     limits: Limits,
     progress: Progress,
     compatibility: bool = False,
+    preamble: str = "",
+    is_preamble_run: bool = False,
     clock: Callable[[], float] = time.monotonic,
 ) -> Execution:
     """Run every code cell in order and go on after errors; return what came out.
 
     `files` are put into the working folder, `entries` say what is captured after each cell.
-    `compatibility` has the kernel supply old names of TVM.
+    `compatibility` has the kernel supply old names of TVM. `preamble` are imports that are offered
+    to whoever lacks them, and run before the first cell if `is_preamble_run`.
     Whatever the notebook does, this returns within the limits, and nothing of it is left running.
     Call it from synchronous code. Raises SandboxError when no kernel can be started, DisplacedError
     when it was ended for memory that others may have taken.
     """
     order = KernelOrder(
-        sandbox=sandbox, entries=entries, files=files, limits=limits, compatibility=compatibility
+        sandbox=sandbox,
+        entries=entries,
+        files=files,
+        limits=limits,
+        compatibility=compatibility,
+        preamble=preamble,
+        is_preamble_run=is_preamble_run,
     )
     return asyncio.run(_execute(_without_results(notebook), order, progress, clock))
 
@@ -66,17 +80,21 @@ async def _execute(
     asyncio.get_running_loop().set_exception_handler(_tell)
     session = KernelSession(order)
     async with session:
-        run = _Run(notebook, session, order.limits, clock)
+        given = Given(tuple(order.files), order.preamble)
+        run = _Run(notebook, session, order.limits, given, clock)
         await run.all_cells(progress)
     damaged = (say(CAPTURE_DAMAGE),) if session.captures.damage else ()
+    told = describe_notes(tuple(session.captures.notes), run.begun, order.limits)
     return Execution(
         notebook=notebook,
         problems=tuple(run.problems),
         cells=len(run.cells),
         executed=run.executed,
         captures=session.captures.received,
-        notes=(*run.notes, *damaged),
+        notes=(*run.notes, *told, *damaged),
         peak=session.process.peak,
+        stopped=tuple(run.stopped),
+        begun=run.begun,
     )
 
 
@@ -97,8 +115,10 @@ class _Run:
         notebook: NotebookNode,
         session: KernelSession,
         limits: Limits,
+        given: Given,
         clock: Callable[[], float],
     ) -> None:
+        self._given = given
         self._session = session
         self._client = CellClient(notebook, session)
         self._limits = limits
@@ -110,6 +130,8 @@ class _Run:
             if cell.cell_type == "code" and cell.source.strip()
         ]
         self.executed = 0
+        self.begun = 0
+        self.stopped: list[int] = []
         self.problems: list[CellProblem] = []
         self.notes: list[str] = []
 
@@ -117,40 +139,64 @@ class _Run:
         count = len(self.cells)
         for number, (index, cell) in enumerate(self.cells, start=1):
             progress.step(number - 1, count, f"cell {number} of {count}")
+            self.begun = number
             stop = await self._cell(number, index, cell)
             if stop is not None and stop.kind in _MACHINE_MATTERS:
                 refuse_displaced(self._session.process)
             cell.outputs = _merge_streams(cell.outputs)
             if stop is not None:
+                self.stopped.append(number)
                 self.notes.append(describe_stop(stop, number, count, self._limits))
+            if stop is not None and stop.is_end:
                 return
         progress.step(count, count)
 
     async def _cell(self, number: int, index: int, cell: NotebookNode) -> Stop | None:
-        """Run one cell to its end; if it has to be ended, so is the kernel."""
+        """Run one cell to its end; if it has to be ended and does not end itself, so is the kernel.
+
+        A slow cell is interrupted first: what it defines may be lost, the others need not be.
+        """
         self._allow_output()
         task = asyncio.ensure_future(
             self._client.async_execute_cell(cell, index, execution_count=number)
         )
-        stop = await self._watch(task)
-        if stop is not None:
+        stop = await self._watch(task, self._limits.cell_seconds)
+        if stop is not None and stop.kind == "cell_time":
+            stop = await self._interrupt(task, stop)
+        if stop is not None and stop.is_end:
             self._session.process.kill()
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
+        elif stop is not None:
+            return stop
         elif self._client.reply["status"] == "error":
-            self.problems.append(cell_problem(self._client.reply, number, self._limits))
+            self.problems.append(self._problem(number))
         else:
             self.executed += self._client.reply["status"] == "ok"
         return stop
+
+    def _problem(self, number: int) -> CellProblem:
+        return cell_problem(self._client.reply, number, self._limits, self._given)
 
     def _allow_output(self) -> None:
         cell_limit = int(self._limits.output_mb * 2**20)
         for channel in self._session.channels:
             channel.limit = min(channel.received + cell_limit, OUTPUT_CELLS * cell_limit)
 
-    async def _watch(self, task: asyncio.Future[Any]) -> Stop | None:
-        """Wait for the cell's end or for a reason to end it."""
-        cell_end = self._clock() + self._limits.cell_seconds
+    async def _interrupt(self, task: asyncio.Future[Any], late: Stop) -> Stop:
+        """Interrupt a cell that was too slow; return whether the kernel can go on after it."""
+        for seconds in _INTERRUPTS:
+            self._session.interrupt()
+            stop = await self._watch(task, seconds)
+            if stop is None:
+                return msgspec.structs.replace(late, is_end=False)
+            if stop.kind != "cell_time":
+                return late if stop.kind == "notebook_time" else stop
+        return late
+
+    async def _watch(self, task: asyncio.Future[Any], seconds: float) -> Stop | None:
+        """Wait for the cell's end or for a reason to end it, its time among them."""
+        cell_end = self._clock() + seconds
         signals = {task, self._client.failure, *self._session.breaks}
         while True:
             done, _ = await asyncio.wait(

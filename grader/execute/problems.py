@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from grader.assignment import Limits
-from grader.execute.advice import advice_for
+from grader.execute.advice import NOTHING_GIVEN, Given, advice_for
 from grader.execute.places import Places
 from grader.report import CellProblem
 
@@ -27,10 +27,13 @@ _PLACES = Places((sys.prefix, sys.base_prefix))
 _PRIMITIVE = re.compile(r"schedule primitive '([\w-]+)'")
 
 
-def cell_problem(content: Mapping[str, Any], cell: int, limits: Limits) -> CellProblem:
+def cell_problem(
+    content: Mapping[str, Any], cell: int, limits: Limits, given: Given = NOTHING_GIVEN
+) -> CellProblem:
     """Return the problem that the content of an execute_reply with status "error" tells of.
 
-    `cell` is the number of the cell, which is also its execution count.
+    `cell` is the number of the cell, which is also its execution count. `given` is what the
+    notebook was given, for advice.
     """
     error = _text(content.get("ename"))[:80] or "Error"
     message = _COMPILED_PLACE.sub("", telling_line(_text(content.get("evalue"))))
@@ -39,7 +42,7 @@ def cell_problem(content: Mapping[str, Any], cell: int, limits: Limits) -> CellP
         error=error,
         message=message,
         line=_line_in_cell(content.get("traceback"), cell),
-        hint=advice_for(error, message, limits),
+        hint=advice_for(error, message, limits, given),
     )
 
 

@@ -15,6 +15,7 @@ import msgspec
 from jupyter_client.provisioning import KernelProvisionerBase
 
 from grader.assignment import Limits
+from grader.execute.stop import OUTPUT_CELLS
 from grader.messages import EntrySpec, KernelConfig, encode_frame
 from grader.sandbox.interface import (
     Command,
@@ -46,7 +47,8 @@ class KernelOrder(msgspec.Struct, frozen=True):
     """What to start: a kernel in `sandbox` with `files` in its working folder.
 
     `entries` is what the capture looks for, `limits` what the kernel may use. `compatibility` says
-    that the notebook was written for an earlier TVM.
+    that the notebook was written for an earlier TVM. `preamble` are the imports that the
+    assignment's own notebook begins with; they are run before the first cell if `is_preamble_run`.
     """
 
     sandbox: Sandbox
@@ -54,6 +56,8 @@ class KernelOrder(msgspec.Struct, frozen=True):
     files: dict[str, bytes]
     limits: Limits
     compatibility: bool = False
+    preamble: str = ""
+    is_preamble_run: bool = False
 
 
 class SandboxProvisioner(KernelProvisionerBase):  # type: ignore[misc]
@@ -85,12 +89,16 @@ class SandboxProvisioner(KernelProvisionerBase):  # type: ignore[misc]
         config_writer, config_reader = socket.socketpair()
         inner = (*listeners, capture_writer, config_reader)
         *sockets, capture_number, config_number = inside_numbers(len(inner))
+        order: KernelOrder = self.parent.order
         config = KernelConfig(
             sockets=tuple(sockets),  # type: ignore[arg-type]
             key=key,
             capture_descriptor=capture_number,
-            entries=self.parent.order.entries,
-            compatibility=self.parent.order.compatibility,
+            entries=order.entries,
+            compatibility=order.compatibility,
+            cell_bytes=int(order.limits.output_mb * 2**20),
+            total_bytes=int(OUTPUT_CELLS * order.limits.output_mb * 2**20),
+            preamble=order.preamble if order.is_preamble_run else "",
         )
         try:
             self.process = self._start(config_number, tuple(end.fileno() for end in inner))

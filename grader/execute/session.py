@@ -6,7 +6,7 @@ import asyncio
 from queue import Empty
 from typing import Any
 
-from zmq.constants import Event
+from zmq.constants import Event, SocketOption
 
 from grader.errors import SandboxError
 from grader.execute.captures import CaptureReader
@@ -17,6 +17,7 @@ from grader.sandbox.interface import Process
 
 _START_SECONDS = 120.0
 _POLL_SECONDS = 0.05
+_CONTROL_BYTES = 2**16
 _MESSAGE_EXCESS = 2**20
 """Bytes that a message may have beyond the output limit: mostly that limit is what ends a flood."""
 
@@ -39,6 +40,7 @@ class KernelSession:
         output_limit = int(order.limits.output_mb * 2**20)
         self._manager = SandboxKernelManager(order, output_limit + _MESSAGE_EXCESS)
         self._breaks: list[asyncio.Future[Any]] = []
+        self._control: Any = None
         self.client: Any = None
         self.captures: CaptureReader
 
@@ -62,6 +64,15 @@ class KernelSession:
     def breaks(self) -> frozenset[asyncio.Future[Any]]:
         """Futures that end when a channel was cut: by the kernel's end or an over-long message."""
         return frozenset(self._breaks)
+
+    def interrupt(self) -> None:
+        """Ask the kernel to interrupt its cell. What it answers is not read."""
+        if self._control is None:
+            # Sockets that are made from here on: what the kernel sends here is nobody's memory.
+            self.client.context.setsockopt(SocketOption.MAXMSGSIZE, _CONTROL_BYTES)
+            self.client.context.setsockopt(SocketOption.RCVHWM, 1)
+            self._control = self.client.connect_control()
+        self.client.session.send(self._control, "interrupt_request", {})
 
     async def __aenter__(self) -> KernelSession:
         """Start the kernel and wait until it answers. Raises SandboxError."""
@@ -125,6 +136,8 @@ class KernelSession:
         if self.client is not None:
             for channel in self.channels:
                 channel.socket.disable_monitor()
+            if self._control is not None:
+                self._control.close(linger=0)
             self.client.stop_channels()
         await self._manager.cleanup_resources()
         if self._manager.captures is not None:

@@ -8,8 +8,9 @@ from typing import Literal
 import msgspec
 
 from grader.assignment import Limits
-from grader.language import mark, say
+from grader.language import in_a_row, mark, say
 from grader.launch.protocol import Cause
+from grader.messages import NoteKind
 
 OUTPUT_CELLS = 4
 """All cells together may print as much as this many cells at their limit."""
@@ -25,17 +26,59 @@ class Stop(msgspec.Struct, frozen=True):
 
     `status` is the exit status of a kernel that died, `cause` the bound of the sandbox that ended
     it, if one did. What was "outside" of it is nothing to be told: it has to be graded again.
+    `is_end` is false where only the cell was ended, and the kernel went on with the next.
     """
 
     kind: Literal["died", "cell_time", "notebook_time", "output", "message"]
     status: int = 0
     cause: Cause = ""
+    is_end: bool = True
+
+
+_NOTES: dict[NoteKind, str] = {
+    "cut": mark(
+        "Output was cut (cell {cells}): {output_mb:g} MB are kept of a cell, {all_mb:g} MB of all"
+        " cells together. That costs no points."
+    ),
+    "asked": mark(
+        "A question was asked (cell {cells}). Nobody answers while a notebook is graded: the answer"
+        " was an empty line."
+    ),
+    "restarted": mark(
+        "The kernel was to be restarted (cell {cells}). The notebook went on in the one it had."
+    ),
+    "drawn": mark(
+        "A window or a widget was asked for to draw in (cell {cells}). It was drawn into the"
+        " notebook."
+    ),
+}
+
+_CELLS_NAMED = 5
+
+
+def describe_notes(
+    notes: tuple[tuple[NoteKind, int], ...], cells: int, limits: Limits
+) -> tuple[str, ...]:
+    """Return what the kernel did for the notebook's sake, a sentence for each kind.
+
+    `notes` are what a student's process says of cells; it has run so many.
+    """
+    sentences = []
+    for kind, text in _NOTES.items():
+        told = sorted({cell for each, cell in notes if each == kind and 0 < cell <= cells})
+        if told:
+            named = [str(cell) for cell in told[:_CELLS_NAMED]]
+            row = in_a_row([*named, "…"] if len(told) > _CELLS_NAMED else named)
+            all_mb = OUTPUT_CELLS * limits.output_mb
+            sentences.append(say(text, cells=row, output_mb=limits.output_mb, all_mb=all_mb))
+    return tuple(sentences)
 
 
 def describe_stop(stop: Stop, cell: int, cells: int, limits: Limits) -> str:
     """Return what happened, which cells were not run, and what to do next."""
     happened, advice = _happened(stop, cell, limits)
-    return " ".join(filter(None, (happened, _left_out(cell, cells), advice)))
+    left_out = _left_out(cell, cells) if stop.is_end else ""
+    return " ".join(filter(None, (happened, left_out, advice)))
 
 
 def _happened(stop: Stop, cell: int, limits: Limits) -> tuple[str, str]:

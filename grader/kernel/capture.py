@@ -31,13 +31,15 @@ def install(
     shell: Any,
     entries: tuple[EntrySpec, ...],
     emit: Callable[[Capture | CaptureFailure], None],
-) -> None:
+) -> Watcher:
     """Watch a shell from its next cell on, and emit every candidate for one of `entries`.
 
     `shell` is an IPython InteractiveShell. Whatever goes wrong in here or in `emit`, the notebook's
     cells run as they would without it.
     """
-    Watcher(shell, entries, emit).attach()
+    watcher = Watcher(shell, entries, emit)
+    watcher.attach()
+    return watcher
 
 
 class Watcher:
@@ -60,6 +62,11 @@ class Watcher:
         self._caller = EntryCaller(shell, self._cells, self._registry, self._ledger, self._quiet)
         self._models: dict[ModelSpec, TracedModel] = {}
         self._parts = [self._make_part(spec) for spec in entries]
+
+    @property
+    def cell(self) -> int:
+        """The number of the cell that is run or was run last, from 1."""
+        return self._cells.number
 
     def attach(self) -> None:
         """Begin to watch."""

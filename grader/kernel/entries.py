@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import functools
 import inspect
 import time
 from collections.abc import Callable, Mapping
+from types import CoroutineType
 from typing import Any, Literal
 
 import msgspec
@@ -62,6 +64,22 @@ class Result(msgspec.Struct, frozen=True, eq=False):
     registered: Mapping[str, object] = {}
 
 
+def awaited(value: Any) -> Any:
+    """Return what a coroutine returns, and any other value as it is.
+
+    The kernel's own loop is running, and waits for this: for the while, it is not the one there is.
+    """
+    if type(value) is not CoroutineType:
+        return value
+    running, loop = asyncio._get_running_loop(), asyncio.new_event_loop()
+    asyncio._set_running_loop(None)
+    try:
+        return loop.run_until_complete(value)
+    finally:
+        asyncio._set_running_loop(running)
+        loop.close()
+
+
 class _Calls(msgspec.Struct):
     """What is remembered of one entry point between cells."""
 
@@ -99,7 +117,8 @@ class EntryCaller:
         with self._quiet(), self._ledger.aside(), self.registry.aside() as registered:
             try:
                 bound = arguments(self.shell.user_ns)
-                return self._read(function(*bound.args, **bound.kwargs), holds, registered)
+                value = awaited(function(*bound.args, **bound.kwargs))
+                return self._read(value, holds, registered)
             except BaseException as error:  # noqa: BLE001 - whatever it raises is its author's matter
                 place = self.cells.locate(error)
                 complaint = Complaint(error_name(error), describe_error(error), place)

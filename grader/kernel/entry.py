@@ -10,6 +10,7 @@ import os
 import socket
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,16 @@ from traitlets.config import Config
 from zmq.constants import SocketOption, SocketType
 from zmq.sugar.context import Context
 
-from grader.kernel import capture, compatibility, well_formed
+from grader.kernel import (
+    capture,
+    compatibility,
+    folders,
+    habits,
+    stand_ins,
+    statements,
+    thrift,
+    well_formed,
+)
 from grader.kernel.older_behaviour import install_behaviour
 from grader.messages import (
     KERNEL_FRAME_LIMIT,
@@ -53,9 +63,24 @@ def main(arguments: Sequence[str]) -> None:
         compatibility.install()
         install_behaviour()
     well_formed.install(accept=config.compatibility)
-    capture.install(app.shell, config.entries, _sender(config.capture_descriptor))
+    emit = _sender(config.capture_descriptor)
     sys.path.insert(0, "")  # as in Jupyter: a notebook may import a file that it has written
+    notes = habits.Notes(emit)
+    _make_at_home(app, config, notes.tell)
+    app.shell.run_cell(config.preamble, store_history=False, silent=True)
+    watcher = capture.install(app.shell, config.entries, emit)
+    notes.cell = lambda: watcher.cell
     app.start()
+
+
+def _make_at_home(app: Any, config: KernelConfig, tell: habits.Tell) -> None:
+    """Let what right notebooks take for granted be there, or do no harm where it is not."""
+    folders.install()
+    stand_ins.install()
+    statements.install(app.shell)
+    habits.install(app.kernel, tell)
+    cut = thrift.install(app.session, config.cell_bytes, config.total_bytes, lambda: tell("cut"))
+    app.shell.events.register("pre_run_cell", cut.begin_cell)
 
 
 def _keep_home_clean() -> None:
@@ -74,12 +99,17 @@ def _read_config(descriptor: int) -> KernelConfig:
 
 
 def _sender(descriptor: int) -> Callable[[Message], None]:
-    """Return a function that writes one message as a frame and returns when it is written."""
+    """Return a function that writes one message as a frame and returns when it is written.
+
+    May be called from any thread; notes come from the one that sends outputs.
+    """
     os.set_inheritable(descriptor, False)  # commands that the student starts have no use for it
     stream = socket.socket(fileno=descriptor)
+    lock = threading.RLock()
 
     def emit(message: Message) -> None:
-        stream.sendall(encode_frame(message))
+        with lock:
+            stream.sendall(encode_frame(message))
 
     return emit
 

@@ -6,17 +6,20 @@ import contextlib
 import io
 import operator
 import sys
+import threading
 from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
 import cloudpickle
+import torch
 import tvm
 import tvm_ffi
+from ipykernel.iostream import OutStream
 
 from grader.kernel.complaints import describe_error, error_name
 from grader.kernel.externs import ExternRegistry
-from grader.kernel.objects import is_alive, is_local_file, type_name
+from grader.kernel.objects import is_a, is_alive, is_local_file, type_name
 
 SIZE_LIMIT = 12 * 2**20
 """Largest pickle of one function, in bytes: the model's parameters fit, a data set does not."""
@@ -69,6 +72,10 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
             return tvm.runtime.tensor, (obj.numpy(),)
         if type(obj) is tvm_ffi.Function:
             return self._reduce_function(obj)
+        if is_a(obj, torch.jit.ScriptModule):
+            return _reduce_script(obj)
+        if type(obj) in _REDUCERS:
+            return _REDUCERS[type(obj)](obj)
         return super().reducer_override(obj)
 
     def _reduce_function(self, function: Any) -> Any:
@@ -76,6 +83,46 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         if origin is None:
             raise NotPortableError(f"it uses an object of type {type_name(function)}")
         return operator.getitem, ((origin,), 0)  # a reduction must be a call: take the only item
+
+
+def _reduce_script(function: Any) -> Any:
+    """Take a function of TorchScript as it is saved; it comes back as a module with a `forward`."""
+    buffer = io.BytesIO()
+    torch.jit.save(function, buffer)
+    return torch.jit.load, (io.BytesIO(buffer.getvalue()),)
+
+
+def _reduce_text(file: Any) -> Any:
+    """Take of an open text what is left of it to read; what is written to it, nobody reads."""
+    return io.StringIO, (_rest(file, io.StringIO),)
+
+
+def _reduce_bytes(file: Any) -> Any:
+    return io.BytesIO, (_rest(file, io.BytesIO),)
+
+
+def _rest(file: Any, memory: Any) -> Any:
+    """Return what can still be read of a file, which stays where it is."""
+    if file.closed or not file.readable() or not file.seekable():
+        return memory().getvalue()
+    place = file.tell()
+    try:
+        return file.read(SIZE_LIMIT + 1)
+    finally:
+        file.seek(place)
+
+
+_REDUCERS: dict[type, Any] = {
+    torch.jit.ScriptFunction: _reduce_script,
+    type(threading.Lock()): lambda _: (threading.Lock, ()),
+    type(threading.RLock()): lambda _: (threading.RLock, ()),
+    io.TextIOWrapper: _reduce_text,
+    io.BufferedReader: _reduce_bytes,
+    io.BufferedWriter: _reduce_bytes,
+    io.BufferedRandom: _reduce_bytes,
+    OutStream: lambda stream: (getattr, (sys, "stderr" if stream.name == "stderr" else "stdout")),
+}
+"""What nobody can pickle, and a function that is right may hold: each is another one there."""
 
 
 @contextlib.contextmanager

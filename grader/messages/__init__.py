@@ -2,7 +2,7 @@
 
 Which process writes what:
 
-    referee ──KernelConfig──────────▶ student kernel ──Capture | CaptureFailure──▶ referee
+    referee ──KernelConfig──▶ student kernel ──Capture | CaptureFailure | KernelNote──▶ referee
     referee ──RunModule | TraceModule | TimeSchedule | ReplayTrace | CompareTarget──▶ runner
     runner ──RunResult | TraceResult | TimingResult | ReplayResult | TargetResult──▶ referee
     runner ──TaskFailure──▶ referee
@@ -58,7 +58,10 @@ from grader.messages.kernel import (
     EntrySpec,
     FromKernel,
     KernelConfig,
+    KernelMessage,
+    KernelNote,
     ModelSpec,
+    NoteKind,
 )
 from grader.messages.library import FromLibrary, LibraryTiming, TimeLibrary
 from grader.messages.mutants import (
@@ -141,6 +144,8 @@ __all__ = [
     "FromRunner",
     "Kept",
     "KernelConfig",
+    "KernelMessage",
+    "KernelNote",
     "LibraryTiming",
     "LoadExtern",
     "MachineLimits",
@@ -153,6 +158,7 @@ __all__ = [
     "MutationKind",
     "MutationResult",
     "Names",
+    "NoteKind",
     "Output",
     "Pickles",
     "ReplayResult",

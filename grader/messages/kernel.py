@@ -50,7 +50,9 @@ class KernelConfig(Message, frozen=True):
 
     `sockets` are listening unix sockets for shell, iopub, stdin, control and heartbeat, in this
     order; `key` signs the Jupyter messages; captures are written to `capture_descriptor`.
-    `compatibility` asks for old names of TVM that no rewrite of the notebook supplies.
+    `compatibility` asks for old names of TVM that no rewrite of the notebook supplies. A cell may
+    put out `cell_bytes`, all cells `total_bytes`; the rest is cut. `preamble` is code of the course
+    that is run before the first cell.
     """
 
     sockets: tuple[int, int, int, int, int]
@@ -58,6 +60,24 @@ class KernelConfig(Message, frozen=True):
     capture_descriptor: int
     entries: tuple[EntrySpec, ...]
     compatibility: bool = False
+    cell_bytes: int = 8 * 2**20
+    total_bytes: int = 32 * 2**20
+    preamble: str = ""
+
+
+NoteKind = Literal["cut", "asked", "restarted", "drawn"]
+
+
+class KernelNote(Message, frozen=True):
+    """What the kernel did on a cell's behalf, for a note in the report.
+
+    "cut": what the cell put out was cut. "asked": a question was answered with an empty line.
+    "restarted": the cell wanted a new kernel, and went on in this one. "drawn": drawings are in the
+    notebook, not in the window or the widget that was asked for.
+    """
+
+    kind: NoteKind
+    cell: Annotated[int, msgspec.Meta(ge=0, le=100_000)]
 
 
 class Capture(Message, frozen=True):
@@ -107,3 +127,7 @@ PYTHON_FUNCTION = "grader.python"
 """Name under which a captured Python function travels."""
 
 FromKernel = Capture | CaptureFailure
+"""What the capture says of parts."""
+
+KernelMessage = FromKernel | KernelNote
+"""All that comes from a student's kernel, apart from Jupyter's messages."""

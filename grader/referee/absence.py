@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+import re
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from grader.assignment import EntryKind, PartTable
+from grader.execute.result import LostCell
 from grader.language import mark, say
 from grader.messages import CaptureFailure
+from grader.preamble import missing_import
 from grader.referee.evidence import Problem
 
 _ABSENT: dict[EntryKind, tuple[str, str]] = {
@@ -73,31 +78,86 @@ _OTHERWISE: dict[tuple[EntryKind, str], tuple[str, str]] = {
 """What is said in another way of some kinds of entry points."""
 
 
-def explain_absence(part: PartTable, failures: tuple[CaptureFailure, ...]) -> Problem:
+_LOST: dict[str, tuple[str, str]] = {
+    "failed": (
+        mark("{name} is not there: cell {cell}, in which it is made, ended in {error}: {message}"),
+        mark("Mend that cell, and {name} can be graded."),
+    ),
+    "stopped": (
+        mark("{name} is not there: cell {cell}, in which it is made, was stopped."),
+        mark("The notes say why. Make {name} in a cell of its own, before what is slow."),
+    ),
+    "not_run": (
+        mark("{name} is not there: cell {cell}, in which it is made, was not run."),
+        mark("The notes say which cell ended the notebook: mend that one."),
+    ),
+}
+"""The same for what stands in a cell that did not run to its end, by that cell's fate."""
+
+_MADE = re.compile(
+    r"^[ \t]*(?:(?:async[ \t]+)?def|class)[ \t]+(\w+)|^[ \t]*(\w+)[ \t]*(?::[^=\n]*)?=(?!=)",
+    re.MULTILINE,
+)
+"""A name that a line binds. The text is a student's, and is not parsed here."""
+
+_NAMES = 20_000
+"""How many names are looked at; a text that binds more is nobody's solution."""
+
+
+def explain_absence(
+    part: PartTable,
+    failures: tuple[CaptureFailure, ...],
+    lost: tuple[LostCell, ...] = (),
+    preamble: str = "",
+) -> Problem:
     """Say why a part has no candidate: the entry point's last failure, or that there was none.
 
-    That of a module under another name is told where there is no other.
+    The failure of a module under another name is told where there is no other. What stands in a
+    cell that is `lost` was made by the student, and is not said to be missing.
+    `preamble` are the imports of the assignment's own notebook.
     """
     named = [each for each in failures if any(fnmatchcase(each.name, one) for one in part.entry)]
     if failures:
-        return _explain_failure(part.entry_kind, (named or failures)[-1])
+        return _explain_failure(part.entry_kind, (named or failures)[-1], preamble)
+    for cell, name in itertools.islice(_made(lost), _NAMES):
+        if any(fnmatchcase(name, pattern) for pattern in part.entry):
+            return _explain_loss(cell, name)
     reason, hint = _ABSENT[part.entry_kind]
     entry = part.entry[0]
     return Problem(say(reason, entry=entry), say(hint, entry=entry))
 
 
-def _explain_failure(kind: EntryKind, failure: CaptureFailure) -> Problem:
+def _made(lost: tuple[LostCell, ...]) -> Iterator[tuple[LostCell, str]]:
+    for cell in lost:
+        for match in _MADE.finditer(cell.source):
+            yield cell, match[1] or match[2]
+
+
+def _explain_loss(cell: LostCell, name: str) -> Problem:
+    reason, hint = _LOST[cell.fate]
+    told = say(reason, name=name, cell=cell.cell, error=cell.error, message=cell.message)
+    return Problem(told, say(hint, name=name))
+
+
+def _explain_failure(kind: EntryKind, failure: CaptureFailure, preamble: str) -> Problem:
     where = say("{name} (cell {cell})", name=failure.name, cell=failure.cell)
     if failure.reason == "raised" and failure.error_name == "NotImplementedError":
         return Problem(
             say("{where} is not solved yet.", where=where),
             say("Replace the stub by your solution."),
         )
-    if failure.reason == "raised":
+    if failure.reason == "raised" and failure.error_name == "KeyboardInterrupt":
         return Problem(
-            _raised(failure, where),
-            say("Call the function in a cell of its own and mend the first error."),
+            say(
+                "{where} did not return: it was stopped when its cell had no time left.",
+                where=where,
+            ),
+            say("Look for an endless loop in it."),
         )
+    if failure.reason == "raised":
+        missing = missing_import(preamble, failure.error_name, failure.message)
+        mend = say("Call the function in a cell of its own and mend the first error.")
+        return Problem(_raised(failure, where), missing or mend)
     reason, hint = _OTHERWISE.get((kind, failure.reason), _FAILURES[failure.reason])
     return Problem(say(reason, where=where, told=failure.message), say(hint))
 

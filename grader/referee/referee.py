@@ -15,6 +15,7 @@ import numpy as np
 
 from grader.assignment import Assignment, PartTable
 from grader.course import CourseAssignment
+from grader.execute.result import LostCell
 from grader.messages import Capture, CaptureFailure
 from grader.progress import Progress
 from grader.referee import checks as registered
@@ -107,11 +108,20 @@ class Referee:
         self._machine = machine
         self._progress = progress
         self._given = course_assignment.given()
+        self._lost: tuple[LostCell, ...] = ()
         parts = course_assignment.assignment.part
         self._seeds = dict(zip((part.id for part in parts), seeds.spawn(len(parts)), strict=True))
 
-    def compare(self, captures: tuple[Capture | CaptureFailure, ...]) -> Compared:
-        """Judge all parts on everything but time; afterwards nothing of this grading runs."""
+    def compare(
+        self,
+        captures: tuple[Capture | CaptureFailure, ...],
+        lost: tuple[LostCell, ...] = (),
+    ) -> Compared:
+        """Judge all parts on everything but time; afterwards nothing of this grading runs.
+
+        `lost` are the cells in which a part may stand that is not among the captures.
+        """
+        self._lost = lost
         parts = self._course_assignment.assignment.part
         self._progress.stage("comparing with PyTorch")
         with ThreadPoolExecutor(max_workers=len(parts)) as executor:
@@ -148,8 +158,9 @@ class Referee:
         graded, refused = self._compare_all(part, in_order(found))
         best = select(self._course_assignment.assignment, part, graded, failures)
         if not best:
-            problem = given_problem(refused, part) or explain_absence(part, failures)
-            return [Graded(judge_problem(part, problem))]
+            preamble = self._course_assignment.assignment.preamble
+            absent = explain_absence(part, failures, self._lost, preamble)
+            return [Graded(judge_problem(part, given_problem(refused, part) or absent))]
         return [self._explained(part, best[0]), *best[1:]]
 
     def _compare_all(

@@ -37,6 +37,8 @@ def run_cells(
     limits: Limits | None = None,
     progress: Progress | None = None,
     clock: Callable[[], float] = time.monotonic,
+    preamble: str = "",
+    is_preamble_run: bool = False,
 ) -> Execution:
     """Run code cells and return what came out."""
     return execute_notebook(
@@ -47,4 +49,6 @@ def run_cells(
         limits=limits or Limits(cell_seconds=60),
         progress=progress or Silent(),
         clock=clock,
+        preamble=preamble,
+        is_preamble_run=is_preamble_run,
     )

@@ -10,6 +10,7 @@ import pytest
 
 from grader.assignment import Limits
 from grader.errors import SandboxError
+from grader.execute.result import Execution
 from grader.messages import Capture
 from grader.sandbox.interface import Sandbox
 from tests.execute.conftest import run_cells
@@ -17,7 +18,14 @@ from tests.execute.test_notebook import MODEL
 from tests.sandbox.inside import command_lines, some_seconds
 
 SHORT = Limits(cell_seconds=1)
+SLOW = Limits(cell_seconds=4)
 LITTLE_OUTPUT = Limits(cell_seconds=30, output_mb=0.5)
+
+
+def kept(execution: Execution) -> int:
+    """Return about how many characters of output were kept."""
+    return sum(len(str(cell.outputs)) for cell in execution.notebook.cells)
+
 
 FIND_CAPTURES = """
 import gc, socket
@@ -31,13 +39,40 @@ ends = [end for end in gc.get_objects() if isinstance(end, socket.socket)]
 """
 
 
+FOREVER = "while True: pass"
+
+
 class TestTime:
+    def test_a_slow_cell_is_stopped_and_the_others_are_run(self, sandbox: Sandbox) -> None:
+        execution = run_cells(sandbox, "x = 1", FOREVER, MODEL, "print(x)", limits=SLOW)
+        assert execution.notes == (
+            "Cell 2 ran longer than 4 seconds and was stopped. "
+            "Look for an endless loop, or let it work on fewer images.",
+        )
+        assert (execution.begun, execution.executed, execution.stopped) == (4, 3, (2,))
+        assert [type(capture) for capture in execution.captures] == [Capture]
+        assert execution.notebook.cells[3].outputs[0].text == "1\n"
+        assert [(cell.cell, cell.fate) for cell in execution.lost] == [(2, "stopped")]
+
+    def test_a_cell_that_takes_some_interrupts_is_interrupted_again(self, sandbox: Sandbox) -> None:
+        eats = f"try:\n    {FOREVER}\nexcept BaseException:\n    pass\n{FOREVER}"
+        execution = run_cells(sandbox, eats, "print('alive')", limits=SLOW)
+        assert (execution.executed, execution.stopped) == (1, (1,))
+
+    def test_slow_cells_have_the_notebook_s_time_together(self, sandbox: Sandbox) -> None:
+        limits = Limits(cell_seconds=4, notebook_seconds=10)
+        execution = run_cells(sandbox, *[FOREVER] * 9, limits=limits)
+        assert len(execution.stopped) == execution.begun < 5
+        assert "notebook ran longer than 10 seconds" in execution.notes[-1]
+        assert {cell.fate for cell in execution.lost} == {"stopped", "not_run"}
+        assert len(execution.lost) == 9
+
     def test_an_endless_loop_is_stopped_and_earlier_captures_are_kept(
         self, sandbox: Sandbox, own_temporary_folder: Path
     ) -> None:
         marker = some_seconds()
         linger = f"import subprocess\n_ = subprocess.Popen(['setsid', 'sleep', '{marker}'])"
-        loop = "while True:\n    try:\n        pass\n    except BaseException:\n        pass"
+        loop = f"while True:\n    try:\n        {FOREVER}\n    except BaseException:\n        pass"
         execution = run_cells(sandbox, MODEL, linger, loop, "1", "2", limits=Limits(cell_seconds=4))
         assert execution.notes == (
             "Cell 3 ran longer than 4 seconds and was stopped. Cells 4 to 5 were not run. "
@@ -116,8 +151,38 @@ class TestOutput:
     def test_all_cells_together_are_bounded(self, sandbox: Sandbox) -> None:
         execution = run_cells(sandbox, *["print('x' * 450_000)"] * 6, limits=LITTLE_OUTPUT)
         (note,) = execution.notes
-        assert note.startswith("The notebook was stopped in cell 5,")
-        assert execution.executed == 4
+        assert note.startswith("Output was cut (cell 5, 6): 0.5 MB are kept of a cell, 2 MB")
+        assert execution.executed == 6
+        assert kept(execution) < 2 * 2**20
+
+    @pytest.mark.parametrize(
+        "code",
+        [
+            "print('x' * 5_000_000)",
+            "print('\\0' * 1_000_000)",
+            "for _ in range(5000): print('\u00e9' * 500, flush=True)",
+            "'x' * 5_000_000",
+            "raise ValueError('x' * 1_000_000)",
+            "!head -c 5000000 /dev/zero",
+        ],
+    )
+    def test_what_has_an_end_is_cut_and_the_notebook_goes_on(
+        self, sandbox: Sandbox, code: str
+    ) -> None:
+        execution = run_cells(sandbox, code, "print('alive')", limits=LITTLE_OUTPUT)
+        (note,) = execution.notes
+        assert note.startswith("Output was cut (cell 1)")
+        assert execution.notebook.cells[1].outputs[0].text == "alive\n"
+        assert kept(execution) < 2**20
+
+    def test_who_takes_the_cut_away_is_bounded_outside(self, sandbox: Sandbox) -> None:
+        code = """
+session = get_ipython().kernel.session
+session.send = session.send.__self__._send
+print('x' * 5_000_000)
+"""
+        (note,) = run_cells(sandbox, code, "2", limits=LITTLE_OUTPUT).notes
+        assert note.startswith("The notebook was stopped in cell 1, because it printed too much")
 
     def test_one_long_line_takes_no_time(self, sandbox: Sandbox) -> None:
         execution = run_cells(sandbox, "print('x' * 4_000_000)", limits=SHORT)

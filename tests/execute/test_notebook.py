@@ -115,7 +115,7 @@ class TestOutputs:
 class TestProblems:
     def test_each_failed_cell_is_one_with_its_line(self, execution: Execution) -> None:
         by_cell = {problem.cell: problem for problem in execution.problems}
-        assert set(by_cell) == {NUMBERS[name] for name in ("raises", "indented", "asks")}
+        assert set(by_cell) == {NUMBERS[name] for name in ("raises", "indented")}
         assert by_cell[NUMBERS["raises"]] == CellProblem(
             cell=NUMBERS["raises"], error="ZeroDivisionError", message="division by zero", line=2
         )
@@ -126,8 +126,14 @@ class TestProblems:
     def test_cells_after_an_error_are_run(self, execution: Execution) -> None:
         assert printed(execution, "after") == "still running False\n"
         assert execution.cells == len(CELLS)
-        assert execution.executed == len(CELLS) - 3
-        assert execution.notes == ()
+        assert execution.executed == len(CELLS) - 2
+
+    def test_a_question_is_answered_with_an_empty_line(self, execution: Execution) -> None:
+        assert printed(execution, "asks") == "name?\n"
+        assert execution.notes == (
+            f"A question was asked (cell {NUMBERS['asks']}). Nobody answers while a notebook is"
+            " graded: the answer was an empty line.",
+        )
 
 
 class TestSurroundings:
@@ -158,6 +164,23 @@ class TestCaptures:
         assert (capture.part, capture.name) == ("model", "create_model")
         assert capture.cell == NUMBERS["model"]
         assert b"nn.relu" in capture.module
+
+
+class TestPreamble:
+    """Imports that the assignment's own notebook begins with."""
+
+    def test_it_is_offered_to_who_lacks_it(self, sandbox: Sandbox) -> None:
+        execution = run_cells(sandbox, "json.dumps(1)", preamble="import json\n")
+        (problem,) = execution.problems
+        assert "put `import json` before this" in problem.hint
+
+    def test_it_is_run_first_and_is_no_cell(self, sandbox: Sandbox) -> None:
+        execution = run_cells(
+            sandbox, "json.dumps(1)", "In[1]", preamble="import json", is_preamble_run=True
+        )
+        assert () == execution.problems
+        results = [cell.outputs[0]["data"]["text/plain"] for cell in execution.notebook.cells]
+        assert ["'1'", "'json.dumps(1)'"] == results
 
 
 def test_progress_counts_the_cells(execution: Execution, recorder: Recorder) -> None:

@@ -38,6 +38,26 @@ plt.show()
 
 ON_A_CARD = "torch.nn.Linear(4, 2).cuda()"
 
+HELD = """
+import logging, threading
+
+lock, log = threading.Lock(), open("calls.log", "w")
+
+@torch.jit.script
+def compiled_conv2d(x, w, b):
+    return torch.conv2d(x, w, b)
+
+"""
+
+HOLDING = (
+    EXTERN.replace("import torch\n", f"import torch\n{HELD}")
+    .replace("    result = torch.conv2d(", "    log.write('called')\n    result = compiled_conv2d(")
+    .replace(
+        "    torch.from_dlpack(out).copy_(result)",
+        "    with lock:\n        torch.from_dlpack(out).copy_(result)",
+    )
+)
+
 SCRIPT = f'''#!/usr/bin/env python
 """Homework, written in an editor."""
 import sys
@@ -112,6 +132,43 @@ HABITS: dict[str, tuple[bytes, dict[str, float]]] = {
         tensorir(MyAdd="MyBAdd", MyConv="MyConv2d", MyBmmRelu="MyBmmRule", sch="my_schedule"),
         FUNCTIONS,
     ),
+    "entries/coroutines": (
+        conv(
+            PRELUDE, *(each.replace("def create", "async def create") for each in (EMIT_TE, EXTERN))
+        ),
+        BOTH,
+    ),
+    "externs/compiled_locked_and_logged": (conv(PRELUDE, EMIT_TE, HOLDING), BOTH),
+    "imports/of_other_places": (
+        conv(
+            "import tensorflow\nfrom google.colab import drive\n"
+            f"from tqdm.notebook import tqdm\n{PRELUDE}",
+            "drive.mount('/content/drive')\n%cd /content/drive/MyDrive/homework",
+            EMIT_TE,
+            EXTERN,
+        ),
+        BOTH,
+    ),
+    "data/in_other_folders": (
+        conv(
+            PRELUDE.replace('open("', 'open("../data/'),
+            "folder = '/home/course/parameters'\n"
+            "with open(f'{folder}/fasionmnist_mlp_assignment_params.pkl', 'rb') as file:\n"
+            "    weights = pickle.load(file)",
+            "import torchvision\n"
+            "images = torchvision.datasets.FashionMNIST('../data', train=False, download=True)\n"
+            "assert not len(images) % 4",
+            EMIT_TE,
+            EXTERN,
+        ),
+        BOTH,
+    ),
+    "outputs/long": (
+        conv(
+            f"{PRELUDE}\nprint('x' * 10_000_000)", *["print('x' * 7_000_000)"] * 5, EMIT_TE, EXTERN
+        ),
+        BOTH,
+    ),
     "files/script.py": (SCRIPT.encode(), BOTH),
     "files/answers.md": (fenced(*in_dialect([PRELUDE, EMIT_TE, EXTERN], "2022")), BOTH),
 }
@@ -121,6 +178,7 @@ PROBLEMS = {
     # No graphics card; and there may be no Tk.
     "imports/packages_in_one_cell": {"AssertionError", "ModuleNotFoundError"},
     "entries/out_of_order": {"NameError"},
+    "imports/of_other_places": {"ModuleNotFoundError"},
     "files/script.py": {"AssertionError"},
 }
 """Errors that cells may end in."""

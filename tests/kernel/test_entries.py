@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 
 import pytest
@@ -32,6 +33,24 @@ class TestWhenAnEntryPointIsCalled:
         )
         assert "main" in load(capture.module)
         assert (capture.base, capture.trace, capture.externs) == (None, None, {})
+
+    def test_a_coroutine_is_awaited(self, notebook: Notebook) -> None:
+        notebook.run("import asyncio")
+        waits = "await asyncio.sleep(0.01); return build_model()"
+        notebook.run(f"async {entry(waits)}")
+        (capture,) = notebook.captures(EMIT_TE)
+        assert "main" in load(capture.module)
+
+    def test_a_coroutine_is_awaited_while_the_kernel_s_own_loop_runs(
+        self, notebook: Notebook
+    ) -> None:
+        async def cell() -> None:
+            waits = "await asyncio.sleep(0.01); return build_model()"
+            notebook.run(f"import asyncio\nasync {entry(waits)}")
+            await asyncio.sleep(0)
+
+        asyncio.run(cell())
+        assert 1 == len(notebook.captures(EMIT_TE))
 
     def test_a_later_definition_of_the_same_name_is_another_candidate(
         self, notebook: Notebook
@@ -225,9 +244,9 @@ class TestWhatComesBack:
         (failure,) = notebook.failures(EMIT_TE)
         assert (failure.reason, failure.message, failure.cell) == ("not_a_module", found, 3)
 
-    def test_a_coroutine_is_no_module(self, notebook: Notebook) -> None:
-        notebook.run("async " + entry("return build_model()"))
-        assert [each.message for each in notebook.failures(EMIT_TE)] == ["coroutine"]
+    def test_what_a_coroutine_returns_is_named_by_its_type(self, notebook: Notebook) -> None:
+        notebook.run("async " + entry("return 3"))
+        assert [each.message for each in notebook.failures(EMIT_TE)] == ["int"]
 
     def test_a_list_that_holds_itself_is_no_module(self, notebook: Notebook) -> None:
         notebook.run(entry("a = []; a.append(a); return a"))

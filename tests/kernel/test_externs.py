@@ -55,6 +55,14 @@ print(float(vm["main"](tvm.runtime.tensor(np.ones((4, 1, 8, 8), "float32"))).num
 """
 
 
+HALVE = """
+import torch
+
+def halve(x: torch.Tensor) -> torch.Tensor:
+    return x / 2
+"""
+
+
 @pytest.fixture(autouse=True)
 def clean_registry() -> object:
     """Leave no extern behind."""
@@ -128,7 +136,7 @@ class TestExternsTravelWithTheModule:
     @pytest.mark.parametrize(
         ("conv", "reason"),
         [
-            ("lambda x, w, out: lock.acquire()", "lock"),
+            ("lambda x, w, out: next(numbers)", "generator"),
             ("lambda x, w, out: images.sum()", "larger than 12 MB"),
             ("lambda x, w, out: compiled(x)", "ffi.Function|tvm_ffi|Function"),
             ("tvm_ffi.convert(lambda x: x)", "made by TVM"),
@@ -139,7 +147,7 @@ class TestExternsTravelWithTheModule:
         self, notebook: Notebook, conv: str, reason: str
     ) -> None:
         notebook.run(
-            "import tvm_ffi\nlock = __import__('threading').Lock()\n"
+            "import tvm_ffi\nnumbers = (number for number in range(3))\n"
             "images = np.zeros(4_000_000)\ncompiled = tvm_ffi.convert(lambda x: x)\n"
             "class Rude:\n    def __call__(self, *a): pass\n"
             "    def __reduce__(self): raise SystemExit"
@@ -151,6 +159,42 @@ class TestExternsTravelWithTheModule:
         assert (failure.reason, failure.cell) == ("extern_not_portable", 5)
         assert failure.message.startswith("env.conv2d: ")
         assert re.search(reason, failure.message)
+
+    @pytest.mark.parametrize(
+        ("held", "conv", "value"),
+        [
+            ("torch.jit.script(halve)", "lambda x, w, out: float(held(torch.tensor(x)))", 2.0),
+            (
+                "torch.jit.trace(halve, torch.tensor(1.0))",
+                "lambda x, w, out: float(held(torch.tensor(x)))",
+                2.0,
+            ),
+            ("__import__('threading').Lock()", "lambda x, w, out: held.acquire(False)", True),
+            ("__import__('threading').RLock()", "lambda x, w, out: held.acquire(False)", True),
+            ("open('log.txt', 'w')", "lambda x, w, out: held.write('four')", 4),
+            ("open('given.txt')", "lambda x, w, out: held.read()", "three"),
+            ("open('given.txt', 'rb')", "lambda x, w, out: held.read()", b"three"),
+        ],
+    )
+    @pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
+    def test_what_nobody_can_pickle_is_another_one_of_its_kind_there(
+        self,
+        notebook: Notebook,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        held: str,
+        conv: str,
+        value: object,
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        Path("given.txt").write_text("three")
+        Path("halve.py").write_text(HALVE)
+        monkeypatch.syspath_prepend(str(tmp_path))
+        notebook.run(f"from halve import halve\nheld = {held}")
+        notebook.run(f"tvm.register_global_func('env.conv2d', {conv})\n{ENTRY}")
+        (capture,) = notebook.captures(PART)
+        assert value == pickle.loads(capture.externs["env.conv2d"])(4.0, None, None)
+        notebook.run("getattr(held, 'close', int)()\ndel held")
 
 
 class TestExternsThatChange:

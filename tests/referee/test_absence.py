@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.assignment import PartTable
+from grader.execute.result import LostCell
 from grader.language import speaking
 from grader.messages import CaptureFailure
 from grader.referee.absence import explain_absence
@@ -40,6 +41,37 @@ def test_an_unsolved_stub_is_called_so():
 
 def test_a_missing_schedule_is_called_so():
     assert "No schedule" in explain_absence(part(kind="schedule"), ()).reason
+
+
+LOST = {
+    "failed": LostCell(3, "@decorated\nclass create:\n    pass", "failed", "NameError", "no", 1),
+    "stopped": LostCell(3, "x = 1\n  async def create_it(): pass", "stopped"),
+    "not_run": LostCell(3, "create: object = 1", "not_run"),
+}
+
+
+@pytest.mark.parametrize(
+    ("fate", "reason"),
+    [
+        ("failed", "create is not there: cell 3, in which it is made, ended in NameError: no"),
+        ("stopped", "create_it is not there: cell 3, in which it is made, was stopped."),
+        ("not_run", "create is not there: cell 3, in which it is made, was not run."),
+    ],
+)
+def test_what_stands_in_a_lost_cell_is_not_said_to_be_missing(fate, reason):
+    problem = explain_absence(part(), (), (LostCell(2, "other = 1", "failed"), LOST[fate]))
+    assert reason == problem.reason
+    assert problem.hint
+
+
+def test_what_a_lost_cell_only_uses_is_missing():
+    used = LostCell(3, "print(create)\nif create == 1: pass\ncreate()", "not_run")
+    assert "defines no function" in explain_absence(part(), (), (used,)).reason
+
+
+def test_an_entry_point_that_was_interrupted_did_not_return():
+    problem = explain_absence(part(), (failure("raised", error_name="KeyboardInterrupt"),))
+    assert "did not return" in problem.reason
 
 
 @pytest.mark.parametrize("kind", ["function", "module", "python", "importer"])

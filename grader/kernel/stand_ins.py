@@ -1,0 +1,187 @@
+"""Stand-ins for packages that notebooks import for show, or for where they were written.
+
+A notebook that begins on Colab or Kaggle imports what is there and nowhere else, and often in the
+cell of all other imports: a missing progress bar cost everything. A package that is installed is
+never replaced: Python asks here only for what it has not found.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+_PACKAGES = ("google", "google.colab")
+_QUIET = (
+    "google.colab.auth",
+    "google.colab.data_table",
+    "google.colab.output",
+    "google.colab.patches",
+    "google.colab.runtime",
+)
+"""Modules in which every name is a function that does nothing."""
+
+
+def install() -> None:
+    """Have imports fall back on the stand-ins in this process."""
+    sys.meta_path.append(_Finder())
+
+
+class _Finder(MetaPathFinder, Loader):
+    """Comes last on `sys.meta_path`."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return how to make a module that there is a stand-in for."""
+        del path, target
+        if not _is_known(fullname):
+            return None
+        return ModuleSpec(fullname, self, origin="stand-in", is_package=True)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """Make it empty."""
+        kind = _Package if spec.name in _PACKAGES else ModuleType
+        return _Quiet(spec.name) if spec.name in _QUIET else kind(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Fill it."""
+        maker = _MAKERS.get(module.__name__)
+        if maker is not None:
+            maker(module)
+
+
+class _Package(ModuleType):
+    """A package whose modules are there without being imported, as Colab's are."""
+
+    def __getattr__(self, name: str) -> Any:
+        path = f"{self.__name__}.{name}"
+        if _is_known(path):
+            return importlib.import_module(path)
+        raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+
+
+class _Quiet(ModuleType):
+    """A module whose functions take anything and do nothing."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        return _nothing
+
+
+def _nothing(*_: object, **__: object) -> None:
+    """Do nothing."""
+
+
+class Bar:
+    """A progress bar that shows nothing: what it is given is gone through as it is."""
+
+    def __init__(
+        self,
+        iterable: Any = None,
+        desc: str | None = None,
+        total: float | None = None,
+        *_: object,
+        **__: object,
+    ) -> None:
+        self.iterable = iterable
+        self.desc = desc
+        self.total = total
+        self.n: float = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        for item in self.iterable:
+            self.n += 1
+            yield item
+
+    def __len__(self) -> int:
+        return len(self.iterable) if self.iterable is not None else int(self.total or 0)
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End without a word."""
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _nothing
+
+    def update(self, n: float = 1) -> None:
+        """Count."""
+        self.n += n
+
+    @classmethod
+    def write(cls, text: object, *_: object, **__: object) -> None:
+        """Print a line, as the real one does above its bar."""
+        print(text)
+
+    @classmethod
+    def pandas(cls, *_: object, **__: object) -> None:
+        """Do nothing."""
+
+
+def _range(*arguments: int, **options: Any) -> Bar:
+    return Bar(range(*arguments), **options)
+
+
+def _bars(module: ModuleType) -> None:
+    for name in ("tqdm", "tqdm_notebook"):
+        setattr(module, name, Bar)
+    for name in ("trange", "tnrange"):
+        setattr(module, name, _range)
+
+
+def _drive(module: ModuleType) -> None:
+    def mount(mountpoint: str, *_: object, **__: object) -> None:
+        print(f"Mounted at {mountpoint}")
+
+    vars(module).update(mount=mount, flush_and_unmount=_nothing)
+
+
+def _files(module: ModuleType) -> None:
+    def upload(*_: object, **__: object) -> dict[str, bytes]:
+        """Return the files of the working folder: what a student would upload lies there."""
+        return {path.name: path.read_bytes() for path in Path().iterdir() if path.is_file()}
+
+    vars(module).update(upload=upload, download=_nothing, view=_nothing)
+
+
+def _no_secret(*_: object, **__: object) -> str:
+    return ""
+
+
+def _user_data(module: ModuleType) -> None:
+    vars(module).update(get=_no_secret)
+
+
+class UserSecretsClient:
+    """Kaggle's keeper of secrets; it has none."""
+
+    def get_secret(self, *_: object) -> str:
+        """Return an empty text."""
+        return ""
+
+
+def _secrets(module: ModuleType) -> None:
+    vars(module).update(UserSecretsClient=UserSecretsClient)
+
+
+_MAKERS: dict[str, Callable[[ModuleType], None]] = {
+    "google.colab.drive": _drive,
+    "google.colab.files": _files,
+    "google.colab.userdata": _user_data,
+    "kaggle_secrets": _secrets,
+    **dict.fromkeys(("tqdm", "tqdm.auto", "tqdm.autonotebook", "tqdm.notebook", "tqdm.std"), _bars),
+}
+
+
+def _is_known(name: str) -> bool:
+    return name in _PACKAGES or name in _QUIET or name in _MAKERS
