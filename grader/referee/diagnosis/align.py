@@ -8,7 +8,7 @@ compute a layer. The wrong step is the first that is neither, among those that d
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +17,10 @@ import torch
 from grader.referee.diagnosis.matching import Matching, Observed
 from grader.referee.diagnosis.mistakes import MISSING, Mistake, explain, recognise, swaps
 from grader.referee.diagnosis.mistakes_numbers import Found, precision
+from grader.referee.diagnosis.mistakes_products import axis_from_the_end
 from grader.referee.diagnosis.operations import Layer
 from grader.referee.diagnosis.program import Program, numbers
+from grader.referee.diagnosis.trial import last_output
 from grader.referee.diagnosis.values import TOLERANCE, is_equal, known
 from grader.referee.torch_threads import one_thread
 
@@ -94,7 +96,12 @@ class _Search:
         assert observed.value is not None
         right = self.matching.right_before(step)
         is_result = not self.matching.has_followers(step)
-        return Found(observed.value, right, observed.dtype, observed.is_unwritten, is_result)
+        after = tuple(
+            each.value
+            for each, before in zip(self.steps, self.ancestors, strict=True)
+            if step in before and each.value is not None
+        )
+        return Found(observed.value, right, observed.dtype, observed.is_unwritten, is_result, after)
 
     def _explained(self, candidates: Sequence[int]) -> tuple[int, Mistake | None]:
         """Return the wrong step and its mistake: the first, unless it only rearranges its input.
@@ -203,7 +210,7 @@ class _Search:
         swapped = self._swapped_outputs()
         if swapped is not None:
             return swapped
-        last = _last_output(self.program)
+        last = last_output(self.program)
         if last is not None and last not in self.matched:
             return self._ended_early(seen)
         if returned is None or last is None or is_equal(numbers(returned), self.known[last]):
@@ -220,7 +227,10 @@ class _Search:
         layer = self.program.layers[expected]
         missing = self._missing_after(expected)
         kind = MISSING.get(layer.operation.kind) if len(missing) == 1 else None
-        mistake = Mistake(kind or "layer_left_out", layer.name, {"missing": missing}, expected)
+        facts: dict[str, Any] = {"missing": missing}
+        if kind == "softmax_missing":
+            facts["along"] = layer.value.ndim + axis_from_the_end(layer)
+        mistake = Mistake(kind or "layer_left_out", layer.name, facts, expected)
         return self._alignment(step, mistake)._replace(last_right=place, expected=expected)
 
     def _missing_after(self, place: int | None) -> tuple[str, ...]:
@@ -307,10 +317,3 @@ class _Search:
         if wrong is not None and (step > wrong or wrong in self.ancestors[step]):
             return "follows"
         return "unknown"
-
-
-def _last_output(program: Program) -> int | None:
-    """Return the last layer that is an output, or the last of all where none is marked."""
-    named = [place for place, layer in enumerate(program.layers) if layer.name]
-    marked = [place for place in named if program.layers[place].output is not None]
-    return max(marked or named, default=None)

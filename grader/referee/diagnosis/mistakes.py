@@ -19,6 +19,7 @@ from grader.referee.diagnosis.mistakes_numbers import Found, Sight, at_sight, in
 from grader.referee.diagnosis.mistakes_order import extra_mistakes, order_mistakes, swapped
 from grader.referee.diagnosis.operations import Layer
 from grader.referee.diagnosis.program import Change, Program, change, numbers, same
+from grader.referee.diagnosis.trial import stands_the_trial
 from grader.referee.diagnosis.values import TOLERANCE, Doubles, Known, is_equal, known
 
 Own = Callable[[int, Layer], Iterator[Change]]
@@ -110,7 +111,9 @@ def explain(found: Found, program: Program, tolerance: float = TOLERANCE) -> Mis
             if is_equal(other, right[place], tolerance):
                 continue
             if is_equal(value.numbers, known(other), tolerance):
-                return _mistake(one, program)
+                if stands_the_trial(one, place, found, program, tolerance):
+                    return _mistake(one, program)
+                break
             if nearly is None and _is_nearly(value.numbers, other, right[place], tolerance):
                 nearly = one
     return None if nearly is None else _mistake(nearly, program)

@@ -30,18 +30,23 @@ _HALF_RIGHT = 0.5
 _BFLOAT_BITS = np.uint32(0xFFFF)
 
 
+Values = npt.NDArray[Any]
+
+
 class Found(NamedTuple):
     """A wrong value, and what is known of it.
 
     `right` are the places of layers whose right values it is computed from. `is_result` says that
-    nothing is computed from it.
+    nothing is computed from it. `after` are the values of the steps that are computed from it, None
+    where they were not looked at.
     """
 
-    value: npt.NDArray[Any]
+    value: Values
     right: tuple[int, ...] = ()
     dtype: str = "float32"
     is_unwritten: bool = False
     is_result: bool = False
+    after: tuple[Values, ...] | None = None
 
 
 class Sight(NamedTuple):

@@ -81,7 +81,7 @@ def extra_mistakes(program: Program, place: int) -> Iterator[Change]:
     kind = "bias_twice" if layer.operation.kind == "bias" else "layer_repeated"
     yield change(kind, place, _twice(compute))
     yield change("relu_extra", place, after(compute, torch.relu))
-    for axis in range(layer.value.ndim - 1, -1, -1):
+    for axis in range(-1, -layer.value.ndim - 1, -1):
         yield change("softmax_extra", place, after(compute, partial(torch.softmax, dim=axis)))
 
 

@@ -136,8 +136,8 @@ def add_mistakes(place: int, _layer: Layer) -> Iterator[Change]:
 
 
 def _other_axis(x: Tensor, y: Tensor) -> Tensor:
-    """Add the smaller tensor along the other one of the last two axes."""
-    return x + y.mT if y.shape[-2] == 1 or y.shape[-1] == 1 else x + y
+    """Add a row along the columns. A column, which PyTorch adds there, is not what is told of."""
+    return x + y.mT if y.shape[-2] == 1 else x + y
 
 
 def relu_mistakes(place: int, _layer: Layer) -> Iterator[Change]:
@@ -147,18 +147,28 @@ def relu_mistakes(place: int, _layer: Layer) -> Iterator[Change]:
     yield change("relu_absolute", place, torch.abs)
 
 
+def axis_from_the_end(layer: Layer) -> int:
+    """Return the axis of a softmax, counted from the last one (-1, -2, ...).
+
+    PyTorch's operand may have one axis more than the layer's value, in front, over cases.
+    """
+    axis: int = layer.operation.options["axis"]
+    return axis - layer.operation.operands[0].value.ndim if axis >= 0 else axis
+
+
 def softmax_mistakes(place: int, layer: Layer) -> Iterator[Change]:
     """Return what may have been done in place of a softmax."""
-    wanted = layer.operation.options["axis"] % layer.value.ndim
-    yield change("softmax_missing", place, lambda x: x)
-    for axis in range(layer.value.ndim):
+    ndim = layer.value.ndim
+    wanted = axis_from_the_end(layer)
+    yield change("softmax_missing", place, lambda x: x, along=ndim + wanted)
+    for axis in range(-ndim, 0):
         if axis != wanted:
             yield change(
                 "softmax_axis",
                 place,
                 lambda x, a=axis: torch.softmax(x, a),
-                found=axis,
-                wanted=wanted,
+                found=ndim + axis,
+                wanted=ndim + wanted,
             )
     yield change("softmax_of_all", place, lambda x: torch.softmax(x.reshape(-1), 0))
     yield change("softmax_logarithm", place, lambda x: torch.log_softmax(x, wanted))

@@ -121,8 +121,9 @@ FUNCTIONS: Mapping[str, Compute] = {
     "exponential": exponential,
     "exponential_sum": exponential_sum,
     "other": _other,
+    "part": _other,
 }
 """What each kind of operation does: functions of float64 tensors and options by name."""
 
-SIDE_KINDS = frozenset({"largest", "shifted", "exponential", "exponential_sum"})
+SIDE_KINDS = frozenset({"largest", "shifted", "exponential", "exponential_sum", "part"})
 """Parts of a layer that nothing after them is computed from."""

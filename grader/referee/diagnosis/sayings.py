@@ -229,21 +229,21 @@ SAYINGS: Mapping[str, Saying] = {
         mark("ReLU is the larger one of x and 0, not the absolute value."),
     ),
     "softmax_missing": Saying(
-        mark("the softmax is missing"), mark("Take a softmax over the classes, axis 1, at the end.")
+        mark("the softmax is missing"), mark("Take a softmax here, along the axis of PyTorch's.")
+    ),
+    "softmax_missing:along": Saying(
+        mark("the softmax is missing"), mark("Take a softmax along axis {along} here.")
     ),
     "softmax_extra": Saying(
         mark("there is a softmax too many"), mark("Leave the softmax out: PyTorch has none here.")
     ),
     "softmax_axis": Saying(
         mark("the softmax goes along axis {found}, should go along axis {wanted}"),
-        mark(
-            "Take the softmax along axis {wanted}: the scores of one image sum to 1, not those of"
-            " one class."
-        ),
+        mark("Take the softmax along axis {wanted}: along it, the results sum to 1."),
     ),
     "softmax_of_all": Saying(
         mark("the softmax goes over all numbers, should go over those of one row"),
-        mark("Divide by the sum of the row, not by that of the whole batch."),
+        mark("Divide by the sum of the row, not by that of all numbers."),
     ),
     "softmax_logarithm": Saying(
         mark("it is the logarithm of the softmax"), mark("Use softmax in place of log_softmax.")

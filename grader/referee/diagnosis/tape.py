@@ -15,6 +15,7 @@ import numpy.typing as npt
 import torch
 from torch.overrides import TorchFunctionMode
 
+from grader.referee.diagnosis.composed import composed
 from grader.referee.diagnosis.operations import Layer, Operand, Operation, Tensor
 
 _HIDDEN = frozenset(
@@ -32,6 +33,7 @@ _NAMES = {
     "relu_": "relu",
 }
 _CONVOLUTION = ("input", "weight", "bias", "stride", "padding", "dilation", "groups")
+_MASKED = ("attn_mask", "dropout_p", "is_causal", "enable_gqa")
 _POOL = ("input", "kernel_size", "stride", "padding", "dilation", "ceil_mode", "return_indices")
 
 
@@ -47,7 +49,7 @@ def record(
     with _Mode(tape):
         result = compute()
     outputs = result if isinstance(result, tuple) else (result,)
-    return tuple(_with_outputs(tape.layers, outputs))
+    return tuple(_with_outputs(composed(tape.layers), outputs))
 
 
 def replay(layers: Sequence[Layer], arguments: Sequence[npt.NDArray[Any]]) -> tuple[Layer, ...]:
@@ -263,14 +265,31 @@ def _softmax(tape: _Tape, args: tuple[Any, ...], kwargs: Mapping[str, Any], give
     bound = _bound(("input", "dim"), args, kwargs)
     if not isinstance(bound.get("dim"), int):
         return False
-    x, axis = given[id(bound["input"])], bound["dim"]
+    _add_softmax(tape, given[id(bound["input"])], bound["dim"])
+    return True
+
+
+def _add_softmax(tape: _Tape, x: Operand, axis: int) -> Operand:
     tape.add("the largest item of a softmax", "largest", [x], True, axis=axis)
     tape.add("the differences to the largest item of a softmax", "shifted", [x], True, axis=axis)
     for is_shifted in (True, False):
         options = {"axis": axis, "is_shifted": is_shifted}
         tape.add("the exponentials of a softmax", "exponential", [x], True, **options)
         tape.add("the sum of a softmax", "exponential_sum", [x], True, **options)
-    tape.add("softmax", "softmax", [x], axis=axis)
+    return tape.add("softmax", "softmax", [x], axis=axis)
+
+
+def _attention(tape: _Tape, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Given) -> bool:
+    """Divide attention into two products and a softmax; one with a mask is left whole."""
+    bound = _bound(("query", "key", "value"), args[:3], kwargs)
+    if len(args) > 3 or any(bound.get(each) for each in _MASKED) or bound.get("scale"):
+        return False
+    query, key, value = (given[id(bound[each])] for each in ("query", "key", "value"))
+    turned = tape.add("", "other", [key], call=lambda x: x.mT)
+    product = tape.add("matmul", "matmul", (query, turned))
+    width = query.value.shape[-1]
+    scaled = tape.add("div", "other", [product], call=lambda x: x / width**0.5)
+    tape.add("matmul", "matmul", (_add_softmax(tape, scaled, -1), value))
     return True
 
 
@@ -284,6 +303,7 @@ _RULES: Mapping[str, Rule] = {
     "max_pool2d": _pool,
     "flatten": _flatten,
     "softmax": _softmax,
+    "scaled_dot_product_attention": _attention,
 }
 
 

@@ -183,6 +183,8 @@ def _key(kind: str, facts: Facts) -> str:
     variant = facts.get(DECIDES.get(kind, ""))
     if kind == "layer_left_out" and len(facts.get("missing", ())) > 1:
         variant = "several"
+    if kind == "softmax_missing" and "along" in facts:
+        variant = "along"
     if kind == "partly_right" and "start" in facts:
         variant = "along"
     names = {facts.get("taken", ""), facts.get("wanted", "")}

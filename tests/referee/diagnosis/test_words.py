@@ -42,8 +42,9 @@ FACTS: dict[str, Any] = {
     "taken": "relu",
     "returned": "lv1",
     "end": "last",
+    "along": 1,
 }
-SPECIAL = {"missing", "taken", "start"}
+SPECIAL = {"missing", "taken", "start", "along"}
 """Facts that make another saying due, beside those of `DECIDES`."""
 
 POOL = Departure(
@@ -97,11 +98,11 @@ class TestSentences:
         )
 
     def test_after_a_right_step_something_is_missing(self) -> None:
-        message, advice = tell(DENSE._replace(is_short=True), "softmax_missing", {})
+        message, advice = tell(DENSE._replace(is_short=True), "softmax_missing", {"along": 1})
         assert (
             message == "Up to `lv3 = dense` all is as in PyTorch, but then the softmax is missing."
         )
-        assert "softmax over the classes" in advice
+        assert "a softmax along axis 1" in advice
 
     def test_a_mistake_of_several_layers_says_of_how_many(self) -> None:
         message, _ = tell(DENSE, "weight_not_transposed", {"layers": 2})
@@ -164,7 +165,7 @@ class TestSayings:
 
     def test_every_variant_belongs_to_a_mistake_that_has_variants(self) -> None:
         varied = {key.partition(":")[0] for key in SAYINGS if ":" in key}
-        special = {"layer_left_out", "other_operand", "partly_right"}
+        special = {"layer_left_out", "other_operand", "partly_right", "softmax_missing"}
         assert varied == special | set(DECIDES)
 
     @pytest.mark.parametrize("key", SAYINGS)
