@@ -35,7 +35,7 @@ from grader.messages import (
 from grader.pipeline import run_notebook
 from grader.preparation import Preparation, Settings
 from grader.progress import Silent
-from grader.referee.candidates import choose, inspect
+from grader.referee.candidates import candidate_limit, in_order, inspect
 from grader.referee.diagnosis.report import Diagnosed, diagnose
 from grader.referee.evidence import Candidate, Case, Evidence, Problem
 from grader.referee.gather import gather_outputs
@@ -240,5 +240,5 @@ def share(found: Iterable[bool]) -> float:
 def _of(part: PartTable, captures: Captures) -> list[Candidate]:
     """Return the candidates of a part that are graded, those that count for most last."""
     found = [each for each in captures if isinstance(each, Capture) and each.part == part.id]
-    inspected = [inspect(part, each) for each in reversed(choose(part, found))]
+    inspected = [inspect(part, each) for each in reversed(in_order(found)[: candidate_limit(part)])]
     return [each for each in inspected if not isinstance(each, Problem)]
