@@ -34,8 +34,9 @@ COLOURS = 128
 def grade(folder: Path) -> bytes:
     """Grade the example by the command line; return its report as JSON."""
     path = folder / "report.json"
-    words = [Path(sys.executable).with_name("grader"), "run", EXAMPLE, "--data", "builtin"]
-    subprocess.run([*words, "--json", path], check=True, stdout=subprocess.DEVNULL)
+    grader = str(Path(sys.executable).with_name("grader"))
+    words = [grader, "run", str(EXAMPLE), "--data", "builtin"]
+    subprocess.run([*words, "--json", str(path)], check=True, stdout=subprocess.DEVNULL)
     return path.read_bytes()
 
 
