@@ -23,7 +23,7 @@ from grader.execute.result import Execution
 from grader.execute.session import KernelSession
 from grader.execute.stop import CAPTURE_DAMAGE, OUTPUT_CELLS, Stop, describe_notes, describe_stop
 from grader.language import say
-from grader.messages import EntrySpec
+from grader.messages import EntrySpec, NoteKind
 from grader.progress import Progress
 from grader.report import CellProblem
 from grader.sandbox.crowded import refuse_displaced
@@ -84,7 +84,8 @@ async def _execute(
         run = _Run(notebook, session, order.limits, given, clock)
         await run.all_cells(progress)
     damaged = (say(CAPTURE_DAMAGE),) if session.captures.damage else ()
-    told = describe_notes(tuple(session.captures.notes), run.begun, order.limits)
+    notes = tuple(each for each in session.captures.notes if each not in run.told)
+    told = describe_notes(notes, run.begun, order.limits)
     return Execution(
         notebook=notebook,
         problems=tuple(run.problems),
@@ -134,6 +135,7 @@ class _Run:
         self.stopped: list[int] = []
         self.problems: list[CellProblem] = []
         self.notes: list[str] = []
+        self.told: list[tuple[NoteKind, int]] = []
 
     async def all_cells(self, progress: Progress) -> None:
         count = len(self.cells)
@@ -146,6 +148,8 @@ class _Run:
             cell.outputs = _merge_streams(cell.outputs)
             if stop is not None:
                 self.stopped.append(number)
+                if stop.kind == "output":  # the kernel has begun to cut, too
+                    self.told.append(("cut", number))
                 self.notes.append(describe_stop(stop, number, count, self._limits))
             if stop is not None and stop.is_end:
                 return

@@ -14,7 +14,7 @@ from typing import Any
 _SHARE = 7 / 8
 """Of the bytes that are allowed outside; what is left is for messages that tell of a cell's end."""
 
-FLOOD = 16
+FLOOD = 6
 """Who puts out so many times what is allowed for a cell, in one cell, is not cut any more."""
 
 _OVERHEAD = 1500
@@ -22,6 +22,10 @@ _OVERHEAD = 1500
 
 _ERRORS = ("error", "execute_reply")
 _CUT = ("stream", "display_data", "execute_result", "update_display_data", *_ERRORS)
+_TEXT = ("stream", *_ERRORS)
+_DEAR = 15_000
+"""Bytes that a display counts more in a flood: it takes as long to make as so much text."""
+
 _LEAST = 2000
 """Bytes that an error's message and its traceback may have each, whatever was put out before."""
 
@@ -77,7 +81,7 @@ class Thrift:
     def _cut(self, kind: str, body: dict[str, Any]) -> dict[str, Any] | None:
         """Return what may be sent of a message's content, None for nothing."""
         size = len(self._pack(body)) + _OVERHEAD
-        self._flood_left -= size
+        self._flood_left -= size if kind in _TEXT else _DEAR + size
         left = min(self._cell_left, self._total_left)
         if self._flood_left <= 0:
             return body

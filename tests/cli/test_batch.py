@@ -143,7 +143,7 @@ class TestClass:
         assert 0 == run(folder, "--html").returncode
         pages = {path.parent.name: path.read_text() for path in folder.rglob("reports/*/hw.html")}
         assert {"ada", "ben", "cem"} == set(pages)
-        assert "<title>10 of 10 points – hw.ipynb</title>" in pages["ada"]
+        assert "<title>ada – 10 of 10 points – hw.ipynb</title>" in pages["ada"]
         assert "ZeroDivisionError" in pages["cem"]
 
     @pytest.mark.usefixtures("done")
