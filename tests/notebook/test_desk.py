@@ -188,4 +188,4 @@ class TestData:
             data = desk.prepared.data(Silent())
             left_out = desk.prepared.left_out()
         assert MOST_IMAGES == len(data.images) == len(data.labels)
-        assert "Not checked here: 498 more test images." == left_out[1]
+        assert "Not checked here: 300 more test images." == left_out[1]

@@ -44,7 +44,8 @@ class TestMaking:
     def test_it_has_what_grading_needs_and_no_solutions(self, tmp_path: Path) -> None:
         unpack(pack_course(load_course(ROOT)), tmp_path / "course")
         names = {each.name for each in (tmp_path / "course").rglob("*") if each.is_file()}
-        assert {"assignment.toml", "oracle.py", "models.py", "workload.py", "library.py"} == names
+        code = {"oracle.py", "models.py", "workload.py", "library.py"}
+        assert {"assignment.toml", "given.json", *code} == names
         complete, unpacked = load_course(ROOT), load_course(tmp_path / "course")
         assert complete.assignments.keys() == unpacked.assignments.keys()
         assert all(
