@@ -13,16 +13,15 @@ import pytest
 from grader.course import load_course
 from grader.dialects.migration import migrate_cells
 from grader.submission import defined_names
-from tests.dialects.course import FOLDER, Text
+from tests.dialects.course import Text
 from tests.dialects.untimed import notebook, untimed_course
 from tests.endtoend.batches import grade_batch
 from tests.endtoend.command import ROOT
+from tests.missing import needs_course_texts
 
 pytestmark = [
     pytest.mark.graded,
-    pytest.mark.skipif(
-        not FOLDER, reason="GRADER_COURSE_TEXTS names no folder with the course's texts"
-    ),
+    needs_course_texts,
 ]
 
 LECTURES = ("000", "001", "002")
