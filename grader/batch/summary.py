@@ -123,8 +123,10 @@ def notice(report: Report) -> str:
         return ""
     if report.submission.executed < report.submission.cells and report.notes:
         return report.notes[-1]
-    checks = [check for part in report.parts for check in part.checks]
-    return next((check.reason for check in checks if _lost(check)), "")
+    lost = [check for part in report.parts for check in part.checks if _lost(check)]
+    # what was not graded mostly waits for another check: that one is the reason
+    lost.sort(key=lambda check: check.verdict == "not_graded")
+    return lost[0].reason if lost else ""
 
 
 def _undecided(report: Report) -> Iterator[Check]:

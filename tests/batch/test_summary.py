@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 from grader.batch.collect import Entry
 from grader.batch.summary import Row, Summary, encode_summary, make_row, notice, outcome
-from grader.report import Report
 from tests.sample_reports import HOSTILE, full_marks, nothing_to_grade, typical
 
 ENTRY = Entry(Path("/class/ada/hw.ipynb"), "ada/hw.ipynb", "ada/hw", Path("/class"))
 
 
-def changed(report: Report, **fields: object) -> Report:
+def changed(report: Any, **fields: object) -> Any:
     return msgspec.structs.replace(report, **fields)
 
 
@@ -39,6 +39,18 @@ class TestNotice:
 
     def test_then_the_first_lost_check(self) -> None:
         assert notice(changed(typical(), problems=())).startswith("On 4,443 of 4,443 test images")
+
+    def test_what_only_waits_for_another_check_is_told_after_it(self) -> None:
+        report = changed(typical(), problems=())
+        waiting = changed(
+            report.parts[0].checks[0], score=0, verdict="not_graded", reason="Counts only once ..."
+        )
+        parts = [
+            changed(part, checks=(waiting, *part.checks)) if part is report.parts[0] else part
+            for part in report.parts
+        ]
+        told = notice(changed(report, parts=tuple(parts)))
+        assert told.startswith("On 4,443 of 4,443 test images")
 
     def test_why_a_submission_was_not_graded(self) -> None:
         report = changed(nothing_to_grade(), parts=(), notes=("No sandbox.", "Install it."))
