@@ -7,7 +7,6 @@ says what the codes mean. Here they are said where they arise, but for those tha
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Annotated
 
@@ -29,6 +28,7 @@ from grader.cli.options import (
     SandboxOption,
     SeedOption,
     SlugArgument,
+    points_option,
 )
 from grader.cli.process import write_output
 from grader.render.audience import utc_now
@@ -46,13 +46,6 @@ BELOW, UNGRADED = 1, 2
 STALE = FAULTY = LEFT = 1
 
 _GRADE, _AUTHOR, _SET_UP = "Grade", "Make assignments", "Set up"
-
-
-def _finite(points: float | None) -> float | None:
-    """Refuse what no number is below."""
-    if points is not None and not math.isfinite(points):
-        raise typer.BadParameter(f"{points} is no number of points.")
-    return points
 
 
 def _version(show: bool) -> None:
@@ -102,12 +95,7 @@ def run(
     preamble: PreambleOption = False,
     audience: AudienceOption = "student",
     fail_under: Annotated[
-        float | None,
-        typer.Option(
-            metavar="POINTS",
-            callback=_finite,
-            help="Exit with 1 below so many of the points shown.",
-        ),
+        float | None, points_option("Exit with 1 below so many of the points shown.")
     ] = None,
 ) -> None:
     """Grade one notebook and print its report."""
@@ -198,11 +186,7 @@ def batch(
     ] = False,
     fail_under: Annotated[
         float | None,
-        typer.Option(
-            metavar="POINTS",
-            callback=_finite,
-            help="Exit with 1 if one has fewer of the points that students are shown.",
-        ),
+        points_option("Exit with 1 if one has fewer of the points that students are shown."),
     ] = None,
 ) -> None:
     """Grade many notebooks, and print an overview.

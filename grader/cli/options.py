@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -93,3 +94,15 @@ AudienceOption = Annotated[
         " students.",
     ),
 ]
+
+
+def points_option(help: str) -> Any:
+    """Return an option that takes a number of points."""
+    return typer.Option(metavar="POINTS", callback=_finite, help=help)
+
+
+def _finite(points: float | None) -> float | None:
+    """Refuse what no number is below."""
+    if points is not None and not math.isfinite(points):
+        raise typer.BadParameter(f"{points} is no number of points.")
+    return points

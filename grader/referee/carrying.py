@@ -17,17 +17,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from grader.assignment import PartTable
 from grader.referee.arrangement import Arrangement
 from grader.referee.diagnosis.matching import Matching, Observed
 from grader.referee.diagnosis.operations import SIDE_KINDS, Layer
 from grader.referee.diagnosis.program import Program, numbers
 from grader.referee.diagnosis.report import Diagnosed
 from grader.referee.diagnosis.values import TOLERANCE
-from grader.referee.evidence import Candidate, JudgedLayer, Outputs, Problem
+from grader.referee.evidence import JudgedLayer, Outputs, Problem
 from grader.referee.gather import arrange, is_python
 from grader.referee.mismatch import wrong_samples
-from grader.referee.oracle import Oracle
 from grader.referee.runners import RunnerPool
 from grader.referee.torch_threads import one_thread
 from grader.referee.tracing import arguments_of, trace_call
@@ -54,68 +52,45 @@ class Walk(NamedTuple):
     is_over: bool = False
 
 
-class _Carrier:
-    """Runs calls of one candidate with PyTorch's values in place of wrong ones."""
+class _Call:
+    """One call of a candidate, run with PyTorch's values in place of wrong ones."""
 
-    def __init__(
-        self, candidate: Candidate, part: PartTable, oracle: Oracle, runners: RunnerPool
-    ) -> None:
-        self._candidate, self._part = candidate, part
-        self._oracle, self._runners = oracle, runners
-        self._walks: dict[tuple[int, frozenset[tuple[int, int]]], Walk | None] = {}
+    def __init__(self, diagnosed: Diagnosed, runners: RunnerPool, arrangement: Arrangement) -> None:
+        self._diagnosed, self._runners = diagnosed, runners
+        self._arrangement = arrangement
+        oracle = diagnosed.oracle
+        self.layers = oracle.layers_for(arguments_of(arrangement, oracle))
+        self._walks: dict[frozenset[tuple[int, int]], Walk | None] = {}
 
-    def judge(self, calls: Sequence[Arrangement]) -> tuple[JudgedLayer, ...]:
-        """Return the layers in PyTorch's order, each right if it is in every call.
-
-        Nothing is returned where PyTorch's layers are no chain, where the candidate cannot be run
-        step by step, or where nothing is found that is wrong.
-        """
-        layers = self._layers(calls[0])
-        lost: Lost = {}
-        for call in calls:
-            lost = self._mended(call, lost)
-        walks = [self._walk(call, lost) for call in calls]
-        known = [each for each in walks if each is not None]
-        if len(known) < len(walks):
-            return ()
-        right = frozenset.intersection(*(each.earned for each in known))
-        parts = parts_of(layers)
-        if all(right.issuperset(each) for each in parts) and not any(e.is_over for e in known):
-            return ()
-        return tuple(JudgedLayer(layers[each[-1]].name, right.issuperset(each)) for each in parts)
-
-    def _mended(self, call: Arrangement, lost: Lost) -> Lost:
+    def mended(self, lost: Lost) -> Lost:
         """Correct wrong steps, the first one first, as long as there are any."""
         while len(lost) < CORRECTIONS:
-            found = self._walk(call, lost)
+            found = self.walk(lost)
             if found is None or found.wrong is None:
                 break
             corrected = [{**lost, step: place} for step, place in found.choices]
             # Of several layers of one shape, the one with which most of what follows is right.
-            lost = max(corrected, key=lambda each: self._earned(call, each))
+            lost = max(corrected, key=self._earned)
         return lost
 
-    def _earned(self, call: Arrangement, lost: Lost) -> int:
-        found = self._walk(call, lost)
-        return 0 if found is None else len(found.earned)
-
-    def _walk(self, call: Arrangement, lost: Lost) -> Walk | None:
-        """Run a call with corrections, once; None where that cannot be done."""
-        known = (id(call), frozenset(lost.items()))
+    def walk(self, lost: Lost) -> Walk | None:
+        """Run it with corrections, once; None where that cannot be done."""
+        known = frozenset(lost.items())
         if known not in self._walks:
-            self._walks[known] = self._run(call, lost)
+            self._walks[known] = self._run(lost)
         return self._walks[known]
 
-    def _run(self, call: Arrangement, lost: Lost) -> Walk | None:
-        layers = self._layers(call)
-        values = {step: layers[place].value.astype(np.float32) for step, place in lost.items()}
-        traced = trace_call(self._candidate, self._part, self._oracle, self._runners, call, values)
+    def _earned(self, lost: Lost) -> int:
+        found = self.walk(lost)
+        return 0 if found is None else len(found.earned)
+
+    def _run(self, lost: Lost) -> Walk | None:
+        candidate, part, _, oracle = self._diagnosed
+        values = {step: self.layers[place].value.astype(np.float32) for step, place in lost.items()}
+        traced = trace_call(candidate, part, oracle, self._runners, self._arrangement, values)
         if isinstance(traced, Problem) or traced.failure is not None:
             return None
-        return walk(traced.steps, layers, lost)
-
-    def _layers(self, call: Arrangement) -> tuple[Layer, ...]:
-        return self._oracle.layers_for(arguments_of(call, self._oracle))
+        return walk(traced.steps, self.layers, lost)
 
 
 def judge_layers(
@@ -123,8 +98,9 @@ def judge_layers(
 ) -> tuple[JudgedLayer, ...]:
     """Return which of PyTorch's layers a candidate with wrong outputs has right.
 
-    Nothing is returned where that cannot be told; see `_Carrier.judge`. `generator` draws inputs
-    that nothing else is tried on.
+    Nothing is returned where PyTorch's layers are no chain, where the candidate cannot be run step
+    by step, or where nothing is found that is wrong. `generator` draws inputs that nothing else is
+    tried on.
     """
     candidate, part, _, oracle = diagnosed
     arrangement = arrange(candidate, part, oracle)
@@ -134,8 +110,24 @@ def judge_layers(
     images = _images(outputs, diagnosed)
     if len(images) >= arrangement.batch:
         calls.append(arrangement.chosen(images)[0])
-    carrier = _Carrier(candidate, part, oracle, runners)
-    return carrier.judge(calls)
+    return _judged([_Call(diagnosed, runners, each) for each in calls])
+
+
+def _judged(calls: Sequence[_Call]) -> tuple[JudgedLayer, ...]:
+    """Return the layers in PyTorch's order, each right if it is in every call."""
+    lost: Lost = {}
+    for call in calls:
+        lost = call.mended(lost)
+    walks = [call.walk(lost) for call in calls]
+    known = [each for each in walks if each is not None]
+    if len(known) < len(walks):
+        return ()
+    right = frozenset.intersection(*(each.earned for each in known))
+    layers = calls[0].layers
+    parts = parts_of(layers)
+    if all(right.issuperset(each) for each in parts) and not any(e.is_over for e in known):
+        return ()
+    return tuple(JudgedLayer(layers[each[-1]].name, right.issuperset(each)) for each in parts)
 
 
 def _images(outputs: Outputs, diagnosed: Diagnosed) -> list[int]:
@@ -158,15 +150,17 @@ def walk(steps: Sequence[Observed], layers: Sequence[Layer], lost: Lost) -> Walk
     )
     program = Program(layers)
     with one_thread():
-        own, matching = (Matching(each, program, TOLERANCE) for each in (steps, corrected))
+        own = Matching(steps, program, TOLERANCE)
+        matching = Matching(corrected, program, TOLERANCE) if lost else own
     places = chain(layers)
     earned: set[int] = set()
     ahead = places
     for number, step in enumerate(steps):
         place = own.matched[number]
         if place in ahead and not own.known[place].is_trivial:
-            earned |= set(_through(ahead, place))
-            ahead = _behind(ahead, place)
+            behind = _behind(ahead, place)
+            earned |= set(ahead) - set(behind)
+            ahead = behind
         elif number not in lost and step.value is not None and matching.departs(number):
             near = (number, *(each for each in step.takes if each not in lost))
             choices = tuple(
@@ -180,10 +174,6 @@ def walk(steps: Sequence[Observed], layers: Sequence[Layer], lost: Lost) -> Walk
         ahead = _behind(ahead, lost[number]) if number in lost else ahead
     last = own.matched[-1] if own.matched else None
     return Walk(frozenset(earned), is_over=not ahead and last not in places[-1:])
-
-
-def _through(places: tuple[int, ...], place: int) -> tuple[int, ...]:
-    return tuple(each for each in places if each <= place)
 
 
 def _behind(places: tuple[int, ...], place: int) -> tuple[int, ...]:

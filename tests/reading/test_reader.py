@@ -63,10 +63,21 @@ def settled(process: int) -> bool:
 
 @contextmanager
 def endless_file(reader: Reader) -> Iterator[list[object]]:
-    """Have a file read whose first byte does not come within the body. Yields the answers."""
+    """Have a file read whose first byte does not come within the body.
+
+    Yields what comes back, an error if it is one: where the reader is closed before it has told
+    which process reads, who asks is told that nothing can be read.
+    """
     answers: list[object] = []
     ours, theirs = os.pipe()
-    thread = threading.Thread(target=lambda: answers.append(reader.ask(ours, ".ipynb")))
+
+    def ask() -> None:
+        try:
+            answers.append(reader.ask(ours, ".ipynb"))
+        except GraderError as error:
+            answers.append(error)
+
+    thread = threading.Thread(target=ask)
     thread.start()
     try:
         yield answers
