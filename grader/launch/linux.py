@@ -58,9 +58,15 @@ def adopt_orphans() -> None:
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
-def die_with_parent(signal: int) -> None:
-    """Have the kernel send `signal` to this process when its parent thread ends."""
+def die_with_parent(signal: int, parent: int | None = None) -> None:
+    """Have the kernel send `signal` to this process when its parent thread ends.
+
+    A parent that was killed between its fork and this call is never told of: where its process id
+    is given, this process gets the signal at once.
+    """
     _prctl(_PR_SET_PDEATHSIG, signal)
+    if parent is not None and os.getppid() != parent:
+        os.kill(os.getpid(), signal)
 
 
 def allow_own_proc() -> None:

@@ -57,9 +57,10 @@ def main(arguments: Sequence[str]) -> None:
             if not payload:
                 return
             request = msgspec.msgpack.decode(payload, type=Request)
+            parent = os.getpid()
             if os.fork() == 0:
                 requests.close()
-                _serve(request, *descriptors)
+                _serve(parent, request, *descriptors)
             for descriptor in descriptors:
                 os.close(descriptor)
 
@@ -76,10 +77,11 @@ def _prepare() -> None:
     gc.freeze()  # children then share these pages: the collector does not write to them
 
 
-def _serve(request: Request, file: int, answers: int) -> NoReturn:
+def _serve(parent: int, request: Request, file: int, answers: int) -> NoReturn:
     """Answer one request, in a child."""
     status = 1
     try:
+        linux.die_with_parent(signal.SIGKILL, parent)
         enter.close_all_but((file, answers))
         with socket.socket(fileno=answers) as channel:
             socket.send_fds(channel, [b"p"], [os.pidfd_open(os.getpid())])
@@ -94,7 +96,6 @@ def _serve(request: Request, file: int, answers: int) -> NoReturn:
 
 def _give_up(bounds: Bounds) -> None:
     """Set limits and give up powers. Raises OSError."""
-    linux.die_with_parent(signal.SIGKILL)
     enter.be_killed_first()
     size = _status("VmSize") + bounds.memory
     limits = {

@@ -35,10 +35,11 @@ def work_apart(
     work's to send.
     """
     ours, theirs = socket.socketpair()
+    parent = os.getpid()
     child = os.fork()
     if child == 0:
         ours.close()
-        _work(work, theirs)
+        _work(work, theirs, parent)
     theirs.close()
     with ours:
         received = _receive(ours, expected, limit)
@@ -46,11 +47,11 @@ def work_apart(
     return received, _failure(status)
 
 
-def _work(work: Callable[[Send], None], connection: socket.socket) -> None:
+def _work(work: Callable[[Send], None], connection: socket.socket, parent: int) -> None:
     """Do the work, and end this process whatever happens."""
     status = 1
     try:
-        die_with_parent(signal.SIGKILL)
+        die_with_parent(signal.SIGKILL, parent)
         work(lambda message: connection.sendall(encode_frame(message)))
         status = 0
     finally:
