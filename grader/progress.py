@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Protocol
+
+FEWEST = 2
+"""Things that must be done before it is said how long the others will take."""
 
 
 class Progress(Protocol):
@@ -41,3 +46,30 @@ class BatchProgress(Protocol):
     def finished(self, name: str, outcome: str) -> None:
         """Say that it has been graded, and in a line what came out."""
         ...
+
+
+class Estimate:
+    """How long the rest of many like things will take, by those that are done.
+
+    `clock` gives monotonic seconds, from now on; `done` were done before.
+    """
+
+    def __init__(self, clock: Callable[[], float], done: int = 0) -> None:
+        self._clock = clock
+        self._began, self._before = clock(), done
+
+    def left(self, done: int, total: int) -> str:
+        """Return a phrase to follow the count, such as ", about 12 min left"; "" if unknown."""
+        finished = done - self._before
+        if finished < FEWEST or done >= total:
+            return ""
+        seconds = (self._clock() - self._began) / finished * (total - done)
+        return f", about {duration(seconds)} left"
+
+
+def duration(seconds: float) -> str:
+    """Return a rough duration, such as "40 s", "12 min" or "2 h 5 min"."""
+    if seconds < 60:
+        return f"{math.ceil(seconds / 10) * 10} s"
+    hours, minutes = divmod(math.ceil(seconds / 60), 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"

@@ -33,7 +33,7 @@ from grader.authoring.verify_result import (
 from grader.course import CourseAssignment
 from grader.pipeline import compare_captures, run_notebook, run_parts
 from grader.preparation import Preparation, Settings
-from grader.progress import Progress, Silent
+from grader.progress import Estimate, Progress, Silent
 from grader.referee.answers import load_answers
 from grader.referee.evidence import Outputs
 from grader.referee.selection import Graded
@@ -198,8 +198,10 @@ class Verifier:
                 missing += lacking
             progress.stage("judging mutants")
             pending = [executor.submit(job) for job in jobs]
+            estimate = Estimate(self.prepared.settings.clock)
             for done, _ in enumerate(as_completed(pending), start=1):
-                progress.step(done, len(pending), f"{done} of {len(pending)}")
+                left = estimate.left(done, len(pending))
+                progress.step(done, len(pending), f"{done} of {len(pending)}{left}")
         results = [future.result() for future in pending]
         missing += [each for each in results if isinstance(each, Inapplicable)]
         mutants = [each for each in results if isinstance(each, Mutant)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from grader.progress import Estimate
 from grader.render.wording import one_line
 
 REFRESHES_PER_SECOND = 4
@@ -18,9 +18,6 @@ REFRESHES_PER_SECOND = 4
 
 SHOWN_NAMES = 4
 """Submissions at work whose names are shown beside the bar of a batch."""
-
-FEWEST = 2
-"""Submissions that must be graded before it is said how long the others will take."""
 
 
 class LiveProgress:
@@ -84,8 +81,7 @@ class LiveBatch:
     ) -> None:
         """`clock` gives monotonic seconds."""
         self._console = console
-        self._clock = clock
-        self._began, self._before = clock(), done
+        self._estimate = Estimate(clock, done)
         self._live = _can_redraw(console)
         self._total = total
         self._done = done
@@ -137,24 +133,8 @@ class LiveBatch:
         )
 
     def _count(self) -> str:
-        return f"graded {self._done} of {self._total}{self._left()}"
-
-    def _left(self) -> str:
-        """Estimate how long the rest will take, once two have shown how long one takes."""
-        finished = self._done - self._before
-        rest = self._total - self._done
-        if finished < FEWEST or not rest:
-            return ""
-        seconds = (self._clock() - self._began) / finished * rest
-        return f", about {duration(seconds)} left"
-
-
-def duration(seconds: float) -> str:
-    """Return a rough duration, such as "40 s", "12 min" or "2 h 5 min"."""
-    if seconds < 60:
-        return f"{math.ceil(seconds / 10) * 10} s"
-    hours, minutes = divmod(math.ceil(seconds / 60), 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
+        left = self._estimate.left(self._done, self._total)
+        return f"graded {self._done} of {self._total}{left}"
 
 
 def _can_redraw(console: Console) -> bool:

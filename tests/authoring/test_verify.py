@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import msgspec
@@ -13,7 +14,7 @@ from grader.authoring.verify_result import Verification, encode_verification
 from grader.course import load_course
 from grader.errors import CourseError
 from grader.preparation import Settings
-from grader.progress import Silent
+from grader.progress import Progress, Silent
 from grader.sandbox.interface import Sandbox
 
 SLUG = "layer"
@@ -33,11 +34,13 @@ class Author:
         assert 1 == text.count(old)
         path.write_text(text.replace(old, new), encoding="utf-8")
 
-    def verify(self) -> Verification:
+    def verify(self, progress: Progress | None = None) -> Verification:
         chosen = load_course(self.root).get(SLUG)
         notebooks = Notebooks(self.root, chosen.assignment)
         settings = Settings(self._sandbox, seed=7)
-        return Verifier(chosen, notebooks, settings, timed=True, jobs=2).verify(Silent())
+        return Verifier(chosen, notebooks, settings, timed=True, jobs=2).verify(
+            progress or Silent()
+        )
 
 
 @pytest.fixture
@@ -47,6 +50,24 @@ def author(tmp_path: Path, sandbox: Sandbox) -> Author:
 
 def survivors(found: Verification, part: str) -> set[str]:
     return {each.id for each in found.mutants if each.verdict == "survived" and each.part == part}
+
+
+class Labels(Silent):
+    """Keeps what is said of the steps."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def step(self, done: int, total: int, label: str = "") -> None:
+        self.said.append(label)
+
+
+def test_its_progress_says_how_long_the_rest_will_take(author: Author) -> None:
+    labels = Labels()
+    count = len(author.verify(labels).mutants)
+    assert f"1 of {count}" == labels.said[0]
+    assert re.fullmatch(rf"2 of {count}, about \d+ (s|min) left", labels.said[1])
+    assert f"{count} of {count}" == labels.said[-1]
 
 
 def test_without_a_check_of_outputs_every_mutant_survives(author: Author) -> None:

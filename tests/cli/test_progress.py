@@ -15,8 +15,8 @@ import time
 import pytest
 from rich.console import Console
 
-from grader.cli.progress import LiveBatch, LiveProgress, duration
-from grader.progress import BatchProgress, Progress
+from grader.cli.progress import LiveBatch, LiveProgress
+from grader.progress import BatchProgress, Progress, duration
 from tests.endtoend.command import heed_interrupts
 
 SHOW_CURSOR, HIDE_CURSOR = "\x1b[?25h", "\x1b[?25l"
