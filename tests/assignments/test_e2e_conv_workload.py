@@ -101,6 +101,11 @@ class TestReference:
         actual = compute(workload.reference(variant, shapes(16, shape), 2), *inputs, target=target)
         np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-5)
 
+    def test_it_does_what_the_advice_says_of_it(self, workload: ModuleType) -> None:
+        """grader/referee/checks/speed.py: tiles, vectors, loops written out."""
+        module = workload.reference("conv2d", shapes(4, (32,)), 1)
+        assert {"vectorized", "unroll"} == loop_kinds(module)
+
     @pytest.mark.parametrize("variant", ["conv2d", "conv2d_bias_relu"])
     def test_it_shows_every_step(self, workload: ModuleType, variant: str) -> None:
         module = workload.reference(variant, shapes(4, (32,)), 4)

@@ -401,7 +401,14 @@ class TestSpeed:
         assert ("failed", 0.0) == (outcome.verdict, outcome.fraction)
         assert "slower than doing nothing" in outcome.reason
         assert "makes vectors of the plain loops by itself" in outcome.reason
-        assert "last axis" in outcome.hint
+        assert "Take steps back until it is no longer slower" in outcome.hint
+
+    def test_the_advice_is_what_was_measured(self):
+        """No step of which it is not known what it brings here: what the reference does as a whole,
+        and how much less the unscheduled function takes."""
+        slow, slower = self.judge(share=0.6), self.judge(share=-0.5)
+        assert slow.hint.startswith("The reference schedule, measured beside yours, is faster")
+        assert "takes 0.39 of its time" in slower.hint
 
     @pytest.mark.parametrize(
         ("kind", "threads", "cause"),
