@@ -3,8 +3,9 @@
     python -m pip install xgboost                  # not a dependency of the project
     python benchmarks/metaschedule.py --threads 4
 
-`--cost-model random` needs nothing installed and finds less. The best of 256 trials is written to
-`benchmarks/data/metaschedule_<threads>.json`, with a note of how it was made;
+`--cost-model random` needs nothing installed and finds less; with `--strategy replay-trace` no
+search comes before the trials. The best of 256 trials is written to
+`benchmarks/data/metaschedule_<threads>.json`, or `--output FILE`, with a note of how it was made;
 `benchmarks/reference_schedule.py` compares the course's schedule with it. Takes some minutes.
 """
 
@@ -21,16 +22,16 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-WORKLOAD = ROOT / "assignments" / "e2e-conv" / "workload.py"
 BATCH = 4
 SHAPES = {"data": (BATCH, 1, 28, 28), "weight": (32, 1, 3, 3)}
 
 
-def load_workload() -> Any:
-    """Return the assignment's `workload.py` as a module."""
-    specification = importlib.util.spec_from_file_location("workload", WORKLOAD)
+def load_workload(slug: str = "e2e-conv") -> Any:
+    """Return an assignment's `workload.py` as a module."""
+    path = ROOT / "assignments" / slug / "workload.py"
+    specification = importlib.util.spec_from_file_location("workload", path)
     if specification is None or specification.loader is None:
-        raise FileNotFoundError(WORKLOAD)
+        raise FileNotFoundError(path)
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
     return module
@@ -49,7 +50,9 @@ def tuning_target(threads: int) -> Any:
     return tvm.target.Target(config)
 
 
-def tune(module: Any, target: Any, trials: int, cost_model: str) -> list[tuple[float, Any]]:
+def tune(
+    module: Any, target: Any, trials: int, cost_model: str, strategy: str
+) -> list[tuple[float, Any]]:
     """Return measured seconds and trace of all trials, the fastest first."""
     from tvm.s_tir import meta_schedule
 
@@ -65,8 +68,9 @@ def tune(module: Any, target: Any, trials: int, cost_model: str) -> list[tuple[f
             target,
             folder,
             max_trials_global=trials,
-            num_trials_per_iter=64,
+            num_trials_per_iter=min(64, trials),
             cost_model=cost_model,
+            strategy=strategy,
             runner=runner,
             seed=7,
         )
@@ -81,6 +85,10 @@ def main() -> None:
     parser.add_argument("--threads", type=int, required=True)
     parser.add_argument("--trials", type=int, default=256)
     parser.add_argument("--cost-model", choices=["xgb", "random"], default="xgb")
+    parser.add_argument(
+        "--strategy", choices=["evolutionary", "replay-trace"], default="evolutionary"
+    )
+    parser.add_argument("--output", type=Path)
     arguments = parser.parse_args()
     # what is measured runs in processes that inherit this
     os.environ |= {"TVM_NUM_THREADS": str(arguments.threads), "TVM_BIND_THREADS": "0"}
@@ -89,7 +97,7 @@ def main() -> None:
     target = tuning_target(arguments.threads)
     module = load_workload().baseline("conv2d", SHAPES)
     start = time.perf_counter()
-    found = tune(module, target, arguments.trials, arguments.cost_model)
+    found = tune(module, target, arguments.trials, arguments.cost_model, arguments.strategy)
     note = {
         "function": f"conv2d of assignments/e2e-conv/workload.py, batch of {BATCH}, unscheduled",
         "made_by": "benchmarks/metaschedule.py: tvm.s_tir.meta_schedule.tune_tir, seed 7",
@@ -102,7 +110,8 @@ def main() -> None:
         "its_own_microseconds": round(1e6 * found[0][0], 2),
     }
     trace = json.loads(json.dumps(found[0][1].as_json(), default=lambda value: value.value))
-    path = ROOT / "benchmarks" / "data" / f"metaschedule_{arguments.threads}.json"
+    usual = ROOT / "benchmarks" / "data" / f"metaschedule_{arguments.threads}.json"
+    path: Path = arguments.output or usual
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps({"note": note, "trace": trace}, indent=None) + "\n")
     print(json.dumps(note, indent=2))

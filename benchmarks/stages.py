@@ -50,8 +50,11 @@ class PlainManager(AsyncKernelManager):  # type: ignore[misc]
 
 
 def run_plain(notebook: Path) -> float:
-    """Run a notebook with nbclient alone, its data files beside it. Returns wall seconds."""
-    needs = load_assignment(ROOT / "assignments" / "e2e-conv" / "assignment.toml").data
+    """Run a notebook with nbclient alone, its data files beside it. Returns wall seconds.
+
+    Which files these are its assignment says, after which its folder is named.
+    """
+    needs = load_assignment(ROOT / "assignments" / notebook.parent.name / "assignment.toml").data
     data = resolve_data(needs, directory="builtin", environment={}, progress=Silent())
     with tempfile.TemporaryDirectory() as folder:
         for name, content in data.staged_files().items():
@@ -88,7 +91,11 @@ def main() -> None:
     """Print medians of all stages."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "notebook", type=Path, nargs="?", default=ROOT / "examples" / "e2e-conv" / "reference.ipynb"
+        "notebook",
+        type=Path,
+        nargs="?",
+        default=ROOT / "examples" / "e2e-conv" / "reference.ipynb",
+        help="one of examples/",
     )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", type=Path)

@@ -10,7 +10,8 @@ The benchmark puts half of the processors under load itself. Then it measures
                                     5 % apart, got more points than the faster one
 
 and, in turn with these, what `time_evaluator` and MetaSchedule's default would have said. All of it
-takes about twenty-five minutes; `--trials 20 --gradings 3` shows within five that it works.
+takes about twenty-five minutes; `--trials 20 --gradings 3` shows within five that it works, and
+`--trials 1 --gradings 1 --schedules 1 --tried 1 --each 1` within one.
 
     python benchmarks/timing_fidelity.py [--trials 200] [--gradings 25] [--json FILE]
 """
@@ -69,8 +70,6 @@ BARS = {
 }
 
 GAP = 1.05
-FIVE = 5
-
 GRADED = tiled(4, 2, 13)
 """The schedule of the notebook that is graded again and again: somewhere in the middle."""
 
@@ -132,32 +131,37 @@ def open_grading(seed: int) -> Iterator[Grading]:
         yield Grading(bench, oracle, sequences[1])
 
 
-def choose_schedules(grading: Grading) -> list[tuple[str, Schedule, float]]:
-    """Return five schedules whose speed-ups differ by 5 % at least, slowest first."""
-    sizes = itertools.product((1, 2, 4, 8), (1, 2), (13, 26), (True, False))
+def choose_schedules(grading: Grading, count: int, tried: int) -> list[tuple[str, Schedule, float]]:
+    """Return some schedules whose speed-ups differ by 5 % at least, slowest first.
+
+    `tried` says how many are timed to find them, 32 at most.
+    """
+    sizes = list(itertools.product((1, 2, 4, 8), (1, 2), (13, 26), (True, False)))
     found = []
-    for channels, rows, columns, parallel in track(list(sizes), "looking for schedules"):
+    for channels, rows, columns, parallel in track(sizes[:tried], "looking for schedules"):
         name = f"{channels}x{rows}x{columns}{' parallel' if parallel else ''}"
         schedule = tiled(channels, rows, columns, parallel=parallel)
         timing = grading.time(candidate(schedule))
         if timing is not None and 0 < timing.share < grading.options.full_at:
             found.append((name, schedule, timing.speedup))
-    return _spread(sorted(found, key=lambda each: each[2]))
+    return _spread(sorted(found, key=lambda each: each[2]), count)
 
 
-def _spread(found: list[tuple[str, Schedule, float]]) -> list[tuple[str, Schedule, float]]:
-    """Return the five closest neighbours that are far enough apart."""
+def _spread(
+    found: list[tuple[str, Schedule, float]], count: int
+) -> list[tuple[str, Schedule, float]]:
+    """Return the closest neighbours that are far enough apart."""
     best: list[tuple[str, Schedule, float]] = []
     for start in range(len(found)):
         chosen = [found[start]]
         for each in found[start + 1 :]:
             if each[2] >= GAP * chosen[-1][2]:
                 chosen.append(each)
-        chosen = chosen[:FIVE]
-        if len(chosen) == FIVE and (not best or _range(chosen) < _range(best)):
+        chosen = chosen[:count]
+        if len(chosen) == count and (not best or _range(chosen) < _range(best)):
             best = chosen
     if not best:
-        raise SystemExit("There are no five schedules that are 5 % apart.")
+        raise SystemExit(f"There are no {count} schedules that are 5 % apart.")
     return best
 
 
@@ -204,7 +208,7 @@ def count_inversions(
     generator = np.random.default_rng(5)
     places = generator.permutation(np.repeat(np.arange(len(chosen)), each)).tolist()
     got: list[tuple[int, float]] = []
-    for place in track(places, "five schedules"):
+    for place in track(places, "schedules in turn"):
         timing = grading.time(candidate(chosen[place][1]))
         if timing is not None:
             got.append((place, timing.share))
@@ -252,17 +256,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--trials", type=int, default=200)
     parser.add_argument("--gradings", type=int, default=25)
+    parser.add_argument("--schedules", type=int, default=5, help="how many are compared")
+    parser.add_argument("--tried", type=int, default=32, help="how many they are chosen from")
+    parser.add_argument("--each", type=int, default=5, help="how often each of them is timed")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     contest = Contest(GRADED, threads=1)
     with open_grading(seed=1) as grading:
-        chosen = choose_schedules(grading)
+        chosen = choose_schedules(grading, arguments.schedules, arguments.tried)
         for name, _, speedup in chosen:
             print(f"schedule {name:16} {speedup:.3f} times as fast as unscheduled")
         with load(max(1, (os.cpu_count() or 2) // 2)):
             timings, others = run_controls(grading, contest, arguments.trials)
             points = run_gradings(arguments.gradings)
-            inversions = count_inversions(grading, chosen, each=5)
+            inversions = count_inversions(grading, chosen, arguments.each)
             theirs = other_points(contest, arguments.gradings, grading.options)
     result = summarise(timings, points, inversions)
     result["others"] = {

@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+MLP = BENCHMARKS.parent / "examples" / "e2e-mlp" / "reference.ipynb"
 MISSED = 1
 """The exit code where a bar is missed, as it may be on a machine that does other work as well."""
 
 SMALL = {
     "decoders.py": (["--examples", "5"], {"module"}),
     "reference_schedule.py": (["--rounds", "1", "--budget-seconds", "5"], {"limit_ratio"}),
+    "stages.py": (["--rounds", "1", str(MLP)], {"median_s", "rounds"}),
     "starts.py": (["--count", "2"], {"median_start_ms"}),
     "warm_throughput.py": (["--submissions", "2", "--jobs", "2"], {"wall_s", "cpu_s", "peak_mb"}),
 }
@@ -48,3 +50,23 @@ def test_the_mutants_of_an_assignment_are_counted(tmp_path: Path) -> None:
 
 def test_every_notebook_of_the_repository_is_migrated_once() -> None:
     assert "the slowest took" in run("migration.py", "--repeat", "1").stdout
+
+
+@pytest.mark.hurried
+def test_a_score_is_measured_on_a_busy_machine(tmp_path: Path) -> None:
+    few = [f"--{name}=1" for name in ("trials", "gradings", "schedules", "tried", "each")]
+    run("timing_fidelity.py", *few, "--json", str(tmp_path / "found.json"))
+    assert {"coverage", "inversions", "others"} <= set(
+        json.loads((tmp_path / "found.json").read_bytes())
+    )
+
+
+@pytest.mark.graded
+def test_the_tuner_s_best_trace_is_written_where_it_should_be(tmp_path: Path) -> None:
+    place = tmp_path / "found.json"
+    options = ("--threads", "1", "--trials", "2", "--cost-model", "random")
+    options += ("--strategy", "replay-trace")
+    run("metaschedule.py", *options, "--output", str(place))
+    found = json.loads(place.read_bytes())
+    assert found["trace"]
+    assert 1 == found["note"]["threads"]
