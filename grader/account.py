@@ -105,6 +105,7 @@ def make_report(
         dialect="current" if execution is None else execution.dialect,
         cells=transcribe(submission, execution, _places(prepared)),
         basis=prepared.basis(data),
+        graded=settings.now().replace(microsecond=0),
     )
 
 

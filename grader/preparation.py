@@ -6,6 +6,8 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import datetime, timezone
+from functools import partial
 
 import msgspec
 import numpy as np
@@ -34,10 +36,12 @@ class Settings(msgspec.Struct, frozen=True):
     `language` is what students are spoken to in, None for the notebook's own. `dialect` says which
     notebooks are graded: those in every spelling of TVM, or in today's alone. `preamble` runs the
     assignment's imports before the first cell. `environment` is the
-    process's, `clock` gives monotonic seconds. Gradings that run at the same
-    time share one `quiet`, so that they do not disturb each other's measurements, one
-    `timing_lock`, which gradings of other processes share too, and one `pace`, so that they know
-    how fast this machine can be. They share one `room` as well: the memory that is there for all.
+    process's, `clock` gives monotonic seconds, `now` the time of day with its zone.
+
+    Gradings that run at the same time share one `quiet`, so that they do not disturb each other's
+    measurements, one `timing_lock`, which gradings of other processes share too, and one `pace`, so
+    that they know how fast this machine can be. They share one `room` as well: the memory that is
+    there for all.
     """
 
     sandbox: Sandbox
@@ -48,6 +52,7 @@ class Settings(msgspec.Struct, frozen=True):
     preamble: bool = False
     environment: Mapping[str, str] = {}
     clock: Callable[[], float] = time.monotonic
+    now: Callable[[], datetime] = partial(datetime.now, timezone.utc)
     quiet: Quiet = msgspec.field(default_factory=Quiet)
     timing_lock: TimingLock = msgspec.field(default_factory=TimingLock)
     pace: KnownPace = msgspec.field(default_factory=KnownPace)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
+
 import msgspec
 
 from grader.report import (
@@ -163,6 +165,7 @@ def typical() -> Report:
         ),
         seed=42,
         duration=Duration(18.42, {"data": 0.31, "notebook": 9.1, "parts": 8.9}),
+        graded=datetime(2026, 3, 9, 17, 5, tzinfo=timezone.utc),
     )
 
 

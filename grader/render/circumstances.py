@@ -25,6 +25,7 @@ def circumstances(report: Report) -> Iterator[tuple[str, str]]:
         (say("Machine"), _machine(report)),
         (say("Versions"), _versions(report)),
         (say("Seed"), str(report.seed or "")),  # 0 where the audience may not know it
+        (say("Graded"), _graded(report)),
         (say("Duration"), _duration(report)),
     ):
         if value:
@@ -50,6 +51,12 @@ def _assignment(report: Report) -> str:
     if not assignment.slug:
         return ""
     return say("{slug}, version {version}", slug=assignment.slug, version=assignment.version)
+
+
+def _graded(report: Report) -> str:
+    if report.graded is None:
+        return ""
+    return f"{report.graded:%Y-%m-%d %H:%M %Z}"
 
 
 def _dialect(report: Report) -> str:

@@ -6,7 +6,8 @@ text for a student; nothing in them is markup, and no path of the grading machin
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from datetime import datetime
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -119,7 +120,8 @@ class Report(Frozen, frozen=True):
     `language` is what its sentences are written in. `dialect` says which spelling of TVM's names
     the notebook is in: today's, or that of which years. `cells` is the notebook as it was run,
     empty where it was not. `basis` is a digest of what decided the grade beside the submission and
-    the seed (`grader.basis`), empty where nothing could be graded.
+    the seed (`grader.basis`), empty where nothing could be graded. `graded` is when the grading
+    ended, with its zone; None in reports of earlier versions.
     """
 
     score: float
@@ -139,6 +141,7 @@ class Report(Frozen, frozen=True):
     dialect: Dialect = "current"
     cells: tuple[Cell, ...] = ()
     basis: str = ""
+    graded: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
     schema_version: Literal[3] = SCHEMA_VERSION
 
 

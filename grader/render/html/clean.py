@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from datetime import datetime
 from typing import Any, Final
 
 import msgspec
@@ -104,7 +105,7 @@ def _value(value: Any, length: int) -> Any:
     if isinstance(value, str):
         is_fit = len(value) <= length and value.isprintable()
         return value if is_fit else wording.plain(value, length)
-    if isinstance(value, bool) or value is None:
+    if isinstance(value, bool | datetime) or value is None:
         return value
     if isinstance(value, float):
         return max(-_LARGEST, min(_LARGEST, value)) if math.isfinite(value) else 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import types
 from collections.abc import Callable, Iterator
+from datetime import datetime, timezone
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -88,6 +89,8 @@ class Filler:
             return float(self._number(field))
         if hint is type(None):
             return None
+        if hint is datetime:
+            return datetime(2026, 3, 9, tzinfo=timezone.utc)
         return self.struct(hint)
 
 

@@ -83,7 +83,7 @@ class TestContent:
 
     def test_whose_it_is_comes_first_where_that_is_known(self) -> None:
         html = render_html(sample_reports.typical(), "ada <b>").decode()
-        title = "<title>ada &lt;b&gt; – 77.5 of 100 points – homework.ipynb</title>"
+        title = "<title>ada &lt;b&gt; – 77.5 of 100 points – homework.ipynb – 2026-03-09</title>"
         assert title in html
         assert '<p class="file">ada &lt;b&gt; – homework.ipynb</p>' in html
 
