@@ -46,7 +46,7 @@ MORE = (
 
 _FIXED = frozenset(
     {"verdict", "visibility", "status", "language", "dialect", "clock", "image", "kind", "due"}
-    | {"slug", "id", "sha256", "level"}
+    | {"slug", "id", "sha256", "level", "graded"}
 )
 """Fields whose values are words of the grader's own or of assignment.toml, or no text."""
 
