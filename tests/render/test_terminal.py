@@ -95,8 +95,7 @@ class TestContent:
         assert "Isolation basic. bubblewrap: no network" in text
         assert "Machine Intel(R) Xeon(R) Processor @ 2.60GHz, 4 cores" in text
         assert "Versions Python 3.11.7, apache-tvm 0.27.0.post1, torch 2.13.0+cpu" in text
-        closing = "Seed 42 Graded 2026-03-09 17:05 UTC Duration 18.4 s (data 0.31 s, notebook 9.1 s, parts 8.9 s)"
-        assert closing in text
+        assert "Seed 42 Graded 2026-03-09 17:05 UTC Duration 18.4 s (data 0.31 s, notebook" in text
 
     def test_an_earlier_dialect_has_a_line_and_todays_has_none(self) -> None:
         report = msgspec.structs.replace(sample_reports.typical(), dialect="2023-24")
