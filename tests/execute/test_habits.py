@@ -32,7 +32,7 @@ CELLS = {
     "written": "os.makedirs('/content/results', exist_ok=True)\n"
     "open('/content/results/x.txt', 'w').write('own')\n"
     "print(open('results/x.txt').read(), os.listdir('/content/drive/MyDrive/results'))",
-    "forbidden": "open('/etc/x.txt', 'w')",
+    "forbidden": "open('/proc/x.txt', 'w')",
     "entered": "os.chdir('/content/drive/MyDrive/homework')\nprint(open('given.pkl').read())",
     "stays": "os.chdir('/nowhere')",
     "bound": "reader = open\nimport io, pickle\n"

@@ -133,7 +133,12 @@ def box(
 
 
 def is_ready(holders: list[Seen], programs: list[Seen], level: Level) -> bool:
-    """The last that a program gets is its own files in /proc, after the limits and the filter."""
+    """The last that a program gets is its own files in /proc, after the limits and the filter.
+
+    Of a box that is ending the program may be there for a moment longer than its holder.
+    """
+    if level in WITH_NAMESPACES and len(holders) != len(programs):
+        return False
     if any(not each.namespace or each.user != each.memory_of for each in programs):
         return False
     if any(each.unbounded for each in programs):
