@@ -122,11 +122,11 @@ def main() -> int:
     options = parser.parse_args()
     words = ("-i",) if options.command is None else ("-c", options.command)
     with choose_sandbox(options.level, minimum="none") as sandbox, ExitStack() as stack:
-        before = len(descendants(os.getpid()))
+        before = set(descendants(os.getpid()))  # some of them may be ending: they do not count
         recording = Recording(sandbox)
         process = stack.enter_context(KINDS[options.kind](recording))
         # a launcher, a warden and the program itself for each: the box ends with the shell
-        while len(descendants(os.getpid())) < before + 3 * len(recording.started):
+        while len(set(descendants(os.getpid())) - before) < 3 * len(recording.started):
             time.sleep(0.05)
         # the holder, the program, this one; without namespaces there are others' or none to count
         least = "3" if sandbox.level in WITH_NAMESPACES else "0"

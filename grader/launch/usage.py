@@ -14,6 +14,7 @@ _BLOCK = 512
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 _RUNS, _WAITS = b"R", b"D"
+_ENDED = (b"Z", b"X")
 
 _SIZES = (b"VmRSS:", b"VmPTE:")
 
@@ -29,22 +30,28 @@ _HIDDEN_DESCRIPTORS = 1024
 
 
 def all_processes() -> list[int]:
-    """Return the processes of the process namespace that /proc shows."""
-    with os.scandir("/proc") as entries:
-        return [int(entry.name) for entry in entries if entry.name.isdecimal()]
+    """Return the processes of the process namespace that /proc shows, zombies among them.
+
+    A process whose first thread has ended is told by the number of another of its threads: by its
+    own, /proc shows neither memory nor descriptors, though the others still have all of it.
+    """
+    return [_told_by(number) for number in _numbers()]
 
 
 def descendants(root: int) -> list[int]:
-    """Return the living processes below `root`, children before grandchildren, without zombies."""
+    """Return the living processes below `root`, children before grandchildren, without zombies.
+
+    They are told by the numbers that `all_processes` tells them by.
+    """
     parents: dict[int, list[int]] = {}
-    for number in all_processes():
+    for number in _numbers():
         parent = _living_parent(number)
         if parent is not None:
             parents.setdefault(parent, []).append(number)
     found = list(parents.get(root, ()))
     for number in found:
         found.extend(parents.get(number, ()))
-    return found
+    return [_told_by(number) for number in found]
 
 
 def tasks_of(processes: Iterable[int]) -> int:
@@ -92,9 +99,14 @@ def sockets_beside(process: int) -> int:
 
 
 def is_closed(process: int) -> bool:
-    """Say whether a process is there and keeps its descriptors from being looked at."""
+    """Say whether a process is there and keeps its descriptors from being looked at.
+
+    One that is ending is closed as well, once it has given back its memory; it closes what it had.
+    A kernel that had just been killed was blamed for the sockets that it might have had.
+    """
     folder = f"/proc/{process}/fd"
-    return os.path.exists(folder) and not os.access(folder, os.R_OK | os.X_OK)  # noqa: PTH110
+    can_be_seen = os.access(folder, os.R_OK | os.X_OK)
+    return not can_be_seen and os.path.exists(folder) and bool(_told_of(process))  # noqa: PTH110
 
 
 def held_by_pipes(descriptors: Iterable[int]) -> int:
@@ -219,11 +231,31 @@ def _close_all(pending: list[tuple[int, Iterator[str]]]) -> None:
         os.close(number)
 
 
+def _numbers() -> list[int]:
+    with os.scandir("/proc") as entries:
+        return [int(entry.name) for entry in entries if entry.name.isdecimal()]
+
+
 def _living_parent(number: int) -> int | None:
     fields = _read(f"/proc/{number}/stat").rpartition(b") ")[2].split()
-    if len(fields) < 2 or fields[0] in (b"Z", b"X"):
-        return None
-    return int(fields[1])
+    return int(fields[1]) if len(fields) > 17 and not _has_ended(fields) else None
+
+
+def _has_ended(fields: list[bytes]) -> bool:
+    """Say whether a process has ended, by its `stat` behind its name: with all of its threads."""
+    return fields[0] in _ENDED and int(fields[17]) <= 1
+
+
+def _told_by(number: int) -> int:
+    fields = _read(f"/proc/{number}/stat").rpartition(b") ")[2].split()
+    if len(fields) < 18 or fields[0] not in _ENDED or _has_ended(fields):
+        return number
+    try:
+        threads = os.listdir(f"/proc/{number}/task")  # noqa: PTH208
+    except FileNotFoundError:
+        return number
+    living = (each for each in threads if _state(f"/proc/{each}/stat") not in (*_ENDED, b""))
+    return int(next(living, number))
 
 
 def _threads(number: int) -> int:
@@ -249,7 +281,7 @@ def _descriptors(number: int) -> int:
     except (FileNotFoundError, ProcessLookupError):
         return 0
     except PermissionError:
-        return _HIDDEN_DESCRIPTORS
+        return _HIDDEN_DESCRIPTORS if _told_of(number) else 0  # it is ending: see `is_closed`
 
 
 def _proportional(number: int, resident: int) -> int:

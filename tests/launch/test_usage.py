@@ -75,6 +75,21 @@ def test_a_process_that_is_gone_uses_nothing() -> None:
     assert not usage.wants_to_run(gone, fetches=True)
 
 
+def test_a_process_that_is_ending_hides_nothing() -> None:
+    """It has given back its memory, and only root may look at what it still has."""
+    with program("kept = bytearray(b'x') * 2**29") as ending:
+        os.kill(ending, 9)
+        deadline = time.monotonic() + 10
+        while Path(f"/proc/{ending}/fd").exists() and "State:\tZ" not in status(ending):
+            if not usage.resident_memory_of([ending]):
+                assert not usage.is_closed(ending)
+            assert time.monotonic() < deadline
+
+
+def status(process: int) -> str:
+    return Path(f"/proc/{process}/status").read_text()
+
+
 def test_few_files_are_no_hoard_of_pipes() -> None:
     assert 0 == usage.held_by_pipes([20, 64, 3])
     assert 2 * 2 * mmap.PAGESIZE == usage.held_by_pipes([66, 1])

@@ -200,6 +200,26 @@ time.sleep(60)
         assert process.wait(30) == 137
         assert process.cause == "memory"
 
+    def test_a_process_counts_whose_first_thread_has_ended(self, sandbox: SteppingSandbox) -> None:
+        """What /proc tells of that thread is nothing; another one holds the memory."""
+        code = """
+import ctypes, os, platform, threading, time
+
+def hoard():
+    kept = bytearray(os.urandom(1)) * (80 * 2**20)
+    time.sleep(60)
+
+for _ in range(4):
+    if os.fork() == 0:
+        threading.Thread(target=hoard).start()
+        ctypes.CDLL(None).syscall({"x86_64": 60, "aarch64": 93}[platform.machine()], 0)
+time.sleep(60)
+"""
+        limits = ResourceLimits(memory=200 * MEGABYTE)
+        process = sandbox.start(Command("python", ("-c", code), limits=limits))
+        assert process.wait(30) == 137
+        assert process.cause == "memory"
+
     def test_memory_in_sockets_counts(self, sandbox: SteppingSandbox) -> None:
         code = """
 import socket, time
