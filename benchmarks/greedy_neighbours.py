@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -200,8 +200,8 @@ def main() -> None:
     failed = False
     for kind in options.kinds:
         result = grade_beside(
-            kind, options.times, level=options.level, without_groups=options.without_groups
-        )
+            [kind], options.times, level=options.level, without_groups=options.without_groups
+        )[kind]
         kept = sum(points == POINTS for points in result.honest)
         failed |= kept != options.times
         told = " | ".join(sorted(set(result.greedy)))
@@ -213,16 +213,19 @@ def main() -> None:
     raise SystemExit(failed)
 
 
-def grade_beside(kind: str, times: int, *, level: str = "", without_groups: bool = False) -> Result:
-    """Grade an honest notebook beside a greedy one so many times."""
+def grade_beside(
+    kinds: Collection[str], times: int, *, level: str = "", without_groups: bool = False
+) -> dict[str, Result]:
+    """Grade an honest notebook beside a greedy one of each kind so many times, all in one batch."""
     with tempfile.TemporaryDirectory(prefix="greed-", dir="/tmp") as name:
         folder = Path(name)
         folder.chmod(0o711)
         submissions = folder / "in"
         submissions.mkdir()
-        for number in range(times):
-            _write(submissions / f"{number:02}-honest.ipynb", HONEST)
-            _write(submissions / f"{number:02}-neighbour.ipynb", FORKED + KINDS[kind])
+        for kind in kinds:
+            for number in range(times):
+                _write(submissions / f"{kind}-{number:02}-honest.ipynb", HONEST)
+                _write(submissions / f"{kind}-{number:02}-neighbour.ipynb", FORKED + KINDS[kind])
         words = ["batch", submissions, "--output", folder / "out", "--course", COURSE]
         words += ["--data", "builtin", "--seed", "7", "--jobs", str(JOBS)]
         words += ["--sandbox", level] if level else []
@@ -232,15 +235,22 @@ def grade_beside(kind: str, times: int, *, level: str = "", without_groups: bool
             {**os.environ, "TMPDIR": name, **({SWITCH: "off"} if without_groups else {})},
         )
         seconds = time.monotonic() - begin
-        honest = list(_reports(folder / "out", times, "honest"))
-        greedy = list(_reports(folder / "out", times, "neighbour"))
+        return {
+            kind: _result(kind, folder / "out", times, seconds, done.stdout + done.stderr)
+            for kind in kinds
+        }
+
+
+def _result(kind: str, folder: Path, times: int, seconds: float, messages: str) -> Result:
+    honest = list(_reports(folder, times, f"{kind}-{{:02}}-honest"))
+    greedy = list(_reports(folder, times, f"{kind}-{{:02}}-neighbour"))
     return Result(
         kind,
         tuple(report.score for report in honest),
         tuple(_told(report) for report in honest if report.score != POINTS),
         tuple(_told(report) for report in greedy),
         seconds,
-        done.stdout + done.stderr,
+        messages,
     )
 
 
@@ -277,7 +287,7 @@ def _run(command: list[str], environment: dict[str, str]) -> subprocess.Complete
 
 def _reports(folder: Path, times: int, name: str) -> Iterable[Report]:
     for number in range(times):
-        path = folder / f"{number:02}-{name}.json"
+        path = folder / f"{name.format(number)}.json"
         if path.exists():
             yield decode_report(path.read_bytes())
 

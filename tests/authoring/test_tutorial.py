@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +22,16 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "authoring.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 SECONDS = 300
+
+CHANGES = {
+    "right": ("", ""),
+    "no_bias": ("topi.nn.dense, x, weight, bias)", "topi.nn.dense, x, weight)"),
+    "three_calls": (
+        "hidden = bb.emit_te(",
+        "hidden = bb.emit_te(topi.identity, x)\n            hidden = bb.emit_te(",
+    ),
+}
+"""What is graded: the solution, and two with a mistake."""
 
 
 class Step(NamedTuple):
@@ -45,7 +56,7 @@ class Author:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.outputs: list[str] = []
+        self.outputs: list[tuple[str, str]] = []
         self._replaced: tuple[Path, str] | None = None
 
     def follow(self, step: Step) -> None:
@@ -86,7 +97,7 @@ class Author:
             env={**os.environ, "COLUMNS": "200"},
         )
         assert 0 == done.returncode, done.stdout + done.stderr
-        self.outputs.append(done.stdout)
+        self.outputs.append((arguments[0], done.stdout))
 
     def solve(self, change: tuple[str, str] = ("", "")) -> None:
         """Fill in the stubs of the template as a student does, here with the solutions."""
@@ -96,9 +107,15 @@ class Author:
             cell.source = cell.source.replace(*change)
         nbformat.write(solved, self.folder / "submission.ipynb")
 
-    def report(self) -> Report:
-        self.grader("run", "submission.ipynb", "--json", "report.json")
-        return decode_report((self.folder / "report.json").read_bytes())
+    def grade(self, changes: Mapping[str, tuple[str, str]]) -> dict[str, Report]:
+        """Grade a class that solved it with a change each."""
+        (self.folder / "class").mkdir()
+        for name, change in changes.items():
+            self.solve(change)
+            (self.folder / "submission.ipynb").rename(self.folder / "class" / f"{name}.ipynb")
+        self.grader("batch", "class", "--output", "reports")
+        paths = {name: self.folder / "reports" / f"{name}.json" for name in changes}
+        return {name: decode_report(path.read_bytes()) for name, path in paths.items()}
 
 
 @pytest.fixture(scope="module")
@@ -112,31 +129,30 @@ def author(tmp_path_factory: pytest.TempPathFactory) -> Author:
     return author
 
 
+@pytest.fixture(scope="module")
+def graded(author: Author) -> dict[str, Report]:
+    return author.grade(CHANGES)
+
+
 def test_the_new_assignment_is_sound_before_and_after_it_was_changed(author: Author) -> None:
-    said = [text for text in author.outputs if "mutants are caught" in text]
+    said = [text for _, text in author.outputs if "mutants are caught" in text]
     assert 2 == len(said)
     assert all("relu-layer is sound" in text for text in said)
     assert "few_calls" in said[1]
 
 
-def test_a_submission_of_it_is_graded(author: Author) -> None:
-    assert [5, 5] == [part.score for part in author.report().parts]
-    assert "few calls" in author.outputs[-1]
+def test_a_submission_of_it_is_graded(author: Author, graded: dict[str, Report]) -> None:
+    assert [5, 5] == [part.score for part in graded["right"].parts]
+    (printed,) = (text for command, text in author.outputs if command == "run")
+    assert "few calls" in printed
 
 
-def test_a_mistake_costs_the_points_of_the_courses_own_check(author: Author) -> None:
+def test_a_mistake_costs_the_points_of_the_courses_own_check(graded: dict[str, Report]) -> None:
     """The docstring of the check is what the student reads."""
-    author.solve(("topi.nn.dense, x, weight, bias)", "topi.nn.dense, x, weight)"))
-    kernel, graph = author.report().parts
+    kernel, graph = graded["no_bias"].parts
     assert 5 == kernel.score
     assert ["passed", "failed", "passed"] == [check.verdict for check in graph.checks]
-    author.solve(
-        (
-            "hidden = bb.emit_te(",
-            "hidden = bb.emit_te(topi.identity, x)\n            hidden = bb.emit_te(",
-        )
-    )
-    _, graph = author.report().parts
+    _, graph = graded["three_calls"].parts
     check = next(each for each in graph.checks if each.id == "few_calls")
     assert ("failed", "`main` needs few calls") == (check.verdict, check.title)
     assert 4 == graph.score

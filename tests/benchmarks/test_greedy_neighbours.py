@@ -1,6 +1,7 @@
 """An honest notebook keeps all its points, whatever a greedy neighbour takes.
 
-`benchmarks/greedy_neighbours.py` does it twenty times for each kind; here it is a few times.
+`benchmarks/greedy_neighbours.py` does it twenty times for each kind; here it is a few times,
+and all kinds are in one batch.
 """
 
 from __future__ import annotations
@@ -12,26 +13,46 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-from greedy_neighbours import KINDS, POINTS, grade_beside
+from greedy_neighbours import KINDS, POINTS, Result, grade_beside
 
 TIMES = 2
 LEVEL = os.environ.get("GRADER_TEST_LEVEL", "")
 BLAME = "most often because it used too much memory"
 
 
-def grade(kind: str, *, without_groups: bool = False) -> None:
-    result = grade_beside(kind, TIMES, level=LEVEL, without_groups=without_groups)
+def selected(request: pytest.FixtureRequest) -> list[str]:
+    """Return the kinds of the selected tests that ask for a fixture."""
+    return [
+        item.callspec.params["kind"]
+        for item in request.session.items
+        if isinstance(item, pytest.Function) and request.fixturename in item.fixturenames
+    ]
+
+
+@pytest.fixture(scope="module")
+def graded(request: pytest.FixtureRequest) -> dict[str, Result]:
+    return grade_beside(selected(request), TIMES, level=LEVEL)
+
+
+@pytest.fixture(scope="module")
+def graded_without_groups(request: pytest.FixtureRequest) -> dict[str, Result]:
+    return grade_beside(selected(request), TIMES, level=LEVEL, without_groups=True)
+
+
+def assert_nothing_is_lost(result: Result) -> None:
     assert (POINTS,) * TIMES == result.honest, (result.lost, result.messages)
     assert not any(BLAME in each for each in (*result.lost, *result.greedy))
 
 
 @pytest.mark.hurried
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_neighbour_costs_no_points(kind: str) -> None:
-    grade(kind)
+def test_a_neighbour_costs_no_points(kind: str, graded: dict[str, Result]) -> None:
+    assert_nothing_is_lost(graded[kind])
 
 
 @pytest.mark.hurried
 @pytest.mark.parametrize("kind", ["sockets", "memory_of_many", "descriptors"])
-def test_nor_where_there_are_no_control_groups(kind: str) -> None:
-    grade(kind, without_groups=True)
+def test_nor_where_there_are_no_control_groups(
+    kind: str, graded_without_groups: dict[str, Result]
+) -> None:
+    assert_nothing_is_lost(graded_without_groups[kind])

@@ -15,8 +15,8 @@ MISSED = 1
 """The exit code where a bar is missed, as it may be on a machine that does other work as well."""
 
 SMALL = {
-    "decoders.py": (["--examples", "5"], {"module"}),
-    "reference_schedule.py": (["--rounds", "1", "--budget-seconds", "5"], {"limit_ratio"}),
+    "decoders.py": (["--examples", "1"], {"module"}),
+    "reference_schedule.py": (["--rounds", "1", "--budget-seconds", "1"], {"limit_ratio"}),
     "stages.py": (["--rounds", "1", str(MLP)], {"median_s", "rounds"}),
     "starts.py": (["--count", "2"], {"median_start_ms"}),
     "warm_throughput.py": (["--submissions", "2", "--jobs", "2"], {"wall_s", "cpu_s", "peak_mb"}),

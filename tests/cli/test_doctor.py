@@ -18,6 +18,7 @@ from grader.course import load_course
 from grader.machine.facts import MachineFacts
 from grader.machine.lock import TimingLock
 from grader.sandbox.groups import Groups
+from tests.endtoend.examples import brisk_course
 
 
 class TestCounting:
@@ -178,9 +179,10 @@ class TestSelfTest:
 
 
 class TestCommand:
-    def test_its_exit_code_is_its_verdict(self) -> None:
+    def test_its_exit_code_is_its_verdict(self, tmp_path: Path) -> None:
+        course = brisk_course(tmp_path, 1)
         code = "from grader.cli.app import main; main()"
-        command = [sys.executable, "-c", code, "doctor", "--timing", "--course", str(ROOT)]
+        command = [sys.executable, "-c", code, "doctor", "--timing", "--course", str(course)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         trusted = "times can be trusted here." in done.stdout
         assert trusted != ("times cannot be trusted here, now." in done.stdout)

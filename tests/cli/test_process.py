@@ -155,6 +155,15 @@ class TestOutput:
         assert "2 reports not in the folder of reports" in " ".join(done.stdout.split())
 
 
+def test_what_cannot_be_read_is_told_without_the_seconds_that_pytorch_takes(world: World) -> None:
+    (world.folder / "torch.py").write_text("raise SystemExit('imported')")
+    done = world.shell(
+        f"export PYTHONPATH=.; $grade && $GRADER batch hw.ipynb --output out {' '.join(OPTIONS)}"
+    )
+    assert 0 == done.returncode, done.stderr
+    assert "0 of 10 points" in done.stdout
+
+
 class TestSignals:
     """A command that is interrupted clears up, and ends with the signal's code."""
 
@@ -176,7 +185,8 @@ class TestSignals:
         assert [] == world.temporaries()
 
     def test_ctrl_c_while_it_starts_is_no_failure(self, world: World) -> None:
-        for delay in (0.3, 0.8, 2):
+        write(world.folder / "hw.ipynb", *ENDLESS)  # what is damaged is told in a second
+        for delay in (0.3, 0.8, 1.4, 2):
             process = world.start("run", "hw.ipynb")
             time.sleep(delay)
             os.killpg(process.pid, signal.SIGINT)

@@ -12,12 +12,14 @@ from playwright.sync_api import Browser, ViewportSize
 
 from tests.browser import PHONE, WIDE, Scheme, visit
 from tests.endtoend.command import ROOT, Result, run_grader
+from tests.endtoend.examples import brisk_course
 from tests.endtoend.hostile_page import CELLS, TEXTS
 from tests.render.html.reading import Page, flat, read
 from tests.render.html.test_escaping import harmless
 
 LARGEST = 3 * 10**6
 NOTEBOOKS = ("reference", "template", "hostile")
+COURSE = "folder-of-the-course"
 HOSTILE_NAME = '"><img src=x onerror=window.harm=1> & {{ 7*7 }}.ipynb'
 
 Graded = Callable[[str], tuple[Result, Path]]
@@ -29,12 +31,14 @@ pytestmark = pytest.mark.graded
 def graded(tmp_path_factory: pytest.TempPathFactory) -> Graded:
     """Return, for a notebook's name, what `grader run --html` came to, and where the page is."""
     done: dict[str, tuple[Result, Path]] = {}
+    course = brisk_course(tmp_path_factory.mktemp(COURSE))
 
     def grade(name: str) -> tuple[Result, Path]:
         if name not in done:
             folder = tmp_path_factory.mktemp(name)
             page = folder / "report.html"
-            done[name] = run_grader(folder, notebook(name, folder), "--html", page), page
+            options = ("--html", page, "--course", course)
+            done[name] = run_grader(folder, notebook(name, folder), *options), page
         return done[name]
 
     return grade
@@ -130,6 +134,7 @@ def test_no_path_of_this_machine_and_no_secret_of_the_course_is_on_it(
     for folder in (sys.prefix, sys.base_prefix, str(ROOT), str(path.parent), str(Path.home())):
         assert f"{folder}/" not in page
         assert f"{folder}/" not in document
+    assert COURSE not in page + document
     for secret in ("oracle.py", "workload.py"):
         text = (ROOT / "assignments" / "e2e-conv" / secret).read_text("utf-8")
         lines = [line.strip() for line in text.splitlines() if len(line.strip()) > 40]

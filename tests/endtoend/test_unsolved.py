@@ -6,7 +6,6 @@ The texts are not part of this repository. GRADER_COURSE_TEXTS names the folder 
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +14,7 @@ from grader.dialects.migration import migrate_cells
 from grader.submission import defined_names
 from tests.dialects.course import Text
 from tests.dialects.untimed import notebook, untimed_course
-from tests.endtoend.batches import grade_batch
+from tests.endtoend.batches import GradedBatch, grade_batch
 from tests.endtoend.command import ROOT
 from tests.missing import needs_course_texts
 
@@ -28,6 +27,8 @@ LECTURES = ("000", "001", "002")
 """Texts that show what e2e-mlp asks to be written again: there, these definitions are left out."""
 
 TEXTS = (*LECTURES, "003", "004_reflowed")
+TODAY = "-today"
+SLUGS = ("tensorir", "e2e-conv", "e2e-mlp", "from-torch")
 
 
 def is_asked_for(slug: str, block: str) -> bool:
@@ -49,15 +50,25 @@ def unsolved(slug: str, name: str) -> list[str]:
     return blocks
 
 
-@pytest.mark.parametrize("slug", ["tensorir", "e2e-conv", "e2e-mlp", "from-torch"])
-def test_unsolved_texts_earn_nothing_in_any_spelling(slug: str, tmp_path: Path) -> None:
+def submissions(slug: str) -> dict[str, bytes]:
+    """Return the texts as notebooks of an assignment, as written and in today's names."""
     written = {f"{slug}/{name}": unsolved(slug, name) for name in TEXTS}
-    migrated = {f"{name}-today": migrate_cells(cells).sources for name, cells in written.items()}
-    submissions = {
-        name: notebook(slug, [*cells]) for name, cells in {**written, **migrated}.items()
+    migrated = {f"{name}{TODAY}": migrate_cells(cells).sources for name, cells in written.items()}
+    return {name: notebook(slug, [*cells]) for name, cells in {**written, **migrated}.items()}
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory: pytest.TempPathFactory) -> GradedBatch:
+    course = untimed_course(tmp_path_factory.mktemp("course"))
+    contents = {name: text for slug in SLUGS for name, text in submissions(slug).items()}
+    return grade_batch(tmp_path_factory.mktemp("unsolved"), contents, "--course", course)
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_unsolved_texts_earn_nothing_in_any_spelling(slug: str, graded: GradedBatch) -> None:
+    assert 0 == graded.code, graded.messages
+    scores = {
+        name: report.score for name, report in graded.reports.items() if name.startswith(f"{slug}/")
     }
-    (tmp_path / "course").mkdir()
-    course = untimed_course(tmp_path / "course")
-    batch = grade_batch(tmp_path, submissions, "--course", course)
-    assert 0 == batch.code, batch.messages
-    assert dict.fromkeys(submissions, 0) == {name: r.score for name, r in batch.reports.items()}
+    names = [f"{slug}/{name}{spelling}" for name in TEXTS for spelling in ("", TODAY)]
+    assert dict.fromkeys(names, 0) == scores

@@ -8,7 +8,7 @@ os.environ.update(TVM_BIND_THREADS="0", TVM_NUM_THREADS="1")  # before the first
 
 import atexit
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from traitlets.config import Config
 
 from grader.kernel.capture import Watcher
 from grader.messages import Capture, CaptureFailure, EntrySpec
+from tests.kernel.forked import Programs
 
 torch.set_num_threads(1)
 
@@ -89,6 +90,13 @@ class Notebook:
     @property
     def faults(self) -> list[str]:
         return list(self.watcher.faults.texts)
+
+
+@pytest.fixture(scope="session")
+def output_of() -> Iterator[Callable[[str], str]]:
+    """What a program prints that has a process of its own, whose TVM it may change."""
+    with Programs() as programs:
+        yield programs.output_of
 
 
 @pytest.fixture

@@ -2,37 +2,21 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
+from collections.abc import Callable
 
 from grader.kernel.compatibility import SUPPLIED
 
-ROOT = Path(__file__).parents[2]
-
-
-def output_of(program: str) -> str:
-    """Return what a program prints."""
-    result = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        check=False,
-    )
-    assert 0 == result.returncode, result.stderr
-    return result.stdout.strip()
-
+Output = Callable[[str], str]
 
 INSTALL = "from grader.kernel.compatibility import SUPPLIED, install\nadded = install()\n"
 
 
-def test_every_name_is_added_once() -> None:
+def test_every_name_is_added_once(output_of: Output) -> None:
     names = output_of(f"{INSTALL}print(*added)\nassert install() == ()").split()
     assert [each.name for each in SUPPLIED] == names
 
 
-def test_names_are_found_by_import_getattr_and_importlib() -> None:
+def test_names_are_found_by_import_getattr_and_importlib(output_of: Output) -> None:
     program = """
 import importlib, tvm
 from tvm.tir import PrimFunc, Schedule
@@ -47,7 +31,7 @@ print(vm.build is tvm.relax.build, tvm.relax.DynTensorType(2, "float32").ndim)
     assert "3.0 3\nTrue 2" == output_of(INSTALL + program)
 
 
-def test_an_old_module_lacks_what_no_new_one_has() -> None:
+def test_an_old_module_lacks_what_no_new_one_has(output_of: Output) -> None:
     program = """
 import tvm
 try:
@@ -59,7 +43,7 @@ except AttributeError as error:
     assert expected == output_of(INSTALL + program)
 
 
-def test_what_today_has_is_not_replaced() -> None:
+def test_what_today_has_is_not_replaced(output_of: Output) -> None:
     program = """
 import sys, tvm, tvm.relax, tvm.s_tir, tvm.script, tvm.topi
 def picture():
@@ -75,7 +59,7 @@ print([key for key, value in before.items() if after.get(key) != value])
     assert "[]" == output_of(program)
 
 
-def test_a_schedule_has_its_old_method() -> None:
+def test_a_schedule_has_its_old_method(output_of: Output) -> None:
     program = """
 import tvm
 from tvm import te

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.kernel.test_compatibility import output_of
+from tests.kernel.test_compatibility import Output
 
 INSTALL = """
 from grader.kernel.older_behaviour import install_behaviour
@@ -39,19 +39,19 @@ def lone(A: T.Buffer((2, 4), "float32"), B: T.Buffer((2, 4), "float32")):
 """
 
 
-def test_a_variable_has_a_shape_and_its_type_by_the_old_names() -> None:
+def test_a_variable_has_a_shape_and_its_type_by_the_old_names(output_of: Output) -> None:
     program = "print(*map(int, x.shape), x.checked_type.ndim, x.struct_info.ndim)"
     assert "1 4 2 2" == output_of(INSTALL + program)
 
 
-def test_what_has_no_shape_still_has_none() -> None:
+def test_what_has_no_shape_still_has_none(output_of: Output) -> None:
     program = (
         "print(hasattr(tvm.tirx.Var('i', 'int32'), 'shape'), tvm.tirx.decl_buffer((3,)).shape)"
     )
     assert "False [3]" == output_of(INSTALL + program).replace("(3,)", "[3]")
 
 
-def test_constants_are_known_and_made_by_the_old_name() -> None:
+def test_constants_are_known_and_made_by_the_old_name(output_of: Output) -> None:
     program = """
 made = relax.Constant(tvm.runtime.tensor([1.0, 2.0]))
 print(isinstance(made, relax.Constant), isinstance(x, relax.expr.Constant), made.ty.ndim)
@@ -59,7 +59,7 @@ print(isinstance(made, relax.Constant), isinstance(x, relax.expr.Constant), made
     assert "True False 1" == output_of(INSTALL + program)
 
 
-def test_a_class_of_a_module_may_have_constants(tmp_path: Path) -> None:
+def test_a_class_of_a_module_may_have_constants(output_of: Output, tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(MODULE)
     program = f"""
 import sys; sys.path.insert(0, {str(tmp_path)!r})
@@ -69,7 +69,7 @@ print(list(script.Module["copy"].params[0].shape), script.COLUMNS)
     assert "[2, 4] 9" == output_of(INSTALL + program)
 
 
-def test_functions_are_compared_without_their_names(tmp_path: Path) -> None:
+def test_functions_are_compared_without_their_names(output_of: Output, tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(MODULE)
     program = f"""
 import sys; sys.path.insert(0, {str(tmp_path)!r})

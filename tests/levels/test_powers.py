@@ -118,11 +118,14 @@ KINDS = (kernel, runner, evaluator, library)
 """A runner that times, or makes mutants, is a runner: it is only asked for something else."""
 
 
-@pytest.fixture(params=KINDS, ids=lambda kind: kind.__name__)
+@pytest.fixture(scope="module", params=KINDS, ids=lambda kind: kind.__name__)
 def box(
     request: pytest.FixtureRequest, sandbox: SteppingSandbox
 ) -> Iterator[tuple[list[Seen], list[Seen]]]:
-    """The holders and the programs of a kind of box, once they have given up what they had."""
+    """The holders and the programs of a kind of box, once they have given up what they had.
+
+    They are looked at once for all tests: a kernel runs for seconds.
+    """
     kind: Callable[[SteppingSandbox], AbstractContextManager[None]] = request.param
     with kind(sandbox):
         deadline = time.monotonic() + 100

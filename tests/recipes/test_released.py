@@ -31,6 +31,11 @@ kind = "equivalence"
 points = 5
 """
 
+DOCTOR = "Prepare the sandbox"
+"""The step that looks what a machine offers, for some seconds: the same with a release and without,
+in test_steps.
+"""
+
 ODD = 'submissions/bob/%0A::error::it\'s\n::error::harm "$(touch harm)".ipynb'
 
 
@@ -69,7 +74,8 @@ class Class:
         """Run the job for the push that hands in."""
         self.service = GitHub(self.repository, folder / "runner")
         self.service.secrets = secrets
-        return self.service.run({"before": self.repository.git("rev-parse", "HEAD~1")})
+        event = {"before": self.repository.git("rev-parse", "HEAD~1")}
+        return self.service.run(event, without=DOCTOR)
 
 
 def master() -> str:
