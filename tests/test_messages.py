@@ -51,6 +51,8 @@ from grader.messages import (
     Mutation,
     MutationResult,
     Output,
+    FindStep,
+    FoundStep,
     ReplayResult,
     ReplayTrace,
     RunArgument,
