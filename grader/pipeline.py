@@ -17,6 +17,7 @@ from grader.machine.lock import Turn
 from grader.messages import Capture, CaptureFailure
 from grader.preparation import Preparation, Settings
 from grader.progress import Progress
+from grader.referee.construction import FailedCell
 from grader.referee.evidence import Problem
 from grader.referee.judge import judge_problem
 from grader.referee.referee import Compared, expected_runners, has_timing
@@ -85,10 +86,21 @@ def run_parts(
                 execution = _run(spelling, prepared, progress)
             with stages.measure("parts"):
                 referee = make_referee(prepared, answers.result(), runners, progress)
-                compared = referee.compare(execution.captures)
+                compared = referee.compare(execution.captures, _failed_cells(execution))
         alone = _alone(settings, progress) if has_timing(compared) else nullcontext(_UNTIMED)
         with alone as turn, stages.measure("parts"):
             return execution, referee.time(compared), turn
+
+
+def _failed_cells(execution: Execution) -> tuple[FailedCell, ...]:
+    """Return the cells that ended in an error, with their texts."""
+    cells = [each for each in execution.notebook.cells if each.cell_type == "code"]
+    sources = [each.source for each in cells if each.source.strip()]
+    return tuple(
+        FailedCell(sources[each.cell - 1], each)
+        for each in execution.problems
+        if 0 < each.cell <= len(sources)
+    )
 
 
 def run_notebook(notebook: NotebookNode, prepared: Preparation, progress: Progress) -> Execution:

@@ -51,8 +51,6 @@ from grader.messages import (
     Mutation,
     MutationResult,
     Output,
-    FindStep,
-    FoundStep,
     ReplayResult,
     ReplayTrace,
     RunArgument,

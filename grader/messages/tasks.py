@@ -10,13 +10,7 @@ from grader.messages.timing import TimeSchedule, TimingResult
 from grader.messages.trace import TraceModule, TraceResult
 
 ToRunner = (
-    RunModule
-    | TraceModule
-    | TimeSchedule
-    | ReplayTrace
-    | FindStep
-    | CompareTarget
-    | MutateModule
+    RunModule | TraceModule | TimeSchedule | ReplayTrace | FindStep | CompareTarget | MutateModule
 )
 FromRunner = (
     RunResult

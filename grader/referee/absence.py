@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from grader.assignment import EntryKind, PartTable
 from grader.language import mark, say
 from grader.messages import CaptureFailure
+from grader.referee.construction import FailedCell, explain_definition, usual_cause
+from grader.referee.diagnosis.operations import Layer
 from grader.referee.evidence import Problem
 
 _ABSENT: dict[EntryKind, tuple[str, str]] = {
@@ -71,16 +75,30 @@ _OTHERWISE: dict[tuple[EntryKind, str], tuple[str, str]] = {
 """What is said in another way of some kinds of entry points."""
 
 
-def explain_absence(part: PartTable, failures: tuple[CaptureFailure, ...]) -> Problem:
-    """Say why a part has no candidate: the entry point's last failure, or that there was none."""
+def explain_absence(
+    part: PartTable,
+    failures: tuple[CaptureFailure, ...],
+    failed: Sequence[FailedCell] = (),
+    layers: Callable[[], Sequence[Layer]] = tuple,
+) -> Problem:
+    """Say why a part has no candidate: the entry point's last failure, or that there was none.
+
+    `failed` are the cells that ended in an error: one of them may be the entry point's definition.
+    `layers` are PyTorch's for this part, which some causes are tried on.
+    """
     if failures:
-        return _explain_failure(part.entry_kind, failures[-1])
+        return _explain_failure(part.entry_kind, failures[-1], layers)
+    lost = explain_definition(part, failed)
+    if lost is not None:
+        return lost
     reason, hint = _ABSENT[part.entry_kind]
     entry = part.entry[0]
     return Problem(say(reason, entry=entry), say(hint, entry=entry))
 
 
-def _explain_failure(kind: EntryKind, failure: CaptureFailure) -> Problem:
+def _explain_failure(
+    kind: EntryKind, failure: CaptureFailure, layers: Callable[[], Sequence[Layer]]
+) -> Problem:
     where = say("{name} (cell {cell})", name=failure.name, cell=failure.cell)
     if failure.reason == "raised" and failure.error_name == "NotImplementedError":
         return Problem(
@@ -88,9 +106,10 @@ def _explain_failure(kind: EntryKind, failure: CaptureFailure) -> Problem:
             say("Replace the stub by your solution."),
         )
     if failure.reason == "raised":
+        cause = usual_cause(failure.error_name, failure.message, layers())
         return Problem(
             _raised(failure, where),
-            say("Call the function in a cell of its own and mend the first error."),
+            cause or say("Call the function in a cell of its own and mend the first error."),
         )
     reason, hint = _OTHERWISE.get((kind, failure.reason), _FAILURES[failure.reason])
     return Problem(say(reason, where=where, told=failure.message), say(hint))
@@ -98,6 +117,12 @@ def _explain_failure(kind: EntryKind, failure: CaptureFailure) -> Problem:
 
 def _raised(failure: CaptureFailure, where: str) -> str:
     error, message = failure.error_name, failure.message
+    if not message:
+        if failure.line is None:
+            return say("{where} raised {error}.", where=where, error=error)
+        return say(
+            "{where} raised {error} at line {line}.", where=where, error=error, line=failure.line
+        )
     if failure.line is None:
         return say("{where} raised {error}: {message}", where=where, error=error, message=message)
     return say(

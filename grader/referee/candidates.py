@@ -7,6 +7,7 @@ import re
 from grader.assignment import PartTable
 from grader.errors import IRError
 from grader.ir.facts import ModuleFacts
+from grader.ir.names import shown
 from grader.ir.read import read_module
 from grader.language import say
 from grader.messages import PYTHON_FUNCTION, Capture
@@ -46,6 +47,10 @@ def inspect(part: PartTable, capture: Capture) -> Candidate | Problem:
     except IRError as error:
         return Problem(error.message, error.hint)
     if facts.findings:
+        first = facts.findings[0]
+        is_unknown = first.subject not in capture.externs and _EXTERN_NAME.fullmatch(first.subject)
+        if part.externs and first.code == "packed_call" and is_unknown:
+            return _not_registered(first.subject)
         return Problem(
             facts.findings[0].message,
             say(
@@ -54,6 +59,22 @@ def inspect(part: PartTable, capture: Capture) -> Candidate | Problem:
             ),
         )
     return Candidate(capture, facts, base if base is None or not base.findings else None)
+
+
+def _not_registered(name: str) -> Problem:
+    """Say that a part which may call external functions calls one that the notebook lacks."""
+    return Problem(
+        say(
+            "The module calls the external function `{name}`, and the notebook registers none of"
+            " that name.",
+            name=shown(name),
+        ),
+        say(
+            'Register it before the module is built: @tvm.register_global_func("{name}") above the'
+            " function. Names that TVM itself has are not taken.",
+            name=shown(name),
+        ),
+    )
 
 
 def _inspect_python(capture: Capture) -> Candidate | Problem:

@@ -112,7 +112,7 @@ class Evidence:
     """All evidence for one candidate. A field is None when no check of the part asks for it.
 
     `diagnosis` says where outputs that differ depart from PyTorch, and `sample` shows a test image
-    among them, where both can be told.
+    among them, where both can be told. `schedule` says which step of a schedule made them differ.
     """
 
     outputs: Outputs | Problem | None = None
@@ -121,6 +121,7 @@ class Evidence:
     replay: Replay | None = None
     target: TargetMatch | Problem | None = None
     diagnosis: Diagnosis | None = None
+    schedule: Problem | None = None
     sample: Sample | None = None
 
 

@@ -25,6 +25,7 @@ from grader.referee.bench import Bench, Machine, measuring_threads
 from grader.referee.candidates import choose, inspect, is_meant
 from grader.referee.checks.schedule import StepOptions
 from grader.referee.checks.speed import SpeedOptions
+from grader.referee.construction import FailedCell
 from grader.referee.diagnosis.case import explain_case
 from grader.referee.diagnosis.report import Diagnosed
 from grader.referee.evidence import Candidate, Case, Evidence, Problem, TimedSchedule
@@ -111,11 +112,20 @@ class Referee:
         self._runners = runners
         self._machine = machine
         self._progress = progress
+        self._failed: tuple[FailedCell, ...] = ()
         parts = course_assignment.assignment.part
         self._seeds = dict(zip((part.id for part in parts), seeds.spawn(len(parts)), strict=True))
 
-    def compare(self, captures: tuple[Capture | CaptureFailure, ...]) -> Compared:
-        """Judge all parts on everything but time; afterwards nothing of this grading runs."""
+    def compare(
+        self,
+        captures: tuple[Capture | CaptureFailure, ...],
+        failed: tuple[FailedCell, ...] = (),
+    ) -> Compared:
+        """Judge all parts on everything but time; afterwards nothing of this grading runs.
+
+        `failed` are the notebook's cells that ended in an error.
+        """
+        self._failed = failed
         parts = self._course_assignment.assignment.part
         self._progress.stage("comparing with PyTorch")
         with ThreadPoolExecutor(max_workers=len(parts)) as executor:
@@ -156,7 +166,9 @@ class Referee:
                 break
         graded.sort(key=lambda each: each.rank, reverse=True)
         if not graded or self._is_beside_the_point(part, found, graded[0]):
-            return [Graded(judge_problem(part, explain_absence(part, failures)))]
+            oracle = self._answers.of(part)
+            absence = explain_absence(part, failures, self._failed, lambda: oracle.layers([0]))
+            return [Graded(judge_problem(part, absence))]
         return [self._explained(part, graded[0]), *graded[1:]]
 
     def _explained(self, part: PartTable, graded: Graded) -> Graded:

@@ -68,9 +68,7 @@ def _softmax_axis(before: Layer, after: Layer) -> int | None:
     return None
 
 
-def _replace(
-    place: int, before: int, axis: int, within: set[int], layers: list[Layer]
-) -> None:
+def _replace(place: int, before: int, axis: int, within: set[int], layers: list[Layer]) -> None:
     """Make a softmax of an operation, and parts of what only serves it."""
     operand = Operand(torch.from_numpy(layers[before].value), layer=before)
     operation = Operation("softmax", (operand,), {"axis": axis})

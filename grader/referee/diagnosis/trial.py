@@ -35,9 +35,7 @@ def stands_the_trial(
         return True  # a bias that is added twice: what is added is the bias
     if found.is_result:
         return place == last_output(program)
-    return any(
-        _is_foretold(value, one, place, found, program, tolerance) for value in found.after
-    )
+    return any(_is_foretold(value, one, place, found, program, tolerance) for value in found.after)
 
 
 def last_output(program: Program) -> int | None:
