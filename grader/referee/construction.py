@@ -1,4 +1,4 @@
-"""Why a module could not be built: the cell, its error, and the cause that such an error mostly has.
+"""Why a module could not be built: the cell, its error, and the cause that it mostly has.
 
 A cause that shapes can show is tried on the oracle's layers: a padding is named only where PyTorch
 with that padding gets the numbers of the error.
@@ -63,9 +63,8 @@ _LENGTHS = (
 )
 _BIAS = re.compile(r"assert len\(bias\.shape\) == 1")
 _MISSING = re.compile(r"(conv2d|pool2d)\w*\(\) missing \d+ required positional arguments?: (.+)")
-_UNKNOWN = re.compile(r"name '(\w+)' is not defined")
 _DEFINED = re.compile(
-    r"^[ \t]*(?:(?:async[ \t]+)?def|class)[ \t]+(\w+)|^(\w+)[ \t]*=", re.MULTILINE
+    r"^[ \t]*(?:(?:async[ \t]+)?def|class)[ \t]+(\w+)|^(\w+)[ \t]*=(?!=)", re.MULTILINE
 )
 
 

@@ -127,7 +127,7 @@ def changes(program: Program) -> list[Change]:
 
 
 def is_told(one: Change, found: Mistake, program: Program) -> bool:
-    """Say whether a change is what a mistake says. Of what is missing at the end, facts say more."""
+    """Say whether a change is what a mistake says; of what is missing, facts say more."""
     told = mistakes._mistake(one, program)
     if "missing" in found.facts:
         return (told.kind, told.place) == (found.kind, found.place)
