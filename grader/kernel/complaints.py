@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import linecache
 import re
+import traceback
 from pathlib import PurePosixPath
 
 from grader.kernel.objects import type_name
@@ -23,7 +25,16 @@ def describe_error(error: BaseException) -> str:
     TVM puts a whole module before the reason ("Error message: ..."), or a condition of its own
     source ("Check failed: ... is false: ..."). The result has at most MESSAGE_LENGTH characters.
     """
-    return tidy(_telling_line(_text_of(error)))
+    return tidy(_telling_line(_text_of(error)) or _failed_line(error))
+
+
+def _failed_line(error: BaseException) -> str:
+    """Return the line of code that raised an error which says nothing: an assertion's, mostly."""
+    steps = list(traceback.walk_tb(error.__traceback__))
+    if not steps:
+        return ""
+    frame, line = steps[-1]
+    return linecache.getline(frame.f_code.co_filename, line).strip()
 
 
 def tidy(text: str) -> str:

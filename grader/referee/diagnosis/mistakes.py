@@ -120,14 +120,20 @@ def explain(found: Found, program: Program, tolerance: float = TOLERANCE) -> Mis
 
 
 def _is_nearly(value: Doubles, changed: Doubles, right: Known, tolerance: float) -> bool:
-    """Say whether nearly all numbers are those of a change, which are not the right ones."""
+    """Say whether nearly all numbers are those of a change, which are not the right ones.
+
+    The others must be right: of a softmax, most numbers are as near to 0 as those that a ReLU cuts.
+    """
     if value.size < _ENOUGH or changed.size != right.numbers.size:
         return False
     close = tolerance * right.scale
     telling = np.abs(changed - right.numbers) > close
     if telling.mean() < _TELLING:
         return False
-    return bool((np.abs(value - changed) <= close)[telling].mean() >= _NEARLY)
+    as_changed = np.abs(value - changed) <= close
+    if not (as_changed | (np.abs(value - right.numbers) <= close)).all():
+        return False
+    return bool(as_changed[telling].mean() >= _NEARLY)
 
 
 def swaps(mistake: Mistake, following: Found, program: Program, tolerance: float) -> Mistake | None:
