@@ -54,25 +54,27 @@ class ReplayResult(Message, frozen=True):
 class FindStep(Message, frozen=True):
     """Find the step of a schedule from which on a module computes something else.
 
-    `run` says which function of the unscheduled module is run, and on what: its first call counts.
-    `trace` is JSON as `Trace.as_json()` gives it. Outputs that differ by at most `tolerance` beside
-    the largest number are the same.
+    `run` says which function of the unscheduled module is run, and in which one call. `trace` is
+    JSON as `Trace.as_json()` gives it, `expected` the module that it is said to give. Outputs that
+    differ by at most `tolerance` beside the largest number are the same.
     """
 
     run: RunModule
     trace: bytes
+    expected: bytes
     tolerance: float
 
 
 Within = Literal["", "sum", "lanes"]
+Operands = Annotated[tuple[ShortText, ...], msgspec.Meta(max_length=64)]
 
 
 class FoundStep(Message, frozen=True):
     """The step up to which the outputs are those of the unscheduled module, and no longer then.
 
-    `number` counts the steps that change a program, from 1; 0 where the last one's outputs are
-    still the same. `instruction` is its kind, `blocks` and `loops` what it was done on. `outputs`
-    are those of the unscheduled module in its first call.
+    `number` counts the steps that change a program, from 1; 0 where no such step was found, or
+    where the trace gives another module than the one expected. `instruction` is its kind, `blocks`
+    and `loops` what it was done on. `outputs` are those of the unscheduled module.
 
     `within` says what can be seen of it: the block `reader` now stands in the loop `within_loop`,
     over which the block `writer`, whose result it takes, still sums ("sum"), or which is vectorized
@@ -86,8 +88,8 @@ class FoundStep(Message, frozen=True):
     number: Count = 0
     steps: Count = 0
     instruction: ShortText = ""
-    blocks: Names = ()
-    loops: Names = ()
+    blocks: Operands = ()
+    loops: Operands = ()
     within: Within = ""
     reader: ShortText = ""
     writer: ShortText = ""

@@ -7,25 +7,28 @@ guards. What comes of it explains, and decides about no points.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 import tvm
-import tvm_ffi
-from tvm import tirx
-from tvm.s_tir import SBlockRealize
 
-from grader.messages import FindStep, FoundStep, RunModule, pack_array, unpack_array
-from grader.messages.replay import Within
+from grader.messages import FindStep, FoundStep, pack_array, unpack_array
+from grader.runner.conflicts import conflicts
 from grader.runner.failure import TaskError, stage
 from grader.runner.model import load_module, run_module
-from grader.runner.replay import apply_trace
+from grader.runner.replay import apply_trace, differing_functions
 
 STEP_LIMIT = 400
-"""Longest trace that is looked at, in instructions."""
+"""Longest trace that is looked at, in instructions. One tuned by MetaSchedule has about a hundred,
+and its result is right."""
+
+SECONDS = 20.0
+"""How long is searched; what was not found by then is not told."""
 
 LOOPS_TRIED = 4
 """Outer loops that are tried in place of one that a block was moved into."""
@@ -33,25 +36,28 @@ LOOPS_TRIED = 4
 _LOOKING = ("Get", "Sample", "EnterPostproc")
 """What instructions begin with that change no program."""
 
-_REDUCTION = 2
 _MOVES = ("ComputeAt", "ReverseComputeAt")
 
 Instruction = list[Any]
 Values = npt.NDArray[np.generic]
+Clock = Callable[[], float]
 
 
 class _Trial:
     """A schedule that can be done in part, and the outputs that come of it."""
 
-    def __init__(self, task: FindStep) -> None:
+    def __init__(self, task: FindStep, clock: Clock) -> None:
         with stage("decode"):
             self.instructions, self.decisions = json.loads(task.trace)
         if len(self.instructions) > STEP_LIMIT:
             raise TaskError("decode", "TooLong", "The trace has too many steps.")
         with stage("load"):
             self.base = load_module(task.run.module)
+            self.expected = load_module(task.expected)
         self.tolerance = task.tolerance
-        self.run = _first_call(task.run)
+        self.run = task.run
+        self._clock = clock
+        self._end = clock() + SECONDS
         self.wanted = self._outputs(self.base)
 
     @property
@@ -63,17 +69,38 @@ class _Trial:
             if not each[0].startswith(_LOOKING)
         ]
 
+    def is_of_the_module(self) -> bool:
+        """Say whether all instructions give the module that was handed in."""
+        try:
+            result = self.module(self.instructions)
+        except TaskError:
+            return False
+        return not differing_functions(result, self.expected)
+
     def module(self, instructions: Sequence[Instruction]) -> tvm.IRModule:
-        """Return what some instructions make of the base. Raises TaskError."""
+        """Return what the first instructions make of the base. Raises TaskError."""
         decisions = [each for each in self.decisions if each[0] < len(instructions)]
         return apply_trace(self.base, [list(instructions), decisions])
 
-    def is_right(self, instructions: Sequence[Instruction]) -> bool:
-        """Say whether the outputs are those of the base; not where they cannot be computed."""
+    def without(self, place: int) -> tvm.IRModule:
+        """Return what all instructions but one make of the base. Raises TaskError."""
+        rest = self.instructions[:place] + self.instructions[place + 1 :]
+        decisions = [
+            [at - (at > place), decision] for at, decision in self.decisions if at != place
+        ]
+        return apply_trace(self.base, [rest, decisions])
+
+    def is_right(self, make: Callable[[], tvm.IRModule]) -> bool | None:
+        """Say whether a module gives the outputs of the base; None where it gives none.
+
+        Raises TaskError where there is no time left.
+        """
+        if self._clock() > self._end:
+            raise TaskError("run", "TimeLimit", "The search took too long.")
         try:
-            found = self._outputs(self.module(instructions))
+            found = self._outputs(make())
         except TaskError:
-            return False
+            return None
         if found.shape != self.wanted.shape:
             return False
         wanted = self.wanted.astype(np.float64)
@@ -87,21 +114,44 @@ class _Trial:
         return unpack_array(run_module(msgspec.structs.replace(self.run, module=document)).outputs)
 
 
-def find_step(task: FindStep) -> FoundStep:
-    """Do the task. Raises TaskError where the base cannot be run."""
-    trial = _Trial(task)
+def find_step(task: FindStep, clock: Clock = time.monotonic) -> FoundStep:
+    """Do the task. Raises TaskError where the base cannot be run, or where it takes too long."""
+    trial = _Trial(task, clock)
     steps = trial.steps
-    found = FoundStep(pack_array(trial.wanted), steps=len(steps))
-    if not steps or trial.is_right(trial.instructions):
-        return found
+    nothing = FoundStep(pack_array(trial.wanted), steps=len(steps))
+    if not steps or not trial.is_of_the_module():
+        return nothing
+    number = _search(trial, steps)
+    if not number:
+        return nothing
+    return _described(msgspec.structs.replace(nothing, number=number), trial, steps[number - 1])
+
+
+def _search(trial: _Trial, steps: Sequence[int]) -> int:
+    """Return how many steps it takes until the outputs are others, 0 where that cannot be told.
+
+    With one step less they are the same. What cannot be run halfway is passed over: a program
+    between two steps need not be one that TVM can build.
+    """
+    found: dict[int, bool | None] = {0: True}
+
+    def is_right(number: int) -> bool | None:
+        if number not in found:
+            done = trial.instructions[: steps[number - 1] + 1]
+            found[number] = trial.is_right(partial(trial.module, done))
+        return found[number]
+
     right, wrong = 0, len(steps)  # so many steps done
+    if is_right(wrong) is not False:
+        return 0
     while wrong - right > 1:
         middle = (right + wrong) // 2
-        if trial.is_right(trial.instructions[: steps[middle - 1] + 1]):
-            right = middle
-        else:
-            wrong = middle
-    return _described(msgspec.structs.replace(found, number=wrong), trial, steps[wrong - 1])
+        between = sorted(range(right + 1, wrong), key=lambda number: abs(number - middle))
+        telling = next((each for each in between if is_right(each) is not None), None)
+        if telling is None:
+            return 0
+        right, wrong = (telling, wrong) if is_right(telling) else (right, telling)
+    return wrong
 
 
 def _described(found: FoundStep, trial: _Trial, place: int) -> FoundStep:
@@ -110,15 +160,14 @@ def _described(found: FoundStep, trial: _Trial, place: int) -> FoundStep:
     before = tvm.s_tir.Schedule(trial.base)
     trace = [trial.instructions[:place], [each for each in trial.decisions if each[0] < place]]
     tvm.s_tir.schedule.Trace.apply_json_to_schedule(trace, before)
-    known = _known(trial.instructions, before)
+    known = _known(trial.instructions[:place], before)
     inputs = [each for each in instruction[1] if isinstance(each, str) and each in known]
-    rest = trial.instructions[:place] + trial.instructions[place + 1 :]
     return msgspec.structs.replace(
         found,
         instruction=instruction[0],
         blocks=tuple(_block_name(before, known[each]) for each in inputs if each[0] == "b"),
         loops=tuple(_loop_name(before, known[each]) for each in inputs if each[0] == "l"),
-        may_go=trial.is_right(rest),
+        may_go=trial.is_right(partial(trial.without, place)) is True,
         other_loop=_other_loop(trial, place, before, known),
         **_seen(before.mod, trial.module(trial.instructions[: place + 1])),
     )
@@ -126,11 +175,10 @@ def _described(found: FoundStep, trial: _Trial, place: int) -> FoundStep:
 
 def _known(instructions: Sequence[Instruction], schedule: Any) -> dict[str, Any]:
     """Return the blocks and loops that a schedule has found, by their names in the trace."""
-    done = zip(instructions, schedule.trace.insts, strict=False)
     return {
         name: output
-        for written, instruction in done
-        for name, output in zip(written[3], instruction.outputs, strict=True)
+        for written, done in zip(instructions, schedule.trace.insts, strict=True)
+        for name, output in zip(written[3], done.outputs, strict=True)
     }
 
 
@@ -153,7 +201,7 @@ def _other_loop(trial: _Trial, place: int, schedule: Any, known: dict[str, Any])
     for name in list(_outer(inputs[1], schedule, known))[:LOOPS_TRIED]:
         other = [kind, [inputs[0], name, *inputs[2:]], attributes, outputs]
         changed = [*trial.instructions[:place], other, *trial.instructions[place + 1 :]]
-        if trial.is_right(changed):
+        if trial.is_right(partial(trial.module, changed)):
             return _loop_name(schedule, known[name])
     return ""
 
@@ -176,94 +224,11 @@ def _outer(loop: str, schedule: Any, known: dict[str, Any]) -> Iterator[str]:
         parent = parent.parent
 
 
-class _Place(msgspec.Struct, frozen=True, eq=False):
-    """A block within its loops."""
-
-    realize: Any
-    loops: tuple[Any, ...]
-
-    @property
-    def name(self) -> str:
-        return str(self.realize.block.name_hint)
-
-    def sums_over(self, loop: Any) -> bool:
-        """Say whether a reduction of the block goes along a loop."""
-        axes = zip(self.realize.block.iter_vars, self.realize.iter_values, strict=True)
-        return any(
-            axis.iter_type == _REDUCTION and _uses(value, loop.loop_var) for axis, value in axes
-        )
-
-    def takes_from(self, other: _Place) -> bool:
-        """Say whether a block reads what another one writes, and does not write it itself."""
-        own = [each.source for each in self.realize.block.writes]
-        given = [each.source for each in other.realize.block.writes]
-        taken = [each.source for each in self.realize.block.reads]
-        return any(
-            any(each.same_as(one) for one in taken) and not any(each.same_as(one) for one in own)
-            for each in given
-        )
-
-
 def _seen(before: tvm.IRModule, after: tvm.IRModule) -> dict[str, str]:
     """Return what explains a change and was not there before the step."""
-    known = set(_conflicts(before))
-    within: Within
-    for within, reader, writer, loop in _conflicts(after):
-        if (within, reader, writer, loop) not in known:
+    known = set(conflicts(before))
+    for each in conflicts(after):
+        if each not in known:
+            within, reader, writer, loop = each
             return {"within": within, "reader": reader, "writer": writer, "within_loop": loop}
     return {}
-
-
-def _conflicts(module: tvm.IRModule) -> Iterator[tuple[Within, str, str, str]]:
-    """Return blocks that stand in a loop in which what they take is not complete, or not apart."""
-    for function in module.functions.values():
-        if isinstance(function, tirx.PrimFunc):
-            places = list(_places(function.body, ()))
-            for reader in places:
-                for writer in places:
-                    if reader is not writer and reader.takes_from(writer):
-                        yield from _between(reader, writer)
-
-
-def _between(reader: _Place, writer: _Place) -> Iterator[tuple[Within, str, str, str]]:
-    for loop in reader.loops:
-        if not any(loop.same_as(each) for each in writer.loops):
-            continue
-        name = str(loop.loop_var.name)
-        if writer.sums_over(loop):
-            yield "sum", reader.name, writer.name, name
-        elif loop.kind == tirx.ForKind.VECTORIZED:
-            yield "lanes", reader.name, writer.name, name
-
-
-def _places(body: Any, loops: tuple[Any, ...]) -> Iterator[_Place]:
-    if isinstance(body, tirx.SeqStmt):
-        for each in body.seq:
-            yield from _places(each, loops)
-    elif isinstance(body, tirx.For):
-        yield from _places(body.body, (*loops, body))
-    elif isinstance(body, tirx.IfThenElse):
-        yield from _places(body.then_case, loops)
-        if body.else_case is not None:
-            yield from _places(body.else_case, loops)
-    elif isinstance(body, SBlockRealize):
-        if body.block.iter_vars:
-            yield _Place(body, loops)
-        yield from _places(body.block.body, loops)
-
-
-def _uses(value: Any, variable: Any) -> bool:
-    found: list[Any] = []
-    tvm_ffi.structural_walk(value, ((type(variable), found.append),), order="pre")
-    return any(each.same_as(variable) for each in found)
-
-
-def _first_call(run: RunModule) -> RunModule:
-    """Return a task with its first call alone."""
-    arguments = tuple(
-        msgspec.structs.replace(each, array=pack_array(unpack_array(each.array)[:1]))
-        if each.varies
-        else each
-        for each in run.arguments
-    )
-    return msgspec.structs.replace(run, arguments=arguments)

@@ -9,7 +9,7 @@ import msgspec
 
 from grader.referee.diagnosis.report import Diagnosed, diagnose
 from grader.referee.diagnosis.sample import choose_sample
-from grader.referee.diagnosis.schedule import find_step
+from grader.referee.diagnosis.schedule import SCHEDULE_STEP, find_step
 from grader.referee.evidence import Case, Evidence, Outputs, Problem
 from grader.referee.failures import TIME_LIMIT
 from grader.referee.mismatch import wrong_samples
@@ -37,14 +37,14 @@ def explain_case(case: Case, diagnosed: Diagnosed, runners: RunnerPool) -> Case:
 def _explained(
     evidence: Evidence, outputs: Outputs | Problem, diagnosed: Diagnosed, runners: RunnerPool
 ) -> Evidence:
-    sample = None
+    sample = schedule = None
     if isinstance(outputs, Outputs):
         wrong = wrong_samples(outputs, diagnosed.oracle.options)
         sample = choose_sample(outputs, wrong, diagnosed.oracle)
+        schedule = find_step(diagnosed, outputs, runners)
     diagnosis = diagnose(diagnosed, outputs, runners)
-    schedule = find_step(diagnosed, runners)
     if schedule is not None and diagnosis is not None:
         diagnosis = msgspec.structs.replace(
-            diagnosis, message=schedule.reason, advice=schedule.hint, mistake="schedule_step"
+            diagnosis, message=schedule.reason, advice=schedule.hint, mistake=SCHEDULE_STEP
         )
     return replace(evidence, diagnosis=diagnosis, schedule=schedule, sample=sample)
