@@ -1,13 +1,14 @@
 """Every advice on every oracle of the repository: who follows it gets PyTorch's outputs.
 
-A student is PyTorch with one thing changed. Whatever mistake is told, it is PyTorch with the
-change of that mistake which gives the student's outputs: without it, they are PyTorch's.
+A student is PyTorch with one thing changed, in one layer or in all of a kind. Whatever mistake is
+told, it is PyTorch with the change of that mistake which gives the student's outputs: without it,
+they are PyTorch's, or differ only by the same change in a later layer, which is told next.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -43,11 +44,16 @@ AT_SIGHT = frozenset(
 """What is seen in the numbers themselves and recommends no one change: where to look."""
 
 
+def parameters_of(chosen: CourseAssignment) -> Mapping[str, Any]:
+    """Return the parameters that an oracle declares; one in NumPy has none, and no layers."""
+    return getattr(chosen.load_oracle(), "PARAMETERS", {})
+
+
 def oracles() -> Iterator[Any]:
     for root in COURSES:
         for chosen in load_course(root).assignments.values():
             name = f"{root.name if root != ROOT else 'course'}-{chosen.assignment.slug}"
-            if chosen.assignment.oracle is not None:
+            if chosen.assignment.oracle is not None and parameters_of(chosen):
                 yield pytest.param(chosen, None, id=f"{name}-model")
             for table in chosen.assignment.computation:
                 yield pytest.param(chosen, table.id, id=f"{name}-{table.id}")
@@ -58,7 +64,7 @@ def recorded(chosen: CourseAssignment, computation: str | None) -> tuple[Layer, 
     module, generator = chosen.load_oracle(), np.random.default_rng(SEED)
     parameters = {
         name: (generator.standard_normal(shape) / math.sqrt(shape[-1])).astype(np.float32)
-        for name, (_, shape) in getattr(module, "PARAMETERS", {}).items()
+        for name, (_, shape) in parameters_of(chosen).items()
     }
     if computation is None:
         assert chosen.assignment.oracle is not None
@@ -166,6 +172,12 @@ def misled(one: Change, program: Program) -> Iterator[str]:
     if last not in values or is_same(values[last], program.layers[last].value):
         return
     alike = [each for each in changes(program) if is_told(each, found, program)]
-    outputs = [values_of(each, program).get(last) for each in alike]
+    outputs = [values_of(with_later(each, one), program).get(last) for each in alike]
     if not any(each is not None and is_same(each, values[last]) for each in outputs):
-        yield f"{one.kind} at {one.place} {dict(one.facts)}: told {found}"
+        yield f"{one.kind} at {sorted(one.computes)} {dict(one.facts)}: told {found}"
+
+
+def with_later(told: Change, made: Change) -> Change:
+    """Return what is told together with what was changed in later layers: that is told next."""
+    later = {at: each for at, each in made.computes.items() if at > max(told.computes)}
+    return told._replace(computes={**told.computes, **later})
