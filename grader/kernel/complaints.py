@@ -16,6 +16,8 @@ _TELLING = re.compile(r"Error message: (?P<text>.+)|Check failed:.* is false: (?
 _NOISE = re.compile(r"Traceback \(most recent|Stack trace|File \"|\[bt\]|\d+: \S*tvm|[-=~^|\s]+$")
 _PREFIX = re.compile(r"(?:\w*[Ee]rror|\w*Exception): +")
 _PATH = re.compile(r"(?<![\w/.:])(?:[A-Za-z]:)?(?:/[\w.@+~-]+){2,}/?")
+_INTEGER = re.compile(r"\bT\.int(?:32|64)\((-?\d+)\)")
+_OPERATOR = re.compile(r"\bir\.Op\(span=.{0,80}?name=\"([\w.]+)\".{0,4000}?support_level=\d+\)")
 _CONTROL = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 
 
@@ -23,9 +25,12 @@ def describe_error(error: BaseException) -> str:
     """Return the line of an error's message that tells most, without stacks and machine paths.
 
     TVM puts a whole module before the reason ("Error message: ..."), or a condition of its own
-    source ("Check failed: ... is false: ..."). The result has at most MESSAGE_LENGTH characters.
+    source ("Check failed: ... is false: ..."). It writes numbers as T.int64(4), and an operator
+    with all that it has (ir.Op(...)) where its name would do. The result has at most MESSAGE_LENGTH
+    characters.
     """
-    return tidy(_telling_line(_text_of(error)) or _failed_line(error))
+    text = _telling_line(_text_of(error)) or _failed_line(error)
+    return tidy(_OPERATOR.sub(r"\1", _INTEGER.sub(r"\1", text)))
 
 
 def _failed_line(error: BaseException) -> str:

@@ -19,6 +19,15 @@ from tests.referee.diagnosis import network
 PART = PartTable(id="p", title="", entry_kind="module", entry=("MyConv", "MyC*"), check=())
 LENGTHS = "Reduction dimensions of dense do not match. {} vs {}."
 
+ERRORS = {
+    "Incompatible broadcast dims: 26 and 32 in: (4, 32, 26, 26) and (32,)": "",
+    "Pooling padding_size must has double elements of kernel": "four numbers",
+    "Cannot convert from type `te.Tensor` to `bool`": "takes no bias",
+    "shape is only available on a Var with BufferType": "one after the other",
+    "Index out of range. size: 2, got index 2": "no such axis",
+    "In relax.nn.softmax, the input axis 2 is out of range.": "no such axis",
+}
+
 
 class TestCause:
     @pytest.mark.parametrize("name", NAMES)
@@ -41,12 +50,20 @@ class TestCause:
         assert "PyTorch has 48 there, after flatten, not 75" in told
         assert "padding is 1, should be 0" in told
 
+    def test_of_two_settings_that_give_the_same_length_none_is_preferred(self) -> None:
+        told = usual_cause("AssertionError", LENGTHS.format(75, 48), network.layers)
+        assert told.count("padding is 1, should be 0") == told.count("should be")
+
     def test_a_length_that_no_change_gives_is_not_explained(self) -> None:
         assert "" == usual_cause("AssertionError", LENGTHS.format(77, 48), network.layers)
 
     def test_a_weight_the_wrong_way_round(self) -> None:
         told = usual_cause("AssertionError", LENGTHS.format(48, 12), network.layers)
         assert "(12, 48)" in told
+
+    @pytest.mark.parametrize("message", ERRORS)
+    def test_an_error_as_tvm_words_it_has_its_cause(self, message: str) -> None:
+        assert ERRORS[message] in usual_cause("InternalError", message, network.layers)
 
     def test_a_bias_of_two_axes(self) -> None:
         assert "(n,)" in usual_cause("AssertionError", "assert len(bias.shape) == 1")
