@@ -117,6 +117,12 @@ _USAGE: tuple[tuple[str, str], ...] = (
         mark("The new shape must hold as many numbers as the old one: multiply all axes of each."),
     ),
     (
+        r"^nested op_tag is not allowed",
+        mark(
+            "TVM is still within a function that raised before: mend the first error, then rerun."
+        ),
+    ),
+    (
         r"^Invalid conv parameters: lead to negative output shape",
         mark("A convolution takes the images first, then the weight."),
     ),
