@@ -1,7 +1,8 @@
 """How often the step that a diagnosis names is the one with the mistake, for all automatic mutants.
 
 What is run is the same as in tests/diagnosis; here all that was missed is told. Before the
-assignments come models that cannot be built: of them, the line is the step. Exit code 1: of an
+assignments come models that cannot be built: of them, the line is the step; and schedules that
+change the result. Exit code 1: of an
 assignment's mutants, the right step was named for less than nine in ten.
 
     python benchmarks/diagnosis.py [ASSIGNMENT ...] [--jobs 2] [--json FILE]
@@ -23,8 +24,8 @@ import torch
 from grader.course import load_course
 from grader.environment import usable_cores
 from grader.sandbox.choose import choose_sandbox
+from tests.diagnosis import construction, schedules
 from tests.diagnosis.accuracy import BAR, ROOT, SLUGS, Found, Trial, share
-from tests.diagnosis.construction import MUTANTS, tell
 from tests.referee.diagnosis.test_advice import recorded
 
 Row = dict[str, object]
@@ -56,17 +57,36 @@ def measure_construction() -> Row:
     """Return the same of models that cannot be built; what is right there is the line."""
     start = time.perf_counter()
     layers = recorded(load_course(ROOT).get("e2e-conv"), None)
-    told = [tell(each, lambda: layers) for each in MUTANTS]
+    told = [construction.tell(each, lambda: layers) for each in construction.MUTANTS]
     return {
-        "assignment": "construction",
+        **_shares("construction", told, start),
+        "missed": [each.line.strip() for each in told if not each.is_right],
+        "unrecognised": [each.mutant.new for each in told if not each.is_recognised],
+    }
+
+
+def measure_schedules() -> Row:
+    """Return the same of schedules that change the result."""
+    start = time.perf_counter()
+    told = [schedules.tell(each) for each in schedules.mutants()]
+    return {
+        **_shares("schedules", told, start),
+        "missed": [each.mutant.name for each in told if not each.is_right],
+        "unrecognised": [each.mutant.name for each in told if not each.is_recognised],
+    }
+
+
+def _shares(
+    name: str, told: Sequence[construction.Told] | Sequence[schedules.Told], start: float
+) -> Row:
+    return {
+        "assignment": name,
         "mutants": len(told),
         "with a choice": len(told),
         "right step": sum(each.is_right for each in told),
         "right share": share(each.is_right for each in told),
         "mistake recognised": sum(each.is_recognised for each in told),
         "seconds": round(time.perf_counter() - start, 1),
-        "missed": [each.line.strip() for each in told if not each.is_right],
-        "unrecognised": [each.mutant.new for each in told if not each.is_recognised],
     }
 
 
@@ -89,7 +109,7 @@ def main() -> int:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    rows = [measure_construction()]
+    rows = [measure_construction(), measure_schedules()]
     with choose_sandbox() as sandbox:
         for slug in options.assignment:
             start = time.perf_counter()
