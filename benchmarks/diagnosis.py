@@ -1,6 +1,8 @@
 """How often the step that a diagnosis names is the one with the mistake, for all automatic mutants.
 
-What is run is the same as in tests/diagnosis; here all that was missed is told. Exit code 1: of an
+What is run is the same as in tests/diagnosis; here all that was missed is told. Before the
+assignments come models that cannot be built: of them, the line is the step; and schedules that
+change the result. Exit code 1: of an
 assignment's mutants, the right step was named for less than nine in ten.
 
     python benchmarks/diagnosis.py [ASSIGNMENT ...] [--jobs 2] [--json FILE]
@@ -19,9 +21,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import torch
 
+from grader.course import load_course
 from grader.environment import usable_cores
 from grader.sandbox.choose import choose_sandbox
-from tests.diagnosis.accuracy import BAR, SLUGS, Found, Trial, share
+from tests.diagnosis import construction, schedules
+from tests.diagnosis.accuracy import BAR, ROOT, SLUGS, Found, Trial, share
+from tests.referee.diagnosis.test_advice import recorded
 
 Row = dict[str, object]
 _HEAD = ("assignment", "mutants", "with a choice", "right step", "mistake recognised", "seconds")
@@ -48,6 +53,43 @@ def measure(slug: str, found: Sequence[Found], seconds: float) -> Row:
     }
 
 
+def measure_construction() -> Row:
+    """Return the same of models that cannot be built; what is right there is the line."""
+    start = time.perf_counter()
+    layers = recorded(load_course(ROOT).get("e2e-conv"), None)
+    told = [construction.tell(each, lambda: layers) for each in construction.MUTANTS]
+    return {
+        **_shares("construction", told, start),
+        "missed": [each.line.strip() for each in told if not each.is_right],
+        "unrecognised": [each.mutant.new for each in told if not each.is_recognised],
+    }
+
+
+def measure_schedules() -> Row:
+    """Return the same of schedules that change the result."""
+    start = time.perf_counter()
+    told = [schedules.tell(each) for each in schedules.mutants()]
+    return {
+        **_shares("schedules", told, start),
+        "missed": [each.mutant.name for each in told if not each.is_right],
+        "unrecognised": [each.mutant.name for each in told if not each.is_recognised],
+    }
+
+
+def _shares(
+    name: str, told: Sequence[construction.Told] | Sequence[schedules.Told], start: float
+) -> Row:
+    return {
+        "assignment": name,
+        "mutants": len(told),
+        "with a choice": len(told),
+        "right step": sum(each.is_right for each in told),
+        "right share": share(each.is_right for each in told),
+        "mistake recognised": sum(each.is_recognised for each in told),
+        "seconds": round(time.perf_counter() - start, 1),
+    }
+
+
 def print_table(rows: Sequence[Row]) -> None:
     """Print one line for each assignment, and what was missed."""
     print(" | ".join(_HEAD))
@@ -67,7 +109,7 @@ def main() -> int:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    rows = []
+    rows = [measure_construction(), measure_schedules()]
     with choose_sandbox() as sandbox:
         for slug in options.assignment:
             start = time.perf_counter()

@@ -7,6 +7,7 @@
     [part.emit_te]
     score = 10                                        # the part: a number, or a range
     reason_contains = ["differ"]                      # texts found in reasons of the part's checks
+    advice_contains = ["Add the bias"]                # the same of what they say is to be done
 
     [part.emit_te.check]
     equivalence = "failed"                            # passed, partial, failed or not_graded
@@ -63,6 +64,7 @@ class PartExpectation(Table, frozen=True):
     score: Score | None = None
     check: dict[str, Verdict] = {}
     reason_contains: tuple[str, ...] = ()
+    advice_contains: tuple[str, ...] = ()
     diagnosis: DiagnosisExpectation | None = None
 
 
@@ -116,6 +118,9 @@ def _part(expected: PartExpectation, part: Part) -> list[str]:
     for text in expected.reason_contains:
         if not any(text in check.reason for check in part.checks):
             found.append(f"no reason of {part.id} contains {text!r}")
+    for text in expected.advice_contains:
+        if not any(text in check.hint for check in part.checks):
+            found.append(f"no advice of {part.id} contains {text!r}")
     if expected.diagnosis is not None:
         found += _diagnosis(expected.diagnosis, part)
     return found

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import linecache
 import re
+import traceback
 from pathlib import PurePosixPath
 
 from grader.kernel.objects import type_name
@@ -14,6 +16,8 @@ _TELLING = re.compile(r"Error message: (?P<text>.+)|Check failed:.* is false: (?
 _NOISE = re.compile(r"Traceback \(most recent|Stack trace|File \"|\[bt\]|\d+: \S*tvm|[-=~^|\s]+$")
 _PREFIX = re.compile(r"(?:\w*[Ee]rror|\w*Exception): +")
 _PATH = re.compile(r"(?<![\w/.:])(?:[A-Za-z]:)?(?:/[\w.@+~-]+){2,}/?")
+_INTEGER = re.compile(r"\bT\.int(?:32|64)\((-?\d+)\)")
+_OPERATOR = re.compile(r"\bir\.Op\(span=.{0,80}?name=\"([\w.]+)\".{0,4000}?support_level=\d+\)")
 _CONTROL = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 
 
@@ -21,9 +25,21 @@ def describe_error(error: BaseException) -> str:
     """Return the line of an error's message that tells most, without stacks and machine paths.
 
     TVM puts a whole module before the reason ("Error message: ..."), or a condition of its own
-    source ("Check failed: ... is false: ..."). The result has at most MESSAGE_LENGTH characters.
+    source ("Check failed: ... is false: ..."). It writes numbers as T.int64(4), and an operator
+    with all that it has (ir.Op(...)) where its name would do. The result has at most MESSAGE_LENGTH
+    characters.
     """
-    return tidy(_telling_line(_text_of(error)))
+    text = _telling_line(_text_of(error)) or _failed_line(error)
+    return tidy(_OPERATOR.sub(r"\1", _INTEGER.sub(r"\1", text)))
+
+
+def _failed_line(error: BaseException) -> str:
+    """Return the line of code that raised an error which says nothing: an assertion's, mostly."""
+    steps = list(traceback.walk_tb(error.__traceback__))
+    if not steps:
+        return ""
+    frame, line = steps[-1]
+    return linecache.getline(frame.f_code.co_filename, line).strip()
 
 
 def tidy(text: str) -> str:

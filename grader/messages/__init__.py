@@ -72,7 +72,14 @@ from grader.messages.mutants import (
     MutationResult,
     Unmutated,
 )
-from grader.messages.replay import SCRIPT_LIMIT, Documents, ReplayResult, ReplayTrace
+from grader.messages.replay import (
+    SCRIPT_LIMIT,
+    Documents,
+    FindStep,
+    FoundStep,
+    ReplayResult,
+    ReplayTrace,
+)
 from grader.messages.runner import (
     EXTERN_DIED,
     OUT_OF_BOUNDS,
@@ -137,6 +144,8 @@ __all__ = [
     "EvaluationFailed",
     "Extents",
     "ExternLoaded",
+    "FindStep",
+    "FoundStep",
     "FrameError",
     "FromEvaluator",
     "FromKernel",

@@ -6,8 +6,9 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from grader.messages.arrays import Names
+from grader.messages.arrays import Array, Count, Names
 from grader.messages.frames import Message
+from grader.messages.runner import RunModule, ShortText
 
 Documents = Annotated[tuple[bytes, ...], msgspec.Meta(max_length=16)]
 
@@ -48,3 +49,50 @@ class ReplayResult(Message, frozen=True):
     modules: Documents = ()
     before: Script = ""
     after: Script = ""
+
+
+class FindStep(Message, frozen=True):
+    """Find the step of a schedule from which on a module computes something else.
+
+    `run` says which function of the unscheduled module is run, and in which one call. `trace` is
+    JSON as `Trace.as_json()` gives it, `expected` the module that it is said to give. Outputs that
+    differ by at most `tolerance` beside the largest number are the same.
+    """
+
+    run: RunModule
+    trace: bytes
+    expected: bytes
+    tolerance: float
+
+
+Within = Literal["", "sum", "lanes"]
+Operands = Annotated[tuple[ShortText, ...], msgspec.Meta(max_length=64)]
+
+
+class FoundStep(Message, frozen=True):
+    """The step up to which the outputs are those of the unscheduled module, and no longer then.
+
+    `number` counts the steps that change a program, from 1; 0 where no such step was found, or
+    where the trace gives another module than the one expected. `instruction` is its kind, `blocks`
+    and `loops` what it was done on. `outputs` are those of the unscheduled module.
+
+    `within` says what can be seen of it: the block `reader` now stands in the loop `within_loop`,
+    over which the block `writer`, whose result it takes, still sums ("sum"), or which is vectorized
+    and gives the result of `writer` room for one item only ("lanes").
+
+    What was tried: without the step the outputs are the same again (`may_go`), or with the loop
+    `other_loop` in place of its own (empty where no other one does it).
+    """
+
+    outputs: Array
+    number: Count = 0
+    steps: Count = 0
+    instruction: ShortText = ""
+    blocks: Operands = ()
+    loops: Operands = ()
+    within: Within = ""
+    reader: ShortText = ""
+    writer: ShortText = ""
+    within_loop: ShortText = ""
+    may_go: bool = False
+    other_loop: ShortText = ""

@@ -12,6 +12,7 @@ from grader.execute.result import LostCell
 from grader.language import mark, say
 from grader.messages import CaptureFailure
 from grader.preamble import missing_import
+from grader.referee.construction import Layers, usual_cause
 from grader.referee.evidence import Problem
 
 _ABSENT: dict[EntryKind, tuple[str, str]] = {
@@ -109,19 +110,21 @@ def explain_absence(
     failures: tuple[CaptureFailure, ...],
     lost: tuple[LostCell, ...] = (),
     preamble: str = "",
+    layers: Layers = tuple,
 ) -> Problem:
     """Say why a part has no candidate: the entry point's last failure, or that there was none.
 
     The failure of a module under another name is told where there is no other. What stands in a
     cell that is `lost` was made by the student, and is not said to be missing.
-    `preamble` are the imports of the assignment's own notebook.
+    `preamble` are the imports of the assignment's own notebook, `layers` returns PyTorch's layers
+    for this part, which some causes of an error are tried on.
     """
     named = [each for each in failures if any(fnmatchcase(each.name, one) for one in part.entry)]
     if failures:
-        return _explain_failure(part.entry_kind, (named or failures)[-1], preamble)
+        return _explain_failure(part.entry_kind, (named or failures)[-1], preamble, layers)
     for cell, name in itertools.islice(_made(lost), _NAMES):
         if any(fnmatchcase(name, pattern) for pattern in part.entry):
-            return _explain_loss(cell, name)
+            return _explain_loss(cell, name, preamble, layers)
     reason, hint = _ABSENT[part.entry_kind]
     entry = part.entry[0]
     return Problem(say(reason, entry=entry), say(hint, entry=entry))
@@ -133,13 +136,21 @@ def _made(lost: tuple[LostCell, ...]) -> Iterator[tuple[LostCell, str]]:
             yield cell, match[1] or match[2]
 
 
-def _explain_loss(cell: LostCell, name: str) -> Problem:
+def _explain_loss(cell: LostCell, name: str, preamble: str, layers: Layers) -> Problem:
     reason, hint = _LOST[cell.fate]
     told = say(reason, name=name, cell=cell.cell, error=cell.error, message=cell.message)
-    return Problem(told, say(hint, name=name))
+    cause = _cause(cell.error, cell.message, preamble, layers) if cell.error else ""
+    return Problem(told, cause or say(hint, name=name))
 
 
-def _explain_failure(kind: EntryKind, failure: CaptureFailure, preamble: str) -> Problem:
+def _cause(error: str, message: str, preamble: str, layers: Layers) -> str:
+    """Return what mostly lies behind an error and what to do about it, or nothing."""
+    return missing_import(preamble, error, message) or usual_cause(error, message, layers)
+
+
+def _explain_failure(
+    kind: EntryKind, failure: CaptureFailure, preamble: str, layers: Layers
+) -> Problem:
     where = say("{name} (cell {cell})", name=failure.name, cell=failure.cell)
     if failure.reason == "raised" and failure.error_name == "NotImplementedError":
         return Problem(
@@ -155,15 +166,21 @@ def _explain_failure(kind: EntryKind, failure: CaptureFailure, preamble: str) ->
             say("Look for an endless loop in it."),
         )
     if failure.reason == "raised":
-        missing = missing_import(preamble, failure.error_name, failure.message)
+        cause = _cause(failure.error_name, failure.message, preamble, layers)
         mend = say("Call the function in a cell of its own and mend the first error.")
-        return Problem(_raised(failure, where), missing or mend)
+        return Problem(_raised(failure, where), cause or mend)
     reason, hint = _OTHERWISE.get((kind, failure.reason), _FAILURES[failure.reason])
     return Problem(say(reason, where=where, told=failure.message), say(hint))
 
 
 def _raised(failure: CaptureFailure, where: str) -> str:
     error, message = failure.error_name, failure.message
+    if not message:
+        if failure.line is None:
+            return say("{where} raised {error}.", where=where, error=error)
+        return say(
+            "{where} raised {error} at line {line}.", where=where, error=error, line=failure.line
+        )
     if failure.line is None:
         return say("{where} raised {error}: {message}", where=where, error=error, message=message)
     return say(

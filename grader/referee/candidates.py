@@ -60,6 +60,10 @@ def inspect(part: PartTable, capture: Capture) -> Candidate | Problem:
     except IRError as error:
         return Problem(error.message, error.hint)
     if facts.findings:
+        first = facts.findings[0]
+        is_unknown = first.subject not in capture.externs and _EXTERN_NAME.fullmatch(first.subject)
+        if part.externs and first.code == "packed_call" and is_unknown:
+            return _not_registered(first.subject)
         return Problem(
             facts.findings[0].message,
             say(
@@ -117,6 +121,25 @@ def _forms_of(facts: ModuleFacts, comparison: Comparison) -> list[set[str]]:
         return [{facts.form}]
     called = {each.callee for each in facts.calls} & facts.functions.keys()
     return [{facts.form}, {facts.functions[name].form for name in called}]
+
+
+def _not_registered(name: str) -> Problem:
+    """Say that a part which may call external functions calls one that the notebook lacks.
+
+    The name is one that a function can be registered by: letters, digits, dots and hyphens.
+    """
+    return Problem(
+        say(
+            "The module calls the external function `{name}`, and the notebook registers none of"
+            " that name.",
+            name=name,
+        ),
+        say(
+            'Register it before the module is built: @tvm.register_global_func("{name}") above the'
+            " function. Names that TVM itself has are not taken.",
+            name=name,
+        ),
+    )
 
 
 def _inspect_python(capture: Capture) -> Candidate | Problem:

@@ -119,8 +119,9 @@ class Evidence:
     """All evidence for one candidate. A field is None when no check of the part asks for it.
 
     `diagnosis` says where outputs that differ depart from PyTorch, and `sample` shows a test image
-    among them, where both can be told. `layers` are those of PyTorch, where outputs differ and the
-    part shares out its points among them.
+    among them, where both can be told. `schedule` says which step of a schedule made them differ.
+    `layers` are those of PyTorch, where outputs differ and the part shares out its points among
+    them.
     """
 
     outputs: Outputs | Problem | None = None
@@ -129,6 +130,7 @@ class Evidence:
     replay: Replay | None = None
     target: TargetMatch | Problem | None = None
     diagnosis: Diagnosis | None = None
+    schedule: Problem | None = None
     sample: Sample | None = None
     layers: tuple[JudgedLayer, ...] = ()
 

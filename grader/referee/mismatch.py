@@ -38,15 +38,17 @@ def wrong_samples(outputs: Outputs, comparison: Comparison) -> Mask:
 
 
 def explain(
-    outputs: Outputs, wrong: Mask, comparison: Comparison, diagnosis: Diagnosis | None
+    outputs: Outputs, wrong: Mask, comparison: Comparison, told: Diagnosis | Problem | None
 ) -> Problem:
     """Return the reason and the next step for outputs that are not right.
 
     `wrong` is a mask over the samples with at least one True.
     """
     seen = _seen(outputs, wrong, comparison)
-    if diagnosis is not None:
-        return Problem(join(seen, diagnosis.message), diagnosis.advice)
+    if isinstance(told, Problem):
+        return Problem(join(seen, told.reason), told.hint)
+    if told is not None:
+        return Problem(join(seen, told.message), told.advice)
     if outputs.unwritten:
         unwritten = say("`{name}` never wrote to its output buffer.", name=outputs.unwritten[0])
         return Problem(join(seen, unwritten), say(WRITE_THE_BUFFER))
@@ -78,7 +80,7 @@ def _seen(outputs: Outputs, wrong: Mask, comparison: Comparison) -> str:
         share = float((~finite).reshape(len(actual), -1).any(axis=1).mean())
         return say("The output is NaN or infinite for {share:.0%} of the samples.", share=share)
     return say(
-        "{wrong} of {samples} samples differ from PyTorch, by up to {worst:.2g}.",
+        "{wrong} of {samples} samples differ from the right outputs, by up to {worst:.2g}.",
         wrong=int(wrong.sum()),
         samples=len(wrong),
         worst=float(np.abs(actual.astype(np.float64) - outputs.desired).max()),

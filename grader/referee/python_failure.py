@@ -26,6 +26,11 @@ def explain_python_failure(failure: TaskFailure, capture: Capture) -> Problem:
     if not failure.message.startswith(_RAISED):
         return explain_failure(failure)
     _, _, message = failure.message.partition(": ")
+    if not message:
+        return Problem(
+            say("{name} raised {error}.", name=name, error=failure.error_name),
+            say("Call it in a cell of its own, on arrays of the shapes that are asked for."),
+        )
     return Problem(
         say(
             "{name} raised {error}: {message}", name=name, error=failure.error_name, message=message

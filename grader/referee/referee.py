@@ -10,6 +10,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -159,7 +160,8 @@ class Referee:
         best = select(self._course_assignment.assignment, part, graded, failures)
         if not best:
             preamble = self._course_assignment.assignment.preamble
-            absent = explain_absence(part, failures, self._lost, preamble)
+            layers = partial(self._answers.of(part).layers, [0])
+            absent = explain_absence(part, failures, self._lost, preamble, layers)
             return [Graded(judge_problem(part, given_problem(refused, part) or absent))]
         return [self._explained(part, best[0]), *best[1:]]
 

@@ -25,6 +25,8 @@ from grader.messages import (
     EXTERN_DIED,
     RUNNER_FRAME_LIMIT,
     CompareTarget,
+    FindStep,
+    FoundStep,
     FrameError,
     FromLibrary,
     FromRunner,
@@ -58,6 +60,7 @@ _RESULTS: dict[type[Task], type[Answer]] = {
     TraceModule: TraceResult,
     TimeSchedule: TimingResult,
     ReplayTrace: ReplayResult,
+    FindStep: FoundStep,
     CompareTarget: TargetResult,
     MutateModule: MutationResult,
     TimeLibrary: LibraryTiming,
@@ -336,7 +339,9 @@ def _pair(
 
 
 def _stage(task: Task) -> Literal["run", "time"]:
-    if isinstance(task, RunModule | TraceModule | ReplayTrace | CompareTarget | MutateModule):
+    if isinstance(
+        task, RunModule | TraceModule | ReplayTrace | FindStep | CompareTarget | MutateModule
+    ):
         return "run"
     return "time"
 

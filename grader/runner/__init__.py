@@ -16,6 +16,7 @@ externs are loaded and called in another sandbox, by an evaluator, which the run
     evaluator   the evaluator's process: loads a student's functions and calls them
     functions   those functions, and the tensors that they are called on
     timing      TimeSchedule: interleaved rounds of baseline, submission and reference
+    find_step   FindStep: find the step of a schedule that changes what is computed
     replay      ReplayTrace: apply the trace of a schedule to the module it started from
     kernels     one compiled function, callable many times in a row without Python
     library     the process that times PyTorch's own function

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from grader.messages import (
     CompareTarget,
+    FindStep,
     FromRunner,
     MutateModule,
     ReplayTrace,
@@ -14,6 +15,7 @@ from grader.messages import (
 )
 from grader.runner.evaluation import Evaluator
 from grader.runner.failure import TaskError
+from grader.runner.find_step import find_step
 from grader.runner.model import run_module
 from grader.runner.mutants import mutate_module
 from grader.runner.replay import replay_trace
@@ -39,6 +41,8 @@ def perform(task: ToRunner, evaluator: Evaluator | None = None) -> FromRunner:
             return TaskFailure("time", "NotHere", "This kind of runner only runs modules.")
         if isinstance(task, CompareTarget):
             return compare_target(task)
+        if isinstance(task, FindStep):
+            return find_step(task)
         return replay_trace(task) if isinstance(task, ReplayTrace) else time_schedule(task)
     except TaskError as error:
         return error.as_failure()

@@ -79,6 +79,7 @@ def test_a_mistake_need_not_be_said():
         ("problems = [3, 4]", "cells [3] failed, expected [3, 4]"),
         ("part.emit_te.score = { max = 9 }", "emit_te got 10 points, expected at most 9"),
         ("part.emit_te.reason_contains = ['bias']", "no reason of emit_te contains 'bias'"),
+        ("part.emit_te.advice_contains = ['Sum']", "no advice of emit_te contains 'Sum'"),
         (
             "part.emit_te.check.equivalence = 'passed'",
             "emit_te/equivalence is failed, expected passed: 'All images differ.'",

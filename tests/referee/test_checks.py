@@ -253,7 +253,7 @@ class TestEquivalence:
         evidence = {"outputs": actual, "diagnosis": DIAGNOSIS}
         outcome = equivalence(case(module(CONV), **evidence), NONE)
         assert ("failed", DIAGNOSIS.advice) == (outcome.verdict, outcome.hint)
-        assert outcome.reason.startswith("6 of 6 samples differ from PyTorch")
+        assert outcome.reason.startswith("6 of 6 samples differ from the right outputs")
         assert outcome.reason.endswith(DIAGNOSIS.message)
 
     def test_a_run_that_failed_is_diagnosed_too(self):

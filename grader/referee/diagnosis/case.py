@@ -5,8 +5,11 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 
+import msgspec
+
 from grader.referee.diagnosis.report import Diagnosed, diagnose
 from grader.referee.diagnosis.sample import choose_sample
+from grader.referee.diagnosis.schedule import SCHEDULE_STEP, find_step
 from grader.referee.evidence import Case, Evidence, Outputs, Problem
 from grader.referee.failures import TIME_LIMIT
 from grader.referee.mismatch import wrong_samples
@@ -34,8 +37,14 @@ def explain_case(case: Case, diagnosed: Diagnosed, runners: RunnerPool) -> Case:
 def _explained(
     evidence: Evidence, outputs: Outputs | Problem, diagnosed: Diagnosed, runners: RunnerPool
 ) -> Evidence:
-    sample = None
+    sample = schedule = None
     if isinstance(outputs, Outputs):
         wrong = wrong_samples(outputs, diagnosed.oracle.options)
         sample = choose_sample(outputs, wrong, diagnosed.oracle)
-    return replace(evidence, diagnosis=diagnose(diagnosed, outputs, runners), sample=sample)
+        schedule = find_step(diagnosed, outputs, runners)
+    diagnosis = diagnose(diagnosed, outputs, runners)
+    if schedule is not None and diagnosis is not None:
+        diagnosis = msgspec.structs.replace(
+            diagnosis, message=schedule.reason, advice=schedule.hint, mistake=SCHEDULE_STEP
+        )
+    return replace(evidence, diagnosis=diagnosis, schedule=schedule, sample=sample)

@@ -1,8 +1,9 @@
 """Which mistake explains a value: PyTorch's operations are done again with one thing changed.
 
 A mistake is recognised where exactly one change, from the last right values on, gives the numbers
-that were found. Where several do, the first one counts: changes of earlier layers come before those
-of later ones, and for each layer those of its own kind before those that any layer may have.
+that were found. Where several do, the first one counts that later values bear out: changes of
+earlier layers come before those of later ones, and for each layer those of its own kind before
+those that any layer may have.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from grader.referee.diagnosis.mistakes_numbers import Found, Sight, at_sight, in
 from grader.referee.diagnosis.mistakes_order import extra_mistakes, order_mistakes, swapped
 from grader.referee.diagnosis.operations import Layer
 from grader.referee.diagnosis.program import Change, Program, change, numbers, same
-from grader.referee.diagnosis.trial import stands_the_trial
+from grader.referee.diagnosis.trial import is_borne_out, stands_the_trial
 from grader.referee.diagnosis.values import TOLERANCE, Doubles, Known, is_equal, known
 
 Own = Callable[[int, Layer], Iterator[Change]]
@@ -103,7 +104,7 @@ def explain(found: Found, program: Program, tolerance: float = TOLERANCE) -> Mis
         for place in range(len(program.layers))
         if place not in done and not program.is_side(place)
     ]
-    nearly = None
+    nearly = unproven = None
     for one in chain(_changes(program, open_places), _additions(program, found.right)):
         if program.computed > _WORK:
             break
@@ -111,23 +112,33 @@ def explain(found: Found, program: Program, tolerance: float = TOLERANCE) -> Mis
             if is_equal(other, right[place], tolerance):
                 continue
             if is_equal(value.numbers, known(other), tolerance):
-                if stands_the_trial(one, place, found, program, tolerance):
+                if not stands_the_trial(one, place, found, program, tolerance):
+                    break
+                if is_borne_out(one, place, found, program, tolerance):
                     return _mistake(one, program)
+                unproven = unproven or one
                 break
             if nearly is None and _is_nearly(value.numbers, other, right[place], tolerance):
                 nearly = one
-    return None if nearly is None else _mistake(nearly, program)
+    second = unproven or nearly
+    return None if second is None else _mistake(second, program)
 
 
 def _is_nearly(value: Doubles, changed: Doubles, right: Known, tolerance: float) -> bool:
-    """Say whether nearly all numbers are those of a change, which are not the right ones."""
+    """Say whether nearly all numbers are those of a change, which are not the right ones.
+
+    The others must be right: of a softmax, most numbers are as near to 0 as those that a ReLU cuts.
+    """
     if value.size < _ENOUGH or changed.size != right.numbers.size:
         return False
-    close = tolerance * right.scale
+    close = tolerance * min(right.scale, float(np.abs(changed).max(initial=0.0)))
     telling = np.abs(changed - right.numbers) > close
     if telling.mean() < _TELLING:
         return False
-    return bool((np.abs(value - changed) <= close)[telling].mean() >= _NEARLY)
+    as_changed = np.abs(value - changed) <= close
+    if not (as_changed | (np.abs(value - right.numbers) <= close)).all():
+        return False
+    return bool(as_changed[telling].mean() >= _NEARLY)
 
 
 def swaps(mistake: Mistake, following: Found, program: Program, tolerance: float) -> Mistake | None:

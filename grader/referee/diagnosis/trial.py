@@ -38,6 +38,17 @@ def stands_the_trial(
     return any(_is_foretold(value, one, place, found, program, tolerance) for value in found.after)
 
 
+def is_borne_out(one: Change, place: int, found: Found, program: Program, tolerance: float) -> bool:
+    """Say whether a change that gives a value only in a later layer gives the last value too.
+
+    A step may do several layers at once. But who takes the ReLU of a product before the bias is
+    added has the same numbers as who forgets the bias and takes the ReLU in its place.
+    """
+    if place <= max(one.computes) or not found.after:
+        return True
+    return _is_foretold(found.after[-1], one, place, found, program, tolerance)
+
+
 def last_output(program: Program) -> int | None:
     """Return the last layer that is an output, or the last of all where none is marked."""
     named = [place for place, layer in enumerate(program.layers) if layer.name]

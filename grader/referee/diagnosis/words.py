@@ -83,6 +83,12 @@ def tell(departure: Departure, kind: str, facts: Facts) -> tuple[str, str]:
     return _where(departure, what), say(saying.advice, **values)
 
 
+def tell_change(kind: str, facts: Facts) -> tuple[str, str]:
+    """Return what a mistake is, as a clause, and what to do about it."""
+    saying, values = SAYINGS[_key(kind, facts)], _values(facts)
+    return say(saying.what, **values), say(saying.advice, **values)
+
+
 def _where(departure: Departure, what: str) -> str:
     """Say where it departs, and after a colon what is wrong, if that is known."""
     values = {

@@ -12,6 +12,7 @@ import pytest
 
 import grader.referee.diagnosis
 from grader.referee.diagnosis.sayings import DECIDES, SAYINGS
+from grader.referee.diagnosis.schedule import SCHEDULE_STEP
 from grader.referee.diagnosis.words import KINDS, Departure, tell
 
 FOLDER = Path(grader.referee.diagnosis.__file__).parent
@@ -206,4 +207,4 @@ def test_the_page_on_diagnosis_lists_every_mistake() -> None:
         if line.startswith("| `")
         for name in re.findall("`([a-z_]+)`", line.split("|")[1])
     }
-    assert set(KINDS) == listed
+    assert {*KINDS, SCHEDULE_STEP} == listed
