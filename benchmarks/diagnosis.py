@@ -1,11 +1,10 @@
 """How often the step that a diagnosis names is the one with the mistake, for all automatic mutants.
 
-What is run is the same as in tests/diagnosis; here all that was missed is told. Before the
-assignments come models that cannot be built: of them, the line is the step; and schedules that
-change the result. Exit code 1: of an
-assignment's mutants, the right step was named for less than nine in ten.
+What is run is the same as in tests/diagnosis; here all that was missed is told. "construction"
+are models that cannot be built: of them, the line is the step; "schedules" are schedules that
+change the result. Exit code 1: of some mutants, the right step was named for less than nine in ten.
 
-    python benchmarks/diagnosis.py [ASSIGNMENT ...] [--jobs 2] [--json FILE]
+    python benchmarks/diagnosis.py [ASSIGNMENT|construction|schedules ...] [--jobs 2] [--json FILE]
 """
 
 from __future__ import annotations
@@ -76,6 +75,9 @@ def measure_schedules() -> Row:
     }
 
 
+OTHERS = {"construction": measure_construction, "schedules": measure_schedules}
+
+
 def _shares(
     name: str, told: Sequence[construction.Told] | Sequence[schedules.Told], start: float
 ) -> Row:
@@ -102,19 +104,22 @@ def print_table(rows: Sequence[Row]) -> None:
 
 
 def main() -> int:
-    """Measure the assignments that are named, or all of them."""
+    """Measure what is named, or everything."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("assignment", nargs="*", default=SLUGS)
+    parser.add_argument("name", nargs="*", default=[*OTHERS, *SLUGS])
     parser.add_argument("--jobs", type=int, default=usable_cores())
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    rows = [measure_construction(), measure_schedules()]
+    rows = []
     with choose_sandbox() as sandbox:
-        for slug in options.assignment:
+        for name in options.name:
+            if name in OTHERS:
+                rows.append(OTHERS[name]())
+                continue
             start = time.perf_counter()
-            found = Trial(slug, sandbox, options.jobs).diagnosed()
-            rows.append(measure(slug, found, time.perf_counter() - start))
+            found = Trial(name, sandbox, options.jobs).diagnosed()
+            rows.append(measure(name, found, time.perf_counter() - start))
     print_table(rows)
     if options.json is not None:
         options.json.write_text(json.dumps(rows, indent=2) + "\n")

@@ -82,6 +82,7 @@ def write_notebook(path: Path, *sources: str, **metadata: object) -> Path:
 def without_times(report: Report) -> dict[str, object]:
     """Return a report as plain JSON without what may differ from run to run: times."""
     document = json.loads(report_json(report))
+    document.pop("graded")
     document.pop("duration")
     document.pop("timing")
     for part in document["parts"]:
