@@ -34,9 +34,9 @@ def describe_error(error: BaseException) -> str:
 
 
 def _failed_line(error: BaseException) -> str:
-    """Return the line of code that raised an error which says nothing: an assertion's, mostly."""
+    """Return the assertion that failed and says nothing; other errors have names that tell."""
     steps = list(traceback.walk_tb(error.__traceback__))
-    if not steps:
+    if not steps or not isinstance(error, AssertionError):
         return ""
     frame, line = steps[-1]
     return linecache.getline(frame.f_code.co_filename, line).strip()

@@ -21,11 +21,13 @@ BLAME = "most often because it used too much memory"
 
 
 def selected(request: pytest.FixtureRequest) -> list[str]:
-    """Return the kinds of the selected tests that ask for a fixture."""
+    """Return the kinds of the selected tests of this module that ask for a fixture."""
     return [
         item.callspec.params["kind"]
         for item in request.session.items
-        if isinstance(item, pytest.Function) and request.fixturename in item.fixturenames
+        if isinstance(item, pytest.Function)
+        and item.module is request.module
+        and request.fixturename in item.fixturenames
     ]
 
 
