@@ -65,7 +65,7 @@ def inspect(part: PartTable, capture: Capture) -> Candidate | Problem:
         if part.externs and first.code == "packed_call" and is_unknown:
             return _not_registered(first.subject)
         return Problem(
-            facts.findings[0].message,
+            first.message,
             say(
                 "Modules may use TensorIR, Relax and arithmetic, and no other way out of"
                 " the module."

@@ -339,11 +339,7 @@ def _pair(
 
 
 def _stage(task: Task) -> Literal["run", "time"]:
-    if isinstance(
-        task, RunModule | TraceModule | ReplayTrace | FindStep | CompareTarget | MutateModule
-    ):
-        return "run"
-    return "time"
+    return "time" if isinstance(task, TimeSchedule | TimeLibrary) else "run"
 
 
 def _start_hint(*processes: Process) -> str:

@@ -121,7 +121,7 @@ class Report(Frozen, frozen=True):
     the notebook is in: today's, or that of which years. `cells` is the notebook as it was run,
     empty where it was not. `basis` is a digest of what decided the grade beside the submission and
     the seed (`grader.basis`), empty where nothing could be graded. `graded` is when the grading
-    ended, with its zone; None in reports of earlier versions.
+    ended, with its zone; None where nothing could be graded.
     """
 
     score: float
