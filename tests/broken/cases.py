@@ -5,6 +5,7 @@
     code = """..."""                       # its own cells, each behind a line `# %%`
     file = "notebook"                      # the function of files.py that makes the bytes
     demanded = false                       # whether `--assignment` is given
+    patient = false                        # whether time is ample: for what meets another limit
     needs = "none"                         # the weakest isolation at which the verdict holds
     notes = ["exit status 3"]              # the report's notes: as many, each with this text
     errors = ["NameError"]                 # the same of the cells in `expect.problems`
@@ -43,6 +44,7 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     code: str = ""
     file: str = "notebook"
     demanded: bool = False
+    patient: bool = False
     needs: str = "none"
     notes: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.broken.grading import grade_cases, make_course
+from tests.broken.grading import grade_cases
 from tests.endtoend.batches import GradedBatch
 
 
@@ -13,8 +13,7 @@ def graded(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, GradedBatch]:
     """The batch that each of the selected cases was graded in."""
-    course = make_course(tmp_path_factory.mktemp("course"))
-    return grade_cases(_selected(request.session.items), tmp_path_factory.mktemp("broken"), course)
+    return grade_cases(_selected(request.session.items), tmp_path_factory.mktemp("broken"))
 
 
 def _selected(items: list[pytest.Item]) -> list[str]:
