@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import secrets
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -17,6 +18,7 @@ from pathlib import Path
 
 PREFIX = "grader-"
 _LOCK = ".lock"
+_DRAFT = ".lock.new"
 
 
 class OwnFolder:
@@ -24,15 +26,36 @@ class OwnFolder:
 
     def __init__(self, prefix: str = PREFIX, place: str | None = None) -> None:
         """Make it in the folder `place`, that for temporary files if none is given."""
-        self.path = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
-        draft = self.path / f"{_LOCK}.new"
+        self.path = Path(place or tempfile.gettempdir()) / f"{prefix}{secrets.token_urlsafe(6)}"
+        self._lock = -1
+        try:
+            self._make()
+        except FileExistsError:  # it is somebody else's
+            raise
+        except BaseException:  # Ctrl-C too: without a lock in it nobody else would remove it
+            self._unmake()
+            raise
+
+    def _make(self) -> None:
+        self.path.mkdir(mode=0o700)
+        draft = self.path / _DRAFT
         self._lock = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
         draft.rename(self.path / _LOCK)  # only now may anybody try the lock
 
+    def _unmake(self) -> None:
+        with contextlib.suppress(OSError):
+            for name in (_DRAFT, _LOCK):
+                (self.path / name).unlink(missing_ok=True)
+            self.path.rmdir()
+        self._give_back()
+
     def remove(self) -> None:
         """Remove it with all that is in it, if it is there; it may be asked twice."""
         remove_tree(self.path)
+        self._give_back()
+
+    def _give_back(self) -> None:
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1

@@ -19,6 +19,17 @@ folder = OwnFolder(place=sys.argv[1])
 os.kill(os.getpid(), signal.SIGKILL)
 """
 
+UNLOCKED = """
+import os, resource, sys
+from grader.temporary import OwnFolder
+files = len(os.listdir("/proc/self/fd")) - 1
+resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+try:
+    OwnFolder(place=sys.argv[1])
+except OSError as error:
+    print(error.strerror)
+"""
+
 
 @pytest.fixture
 def left(tmp_path: Path) -> Path:
@@ -41,6 +52,15 @@ def test_what_is_in_use_stays(left: Path) -> None:
     own.remove()
     own.remove()
     assert [] == list(left.parent.iterdir())
+
+
+def test_what_could_not_be_locked_is_removed_at_once(tmp_path: Path) -> None:
+    """Nobody would do so later: what has no lock may be one that is being made."""
+    done = subprocess.run(
+        [sys.executable, "-c", UNLOCKED, tmp_path], capture_output=True, text=True, check=True
+    )
+    assert "Too many open files\n" == done.stdout
+    assert [] == list(tmp_path.iterdir())
 
 
 def test_what_is_not_ours_or_looks_like_it_stays(left: Path, tmp_path: Path) -> None:

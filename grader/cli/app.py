@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 
-from grader.cli.process import OutputError, prepare_process
+from grader.cli.process import Interruption, OutputError, prepare_process
 from grader.errors import GraderError
 
 GRADED, UNGRADED, SIGNALLED = 0, 2, 128
@@ -19,7 +19,7 @@ def main() -> None:
     """Run the command line and end the process with its exit code."""
     interruption = prepare_process()
     try:
-        code = _run()
+        code = _run(interruption)
         sys.stdout.flush()
     except OutputError as error:  # of what waited to be written
         code = _say(error.message, error.hint)
@@ -29,12 +29,15 @@ def main() -> None:
     sys.exit(code)
 
 
-def _run() -> int | str | None:
+def _run(interruption: Interruption) -> int | str | None:
     """Run a command. Returns its exit code."""
     try:
-        from grader.cli.commands import app
+        try:
+            from grader.cli.commands import app
 
-        app()
+            app()
+        finally:
+            interruption.is_over = True
     except SystemExit as ending:  # so the library ends every command
         return ending.code
     except GraderError as error:

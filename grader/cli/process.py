@@ -7,6 +7,7 @@ import io
 import os
 import signal
 import sys
+from collections.abc import Callable
 from types import FrameType
 from typing import TextIO, cast
 
@@ -21,24 +22,52 @@ class OutputError(GraderError):
     """Raised when the standard output cannot be written to, as on a full disk."""
 
 
+_AGAIN_SECONDS = 0.05
+
+
+class _Interrupt(KeyboardInterrupt):
+    """Says when it is gone: because it arrived, or because somebody swallowed it."""
+
+    def __init__(self, gone: Callable[[], None]) -> None:
+        super().__init__()
+        self._gone = gone
+
+    def __del__(self) -> None:
+        self._gone()
+
+
 class Interruption:
     """Ends the work at the first signal, by KeyboardInterrupt, and heeds no other meanwhile.
 
     Whoever presses Ctrl-C twice would interrupt the clearing up: processes and folders would stay.
     `number` is the signal that came, 0 before.
+
+    An exception can be lost on its way: PyTorch's library clears all errors of what it imports, and
+    one in a callback of the collector is only printed. A command whose Ctrl-C came at such a moment
+    went on for two minutes. So one that is gone before the work `is_over` is raised again.
     """
 
     number = 0
+    is_over = False
 
     def __init__(self) -> None:
         for each in INTERRUPTIONS:
             if signal.getsignal(each) != signal.SIG_IGN:  # nohup, and shells for what they hide
                 signal.signal(each, self._interrupt)
+        signal.signal(signal.SIGALRM, self._interrupt_again)
 
     def _interrupt(self, number: int, _frame: FrameType | None) -> None:
         if not self.number:
             self.number = number
-            raise KeyboardInterrupt
+            raise _Interrupt(self._repeat)
+
+    def _interrupt_again(self, _number: int, _frame: FrameType | None) -> None:
+        if not self.is_over:
+            raise _Interrupt(self._repeat)
+
+    def _repeat(self) -> None:
+        if not self.is_over:  # by a signal: what is raised where an object ends would be lost, too
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS)
 
 
 class _Output(io.TextIOWrapper):

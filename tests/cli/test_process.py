@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -21,6 +22,23 @@ from tests.users import as_user
 SECONDS = 120
 OPTIONS = ["--course", str(COURSE), "--assignment", "small"]
 SLOW = ("print(1)", "import time\ntime.sleep(8)")
+
+SWALLOWING = """
+import contextlib, os, signal, time
+from grader.cli.process import prepare_process
+
+interruption = prepare_process()
+try:
+    try:
+        with contextlib.suppress(BaseException):
+            os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(30)
+    finally:
+        interruption.is_over = True
+except KeyboardInterrupt:
+    print("interrupted", end=", ")
+print("then cleared up")
+"""
 
 
 @pytest.fixture
@@ -174,6 +192,17 @@ class TestSignals:
         assert "Exception" not in messages
         assert "grader: interrupted." in messages.splitlines()
         assert [] == world.temporaries()
+
+    def test_one_that_somebody_swallows_comes_again(self, tmp_path: Path) -> None:
+        """PyTorch's library clears the errors of what it imports, this one among them."""
+        script = tmp_path / "swallow.py"
+        script.write_text(SWALLOWING)
+        done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
+        assert ("interrupted, then cleared up\n", "", 0) == (
+            done.stdout,
+            done.stderr,
+            done.returncode,
+        )
 
     def test_ctrl_c_while_it_starts_is_no_failure(self, world: World) -> None:
         for delay in (0.3, 0.8, 2):
