@@ -1,16 +1,19 @@
-"""The main line: from a submission to its report, on one page."""
+"""The main line: from a submission to its report, on one page.
+
+What runs a notebook and judges it is imported where that is done: with it comes PyTorch, which
+takes seconds, and what cannot be read is told without.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING
 
 from nbformat import NotebookNode
 
 from grader.account import Results, make_report, notes_on
-from grader.assembly import entries_of, make_referee, open_runners
-from grader.execute.notebook import execute_notebook
 from grader.execute.result import Execution
 from grader.language import retell, speaking
 from grader.machine.lock import Turn
@@ -19,11 +22,13 @@ from grader.preparation import Preparation, Settings
 from grader.progress import Progress
 from grader.referee.evidence import Problem
 from grader.referee.judge import judge_problem
-from grader.referee.referee import Compared, expected_runners, has_timing
 from grader.report import Report
 from grader.spelling import Spelling, respell
 from grader.stages import Stages
 from grader.submission import SubmissionFile
+
+if TYPE_CHECKING:
+    from grader.referee.referee import Compared
 
 _UNTIMED = Turn(is_alone=False)
 
@@ -73,6 +78,9 @@ def run_parts(
 
     Only timing has the machine alone. Nothing of this grading runs while it waits for that.
     """
+    from grader.assembly import make_referee, open_runners
+    from grader.referee.referee import expected_runners, has_timing
+
     settings, course_assignment = prepared.settings, prepared.course_assignment
     with stages.measure("notebook"):  # nobody waits for the spelling of a long one
         spelling = respell(submission.notebook, settings.dialect, submission.respelling)
@@ -100,6 +108,9 @@ def run_notebook(notebook: NotebookNode, prepared: Preparation, progress: Progre
 
 
 def _run(spelling: Spelling, prepared: Preparation, progress: Progress) -> Execution:
+    from grader.assembly import entries_of
+    from grader.execute.notebook import execute_notebook
+
     assignment = prepared.course_assignment.assignment
     memory = assignment.limits.resources().memory
     with prepared.settings.room.taken(f"{assignment.slug} notebook", memory) as stay:
@@ -122,6 +133,8 @@ def compare_captures(
     captures: tuple[Capture | CaptureFailure, ...], prepared: Preparation, progress: Progress
 ) -> Compared:
     """Judge all parts on everything but time, as `grade` does it."""
+    from grader.assembly import make_referee, open_runners
+
     answers = prepared.answers(prepared.data(progress)).result()
     with open_runners(prepared) as runners, prepared.settings.quiet.shared():
         return make_referee(prepared, answers, runners, progress).compare(captures)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import datetime, timezone
 from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -20,11 +21,13 @@ from grader.machine.lock import TimingLock
 from grader.progress import Progress
 from grader.quiet import Quiet
 from grader.referee import checks as registered
-from grader.referee.answers import Answers, load_answers, model_seed
 from grader.sandbox.interface import Sandbox
 from grader.sandbox.room import Room
 from grader.spelling import Accepted
 from grader.timing.pace import KnownPace
+
+if TYPE_CHECKING:
+    from grader.referee.answers import Answers
 
 assert registered.__all__  # a course's checks come after the built-in ones, which they may not hide
 
@@ -97,6 +100,8 @@ class Preparation:
 
     def answers(self, data: DataSet) -> Future[Answers]:
         """Begin to compute the answers in the background, unless somebody has."""
+        from grader.referee.answers import load_answers  # with PyTorch, which takes seconds
+
         with self._lock:
             if self._answers is None:
                 executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="oracle")
@@ -116,6 +121,8 @@ class Preparation:
 
     def model_seed(self) -> int:
         """Return the seed of the models that importers are tried on."""
+        from grader.referee.answers import model_seed
+
         for_oracle, _ = self._seeds()
         return model_seed(for_oracle)
 

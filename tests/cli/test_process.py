@@ -173,6 +173,15 @@ class TestOutput:
         assert "2 reports not in the folder of reports" in " ".join(done.stdout.split())
 
 
+def test_what_cannot_be_read_is_told_without_the_seconds_that_pytorch_takes(world: World) -> None:
+    (world.folder / "torch.py").write_text("raise SystemExit('imported')")
+    done = world.shell(
+        f"export PYTHONPATH=.; $grade && $GRADER batch hw.ipynb --output out {' '.join(OPTIONS)}"
+    )
+    assert 0 == done.returncode, done.stderr
+    assert "0 of 10 points" in done.stdout
+
+
 class TestSignals:
     """A command that is interrupted clears up, and ends with the signal's code."""
 
