@@ -78,10 +78,11 @@ def run_parts(
 
     Only timing has the machine alone. Nothing of this grading runs while it waits for that.
     """
+    settings, course_assignment = prepared.settings, prepared.course_assignment
+    settings.sandbox.expect("kernel", "runner")  # they import while this process does
     from grader.assembly import make_referee, open_runners
     from grader.referee.referee import expected_runners, has_timing
 
-    settings, course_assignment = prepared.settings, prepared.course_assignment
     with stages.measure("notebook"):  # nobody waits for the spelling of a long one
         spelling = respell(submission.notebook, settings.dialect, submission.respelling)
     with open_runners(prepared) as runners:

@@ -14,6 +14,7 @@ import pytest
 from grader.assembly import runner_starter
 from grader.course import load_course
 from grader.errors import SandboxError
+from grader.launch.protocol import Program
 from grader.machine.lock import TimingLock, Turn
 from grader.pipeline import grade
 from grader.preparation import Preparation, Settings
@@ -57,6 +58,10 @@ class WatchedSandbox:
     def __init__(self, sandbox: Sandbox, events: list[str]) -> None:
         self._sandbox, self._events = sandbox, events
         self.level, self.detail = sandbox.level, sandbox.detail
+
+    def expect(self, *programs: Program) -> None:
+        self._events.append(f"expect {' '.join(programs)}")
+        self._sandbox.expect(*programs)
 
     def start(self, command: Command) -> Process:
         self._events.append("start")
@@ -123,7 +128,7 @@ def test_an_assignment_without_timing_never_wants_to_be_alone(tmp_path: Path, ru
     write(tmp_path / "hw.ipynb", *RIGHT)
     report, events = run(ROOT / "tests/courses/small", "small", tmp_path / "hw.ipynb")
     assert 10 == report.score
-    assert ["shared", "start", "end"] == events
+    assert ["expect kernel runner", "shared", "start", "end"] == events
 
 
 def test_a_schedule_is_timed_alone_after_everything_else(tmp_path: Path, run: Run) -> None:
@@ -131,7 +136,7 @@ def test_a_schedule_is_timed_alone_after_everything_else(tmp_path: Path, run: Ru
         ROOT, "e2e-conv", EXAMPLES / "extern_never_called.ipynb", tmp_path / "lock"
     )
     assert 40 == report.score
-    assert ["shared", "start", "end", "exclusive", "turn"] == events[:5]
+    assert ["shared", "start", "end", "exclusive", "turn"] == events[1:6]
     assert "end" == events[-1]
     assert () == report.notes
 
@@ -154,7 +159,7 @@ def test_it_is_not_timed_while_another_grading_of_the_machine_is(tmp_path: Path,
 
 def test_what_cannot_be_timed_does_not_hold_up_the_others(run: Run) -> None:
     _, events = run(ROOT, "e2e-conv", EXAMPLES / "softmax_missing.ipynb")
-    assert ["shared", "start", "end"] == events
+    assert ["expect kernel runner", "shared", "start", "end"] == events
 
 
 def test_the_report_names_cells_with_words_that_are_watched_and_takes_no_points(run: Run) -> None:

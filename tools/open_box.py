@@ -51,6 +51,10 @@ class Recording:
         self.detail = sandbox.detail
         self.started: dict[Program, SandboxedProcess] = {}
 
+    def expect(self, *programs: Program) -> None:
+        """Do as the sandbox does."""
+        self._sandbox.expect(*programs)
+
     def start(self, command: Command) -> SandboxedProcess:
         """Start a command and remember it."""
         process = self._sandbox.start(command)

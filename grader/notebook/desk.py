@@ -16,6 +16,7 @@ from grader.course_folder import folder_of_notebook
 from grader.data import DataSet
 from grader.errors import SandboxError, UsageError
 from grader.language import join, later, retell, say, speaking, spoken
+from grader.launch.protocol import Program
 from grader.messages import Capture, CaptureFailure
 from grader.notebook.data import notebook_data
 from grader.notebook.messages import AssignmentCard, Checked, CheckParts, FindAssignment, PartCard
@@ -109,6 +110,9 @@ class NoSandbox:
         """Say why nothing can be run."""
         because = say("It was not checked, because modules cannot be run here.")
         return join(because, self._error.message)
+
+    def expect(self, *programs: Program) -> None:
+        """Nothing is started."""
 
     def start(self, command: Command) -> Process:
         """Raise the error with which the sandbox could not be opened."""

@@ -9,7 +9,7 @@ alone, before anything is said of it.
 from __future__ import annotations
 
 from grader.errors import DisplacedError
-from grader.launch.protocol import Cause
+from grader.launch.protocol import Cause, Program
 from grader.sandbox.interface import Command, Level, Process, Sandbox
 
 
@@ -38,6 +38,10 @@ class CrowdedSandbox:
     def detail(self) -> str:
         """As the sandbox says."""
         return self._sandbox.detail
+
+    def expect(self, *programs: Program) -> None:
+        """Do as the sandbox does."""
+        self._sandbox.expect(*programs)
 
     def start(self, command: Command) -> Process:
         """Start a command. Raises SandboxError when the machine refuses."""

@@ -116,6 +116,10 @@ class Sandbox(Protocol):
         """One sentence on the mechanism, for the report."""
         ...
 
+    def expect(self, *programs: Program) -> None:
+        """Begin to make ready what these programs need to start, and return at once."""
+        ...
+
     def start(self, command: Command) -> Process:
         """Start a command. Raises SandboxError when the machine refuses."""
         ...

@@ -7,6 +7,7 @@ import weakref
 from contextlib import ExitStack
 
 from grader.errors import SandboxError
+from grader.launch.protocol import Program
 from grader.sandbox.interface import Command, Level, Process, Sandbox
 
 
@@ -32,6 +33,11 @@ class RevocableSandbox:
     def detail(self) -> str:
         """As the sandbox says."""
         return self._sandbox.detail
+
+    def expect(self, *programs: Program) -> None:
+        """Do as the sandbox does, until `revoke` is called."""
+        if not self.is_revoked:
+            self._sandbox.expect(*programs)
 
     def start(self, command: Command) -> Process:
         """Start a command. Raises SandboxError when the machine refuses or `revoke` was called."""

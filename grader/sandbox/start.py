@@ -51,6 +51,11 @@ class SteppingSandbox:
         """One sentence on the mechanism, for the report."""
         return self._boxes.detail
 
+    def expect(self, *programs: Program) -> None:
+        """Begin to start the launchers of these programs, and return at once."""
+        for program in programs:
+            self._launcher(program)
+
     def start(self, command: Command) -> SandboxedProcess:
         """Start a command; may be called from any thread. Raises SandboxError."""
         launcher = self._launcher(command.program)

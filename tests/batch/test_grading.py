@@ -44,6 +44,9 @@ class NoSandbox:
     level = "none"
     detail = "Nothing starts."
 
+    def expect(self, *programs: str) -> None:
+        """Nothing is made ready for it."""
+
     def start(self, command: object) -> Any:
         raise SandboxError("Nothing starts here.", "Go elsewhere.")
 
