@@ -9,8 +9,15 @@ from __future__ import annotations
 import ast
 import functools
 import re
+from collections.abc import Iterable
 
 from grader.language import say
+
+SLOW = ("torchvision",)
+"""Packages that take more than a second to import, and notice nothing of where it is done.
+
+Matplotlib does: it looks for a home once, and a launcher has none.
+"""
 
 _UNDEFINED = re.compile(r"name '(\w{1,100})' is not defined")
 
@@ -34,6 +41,12 @@ def bound_names(preamble: str) -> dict[str, str]:
             alone = ast.unparse(_alone(statement, alias))
             names[alias.asname or alias.name.partition(".")[0]] = alone
     return names
+
+
+def slow_imports(preambles: Iterable[str]) -> tuple[str, ...]:
+    """Return which of the slow packages assignments' own notebooks import, by their preambles."""
+    texts = [text for preamble in preambles for text in bound_names(preamble).values()]
+    return tuple(name for name in SLOW if any(re.search(rf"\b{name}\b", text) for text in texts))
 
 
 def _alone(statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> ast.stmt:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader.course import load_course
-from grader.preamble import bound_names, missing_import
+from grader.preamble import bound_names, missing_import, slow_imports
 
 ROOT = Path(__file__).parents[1]
 PREAMBLE = "import os.path\nimport numpy as np\nfrom tvm import relax, te as expressions\n"
@@ -27,6 +27,11 @@ def test_every_name_has_an_import_of_its_own() -> None:
 def test_anything_but_imports_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="preamble"):
         bound_names(text)
+
+
+def test_slow_packages_are_known_from_the_preambles() -> None:
+    assert () == slow_imports([PREAMBLE, "", "import torchvisions"])
+    assert ("torchvision",) == slow_imports([PREAMBLE, "from torchvision import transforms"])
 
 
 def test_who_lacks_an_import_is_offered_it() -> None:

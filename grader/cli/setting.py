@@ -12,6 +12,7 @@ import msgspec
 
 from grader.course import Course, CourseAssignment
 from grader.environment import missing_for_grading, only_self_check
+from grader.preamble import slow_imports
 from grader.preparation import Settings
 from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import LEVELS, Level
@@ -48,9 +49,11 @@ def open_settings(
     if missing := missing_for_grading():
         raise only_self_check(missing)
     sweep()
+    assignments = tuple(assignments)
     needed = min((each.assignment.sandbox.minimum for each in assignments), key=LEVELS.index)
     protected = (*course.folders, *_data_folders(options.data, os.environ), *own)
-    with choose_sandbox(options.sandbox, needed, protected=protected) as sandbox:
+    imports = slow_imports(each.assignment.preamble for each in assignments)
+    with choose_sandbox(options.sandbox, needed, protected=protected, imports=imports) as sandbox:
         yield Settings(
             sandbox=sandbox,
             seed=secrets.randbits(48) if options.seed is None else options.seed,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import os
@@ -34,25 +35,32 @@ _ENTRIES = {
 def main(arguments: Sequence[str]) -> None:
     """Serve requests until the grader closes its end.
 
-    `arguments`: the descriptor's number, what to preload, and the folder that `grader` is in.
+    `arguments`: the descriptor's number, what to preload, the folder that `grader` is in, and
+    modules to import besides.
     """
-    number, preload, source = arguments
+    number, preload, source, *modules = arguments
     linux.close_own_proc()
     linux.begin_session_keyring()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel buries wardens that have ended
-    prepare(cast(Preload, preload))
+    prepare(cast(Preload, preload), modules)
     sys.path.remove(source)
     with socket.socket(fileno=int(number)) as requests:
         serve(requests)
 
 
-def prepare(preload: Preload) -> None:
-    """Import all that children will need: in a sandbox, the package's own files are not there."""
+def prepare(preload: Preload, modules: Sequence[str] = ()) -> None:
+    """Import all that children will need: in a sandbox, the package's own files are not there.
+
+    And `modules`, which are the environment's: one that is missing is missed in a notebook.
+    """
     for name in _PACKAGES[preload]:
         importlib.import_module(f"{name}.preload").prepare(preload)
         package = importlib.import_module(name)
         for module in pkgutil.iter_modules(package.__path__):
             importlib.import_module(f"{name}.{module.name}")
+    for name in modules:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
     gc.collect()
     gc.freeze()  # children then share these pages: the collector does not write to them
 

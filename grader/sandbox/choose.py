@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import msgspec
@@ -38,12 +38,14 @@ def choose_sandbox(
     minimum: Level = "basic",
     find: Finder = shutil.which,
     protected: Collection[Path] = (),
+    imports: Sequence[str] = (),
 ) -> SteppingSandbox:
     """Return the strongest sandbox that works here, or the one of the level `demanded`.
 
     To be closed by the caller. From the level "basic" on, submissions cannot read the files and
-    folders `protected`, wherever they lie. Raises SandboxError when there is none, or none as
-    strong as `minimum`; it tells why, and what mends it.
+    folders `protected`, wherever they lie. `imports` are modules that their notebooks import: they
+    are there when a kernel starts. Raises SandboxError when there is none, or none as strong as
+    `minimum`; it tells why, and what mends it.
     """
     if demanded is not None and _is_weaker(demanded, minimum):
         raise SandboxError(
@@ -58,7 +60,7 @@ def choose_sandbox(
         if _is_weaker(level, minimum):
             break
         try:
-            return _open(level, find, protected)
+            return _open(level, find, protected, imports)
         except SandboxError as error:
             reasons[level] = error
     raise _refusal(reasons, minimum if demanded is None else demanded)
@@ -93,9 +95,11 @@ def _is_weaker(level: Level, other: Level) -> bool:
     return LEVELS.index(level) > LEVELS.index(other)
 
 
-def _open(level: Level, find: Finder, protected: Collection[Path]) -> SteppingSandbox:
+def _open(
+    level: Level, find: Finder, protected: Collection[Path], imports: Sequence[str] = ()
+) -> SteppingSandbox:
     """Return a sandbox of this level that was tried out. Raises SandboxError."""
-    sandbox = SteppingSandbox(_boxes(level, find, protected), find_groups())
+    sandbox = SteppingSandbox(_boxes(level, find, protected), find_groups(), imports)
     try:
         try_out(sandbox)
     except BaseException:

@@ -37,16 +37,28 @@ _ENVIRONMENT = {
 
 
 class Launcher:
-    """A launcher with one set of imports. It ends with `close`, and when this process ends."""
+    """A launcher with one set of imports, and further modules, as far as they are there.
 
-    def __init__(self, preload: Preload) -> None:
+    It ends with `close`, and when this process ends.
+    """
+
+    def __init__(self, preload: Preload, modules: Sequence[str] = ()) -> None:
         # Messages of this kind of socket arrive whole, so no reader ever has to join them.
         self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._requests.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 * MESSAGE_LIMIT)
         source = str(Path(grader.__file__).resolve().parents[1])
         with theirs:
             self._popen = subprocess.Popen(  # noqa: S603
-                [sys.executable, "-I", "-c", _START, str(theirs.fileno()), preload, source],
+                [
+                    sys.executable,
+                    "-I",
+                    "-c",
+                    _START,
+                    str(theirs.fileno()),
+                    preload,
+                    source,
+                    *modules,
+                ],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,

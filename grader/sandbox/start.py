@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import socket
+from collections.abc import Sequence
 from threading import Lock
 
 from grader.launch.protocol import PRELOADS, Bounds, Preload, Program, Request
@@ -31,11 +32,15 @@ class SteppingSandbox:
     """Starts commands in boxes of one kind; implements `Sandbox`.
 
     Its launchers are started when they are first needed. To be closed, or used as a context.
-    Without `groups`, what a sandbox uses is looked at from outside only.
+    Without `groups`, what a sandbox uses is looked at from outside only. `imports` are modules that
+    kernels import beside what all of them do.
     """
 
-    def __init__(self, boxes: Boxes, groups: Groups | None = None) -> None:
+    def __init__(
+        self, boxes: Boxes, groups: Groups | None = None, imports: Sequence[str] = ()
+    ) -> None:
         self._boxes = boxes
+        self._imports = tuple(imports)
         self._above = tuple(map(str, bounding_folders()))
         self.groups = groups
         self._launchers: dict[Preload, Launcher] = {}
@@ -101,7 +106,8 @@ class SteppingSandbox:
         preload = PRELOADS[program]
         with self._lock:
             if preload not in self._launchers:
-                self._launchers[preload] = Launcher(preload)
+                modules = self._imports if preload == "student" else ()
+                self._launchers[preload] = Launcher(preload, modules)
             return self._launchers[preload]
 
 

@@ -17,7 +17,7 @@ ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "TVM_NUM_THR
 FACTS = """
 import json, os, sys
 from grader.launch.server import prepare
-prepare(sys.argv[1])
+prepare(sys.argv[1], sys.argv[3:])
 threads = len(os.listdir("/proc/self/task"))
 modules = {name: module is not None for name, module in sys.modules.items()}
 packages = [name for name, module in sys.modules.items() if hasattr(module, "__path__")]
@@ -39,11 +39,11 @@ class Prepared(NamedTuple):
 
 
 @cache
-def after_preparing(preload: str) -> Prepared:
+def after_preparing(preload: str, *modules: str) -> Prepared:
     """Make a launcher's imports in a process of its own, which then imports what kernels may."""
     later = ["torchvision"] if preload == "student" else []
     done = subprocess.run(
-        [sys.executable, "-c", FACTS, preload, *later],
+        [sys.executable, "-c", FACTS, preload, *later, *modules],
         env={**os.environ, **ENVIRONMENT},
         capture_output=True,
         text=True,
@@ -57,6 +57,12 @@ def after_preparing(preload: str) -> Prepared:
 def test_no_import_starts_a_thread(preload: str) -> None:
     """A forked child would have the locks of that thread and not the thread: it would hang."""
     assert 1 == after_preparing(preload).threads
+
+
+def test_what_an_assignment_imports_is_there_as_far_as_it_is_installed() -> None:
+    prepared = after_preparing("student", "torchvision", "nowhere_to_be_found")
+    assert prepared.modules["torchvision.transforms"]
+    assert 1 == prepared.threads
 
 
 def test_a_pure_one_has_tvm_without_pytorch() -> None:
