@@ -16,6 +16,7 @@ from pathlib import Path
 from grader.launch.linux import adopt_orphans
 
 PROCESSOR_INTERVAL = 0.05
+LIVES_INTERVAL = 0.02
 MEMORY_INTERVAL = 0.2
 MEMORY_SHARE = 0.15
 """Share of one core that looking at memory may take: it is done less often where it takes long."""
@@ -73,7 +74,7 @@ class Tree:
 
     def look(self) -> None:
         """Take a sample of every process, and account for those that have gone."""
-        now = _family()
+        now = _family(os.getpid())
         expected: dict[int, float] = {}
         for pid, sample in self.alive.items():
             if not _is_same(sample, now.get(pid)):
@@ -92,6 +93,39 @@ class Tree:
             if pid in self.alive and _is_same(self.alive[pid], now.get(pid)):
                 return pid
         return os.getpid()
+
+
+@dataclass
+class Life:
+    """When a process was first and last seen, in seconds after the start, and what it used."""
+
+    name: str
+    begin: float
+    end: float
+    cpu_s: float
+
+
+def lives(command: subprocess.Popen[bytes]) -> list[Life]:
+    """Look at a command's processes until it ends. Returns each, with its own processor time.
+
+    What a process used after the last look at it is missing, a few hundredths of a second.
+    """
+    found: dict[tuple[int, int], Life] = {}
+    start = time.perf_counter()
+    while command.poll() is None:
+        now = time.perf_counter() - start
+        for pid, sample in _family(command.pid).items():
+            life = found.setdefault((pid, sample.started), Life("", now, now, 0.0))
+            life.name, life.end, life.cpu_s = _name(pid) or life.name, now, sample.own
+        time.sleep(LIVES_INTERVAL)
+    return list(found.values())
+
+
+def _name(pid: int) -> str:
+    try:
+        return (_PROC / str(pid) / "comm").read_text().strip()
+    except OSError:  # it has ended
+        return ""
 
 
 def measure(arguments: list[str], output: Path) -> Usage:
@@ -156,13 +190,13 @@ def _is_same(sample: Sample, other: Sample | None) -> bool:
     return other is not None and other.started == sample.started
 
 
-def _family() -> dict[int, Sample]:
+def _family(root: int) -> dict[int, Sample]:
     everything = dict(_processes())
     children: dict[int, list[int]] = {}
     for pid, sample in everything.items():
         children.setdefault(sample.parent, []).append(pid)
     found: dict[int, Sample] = {}
-    waiting = [os.getpid()]
+    waiting = [root] if root in everything else []
     while waiting:
         pid = waiting.pop()
         found[pid] = everything[pid]

@@ -3,7 +3,10 @@
 Each round runs both, one after the other, so that they meet the same machine. Plain nbclient is the
 floor: it runs the cells without a sandbox and grades nothing.
 
-    python benchmarks/stages.py [--rounds 3] [--json FILE] [NOTEBOOK]
+With `--deep` one more grading is looked at process by process: which there were, by the names that
+`ps` shows, from when to when, and how much of a processor each used.
+
+    python benchmarks/stages.py [--rounds 3] [--deep] [--json FILE] [NOTEBOOK]
 """
 
 from __future__ import annotations
@@ -15,12 +18,16 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import nbformat
 from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
+from process_tree import Life, lives
 
 from grader.assignment import load_assignment
 from grader.data import resolve_data
@@ -29,6 +36,8 @@ from grader.report import decode_report
 
 ROOT = Path(__file__).resolve().parent.parent
 GRADER = Path(sys.executable).with_name("grader")
+LEAST_SECONDS = 0.02
+"""What used less of a processor is only in the sums."""
 
 PLAIN_KERNEL = """
 import torch
@@ -87,6 +96,30 @@ def run_grader(notebook: Path) -> dict[str, float]:
     return {"command": total, "grading": duration.total, **duration.stages}
 
 
+def look_deep(notebook: Path) -> list[Life]:
+    """Grade a notebook once more. Returns its processes in the order in which they began."""
+    command = subprocess.Popen(
+        [GRADER, "run", notebook, "--data", "builtin"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    return sorted(lives(command), key=lambda life: life.begin)
+
+
+def print_lives(found: Sequence[Life]) -> None:
+    """Print the processes, and the sums by their names."""
+    print("\nprocess             begin     end   CPU s")
+    for life in found:
+        if life.cpu_s >= LEAST_SECONDS:
+            print(f"{life.name:16} {life.begin:8.2f} {life.end:7.2f} {life.cpu_s:7.2f}")
+    sums: defaultdict[str, float] = defaultdict(float)
+    for life in found:
+        sums[life.name] += life.cpu_s
+    for name, seconds in sorted(sums.items(), key=lambda each: -each[1]):
+        print(f"{name:16} {'all of them':>16} {seconds:7.2f}")
+    print(f"{'together':16} {'':16} {sum(sums.values()):7.2f}")
+
+
 def main() -> None:
     """Print medians of all stages."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -98,6 +131,7 @@ def main() -> None:
         help="one of examples/",
     )
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--deep", action="store_true")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     rounds = []
@@ -111,8 +145,12 @@ def main() -> None:
         spread = [each[name] for each in rounds]
         print(f"{name:16} {seconds:7.2f} s   [{min(spread):.2f}, {max(spread):.2f}]")
     print(f"{'ratio':16} {medians['command'] / medians['plain nbclient']:7.2f}")
+    found = look_deep(arguments.notebook) if arguments.deep else []
+    if found:
+        print_lives(found)
     if arguments.json is not None:
-        arguments.json.write_text(json.dumps({"median_s": medians, "rounds": rounds}, indent=2))
+        document = {"median_s": medians, "rounds": rounds, "processes": [*map(asdict, found)]}
+        arguments.json.write_text(json.dumps(document, indent=2))
 
 
 if __name__ == "__main__":

@@ -40,6 +40,7 @@ def main(arguments: Sequence[str]) -> None:
     """
     number, preload, source, *modules = arguments
     linux.close_own_proc()
+    linux.name_process("grader-launcher")
     linux.begin_session_keyring()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel buries wardens that have ended
     prepare(cast(Preload, preload), modules)

@@ -62,6 +62,7 @@ def guard(request: Request, descriptors: Sequence[int], run: Callable[[Request],
 
     `descriptors` are those that came with the request; `run` runs the program in the child.
     """
+    linux.name_process("grader-warden")
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     enter.close_all_but(descriptors)
     enter.raise_open_files()
@@ -112,6 +113,7 @@ def _be_the_child(
 ) -> NoReturn:
     status = 1
     try:
+        linux.name_process(f"grader-{request.program}")
         group.enter()
         enter.become(request, standard_error, inherited, others)
         run(request)

@@ -17,7 +17,7 @@ MISSED = 1
 SMALL = {
     "decoders.py": (["--examples", "1"], {"module"}),
     "reference_schedule.py": (["--rounds", "1", "--budget-seconds", "1"], {"limit_ratio"}),
-    "stages.py": (["--rounds", "1", str(MLP)], {"median_s", "rounds"}),
+    "stages.py": (["--rounds", "1", "--deep", str(MLP)], {"median_s", "rounds", "processes"}),
     "starts.py": (["--count", "2"], {"median_start_ms"}),
     "warm_throughput.py": (["--submissions", "2", "--jobs", "2"], {"wall_s", "cpu_s", "peak_mb"}),
 }
