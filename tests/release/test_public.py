@@ -37,6 +37,16 @@ def test_hidden_parts_are_left_out_and_their_points_counted() -> None:
     assert not hidden_names(whole, public)
 
 
+def test_what_is_given_of_a_hidden_part_is_left_out() -> None:
+    whole = load_course(ROOT).get("e2e-conv").assignment
+    hidden = tuple(
+        msgspec.structs.replace(part, hidden=part.id == "emit_te") for part in whole.part
+    )
+    public = public_assignment(msgspec.structs.replace(whole, part=hidden))
+    assert ("", ()) == (public.arguments.module_of, public.arguments.module)
+    assert whole.arguments.image == public.arguments.image
+
+
 def test_timing_is_withheld_and_blocks_nothing() -> None:
     for slug in ("e2e-conv", "tensorir"):
         whole, public = of(slug)
