@@ -22,7 +22,7 @@ from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 
-from grader.assignment import load_assignment
+from grader.assignment_file import load_assignment
 from grader.data import resolve_data
 from grader.progress import Silent
 from grader.report import decode_report

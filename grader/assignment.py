@@ -8,12 +8,10 @@ from __future__ import annotations
 import math
 from datetime import datetime
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 
-from grader.errors import CourseError
 from grader.preamble import bound_names
 from grader.report import Visibility
 from grader.sandbox.interface import Level, ResourceLimits
@@ -373,27 +371,3 @@ class Assignment(Titled, frozen=True, kw_only=True):
                 return each
         assert self.oracle is not None  # __post_init__ has seen to it
         return self.oracle
-
-
-def load_assignment(path: Path) -> Assignment:
-    """Read `assignment.toml`. Raises CourseError, naming the file and the field."""
-    try:
-        return _checked(msgspec.toml.decode(path.read_bytes(), type=Assignment))
-    except OSError as error:
-        raise CourseError(f"Cannot read {path}: {error.strerror}.", "Check the path.") from None
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise CourseError(
-            f"{path} is not a valid assignment: {error}.", "See docs/assignment.md."
-        ) from None
-
-
-def _checked(assignment: Assignment) -> Assignment:
-    """Return what a file says. Raises ValidationError for arguments of which there is nothing."""
-    named = assignment.arguments
-    if named.parameters and not assignment.data.parameters:
-        raise msgspec.ValidationError("`parameters` under [arguments] need those of [data]")
-    if assignment.oracle is None and (named.batch_size or named.input_shape or named.image):
-        raise msgspec.ValidationError("batches under [arguments] need an [oracle]")
-    if named.module and named.module_of not in {part.id for part in assignment.part}:
-        raise msgspec.ValidationError("`module` under [arguments] needs a part in `module_of`")
-    return assignment

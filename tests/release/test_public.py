@@ -7,7 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from grader.assignment import Assignment, load_assignment
+from grader.assignment import Assignment
+from grader.assignment_file import load_assignment
 from grader.course import load_course
 from grader.notebook.public import hidden_points, published
 from grader.release.public import (
