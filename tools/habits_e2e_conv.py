@@ -54,7 +54,55 @@ UNKNOWN = (
     asking(emit_te(), "batch_size, weights, hidden_width", "create_model_via_emit_te"),
 )
 
+# --- data and packages where they are elsewhere ---------------------------------------------------
+
+ELSEWHERE = (
+    SETUP.replace('open("', 'open("../data/'),
+    """\
+import os
+
+import torchvision
+
+folder = "/home/course/parameters"
+with open(os.path.join(folder, "fasionmnist_mlp_assignment_params.pkl"), "rb") as file:
+    again = pickle.load(file)
+images = torchvision.datasets.FashionMNIST("../data", train=False, download=True)
+assert again.keys() == weight_map.keys() and len(images) % batch_size == 0
+""",
+    emit_te(),
+)
+
+COLAB = (
+    "from google.colab import drive\nfrom tqdm.notebook import tqdm\n" + SETUP,
+    """\
+drive.mount("/content/drive")
+%cd /content/drive/MyDrive/homework
+name = input("Your name: ")
+print("." * 10_000_000)
+""",
+    "async " + emit_te(),
+)
+
+# --- cells that fail ------------------------------------------------------------------------------
+
+IMPORTS_ELSEWHERE = (SETUP[SETUP.index("with open") :], emit_te())
+
+SLOW = (
+    SETUP,
+    """\
+import time
+
+time.sleep(100_000)
+accuracy = 1.0
+""",
+    emit_te(),
+)
+
 HABITS = {
+    "data_in_other_folders": ELSEWHERE,
+    "habits_of_colab": COLAB,
+    "imports_in_another_file": IMPORTS_ELSEWHERE,
+    "slow_cell_before_the_answer": SLOW,
     "entry_asks_for_what_is_known": ASKED,
     "entry_asks_for_what_nobody_knows": UNKNOWN,
 }
