@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 
 from grader.assignment import Assignment, PartTable
 from grader.course import CourseAssignment
-from grader.messages import EntrySpec, ModelSpec
+from grader.messages import ArgumentSpec, EntrySpec, ModelSpec
 from grader.preparation import Preparation, Settings
 from grader.progress import Progress
 from grader.referee.answers import Answers
@@ -61,6 +61,7 @@ def _machine(settings: Settings, course_assignment: CourseAssignment) -> Machine
 
 def entries_of(prepared: Preparation) -> tuple[EntrySpec, ...]:
     """Return what the capture looks for, one for each part."""
+    arguments = _arguments(prepared.course_assignment.assignment)
     return tuple(
         EntrySpec(
             part.id,
@@ -68,9 +69,25 @@ def entries_of(prepared: Preparation) -> tuple[EntrySpec, ...]:
             part.entry,
             holds="model" if part.computation is None else "function",
             model=_model(prepared, part),
+            arguments=arguments,
         )
         for part in prepared.course_assignment.assignment.part
     )
+
+
+def _arguments(assignment: Assignment) -> tuple[ArgumentSpec, ...]:
+    """Return what entry points are given by the names of their parameters."""
+    declared, oracle = assignment.arguments, assignment.oracle
+    shape = () if oracle is None else (declared.batch, *oracle.input_shape)
+    names = declared.by_meaning()
+    every = (
+        ArgumentSpec("parameters", names.get("parameters", ()), file=assignment.data.parameters),
+        ArgumentSpec("batch_size", names.get("batch_size", ()), shape),
+        ArgumentSpec("input_shape", names.get("input_shape", ()), shape),
+        ArgumentSpec("image", names.get("image", ()), shape),
+        ArgumentSpec("module", names.get("module", ()), part=declared.module_of),
+    )
+    return tuple(each for each in every if each.names)
 
 
 def _model(prepared: Preparation, part: PartTable) -> ModelSpec | None:

@@ -8,12 +8,10 @@ from __future__ import annotations
 import math
 from datetime import datetime
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 
-from grader.errors import CourseError
 from grader.preamble import bound_names
 from grader.report import Visibility
 from grader.sandbox.interface import Level, ResourceLimits
@@ -236,6 +234,41 @@ def _narrowest(wanted: set[Visibility]) -> Visibility:
 
 
 Word = Annotated[str, msgspec.Meta(pattern=r"^[^\W\d]\w*\Z")]
+Pattern = Annotated[str, msgspec.Meta(pattern=r"^[*?]?[^\W\d][\w*?]*\Z")]
+
+_MEANINGS = ("parameters", "batch_size", "input_shape", "image", "module")
+
+
+class ArgumentNames(Table, frozen=True):
+    """Names of an entry point's parameters, `*` and `?` allowed, by what they are given.
+
+    They count where the notebook has nothing of that name. `parameters` are the dictionary of the
+    assignment's file; `batch_size`, `input_shape` and `image` are of `batch` inputs of the
+    `[oracle]`; `module` is what the notebook has for the part `module_of`.
+    """
+
+    batch: PositiveInt = 1
+    module_of: str = ""
+    parameters: tuple[Pattern, ...] = ()
+    batch_size: tuple[Pattern, ...] = ()
+    input_shape: tuple[Pattern, ...] = ()
+    image: tuple[Pattern, ...] = ()
+    module: tuple[Pattern, ...] = ()
+
+    def __post_init__(self) -> None:
+        every = [name for names in self.by_meaning().values() for name in names]
+        if len({*every}) != len(every):
+            raise ValueError("a name stands twice under [arguments]")
+
+    def by_meaning(self) -> dict[str, tuple[str, ...]]:
+        """Return the names by what they mean, without meanings that have none."""
+        named = {each: getattr(self, each) for each in _MEANINGS}
+        return {meaning: names for meaning, names in named.items() if names}
+
+    def names(self) -> tuple[str, ...]:
+        """Return all names that are no pattern."""
+        every = (name for names in self.by_meaning().values() for name in names)
+        return tuple(name for name in every if not {"*", "?"} & {*name})
 
 
 class GuideTable(Table, frozen=True):
@@ -272,6 +305,7 @@ class Assignment(Titled, frozen=True, kw_only=True):
     when it is to be handed in, with its offset from UTC. `guide` says where the course's texts
     explain layers and mistakes. `withheld` are the points of hidden parts that this copy of the
     course lacks. `preamble` are the imports that the assignment's own notebook begins with.
+    `arguments` says what entry points are given.
     """
 
     slug: Slug
@@ -288,6 +322,7 @@ class Assignment(Titled, frozen=True, kw_only=True):
     guide: tuple[GuideTable, ...] = ()
     withheld: Points = 0.0
     preamble: str = ""
+    arguments: ArgumentNames = ArgumentNames()
 
     def __post_init__(self) -> None:
         bound_names(self.preamble)
@@ -336,15 +371,3 @@ class Assignment(Titled, frozen=True, kw_only=True):
                 return each
         assert self.oracle is not None  # __post_init__ has seen to it
         return self.oracle
-
-
-def load_assignment(path: Path) -> Assignment:
-    """Read `assignment.toml`. Raises CourseError, naming the file and the field."""
-    try:
-        return msgspec.toml.decode(path.read_bytes(), type=Assignment)
-    except OSError as error:
-        raise CourseError(f"Cannot read {path}: {error.strerror}.", "Check the path.") from None
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise CourseError(
-            f"{path} is not a valid assignment: {error}.", "See docs/assignment.md."
-        ) from None

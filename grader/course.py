@@ -11,59 +11,74 @@ from typing import Literal
 
 import msgspec
 
-from grader.assignment import Assignment, load_assignment
-from grader.course_folder import assignment_files, course_folder
+from grader.assignment import Assignment
+from grader.assignment_file import load_assignment, load_variant
+from grader.course_folder import assignment_files, course_folder, variant_files
 from grader.errors import CourseError, UsageError
-from grader.given import Given, load_given
+from grader.given import GIVEN_FILE, Given, load_given
 from grader.language import later
 from grader.sandbox.protected import is_for_packages
 from grader.submission import SubmissionFile, defined_names
 
 
 class CourseAssignment(msgspec.Struct, frozen=True):
-    """An assignment and the folder it lives in."""
+    """An assignment and the folder it lives in.
+
+    `variant` is the folder of a variant: its files stand in place of those of the same name.
+    """
 
     assignment: Assignment
     folder: Path
+    variant: Path | None = None
+
+    def file(self, name: str) -> Path:
+        """Return the path of one of its files, whether it is there or not."""
+        own = None if self.variant is None else self.variant / name
+        return own if own is not None and own.exists() else self.folder / name
 
     def load_oracle(self) -> ModuleType:
         """Import the assignment's `oracle.py`: trusted code of the course, for the referee only."""
-        return _import_file(self.folder / "oracle.py", f"oracle_{self.assignment.slug}")
+        return _import_file(self.file("oracle.py"), f"oracle_{self.assignment.slug}")
 
     def load_checks(self) -> None:
         """Import `checks.py`, if there is one: kinds of checks that the course adds."""
-        if (self.folder / "checks.py").exists():
-            _import_file(self.folder / "checks.py", f"checks_{self.assignment.slug}")
+        if self.file("checks.py").exists():
+            _import_file(self.file("checks.py"), f"checks_{self.assignment.slug}")
 
     def load_models(self) -> ModuleType:
         """Import `models.py`: the PyTorch models that importers are tried on."""
-        return _import_file(self.folder / "models.py", f"models_{self.assignment.slug}")
+        return _import_file(self.file("models.py"), f"models_{self.assignment.slug}")
 
     def models(self) -> str:
         """Text of `models.py`, which the student's kernel executes; empty when there is none."""
-        path = self.folder / "models.py"
+        path = self.file("models.py")
         return path.read_text(encoding="utf-8") if path.exists() else ""
 
     def given(self) -> Given:
         """Forms of what the assignment gives, from `given.json`. Raises CourseError."""
-        return load_given(self.folder)
+        return load_given(self.file(GIVEN_FILE).parent)
 
     def workload(self) -> str:
         """Text of `workload.py`, which a runner executes; empty when nothing is timed."""
-        path = self.folder / "workload.py"
+        path = self.file("workload.py")
         return path.read_text(encoding="utf-8") if path.exists() else ""
 
     def library(self) -> str | None:
         """Text of `library.py`, which a process with PyTorch executes; None when there is none."""
-        path = self.folder / "library.py"
+        path = self.file("library.py")
         return path.read_text(encoding="utf-8") if path.exists() else None
 
 
 class Course(msgspec.Struct, frozen=True):
-    """All assignments below one folder, by slug."""
+    """All assignments below one folder, by slug.
+
+    `variants` are asked for and never recognised: which rubric holds is not the student's to say.
+    Their slugs are those of their assignments with the variant's name behind.
+    """
 
     root: Path
     assignments: dict[str, CourseAssignment]
+    variants: dict[str, CourseAssignment] = {}
 
     @property
     def folders(self) -> tuple[Path, ...]:
@@ -71,19 +86,36 @@ class Course(msgspec.Struct, frozen=True):
         return (self.root / "assignments" if is_for_packages(self.root) else self.root,)
 
     def get(self, slug: str) -> CourseAssignment:
-        """Return one assignment. Raises UsageError that lists what there is."""
-        if slug not in self.assignments:
-            known = ", ".join(sorted(self.assignments)) or "none"
+        """Return one assignment or variant. Raises UsageError that lists what there is."""
+        found = self.assignments | self.variants
+        if slug not in found:
+            known = ", ".join(sorted(found)) or "none"
             raise UsageError(
                 later("There is no assignment called {slug!r} in this course.", slug=slug),
                 later("There is: {known}.", known=known),
             )
-        return self.assignments[slug]
+        return found[slug]
+
+    def meant(self, word: str) -> tuple[CourseAssignment, ...]:
+        """Return what a word means: one assignment or variant, or all variants of that name.
+
+        Raises UsageError that lists what there is.
+        """
+        return self._called(word) or (self.get(word),)
+
+    def is_name_of_variants(self, word: str) -> bool:
+        """Say whether variants are called by a word, whichever assignment they are of."""
+        return bool(self._called(word))
+
+    def _called(self, word: str) -> tuple[CourseAssignment, ...]:
+        every = self.variants.values()
+        return tuple(each for each in every if each.variant and each.variant.name == word)
 
 
 def load_course(root: Path) -> Course:
     """Load every `assignments/<slug>/assignment.toml` below `root`. Raises CourseError."""
     found: dict[str, CourseAssignment] = {}
+    variants: dict[str, CourseAssignment] = {}
     for path in assignment_files(root):
         assignment = load_assignment(path)
         if assignment.slug != path.parent.name:
@@ -93,11 +125,15 @@ def load_course(root: Path) -> Course:
                 "Give both the same name.",
             )
         found[assignment.slug] = CourseAssignment(assignment, path.parent)
+        for file in variant_files(path):
+            slug = f"{assignment.slug}-{file.parent.name}"
+            variant = load_variant(file, path, slug)
+            variants[slug] = CourseAssignment(variant, path.parent, file.parent)
     if not found:
         raise CourseError(
             "No assignment was found.", "Run in a course folder, or name one with --course DIR."
         )
-    return Course(root, found)
+    return Course(root, found, variants)
 
 
 def find_course(explicit: Path | None, near: Iterable[Path]) -> Course:
@@ -122,13 +158,17 @@ def choose_assignment(
     """Return the assignment to grade, and a note for the report where one is due.
 
     What the command line demands counts most: a notebook's metadata is the student's to change.
+    Where it is the name of variants, the notebook says of which assignment.
     Then the metadata, then the entry points that the cells define. Raises UsageError when nothing
     decides.
     """
     declared = submission.declared_assignment
+    if demanded is not None and course.is_name_of_variants(demanded):
+        chosen, note = choose_assignment(course, submission, None)
+        return course.get(f"{chosen.assignment.slug}-{demanded}"), note
     if demanded is not None:
         chosen = course.get(demanded)
-        if declared not in (None, demanded):
+        if declared not in (None, demanded, chosen.folder.name):
             return chosen, later(
                 "The notebook says that it is {declared}; it was graded as {demanded}.",
                 declared=declared,

@@ -20,6 +20,11 @@ def assignment_files(root: Path) -> list[Path]:
     return sorted(root.glob(_FILES))
 
 
+def variant_files(assignment: Path) -> list[Path]:
+    """Return the files that say what is different in variants of an assignment, sorted."""
+    return sorted(assignment.parent.glob("variants/*/assignment.toml"))
+
+
 def course_folder(explicit: Path | None, near: Iterable[Path]) -> Path:
     """Return the folder that was named, else the first course in or above `near`, else our own.
 

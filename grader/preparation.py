@@ -95,6 +95,8 @@ class Preparation:
             if not self._basis:
                 folder, level = self.course_assignment.folder, self.settings.sandbox.level
                 how = f"{level} with preamble" if self.settings.preamble else level
+                if self.course_assignment.variant is not None:
+                    how = f"{how}, as {self.course_assignment.variant.name}"
                 self._basis = grading_basis(folder, data, how, describe_environment())
             return self._basis
 

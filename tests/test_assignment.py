@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.assignment import Assignment, load_assignment
+from grader.assignment import Assignment
+from grader.assignment_file import load_assignment
 from grader.errors import CourseError
 
 COMMITTED = Path(__file__).parents[1] / "assignments" / "e2e-conv" / "assignment.toml"
@@ -82,6 +83,45 @@ class TestLoading:
         parts = load_assignment(file).part
         assert [part.id for part in parts] == ["first", "another"]
         assert [check.id for check in parts[0].check] == ["structure", "equivalence"]
+
+
+class TestArguments:
+    """What entry points are given by the names of their parameters."""
+
+    @staticmethod
+    def text(line: str) -> str:
+        return SMALL.replace("[oracle]", f"[arguments]\n{line}\n\n[oracle]")
+
+    def test_names_are_told_by_their_meaning(self, file: Path) -> None:
+        declared = 'batch = 4\nbatch_size = ["n", "batch*"]\nmodule = ["mod"]\nmodule_of = "first"'
+        file.write_text(self.text(declared))
+        arguments = load_assignment(file).arguments
+        assert {"batch_size": ("n", "batch*"), "module": ("mod",)} == arguments.by_meaning()
+        assert ("n", "mod") == arguments.names()
+
+    @pytest.mark.parametrize(
+        ("line", "told"),
+        [
+            ('batch_size = ["n"]\nimage = ["n"]', "stands twice"),
+            ('parameters = ["weights"]', "those of [data]"),
+            ('module = ["mod"]', "`module_of`"),
+            ('module = ["mod"]\nmodule_of = "other"', "`module_of`"),
+            ('weights = ["weights"]', "weights"),
+            ('image = ["1st"]', "image"),
+            ("batch = 0", "batch"),
+        ],
+    )
+    def test_what_there_is_nothing_of_is_refused(self, file: Path, line: str, told: str) -> None:
+        assert told in refusal(file, self.text(line)).message
+
+    def test_a_batch_needs_a_model(self, file: Path) -> None:
+        computes = 'entry_kind = "function"\ncomputation = "c"'
+        text = self.text('image = ["x"]').replace('entry_kind = "function"', computes)
+        text = text.replace(
+            "[oracle]\ninput_shape = [4]\noutput_shape = [2]",
+            '[[computation]]\nid = "c"\narguments = [{shape = [1]}]\noutputs = [{shape = [1]}]',
+        )
+        assert "[oracle]" in refusal(file, text).message
 
 
 class TestVisibility:

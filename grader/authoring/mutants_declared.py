@@ -16,15 +16,18 @@ would have written them: with solutions, without their marks.
 from __future__ import annotations
 
 import copy
-from pathlib import Path
+import functools
+from typing import Any
 
 import msgspec
 from nbformat import NotebookNode
 
 from grader.assignment import Assignment, Slug, Table
+from grader.assignment_file import Tables, merged
+from grader.course import CourseAssignment
 from grader.errors import CourseError
 
-FILE = "mutants.toml"
+MUTANTS_FILE = "mutants.toml"
 
 
 class DeclaredMutant(Table, frozen=True):
@@ -45,13 +48,17 @@ class Declarations(Table, frozen=True):
     mutant: tuple[DeclaredMutant, ...] = ()
 
 
-def load_declared(folder: Path, assignment: Assignment) -> tuple[DeclaredMutant, ...]:
-    """Read an assignment's declared mutants; none if there is no file. Raises CourseError."""
-    path = folder / FILE
-    if not path.exists():
-        return ()
+def load_declared(chosen: CourseAssignment) -> tuple[DeclaredMutant, ...]:
+    """Read an assignment's declared mutants; none if there is no file. Raises CourseError.
+
+    What a variant's file says is different from the assignment's, as in `assignment.toml`.
+    """
+    path, assignment = chosen.file(MUTANTS_FILE), chosen.assignment
+    every = [folder / MUTANTS_FILE for folder in (chosen.folder, chosen.variant) if folder]
     try:
-        declared = msgspec.toml.decode(path.read_bytes(), type=Declarations).mutant
+        tables = [msgspec.toml.decode(each.read_bytes()) for each in every if each.exists()]
+        together: Tables = functools.reduce(merged, tables, dict[str, Any]())
+        declared = msgspec.convert(together, Declarations).mutant
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise CourseError(
             f"{path} is not a list of mutants: {error}.", "See docs/authoring.md."

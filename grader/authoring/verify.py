@@ -13,12 +13,16 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from grader.assignment import Assignment, PartTable
+from grader.assignment import PartTable
 from grader.authoring import verify_words as words
 from grader.authoring.degenerate import examine
-from grader.authoring.master import find_master, read_master
+from grader.authoring.master import find_master, has_master, read_master
 from grader.authoring.mutants import Made, make_mutants
-from grader.authoring.mutants_declared import DeclaredMutant, apply_declared, load_declared
+from grader.authoring.mutants_declared import (
+    DeclaredMutant,
+    apply_declared,
+    load_declared,
+)
 from grader.authoring.mutants_python import PythonMutant, python_mutants
 from grader.authoring.mutants_run import Captures, judge, run_python_mutants, up_to
 from grader.authoring.template import make_reference, make_template
@@ -61,8 +65,10 @@ class Known(NamedTuple):
 class Notebooks:
     """What is made of an assignment's master notebook. Raises CourseError where that cannot be."""
 
-    def __init__(self, root: Path, assignment: Assignment) -> None:
-        master = read_master(find_master(root, assignment.slug))
+    def __init__(self, root: Path, chosen: CourseAssignment) -> None:
+        assignment = chosen.assignment
+        slug = assignment.slug if has_master(root, assignment.slug) else chosen.folder.name
+        master = read_master(find_master(root, slug))
         self.reference = make_reference(master, assignment.slug, assignment.version)
         self.template = make_template(master, assignment.slug, assignment.version)
 
@@ -84,7 +90,7 @@ class Verifier:
     ) -> None:
         self.prepared = Preparation(course_assignment, settings)
         self.notebooks = notebooks
-        self.declared = load_declared(course_assignment.folder, course_assignment.assignment)
+        self.declared = load_declared(course_assignment)
         self.parts = course_assignment.assignment.part
         has_times = any(words.timed_checks(part) for part in self.parts)
         self.timed = timed and has_times

@@ -99,8 +99,8 @@ def _grade_all(
 ) -> Summary:
     demanded = options.grading.assignment
     course = find_course(options.grading.course, (Path.cwd(),))
-    chosen = course.get(demanded) if demanded is not None else None
-    possible = [chosen] if chosen is not None else course.assignments.values()
+    possible = course.meant(demanded) if demanded is not None else [*course.assignments.values()]
+    chosen = possible[0] if demanded is not None and len(possible) == 1 else None
     own = (*options.submissions, options.output)
     with open_settings(options.grading, course, possible, own) as settings:
         batch = Batch(course, demanded, settings, store, options.grading.seed)

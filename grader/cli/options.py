@@ -19,7 +19,8 @@ AssignmentOption = Annotated[
     typer.Option(
         metavar="SLUG",
         rich_help_panel=HOW,
-        help="Which assignment it is; otherwise the notebook says, which is the student's.",
+        help="Which assignment it is, or the name of variants; otherwise the notebook says, which"
+        " is the student's.",
     ),
 ]
 DataOption = Annotated[

@@ -35,11 +35,10 @@ def run_verify(options: VerifyOptions, output: Console, messages: Console) -> li
     """
     course = find_course(options.grading.course, (Path.cwd(),))
     try_place(options.json, "what is found")
-    slugs = [options.slug] if options.slug is not None else sorted(course.assignments)
+    every = [course.get(slug) for slug in sorted(course.assignments | course.variants)]
     found = []
-    for slug in slugs:
-        chosen = course.get(slug)
-        notebooks = Notebooks(course.root, chosen.assignment)
+    for chosen in every if options.slug is None else course.meant(options.slug):
+        notebooks = Notebooks(course.root, chosen)
         with open_settings(options.grading, course, [chosen], ()) as settings:
             verifier = Verifier(
                 chosen,

@@ -164,9 +164,6 @@ def _result_type(page: Page, call: libcst.Call) -> None:
     name = dotted(value.func).rsplit(".", 1)[-1] if isinstance(value, libcst.Call) else ""
     if name in _TYPES or call.args.index(dtype) != call.args.index(shape) + 1:
         return
-    if isinstance(value, (libcst.List, libcst.ListComp)):
-        page.leave(call, "call_tir", "it has several outputs, each with a shape and a data type")
-        return
     near = dotted(call.func)
     full = page.names.full(near) or ""
     script = full.startswith("tvm.script.")
@@ -175,11 +172,51 @@ def _result_type(page: Page, call: libcst.Call) -> None:
     if make is None:
         page.leave(call, near, f"no import of the notebook reaches {kind}")
         return
+    if isinstance(value, (libcst.List, libcst.ListComp)) or _are_several(value):
+        _result_types(page, call, shape, dtype, make)
+        return
     if shape.keyword is None:
         page.insert(page.start(value), f"{make}(", row)
     else:
         page.replace(page.start(shape.keyword), page.start(value), f"out_ty={make}(", row)
     page.insert(page.end(dtype.value), ")", row)
+
+
+def _are_several(value: libcst.BaseExpression) -> bool:
+    """Say whether it is a tuple of shapes, and not of extents."""
+    return isinstance(value, libcst.Tuple) and any(
+        isinstance(each.value, (libcst.Tuple, libcst.List)) for each in value.elements
+    )
+
+
+def _result_types(
+    page: Page, call: libcst.Call, shape: libcst.Arg, dtype: libcst.Arg, make: str
+) -> None:
+    """Several outputs have a list of types: each shape with its data type, or the one for all."""
+    row, shapes, kinds = by_id()["call-tir-shapes"], shape.value, dtype.value
+    if not isinstance(shapes, (libcst.List, libcst.Tuple)) or not all(
+        isinstance(each.value, (libcst.List, libcst.Tuple)) for each in shapes.elements
+    ):
+        page.leave(call, "call_tir", "it has several outputs, whose shapes are not written out")
+        return
+    each = [kinds.value] * len(shapes.elements) if isinstance(kinds, libcst.SimpleString) else []
+    if isinstance(kinds, (libcst.List, libcst.Tuple)):
+        names = [one.value for one in kinds.elements]
+        each = [one.value for one in names if isinstance(one, libcst.SimpleString)]
+    if len(each) != len(shapes.elements):
+        page.leave(call, "call_tir", "it has several outputs, whose data types are not written out")
+        return
+    start, end = page.start(shapes), page.end(shapes)
+    if shape.keyword is not None:
+        page.replace(page.start(shape.keyword), start, "out_ty=", row)
+    if isinstance(shapes, libcst.Tuple):
+        page.replace(start, start + 1, "[", row)
+    for element, name in zip(shapes.elements, each, strict=True):
+        page.insert(page.start(element.value), f"{make}(", row)
+        page.insert(page.end(element.value), f", {name})", row)
+    if isinstance(shapes, libcst.Tuple):
+        page.replace(end - 1, end, "]", row)
+    page.replace(end, page.end(kinds), "", row)
 
 
 def _convolution(page: Page, call: libcst.Call, _: Scope) -> None:

@@ -73,7 +73,7 @@ def _migrate_text(content: bytes, suffix: str) -> Document:
     if len(kept) > CELL_LIMIT:
         raise SubmissionError(f"The file has more than {CELL_LIMIT} cells.", "Divide it.")
     before = tuple(block.source for block in kept)
-    migration = migrate_cells(before)
+    migration = migrate_cells(before, thorough=True)
     for block, fresh in [*zip(kept, migration.sources, strict=True)][::-1]:
         lines[block.place : block.place + len(block.lines)] = block.written(fresh)
     starts = tuple(block.place + 1 for block in kept)
@@ -116,7 +116,7 @@ def _migrate_notebook(content: bytes) -> Document:
     if len(holders) > CELL_LIMIT:
         raise SubmissionError(f"The notebook has more than {CELL_LIMIT} cells.", "Divide it.")
     before = tuple(_joined(cell[name]) for cell, name in holders)
-    migration = migrate_cells(before)
+    migration = migrate_cells(before, thorough=True)
     for (cell, name), old, new in zip(holders, before, migration.sources, strict=True):
         if new != old:
             as_lines = isinstance(cell[name], list)

@@ -27,6 +27,8 @@ from grader.dialects.parse import (
 )
 from grader.dialects.respelling import Finding, Respelling, Respelt, runs_of
 from grader.dialects.table import CURRENT, Dialect, by_id, names_gone, recognise, rows
+from grader.dialects.unknown import WHY as UNKNOWN
+from grader.dialects.unknown import unknown_names
 from grader.dialects.walk import Walk
 
 TEXT_LIMIT = 2**18
@@ -118,11 +120,12 @@ class _Cell:
             self.problem = str(problem)
 
 
-def migrate_cells(sources: Sequence[str]) -> Migration:
+def migrate_cells(sources: Sequence[str], *, thorough: bool = False) -> Migration:
     """Rewrite code cells, each by itself, into the dialect that the table ends with.
 
     Nothing is executed and nothing is joined. A cell that is not Python, or not within bounds,
     comes back as it is and is listed in `left`. What is in today's spelling does not change.
+    Where it is to be `thorough`, names are listed too that are nowhere in today's TVM.
     """
     cells = list(_cells(sources))
     names = Names(cell.module for cell in cells)
@@ -135,6 +138,8 @@ def migrate_cells(sources: Sequence[str]) -> Migration:
             left.append(Left(cell.number, 1, "the cell", cell.problem))
         edits, notes = _edits_of(cell, names, budget)
         left.extend(notes)
+        if thorough:
+            left.extend(_unknown(cell, names, notes))
         done.append(apply(cell.source, edits) if edits else _unchanged(cell.source))
         changes.extend(_changes(cell, edits) if edits else ())
     texts, lines = tuple(text for text, _ in done), tuple(each for _, each in done)
@@ -166,6 +171,14 @@ def _dialect_of(migration: Migration) -> Dialect:
     `__future__`, says nothing."""
     told = [change for change in migration.changes if by_id()[change.row].kind != "text"]
     return msgspec.structs.replace(migration, changes=tuple(told)).dialect
+
+
+def _unknown(cell: _Cell, names: Names, notes: Sequence[Left]) -> Iterator[Left]:
+    """Yield the names of a cell that nobody knows, without those of which something is said."""
+    said = {(each.line, each.what) for each in notes}
+    for line, written in unknown_names(cell.module, names):
+        if (line, written) not in said:
+            yield Left(cell.number, line, written, UNKNOWN)
 
 
 class _Budget:

@@ -114,7 +114,7 @@ class Watcher:
         if spec.kind == "importer" and spec.model is not None:
             model = self._models.setdefault(spec.model, TracedModel(spec.model, self._quiet))
             return ImporterPart(model, self._make_entries(spec, ImporterSupply(model)))
-        entries = self._make_entries(spec, NotebookSupply())
+        entries = self._make_entries(spec, NotebookSupply(spec.arguments, outlet.asked))
         if spec.kind == "module":
             return ModulePart(spec, entries, outlet, faults)
         if spec.kind == "schedule":

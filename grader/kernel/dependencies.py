@@ -38,13 +38,22 @@ class Fingerprint(msgspec.Struct, frozen=True, eq=False):
 
 
 def fingerprint(
-    function: object, names: tuple[str, ...], namespace: Namespace, folders: tuple[str, ...]
+    function: object,
+    names: tuple[str, ...],
+    namespace: Namespace,
+    folders: tuple[str, ...],
+    given: tuple[object, ...] = (),
 ) -> Fingerprint:
-    """Return what `function`, and the values bound to `names` in the notebook, depend on now."""
+    """Return what `function`, and the values bound to `names` in the notebook, depend on now.
+
+    `given` are values that it gets from elsewhere.
+    """
     walk = _Walk(namespace, folders)
     walk.visit(function)
     for name in names:
         walk.visit_name(name, namespace)
+    for value in given:
+        walk.visit(value)
     walk.run()
     return Fingerprint(tuple(walk.tokens), tuple(walk.kept.values()))
 

@@ -184,14 +184,18 @@ class EntryPoints:
         signature = signature_of(function)
         namespace: Namespace = self._caller.shell.user_ns
         needed = self._supply.needed(signature)
-        now = fingerprint(function, needed, namespace, self._outlet.folders)
+        lacking = [parameter for parameter in needed if parameter not in namespace]
+        given = {name: self._supply.stand_in(name) for name in lacking}
+        now = fingerprint(
+            function, needed, namespace, self._outlet.folders, given=tuple(given.values())
+        )
         calls = self._calls.get(name)
         if calls is None or calls.function is not function:
             calls = self._calls[name] = _Calls(function, now, self._caller.cells.number)
         elif not self._is_due(calls, now):
             return
         calls.seen, calls.revision = now, self._caller.registry.revision
-        missing = [parameter for parameter in needed if parameter not in namespace]
+        missing = [name for name, value in given.items() if value is None]
         if missing:
             complaint = Complaint("", ", ".join(missing), None)
             self._complain(name, calls.cell, "needs_arguments", complaint)

@@ -85,6 +85,11 @@ class ImporterSupply:
         given = _given(signature)
         return tuple(name for name in required(signature) if name not in given)
 
+    def stand_in(self, name: str) -> object | None:
+        """Return None: what else an importer needs is the notebook's."""
+        del name
+        return None
+
     def bind(self, signature: inspect.Signature, namespace: Namespace) -> inspect.BoundArguments:
         """Return the arguments of one call, with a model and shapes that it may spoil."""
         supplied = [self._model.copy(), list(self._model.shapes)]

@@ -64,7 +64,10 @@ class _Watched(msgspec.Struct):
 
 
 class Outlet:
-    """Sends candidates and failures. `folders` are those whose files are the notebook's own."""
+    """Sends candidates and failures. `folders` are those whose files are the notebook's own.
+
+    `asked` has the last module of each part that came under a name that was asked for.
+    """
 
     def __init__(
         self,
@@ -75,6 +78,7 @@ class Outlet:
         quiet: Callable[[], contextlib.AbstractContextManager[None]],
     ) -> None:
         self.folders: tuple[str, ...] = ()
+        self.asked: dict[str, Snapshot] = {}
         self._emit = emit
         self._registry = registry
         self._shell = shell
@@ -91,6 +95,8 @@ class Outlet:
 
         The same module is sent again when it now has a trace, or the name that was asked for.
         """
+        if candidate.by_name:
+            self.asked[candidate.part] = candidate.module
         names = called_names(candidate.module.module)
         if names:
             self._watched.append(_Watched(candidate, names, *self._resolve(candidate, names)))

@@ -53,6 +53,7 @@ from grader.messages.frames import (
 from grader.messages.kernel import (
     PYTHON_FUNCTION,
     SOURCE_LIMIT,
+    ArgumentSpec,
     Capture,
     CaptureFailure,
     EntrySpec,
@@ -126,6 +127,7 @@ __all__ = [
     "SOURCE_LIMIT",
     "STEP_LIMIT",
     "Argument",
+    "ArgumentSpec",
     "Array",
     "Block",
     "BlockGroup",

@@ -26,6 +26,25 @@ class ModelSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     shapes: tuple[tuple[int, ...], ...]
 
 
+ArgumentMeaning = Literal["parameters", "batch_size", "input_shape", "image", "module"]
+
+
+class ArgumentSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What an entry point is given for a parameter whose name the notebook does not have.
+
+    `names` are fnmatch patterns. "parameters" is the dictionary of arrays in `file`. `shape` is
+    that of a batch of inputs: "batch_size" is its first extent, "input_shape" all of it, "image"
+    is an array of it, float32 from 0 to 1. "module" is the last module of `part` that the notebook
+    had under a name that was asked for.
+    """
+
+    meaning: ArgumentMeaning
+    names: tuple[str, ...]
+    shape: tuple[int, ...] = ()
+    file: str = ""
+    part: str = ""
+
+
 class EntrySpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the capture looks for on behalf of one part.
 
@@ -35,7 +54,8 @@ class EntrySpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     called with a traced model and its input shapes. `names` are fnmatch patterns.
 
     `holds` says what counts as a module: one with a Relax `main` ("model"), or any that has a
-    PrimFunc, and a PrimFunc by itself ("function"). `model` is for importers.
+    PrimFunc, and a PrimFunc by itself ("function"). `model` is for importers. `arguments` are what
+    functions other than importers are given.
     """
 
     part: str
@@ -43,6 +63,7 @@ class EntrySpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     names: tuple[str, ...]
     holds: Literal["model", "function"] = "model"
     model: ModelSpec | None = None
+    arguments: tuple[ArgumentSpec, ...] = ()
 
 
 class KernelConfig(Message, frozen=True):

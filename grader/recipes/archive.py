@@ -44,7 +44,7 @@ def gradescope_files(choices: Choices) -> dict[Path, bytes]:
     }
     files = {
         **lock_files(choices.install),
-        **_assignment_files(chosen.folder, PurePosixPath("course/assignments", slug)),
+        **_assignment_files(chosen.folder, PurePosixPath("course/assignments", chosen.folder.name)),
     }
     return {ARCHIVE: _pack(scripts, files)}
 

@@ -49,6 +49,10 @@ _ABSENT: dict[EntryKind, tuple[str, str]] = {
 
 _NEEDS = mark("{where} takes arguments that the grader cannot know: {told}")
 _NO_ARGUMENTS = mark("Let the function take no arguments, or give them default values.")
+_SUPPLIED = mark(
+    "Let the function take no arguments, give them default values, or name them so that the grader"
+    " knows what they are: {names}."
+)
 _FAILURES: dict[str, tuple[str, str]] = {
     "not_a_module": (
         mark("{where} returned {told}, not an IRModule."),
@@ -111,17 +115,25 @@ def explain_absence(
     lost: tuple[LostCell, ...] = (),
     preamble: str = "",
     layers: Layers = tuple,
+    arguments: tuple[str, ...] = (),
 ) -> Problem:
     """Say why a part has no candidate: the entry point's last failure, or that there was none.
 
     The failure of a module under another name is told where there is no other. What stands in a
     cell that is `lost` was made by the student, and is not said to be missing.
     `preamble` are the imports of the assignment's own notebook, `layers` returns PyTorch's layers
-    for this part, which some causes of an error are tried on.
+    for this part, which some causes of an error are tried on. `arguments` are names of parameters
+    that an entry point is given values for.
     """
     named = [each for each in failures if any(fnmatchcase(each.name, one) for one in part.entry)]
     if failures:
-        return _explain_failure(part.entry_kind, (named or failures)[-1], preamble, layers)
+        last = (named or failures)[-1]
+        if last.reason == "needs_arguments" and part.entry_kind != "importer" and arguments:
+            return Problem(
+                say(_NEEDS, where=_where(last), told=last.message),
+                say(_SUPPLIED, names=", ".join(arguments)),
+            )
+        return _explain_failure(part.entry_kind, last, preamble, layers)
     for cell, name in itertools.islice(_made(lost), _NAMES):
         if any(fnmatchcase(name, pattern) for pattern in part.entry):
             return _explain_loss(cell, name, preamble, layers)
@@ -151,7 +163,7 @@ def _cause(error: str, message: str, preamble: str, layers: Layers) -> str:
 def _explain_failure(
     kind: EntryKind, failure: CaptureFailure, preamble: str, layers: Layers
 ) -> Problem:
-    where = say("{name} (cell {cell})", name=failure.name, cell=failure.cell)
+    where = _where(failure)
     if failure.reason == "raised" and failure.error_name == "NotImplementedError":
         return Problem(
             say("{where} is not solved yet.", where=where),
@@ -171,6 +183,10 @@ def _explain_failure(
         return Problem(_raised(failure, where), cause or mend)
     reason, hint = _OTHERWISE.get((kind, failure.reason), _FAILURES[failure.reason])
     return Problem(say(reason, where=where, told=failure.message), say(hint))
+
+
+def _where(failure: CaptureFailure) -> str:
+    return say("{name} (cell {cell})", name=failure.name, cell=failure.cell)
 
 
 def _raised(failure: CaptureFailure, where: str) -> str:

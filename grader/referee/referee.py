@@ -159,9 +159,10 @@ class Referee:
         graded, refused = self._compare_all(part, in_order(found))
         best = select(self._course_assignment.assignment, part, graded, failures)
         if not best:
-            preamble = self._course_assignment.assignment.preamble
+            assignment = self._course_assignment.assignment
             layers = partial(self._answers.of(part).layers, [0])
-            absent = explain_absence(part, failures, self._lost, preamble, layers)
+            names = assignment.arguments.names()
+            absent = explain_absence(part, failures, self._lost, assignment.preamble, layers, names)
             return [Graded(judge_problem(part, given_problem(refused, part) or absent))]
         return [self._explained(part, best[0]), *best[1:]]
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import tomli_w
 
-from grader.assignment import Assignment, CheckTable, PartTable
+from grader.assignment import ArgumentNames, Assignment, CheckTable, PartTable
 from grader.referee import checks as registered
 from grader.referee.registry import find_check
 
@@ -38,12 +38,25 @@ def public_assignment(assignment: Assignment) -> Assignment:
         withheld=assignment.withheld + sum(check.points for part in hidden for check in part),
         computation=tuple(each for each in assignment.computation if each.id in used),
         oracle=assignment.oracle if None in used else None,
+        arguments=_public_arguments(assignment, parts, has_oracle=None in used),
         guide=tuple(
             each
             for each in assignment.guide
             if not each.part or any(each.is_for(part.id) for part in parts)
         ),
     )
+
+
+def _public_arguments(
+    assignment: Assignment, parts: tuple[PartTable, ...], *, has_oracle: bool
+) -> ArgumentNames:
+    """Return what entry points are given, as far as it is still there."""
+    declared = assignment.arguments
+    if not has_oracle:
+        declared = msgspec.structs.replace(declared, batch_size=(), input_shape=(), image=())
+    if all(part.id != declared.module_of for part in parts):
+        declared = msgspec.structs.replace(declared, module_of="", module=())
+    return declared
 
 
 def hidden_names(assignment: Assignment, public: Assignment) -> frozenset[str]:

@@ -52,7 +52,7 @@ class Found(msgspec.Struct, frozen=True):
 def fingerprints(course: Course) -> tuple[Fingerprint, ...]:
     """Return those of all solutions in a course's masters. Raises CourseError for a damaged one."""
     found: set[Fingerprint] = set()
-    for slug in course.assignments:
+    for slug in course.assignments | course.variants:
         if has_master(course.root, slug):
             for source in sources(read_master(find_master(course.root, slug))):
                 kept = [each.lines for each in regions(source.text) if each.kind == "solution"]

@@ -9,12 +9,12 @@ import pytest
 from nbformat import NotebookNode
 
 from grader.authoring.mutants_declared import (
-    FILE,
+    MUTANTS_FILE,
     DeclaredMutant,
     apply_declared,
     load_declared,
 )
-from grader.course import load_course
+from grader.course import CourseAssignment, load_course
 from grader.errors import CourseError
 
 SMALL = load_course(Path(__file__).parents[1] / "courses" / "small").get("small").assignment
@@ -30,8 +30,8 @@ expect = "equivalence"
 
 
 def load(folder: Path, text: str) -> tuple[DeclaredMutant, ...]:
-    (folder / FILE).write_text(text)
-    return load_declared(folder, SMALL)
+    (folder / MUTANTS_FILE).write_text(text)
+    return load_declared(CourseAssignment(SMALL, folder))
 
 
 def notebook(*sources: str) -> NotebookNode:
@@ -45,7 +45,7 @@ def mutant(**fields: str) -> DeclaredMutant:
 
 class TestLoad:
     def test_an_assignment_without_the_file_declares_none(self, tmp_path: Path) -> None:
-        assert () == load_declared(tmp_path, SMALL)
+        assert () == load_declared(CourseAssignment(SMALL, tmp_path))
 
     def test_a_table_is_a_mutant(self, tmp_path: Path) -> None:
         (read,) = load(tmp_path, TABLE)

@@ -36,7 +36,7 @@ class Author:
 
     def verify(self, progress: Progress | None = None) -> Verification:
         chosen = load_course(self.root).get(SLUG)
-        notebooks = Notebooks(self.root, chosen.assignment)
+        notebooks = Notebooks(self.root, chosen)
         settings = Settings(self._sandbox, seed=7)
         return Verifier(chosen, notebooks, settings, timed=True, jobs=2).verify(
             progress or Silent()

@@ -181,7 +181,7 @@ class Trial:
     @cached_property
     def mutants(self) -> list[Mistaken]:
         """Run the reference, and make all of its mutants."""
-        reference = Notebooks(ROOT, self.chosen.assignment).reference
+        reference = Notebooks(ROOT, self.chosen).reference
         cells = tuple(cell.source for cell in reference.cells if cell.cell_type == "code")
         before = sum(bool(source.strip()) for source in cells)
         notebook, written = copy.deepcopy(reference), []

@@ -176,8 +176,32 @@ class TestCalls:
     def test_arguments_find_their_place(self, old: str, new: str) -> None:
         assert new == migrated(old)
 
-    def test_a_call_with_several_outputs_is_left(self) -> None:
-        source = "R.call_tir(f, (x,), [(1, 2), (3,)], dtype=['float32', 'int64'])"
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            (
+                "[(1, 2), (3,)], dtype=['float32', 'int64']",
+                "[R.Tensor((1, 2), 'float32'), R.Tensor((3,), 'int64')]",
+            ),
+            (
+                "((1, 2), [n]), 'float32'",
+                "[R.Tensor((1, 2), 'float32'), R.Tensor([n], 'float32')]",
+            ),
+            (
+                "shape=[(1,), (2,)], dtype=('int8', 'int64')",
+                "out_ty=[R.Tensor((1,), 'int8'), R.Tensor((2,), 'int64')]",
+            ),
+        ],
+    )
+    def test_several_outputs_have_a_list_of_types(self, old: str, new: str) -> None:
+        assert f"R.call_tir(f, (x,), {new})" == migrated(f"R.call_tir(f, (x,), {old})")
+
+    @pytest.mark.parametrize(
+        "outputs",
+        ["[first, second], 'int8'", "[(1,), (2,)], kinds", "[s for s in t], 'int8'"],
+    )
+    def test_several_outputs_that_are_not_written_out_are_left(self, outputs: str) -> None:
+        source = f"R.call_tir(f, (x,), {outputs})"
         migration = migrate_cells([source])
         assert ((source,), 1) == (migration.sources, len(migration.left))
 

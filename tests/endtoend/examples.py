@@ -65,7 +65,7 @@ def brisk_course(folder: Path, budget: float = 0.1) -> Path:
     shutil.copytree(
         ROOT / "assignments",
         folder / "assignments",
-        ignore=shutil.ignore_patterns("__pycache__"),
+        ignore=shutil.ignore_patterns("__pycache__", "variants"),
     )
     for table in folder.glob("assignments/*/assignment.toml"):
         text = table.read_text(encoding="utf-8")

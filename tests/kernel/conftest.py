@@ -7,18 +7,20 @@ import os
 os.environ.update(TVM_BIND_THREADS="0", TVM_NUM_THREADS="1")  # before the first import of TVM
 
 import atexit
+import pickle
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import torch
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 from grader.kernel.capture import Watcher
-from grader.messages import Capture, CaptureFailure, EntrySpec
+from grader.messages import ArgumentSpec, Capture, CaptureFailure, EntrySpec
 from tests.kernel.forked import Programs
 
 torch.set_num_threads(1)
@@ -32,6 +34,15 @@ ENTRIES = (
     ),
     EntrySpec("schedule", "schedule", ("sch", "sch*", "*")),
 )
+
+ARGUMENTS = (
+    ArgumentSpec("parameters", ("weights",), file="weights.pkl"),
+    ArgumentSpec("batch_size", ("batch",), (4, 1, 8, 8)),
+    ArgumentSpec("input_shape", ("*shape",), (4, 1, 8, 8)),
+    ArgumentSpec("image", ("image",), (4, 1, 8, 8)),
+    ArgumentSpec("module", ("mod",), part="emit_te"),
+)
+"""What entry points may be given by the names of their parameters."""
 
 PREAMBLE = """
 import numpy as np
@@ -119,7 +130,18 @@ def shell(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
 @pytest.fixture
 def notebook(shell: Any) -> Iterator[Notebook]:
     """A notebook whose first two cells import TVM and define `build_model`."""
-    notebook = Notebook(shell, ENTRIES)
+    yield from _begun(Notebook(shell, ENTRIES))
+
+
+@pytest.fixture
+def given(shell: Any) -> Iterator[Notebook]:
+    """The same where the grader knows some names of parameters."""
+    Path("weights.pkl").write_bytes(pickle.dumps({"scale": 2.0}))
+    entries = (msgspec.structs.replace(each, arguments=ARGUMENTS) for each in ENTRIES)
+    yield from _begun(Notebook(shell, tuple(entries)))
+
+
+def _begun(notebook: Notebook) -> Iterator[Notebook]:
     notebook.watcher.attach()
     notebook.run(PREAMBLE)
     notebook.run(BUILDER)

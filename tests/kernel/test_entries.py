@@ -207,6 +207,46 @@ class TestArguments:
         )
         assert [each.cell for each in notebook.captures(EMIT_TE)] == [4]
 
+    def test_what_the_notebook_lacks_is_given_by_its_name(self, given: Notebook) -> None:
+        given.run(
+            entry(
+                "assert batch == 4 and shape == (4, 1, 8, 8) == image.shape; "
+                "assert image.dtype == 'float32' and 0 <= image.min() < image.max() < 1; "
+                "return build_model(weights.pop('scale'))",
+                parameters="weights, batch, shape, image",
+            )
+        )
+        (capture,) = given.captures(EMIT_TE)
+        assert "main" in load(capture.module)
+        given.run("def build_model(scale, again=build_model): return again(scale + 1)")
+        assert 2 == len(given.captures(EMIT_TE))  # what the first call took out was its own
+
+    def test_what_the_notebook_has_comes_first(self, given: Notebook) -> None:
+        given.run("batch = 2")
+        given.run(entry("return build_model() if batch == 2 else None", parameters="batch"))
+        assert 1 == len(given.captures(EMIT_TE))
+        given.run("batch = 3")
+        assert ["not_a_module"] == [each.reason for each in given.failures(EMIT_TE)]
+
+    def test_the_module_of_another_part_is_given_and_followed(self, given: Notebook) -> None:
+        name = "create_model_with_torch_func"
+        spoils = "mod.update_func(mod.get_global_var('main'), mod['main']); return mod"
+        given.run(entry(spoils, name, parameters="mod"))
+        assert ["mod"] == [each.message for each in given.failures("torch_extern")]
+        given.run(entry("return build_model(1.0)"))
+        given.run(entry("return build_model(2.0)"))
+        named = [each.cell for each in given.captures("torch_extern") if each.by_name]
+        assert [4, 5] == named
+
+    def test_a_file_that_is_gone_is_the_function_s_failure(self, given: Notebook) -> None:
+        given.run("import os; os.remove('weights.pkl')")
+        given.run(entry("return build_model()", parameters="weights"))
+        assert ["FileNotFoundError"] == [each.error_name for each in given.failures(EMIT_TE)]
+
+    def test_what_nobody_declared_is_named(self, given: Notebook) -> None:
+        given.run(entry("return build_model()", parameters="weights, shift"))
+        assert ["shift"] == [each.message for each in given.failures(EMIT_TE)]
+
     def test_missing_ones_are_named_and_awaited(self, notebook: Notebook) -> None:
         notebook.run(entry("return build_model(scale)", parameters="scale, shift"))
         (failure,) = notebook.failures(EMIT_TE)

@@ -93,6 +93,16 @@ def test_what_a_student_wrote_is_no_pattern():
         )
 
 
+def test_names_that_the_grader_knows_are_told():
+    needs = (failure("needs_arguments", message="maps"),)
+    problem = explain_absence(part(), needs, arguments=("weight_map", "batch_size"))
+    assert problem.reason.endswith("cannot know: maps")
+    assert "weight_map, batch_size" in problem.hint
+    assert (
+        "weight_map" not in explain_absence(part("importer"), needs, arguments=("weight_map",)).hint
+    )
+
+
 def test_the_advice_is_for_the_kind_of_entry_point():
     needs = (failure("needs_arguments", message="maps"),)
     assert "no arguments" in explain_absence(part(), needs).hint

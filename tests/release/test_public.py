@@ -7,7 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from grader.assignment import Assignment, load_assignment
+from grader.assignment import Assignment
+from grader.assignment_file import load_assignment
 from grader.course import load_course
 from grader.notebook.public import hidden_points, published
 from grader.release.public import (
@@ -35,6 +36,16 @@ def test_hidden_parts_are_left_out_and_their_points_counted() -> None:
     assert (60, 40) == (public.points, public.withheld)
     assert {"deep", "unbiased", "functional", "branches", "nested"} == hidden_models(whole, public)
     assert not hidden_names(whole, public)
+
+
+def test_what_is_given_of_a_hidden_part_is_left_out() -> None:
+    whole = load_course(ROOT).get("e2e-conv").assignment
+    hidden = tuple(
+        msgspec.structs.replace(part, hidden=part.id == "emit_te") for part in whole.part
+    )
+    public = public_assignment(msgspec.structs.replace(whole, part=hidden))
+    assert ("", ()) == (public.arguments.module_of, public.arguments.module)
+    assert whole.arguments.image == public.arguments.image
 
 
 def test_timing_is_withheld_and_blocks_nothing() -> None:
