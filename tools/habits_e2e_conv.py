@@ -87,22 +87,10 @@ print("." * 10_000_000)
 
 IMPORTS_ELSEWHERE = (SETUP[SETUP.index("with open") :], emit_te())
 
-SLOW = (
-    SETUP,
-    """\
-import time
-
-time.sleep(100_000)
-accuracy = 1.0
-""",
-    emit_te(),
-)
-
 HABITS = {
     "data_in_other_folders": ELSEWHERE,
     "habits_of_colab": COLAB,
     "imports_in_another_file": IMPORTS_ELSEWHERE,
-    "slow_cell_before_the_answer": SLOW,
     "entry_asks_for_what_is_known": ASKED,
     "entry_asks_for_what_nobody_knows": UNKNOWN,
 }
