@@ -51,6 +51,7 @@ from grader.messages.frames import (
     read_frame,
 )
 from grader.messages.kernel import (
+    NOTE_LENGTH,
     PYTHON_FUNCTION,
     SOURCE_LIMIT,
     Capture,
@@ -116,6 +117,7 @@ __all__ = [
     "ARRAY_LIMIT",
     "EXTERN_DIED",
     "KERNEL_FRAME_LIMIT",
+    "NOTE_LENGTH",
     "OUT_OF_BOUNDS",
     "PYTHON_FUNCTION",
     "READY",
