@@ -75,6 +75,7 @@ from grader.messages.mutants import (
 )
 from grader.messages.replay import (
     SCRIPT_LIMIT,
+    SEARCH_SECONDS,
     Documents,
     FindStep,
     FoundStep,
@@ -124,6 +125,7 @@ __all__ = [
     "ROUND_LIMIT",
     "RUNNER_FRAME_LIMIT",
     "SCRIPT_LIMIT",
+    "SEARCH_SECONDS",
     "SHAPE_LIMIT",
     "SOURCE_LIMIT",
     "STEP_LIMIT",
