@@ -17,10 +17,13 @@ _TOLD = re.compile(
     r"|has no axis, which is `(?P<declared>T\.axis\.(?:spatial|reduce)\([\w .()*+,/-]{1,60}\))`)\."
 )
 
+_LOOKED_AT = 2_000
+"""Characters of a message that are looked at: the kernel's own have 500."""
+
 
 def advice_on_loop_variable(message: str) -> str:
     """Return what belongs in place of a loop's variable; empty for another message."""
-    found = _TOLD.search(message)
+    found = _TOLD.search(message[:_LOOKED_AT])
     if found is None:
         return ""
     values = {each: shown(found[each]) for each in ("block", "function", "name")}

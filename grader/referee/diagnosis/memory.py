@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from grader.referee.diagnosis.align import Alignment
 from grader.referee.diagnosis.matching import Observed
@@ -41,8 +42,8 @@ def tried_on_zeros(
     `cleared` are the same steps where the memory held zeros.
     """
     assert alignment.mistake is not None
-    wrong, place = alignment.wrong, alignment.mistake.place
-    if wrong is None or place is None or len(cleared) != len(steps):
+    wrong = alignment.wrong
+    if wrong is None or len(cleared) != len(steps):
         return alignment._replace(mistake=None)
     before, after = steps[wrong].value, cleared[wrong].value
     if before is None or after is None or before.shape != after.shape:
@@ -53,6 +54,13 @@ def tried_on_zeros(
         stays = np.where(np.isnan(before), 0, before)
         is_borne_out = np.array_equal(stays, after)
     else:
-        right = known(layers[place].value)
-        is_borne_out = is_equal(numbers(after), right, TOLERANCE) or is_rearranged(after, right)
+        reached = alignment.matched[:wrong]
+        ahead = [at for at, each in enumerate(layers) if each.name and at not in reached]
+        is_borne_out = any(_is(after, layers[at]) for at in ahead)
     return alignment if is_borne_out else alignment._replace(mistake=None)
+
+
+def _is(value: npt.NDArray[np.generic], layer: Layer) -> bool:
+    """Say whether a value is a layer's: a product without its bias is a layer, too."""
+    right = known(layer.value)
+    return is_equal(numbers(value), right, TOLERANCE) or is_rearranged(value, right)
