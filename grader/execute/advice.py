@@ -9,6 +9,7 @@ import msgspec
 
 from grader.assignment import Limits
 from grader.language import in_a_row, say
+from grader.loop_variables import advice_on_loop_variable
 from grader.preamble import missing_import
 
 
@@ -102,6 +103,7 @@ def advice_for(error: str, message: str, limits: Limits, given: Given = NOTHING_
     text = f"{error}: {message}"
     matching = (each.sentence(limits) for each in _ADVICE if each.clue.search(text))
     found = next(matching, "") or missing_import(given.preamble, error, message)
+    found = found or advice_on_loop_variable(message)
     if found or not given.files or not _NOT_FOUND.search(text):
         return found
     return say(

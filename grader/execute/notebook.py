@@ -84,7 +84,8 @@ async def _execute(
         run = _Run(notebook, session, order.limits, given, clock)
         await run.all_cells(progress)
     damaged = (say(CAPTURE_DAMAGE),) if session.captures.damage else ()
-    notes = tuple(each for each in session.captures.notes if each not in run.told)
+    received = dict(session.captures.notes)
+    notes = {each: detail for each, detail in received.items() if each not in run.told}
     told = describe_notes(notes, run.begun, order.limits)
     return Execution(
         notebook=notebook,

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
 
 from grader.assignment import Limits
-from grader.language import in_a_row, mark, say
+from grader.language import in_a_row, join, mark, say
 from grader.launch.protocol import Cause
+from grader.loop_variables import advice_on_loop_variable
 from grader.messages import NoteKind
 
 OUTPUT_CELLS = 4
@@ -47,6 +49,10 @@ _NOTES: dict[NoteKind, str] = {
     "restarted": mark(
         "The kernel was to be restarted (cell {cells}). The notebook went on in the one it had."
     ),
+    "loop_variable": mark(
+        "A block uses a loop's variable in place of an axis (cell {cells}), which today's TVM"
+        " refuses. It was run as earlier versions did, and is graded on what it computes."
+    ),
     "drawn": mark(
         "A window or a widget was asked for to draw in (cell {cells}). It was drawn into the"
         " notebook."
@@ -57,11 +63,11 @@ _CELLS_NAMED = 5
 
 
 def describe_notes(
-    notes: tuple[tuple[NoteKind, int], ...], cells: int, limits: Limits
+    notes: Mapping[tuple[NoteKind, int], str], cells: int, limits: Limits
 ) -> tuple[str, ...]:
     """Return what the kernel did for the notebook's sake, a sentence for each kind.
 
-    `notes` are what a student's process says of cells; it has run so many.
+    `notes` are what a student's process says of cells, with details; it has run so many.
     """
     sentences = []
     for kind, text in _NOTES.items():
@@ -70,7 +76,8 @@ def describe_notes(
             named = [str(cell) for cell in told[:_CELLS_NAMED]]
             row = in_a_row([*named, "…"] if len(told) > _CELLS_NAMED else named)
             all_mb = OUTPUT_CELLS * limits.output_mb
-            sentences.append(say(text, cells=row, output_mb=limits.output_mb, all_mb=all_mb))
+            done = say(text, cells=row, output_mb=limits.output_mb, all_mb=all_mb)
+            sentences.append(join(done, advice_on_loop_variable(notes[kind, told[0]])))
     return tuple(sentences)
 
 

@@ -55,12 +55,13 @@ class Trace(NamedTuple):
     """A trace that was read.
 
     `document` is it as JSON, `steps` counts what changes the program, `functions` are those in
-    which it looks for blocks, each once.
+    which it looks for blocks, each once. `kinds` are those of the steps, in order.
     """
 
     document: bytes
     steps: int
     functions: tuple[str, ...]
+    kinds: tuple[str, ...] = ()
 
 
 class _Form(NamedTuple):
@@ -141,6 +142,7 @@ def read_trace(document: bytes) -> Trace:
         document=msgspec.json.encode([list(map(_written_anew, instructions)), decisions]),
         steps=sum(_FORMS[kind].is_step for kind, *_ in instructions),
         functions=tuple(dict.fromkeys(each[2][1] for each in instructions if each[0] == _LOOK_UP)),
+        kinds=tuple(kind for kind, *_ in instructions if _FORMS[kind].is_step),
     )
 
 

@@ -62,10 +62,10 @@ def main(arguments: Sequence[str]) -> None:
     if config.compatibility:
         compatibility.install()
         install_behaviour()
-    well_formed.install(accept=config.compatibility)
     emit = _sender(config.capture_descriptor)
     sys.path.insert(0, "")  # as in Jupyter: a notebook may import a file that it has written
     notes = habits.Notes(emit)
+    well_formed.install(notes.tell_of_loop_variable if config.compatibility else None)
     _make_at_home(app, config, notes.tell)
     app.shell.run_cell(config.preamble, store_history=False, silent=True)
     watcher = capture.install(app.shell, config.entries, emit)

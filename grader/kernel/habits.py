@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from grader.kernel.faults import uninterrupted
-from grader.messages import KernelNote, NoteKind
+from grader.messages import NOTE_LENGTH, KernelNote, NoteKind
 
 Tell = Callable[[NoteKind], None]
 
@@ -44,13 +44,17 @@ class Notes:
         self._process = os.getpid()
         self._sent: set[tuple[NoteKind, int]] = set()
 
-    def tell(self, kind: NoteKind) -> None:
+    def tell_of_loop_variable(self, detail: str) -> None:
+        """Send a note that a block with a loop's variable was let pass."""
+        self.tell("loop_variable", detail)
+
+    def tell(self, kind: NoteKind, detail: str = "") -> None:
         """Send a note of the cell that is run; a forked child keeps it to itself."""
         key = (kind, self.cell())
         if key not in self._sent and os.getpid() == self._process:
             self._sent.add(key)
             with uninterrupted(), contextlib.suppress(OSError):
-                self._emit(KernelNote(*key))
+                self._emit(KernelNote(*key, detail[:NOTE_LENGTH]))
 
 
 class _Answers:

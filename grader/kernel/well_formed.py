@@ -13,35 +13,46 @@ from typing import Any
 import tvm
 import tvm_ffi
 
+Tell = Callable[[str], None]
+"""Is told what is let pass."""
+
 _REFUSED = "is defined outside of any block, but is used inside the non-opaque current block"
 LIMIT = 3
 """Most blocks that are told of."""
 
 
-def install(*, accept: bool) -> None:
-    """Explain what the parser refuses for a loop's variable in a block; `accept` lets it pass."""
+def install(accept: Tell | None) -> None:
+    """Explain what the parser refuses for a loop's variable in a block.
+
+    With `accept` it is let pass, and `accept` is told the first sentence about it.
+    """
     analysis = tvm.s_tir.analysis
-    analysis.verify_well_formed = _explaining(analysis.verify_well_formed, accept=accept)
+    analysis.verify_well_formed = _explaining(analysis.verify_well_formed, accept)
 
 
-def _explaining(today: Callable[..., Any], *, accept: bool) -> Callable[..., Any]:
+def _explaining(today: Callable[..., Any], accept: Tell | None) -> Callable[..., Any]:
     def verify_well_formed(*given: Any, **named: Any) -> Any:
         try:
             return today(*given, **named)
         except Exception as error:  # whatever class TVM gives it
             if _REFUSED not in str(error):
                 raise
-            found = "\n".join(list(find_loop_variables(given[0]))[:LIMIT])
-            if not accept:
+            sentences = list(find_loop_variables(given[0]))[:LIMIT]
+            found = "\n".join(sentences)
+            if accept is None:
                 raise type(error)(f"Error message: {found}\n{error}") from None
             print(f"Today's TVM would refuse this:\n{found}", file=sys.stderr)
+            accept("".join(sentences[:1]))
             return True
 
     return verify_well_formed
 
 
 def find_loop_variables(module: Any) -> Iterator[str]:
-    """Yield a sentence for each variable of a loop that a block uses in place of its own."""
+    """Yield a sentence for each variable of a loop that a block uses in place of its own.
+
+    The referee reads them (`grader/loop_variables.py`) and says them in the student's language.
+    """
     for variable, function in module.functions.items():
         if isinstance(function, tvm.tirx.PrimFunc):
             blocks: list[Any] = []
@@ -88,12 +99,12 @@ def _of_block(realize: Any, loops: dict[Any, Any], function: str) -> Iterator[st
             continue
         name, place = variable.name, f'In block "{block.name_hint}" of `{function}`'
         if variable in axes:
-            yield f"{place}, `{name}` is a loop's variable: write `{axes[variable]}`, its axis."
+            yield f"{place}, `{name}` is a loop's variable and not the axis `{axes[variable]}`."
             continue
         kind = "spatial" if variable in stored else "reduce"
         yield (
-            f"{place}, `{name}` is a loop's variable and has no axis: declare"
-            f" `v{name} = T.axis.{kind}({loops[variable]}, {name})`, and write `v{name}`."
+            f"{place}, `{name}` is a loop's variable and has no axis, which is"
+            f" `T.axis.{kind}({loops[variable]}, {name})`."
         )
 
 

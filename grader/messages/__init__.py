@@ -51,6 +51,7 @@ from grader.messages.frames import (
     read_frame,
 )
 from grader.messages.kernel import (
+    NOTE_LENGTH,
     PYTHON_FUNCTION,
     SOURCE_LIMIT,
     ArgumentSpec,
@@ -75,6 +76,7 @@ from grader.messages.mutants import (
 )
 from grader.messages.replay import (
     SCRIPT_LIMIT,
+    SEARCH_SECONDS,
     Documents,
     FindStep,
     FoundStep,
@@ -117,12 +119,14 @@ __all__ = [
     "ARRAY_LIMIT",
     "EXTERN_DIED",
     "KERNEL_FRAME_LIMIT",
+    "NOTE_LENGTH",
     "OUT_OF_BOUNDS",
     "PYTHON_FUNCTION",
     "READY",
     "ROUND_LIMIT",
     "RUNNER_FRAME_LIMIT",
     "SCRIPT_LIMIT",
+    "SEARCH_SECONDS",
     "SHAPE_LIMIT",
     "SOURCE_LIMIT",
     "STEP_LIMIT",

@@ -34,10 +34,14 @@ class Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):
 
 
 class Output(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):
-    """An array that the function is to write. It travels without bytes and arrives poisoned."""
+    """An array that the function is to write.
+
+    It travels without bytes and arrives poisoned, or full of zeros where it is `cleared`.
+    """
 
     dtype: DType
     shape: Shape
+    cleared: bool = False
 
 
 class Extents(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):

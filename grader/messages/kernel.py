@@ -86,7 +86,10 @@ class KernelConfig(Message, frozen=True):
     preamble: str = ""
 
 
-NoteKind = Literal["cut", "asked", "restarted", "drawn"]
+NoteKind = Literal["cut", "asked", "restarted", "drawn", "loop_variable"]
+
+NOTE_LENGTH = 400
+"""Longest detail of a note, in characters."""
 
 
 class KernelNote(Message, frozen=True):
@@ -94,11 +97,13 @@ class KernelNote(Message, frozen=True):
 
     "cut": what the cell put out was cut. "asked": a question was answered with an empty line.
     "restarted": the cell wanted a new kernel, and went on in this one. "drawn": drawings are in the
-    notebook, not in the window or the widget that was asked for.
+    notebook, not in the window or the widget that was asked for. "loop_variable": a block that uses
+    a loop's variable was let pass, as by an earlier TVM; `detail` is the kernel's sentence on it.
     """
 
     kind: NoteKind
     cell: Annotated[int, msgspec.Meta(ge=0, le=100_000)]
+    detail: Annotated[str, msgspec.Meta(max_length=NOTE_LENGTH)] = ""
 
 
 class Capture(Message, frozen=True):

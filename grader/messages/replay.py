@@ -51,6 +51,11 @@ class ReplayResult(Message, frozen=True):
     after: Script = ""
 
 
+SEARCH_SECONDS = 20.0
+"""How long a step is looked for at most. A runner that has not answered by then is ended: what is
+in the middle of a trace may take any time to build, or to run."""
+
+
 class FindStep(Message, frozen=True):
     """Find the step of a schedule from which on a module computes something else.
 

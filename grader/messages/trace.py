@@ -29,11 +29,13 @@ class TraceModule(Message, frozen=True):
     outputs. A Python function has one step for each of its outputs.
 
     `corrections` are written over the values of steps, once those are taken down: what comes after
-    computes from them.
+    computes from them. `cleared`: outputs hold zeros before each call, and not NaN. What is right
+    then, and was not before, was computed from memory that nobody had written.
     """
 
     run: RunModule
     corrections: tuple[Correction, ...] = ()
+    cleared: bool = False
 
 
 class TracedStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

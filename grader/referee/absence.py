@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from grader.assignment import EntryKind, PartTable
 from grader.execute.result import LostCell
 from grader.language import mark, say
+from grader.loop_variables import advice_on_loop_variable
 from grader.messages import CaptureFailure
 from grader.preamble import missing_import
 from grader.referee.construction import Layers, usual_cause
@@ -157,7 +158,8 @@ def _explain_loss(cell: LostCell, name: str, preamble: str, layers: Layers) -> P
 
 def _cause(error: str, message: str, preamble: str, layers: Layers) -> str:
     """Return what mostly lies behind an error and what to do about it, or nothing."""
-    return missing_import(preamble, error, message) or usual_cause(error, message, layers)
+    found = missing_import(preamble, error, message) or advice_on_loop_variable(message)
+    return found or usual_cause(error, message, layers)
 
 
 def _explain_failure(

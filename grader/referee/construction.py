@@ -219,6 +219,13 @@ def _broadcast_cause(message: str, layers: Layers) -> str:
                 "The bias is added along the channels: give it the shape (1, {channels}, 1, 1).",
                 channels=given,
             )
+        if len(shape) == 4 and there == shape[-1] and given in sizes:
+            return say(
+                "The bias has {given} numbers, PyTorch's has {channels} there, one for each"
+                " channel: it is another layer's. Check the name of the parameter.",
+                given=given,
+                channels=shape[1],
+            )
     turned = _TURNED.search(message)
     if turned is not None and turned[1] == turned[2] and given in sizes:
         return say("A dense layer takes the images first, then the weight, then the bias.")

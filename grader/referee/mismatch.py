@@ -19,6 +19,13 @@ WRITE_THE_BUFFER = mark(
     " buffer."
 )
 
+NOT_FINITE = mark(
+    "NaN and infinity come of memory that is read before it is written (a sum without T.init(), an"
+    " output that is only partly filled), of a division by zero, of the logarithm of zero, or of"
+    " the exponential of a large number."
+)
+"""All that it may be. What it is is told where it was tried."""
+
 _NEAR = 1e-3
 """Numbers so near to each other are equal for the purpose of a hint."""
 
@@ -98,10 +105,7 @@ def _hint(outputs: Outputs, wrong: Mask, comparison: Comparison) -> str:
             wanted=comparison.dtype,
         )
     if not np.isfinite(actual).all():
-        return say(
-            "A value is used before it is written: a sum without T.init() or an output that is only"
-            " partly filled. Buffers do not start as zeros."
-        )
+        return say(NOT_FINITE)
     return _hint_for_values(actual[wrong].astype(np.float64), outputs.desired[wrong])
 
 

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from threading import Lock
 from typing import Literal
 
-from grader.messages import FromRunner, ToRunner
+from grader.messages import SEARCH_SECONDS, FindStep, FromRunner, ToRunner
 from grader.referee.runner_client import Runner
 from grader.sandbox.room import Stay
 
@@ -70,9 +70,15 @@ class RunnerPool:
         """
         with self._admit(kind) as stay:
             with self._take(kind) as runner:
-                answer = runner.request(task, timeout=self._task_seconds)
+                answer = runner.request(task, timeout=self._seconds(task))
             stay.peak = runner.peak
             return answer
+
+    def _seconds(self, task: ToRunner) -> float:
+        """Return how long a task may take: what only explains is not waited for long."""
+        if isinstance(task, FindStep):
+            return min(self._task_seconds, SEARCH_SECONDS)
+        return self._task_seconds
 
     def _take(self, kind: Kind) -> Runner:
         with self._lock:

@@ -65,17 +65,20 @@ def gather_trace(
     oracle: Oracle,
     runners: RunnerPool,
     rows: Sequence[int],
+    *,
+    cleared: bool = False,
 ) -> Traced | Problem:
     """Run one call of a candidate on the samples at `rows`, and return the value of every step.
 
     Rows are places among the oracle's inputs, those that count for most first: a batch takes as
-    many as fit and is filled up with other inputs; without a batch the first is taken.
+    many as fit and is filled up with other inputs; without a batch the first is taken. With
+    `cleared`, outputs hold zeros before they are written, and not NaN.
     """
     arrangement = arrange(candidate, part, oracle)
     if isinstance(arrangement, Problem):
         return arrangement
     arrangement, chosen = arrangement.chosen(rows)
-    traced = trace_call(candidate, part, oracle, runners, arrangement)
+    traced = trace_call(candidate, part, oracle, runners, arrangement, cleared=cleared)
     return traced if isinstance(traced, Problem) else traced._replace(rows=chosen)
 
 
@@ -86,6 +89,8 @@ def trace_call(
     runners: RunnerPool,
     arrangement: Arrangement,
     corrections: Mapping[int, Values] | None = None,
+    *,
+    cleared: bool = False,
 ) -> Traced | Problem:
     """Run the one call of an arrangement, and return the value of every step.
 
@@ -97,7 +102,7 @@ def trace_call(
     run = msgspec.structs.replace(run_task(candidate, arrangement, externs=externs), target=TARGET)
     changed = (Correction(step, pack(each)) for step, each in (corrections or {}).items())
     try:
-        answer = runners.request(kind, TraceModule(run, tuple(changed)))
+        answer = runners.request(kind, TraceModule(run, tuple(changed), cleared))
         if isinstance(answer, TraceResult):
             return _read(answer, candidate, arrangement, oracle)
     except (ProtocolError, FrameError):

@@ -50,9 +50,10 @@ KEPT_AT_MOST = 64 * 2**20
 
 @dataclass(frozen=True)
 class ToWrite:
-    """An array that a function is to write."""
+    """An array that a function is to write; it finds poison in it, or zeros where `cleared`."""
 
     array: Values
+    cleared: bool = False
 
 
 Given = Values | ToWrite | tuple[int, ...] | bool | int | float | str | None
@@ -118,7 +119,7 @@ class Evaluator:
     def _describe(self, argument: Given) -> Argument:
         if isinstance(argument, ToWrite):
             head = describe(argument.array)
-            return Output(head.dtype, head.shape)
+            return Output(head.dtype, head.shape, argument.cleared)
         if isinstance(argument, np.ndarray):
             return self._sent.describe(argument)
         return Extents(argument) if isinstance(argument, tuple) else argument

@@ -12,6 +12,7 @@ import tvm_ffi
 
 from grader.runner.evaluation import Evaluator, Given, ToWrite
 from grader.runner.failure import TaskError
+from grader.runner.poison import Poison
 
 STUB_SCALE = 0.1
 
@@ -70,9 +71,11 @@ def load_externs(
     pickles: Mapping[str, bytes],
     stubs: Mapping[str, int],
     evaluator: Evaluator | None,
-    is_output: IsOutput,
+    poison: Poison,
 ) -> Externs:
     """Make a task's external functions ready: the evaluator has unpickled them.
+
+    `poison` knows of a tensor whether the call that is going on is to write it.
 
     Raises TaskError where one cannot be loaded or the module calls one that is not there.
     """
@@ -84,9 +87,9 @@ def load_externs(
     if evaluator is not None:
         evaluator.load(pickles)
         for name in sorted(called & set(pickles)):
-            externs.add(name, _evaluated(name, evaluator, is_output))
+            externs.add(name, _evaluated(name, evaluator, poison))
     for name in sorted(called & set(stubs)):
-        externs.add(name, _stub(name, stubs[name], externs, is_output))
+        externs.add(name, _stub(name, stubs[name], externs, poison.awaits))
     return externs
 
 
@@ -116,7 +119,7 @@ def extern_names(module: Any) -> set[str]:
     return names
 
 
-def _evaluated(name: str, evaluator: Evaluator, is_output: IsOutput) -> Function:
+def _evaluated(name: str, evaluator: Evaluator, poison: Poison) -> Function:
     """Return a function that has the evaluator call the student's, and writes its outputs.
 
     The evaluator is sent copies: what the student's function does to its inputs stays there.
@@ -126,8 +129,8 @@ def _evaluated(name: str, evaluator: Evaluator, is_output: IsOutput) -> Function
         prepared = [
             _plain(name, each)
             if not isinstance(each, tvm.runtime.Tensor)
-            else ToWrite(np.from_dlpack(each))
-            if is_output(each)
+            else ToWrite(np.from_dlpack(each), poison.cleared)
+            if poison.awaits(each)
             else np.from_dlpack(each)
             for each in arguments
         ]

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import tvm
 
-from grader.messages import FindStep, FoundStep, pack_array, unpack_array
+from grader.messages import SEARCH_SECONDS, FindStep, FoundStep, pack_array, unpack_array
 from grader.runner.conflicts import conflicts
 from grader.runner.failure import TaskError, stage
 from grader.runner.model import load_module, run_module
@@ -27,8 +27,11 @@ STEP_LIMIT = 400
 """Longest trace that is looked at, in instructions. One tuned by MetaSchedule has about a hundred,
 and its result is right."""
 
-SECONDS = 20.0
-"""How long is searched; what was not found by then is not told."""
+SECONDS = 0.75 * SEARCH_SECONDS
+"""How long new modules are tried; what was not found by then is not told."""
+
+NAME_LENGTH = 200
+"""Longest name in an answer, in characters; a longer one is cut."""
 
 LOOPS_TRIED = 4
 """Outer loops that are tried in place of one that a block was moved into."""
@@ -183,11 +186,11 @@ def _known(instructions: Sequence[Instruction], schedule: Any) -> dict[str, Any]
 
 
 def _block_name(schedule: Any, block: Any) -> str:
-    return str(schedule.get(block).name_hint)
+    return str(schedule.get(block).name_hint)[:NAME_LENGTH]
 
 
 def _loop_name(schedule: Any, loop: Any) -> str:
-    return str(schedule.get(loop).loop_var.name)
+    return str(schedule.get(loop).loop_var.name)[:NAME_LENGTH]
 
 
 def _other_loop(trial: _Trial, place: int, schedule: Any, known: dict[str, Any]) -> str:
@@ -229,6 +232,7 @@ def _seen(before: tvm.IRModule, after: tvm.IRModule) -> dict[str, str]:
     known = set(conflicts(before))
     for each in conflicts(after):
         if each not in known:
-            within, reader, writer, loop = each
+            within, *names = each
+            reader, writer, loop = (name[:NAME_LENGTH] for name in names)
             return {"within": within, "reader": reader, "writer": writer, "within_loop": loop}
     return {}

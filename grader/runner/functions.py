@@ -61,7 +61,7 @@ class Call:
         tensor = tvm.runtime.empty(*_layout(argument.shape, argument.dtype))
         view = np.from_dlpack(tensor)
         if isinstance(argument, Output):
-            fill(tensor)
+            fill(tensor, cleared=argument.cleared)
             self.outputs.append(view)
             return tensor
         self.inputs.append(view)

@@ -51,7 +51,7 @@ def run_module(task: RunModule, evaluator: Evaluator | None = None) -> RunResult
     module = module_to_run(given, task)
     check_signature(module, arguments)
     poison = Poison()
-    externs = load_externs(module, task.externs, task.stubs, evaluator, poison.awaits)
+    externs = load_externs(module, task.externs, task.stubs, evaluator, poison)
     with externs.registered():
         main = build_main(module, task, externs, poison)
         outputs = run_calls(main, arguments)

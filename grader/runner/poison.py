@@ -38,11 +38,13 @@ class Poison:
     """An instrument for `VirtualMachine.set_instrument`.
 
     `unwritten` names the functions, in order of discovery, that left an output entirely poisoned
-    although none of their inputs was.
+    although none of their inputs was. Where memory is to be `cleared`, outputs are filled with
+    zeros: that shows what comes of the poison and of nothing else.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, cleared: bool = False) -> None:
         self.unwritten: list[str] = []
+        self.cleared = cleared
         self._fresh: dict[int, Any] = {}
         self._pending: list[Any] = []
 
@@ -79,7 +81,7 @@ class Poison:
         outputs = self._take(arguments)
         for output in outputs:
             _check_alias(output, arguments)
-            fill(output)
+            fill(output, cleared=self.cleared)
         self._pending = outputs
 
     def _after(self, name: str, arguments: tuple[Any, ...]) -> None:
@@ -93,10 +95,10 @@ class Poison:
             self.unwritten.append(name)
 
 
-def fill(tensor: Any) -> None:
-    """Fill a tensor of the CPU with its dtype's poison."""
+def fill(tensor: Any, *, cleared: bool = False) -> None:
+    """Fill a tensor of the CPU with its dtype's poison, or with zeros."""
     bits, poison = _bits(tensor)
-    bits.fill(poison)
+    bits.fill(0 if cleared else poison)
 
 
 def is_poisoned(tensor: Any) -> bool:

@@ -89,7 +89,7 @@ def trace_module(task: TraceModule, evaluator: Evaluator | None = None) -> Trace
 
     def work(send: Send) -> None:
         watcher = _Watcher(name, steps, send, corrections)
-        failure = _run(copy, run, arguments, watcher, evaluator)
+        failure = _run(copy, run, arguments, watcher, evaluator, cleared=task.cleared)
         if failure is not None:
             send(failure)
 
@@ -107,13 +107,15 @@ def _run(
     arguments: Arguments,
     watcher: _Watcher,
     evaluator: Evaluator | None,
+    *,
+    cleared: bool,
 ) -> TaskFailure | None:
     """Make all calls; return what ended them early."""
-    poison = Poison()
+    poison = Poison(cleared=cleared)
     try:
         # The watcher is announced as a stub would be: it is no function of the student's.
         stubs = {**run.stubs, watcher.name: 0}
-        externs = load_externs(module, run.externs, stubs, evaluator, poison.awaits)
+        externs = load_externs(module, run.externs, stubs, evaluator, poison)
         externs.add(watcher.name, watcher.see)
         with externs.registered(), stage("run"):
             main = build_main(module, run, externs, poison)

@@ -81,7 +81,7 @@ MUTANTS = (
     Unbuilt(TOPI, "(0, 0, 0, 0)", "(1, 1, 1, 1)", "w0", "max_pool2d: padding is 1"),
     Unbuilt(TOPI, TOPI.splitlines(keepends=True)[3], "", "w0", "max_pool2d is left out"),
     Unbuilt(TOPI, TOPI.splitlines(keepends=True)[4], "", "w0", "flattens"),
-    Unbuilt(TOPI, "topi.add, h, b)", "topi.add, h, b0)", "topi.add", ""),
+    Unbuilt(TOPI, "topi.add, h, b)", "topi.add, h, b0)", "topi.add", "another layer's"),
     Unbuilt(TOPI, "h, w0, b0", "h, w1, b0", "w1, b0", "weight of another layer"),
     Unbuilt(TOPI, "h, w0, b0", "h, w0, b1", "w0, b1", "another layer's"),
     Unbuilt(TOPI, "h, w0, b0", "w0, h, b0", "w0, h", "images first"),

@@ -55,7 +55,7 @@ class TestWithoutADiagnosis:
             (VALUES + 30, "6 of 6 samples differ", "No element of these samples is right"),
             (VALUES[:, :, :1], "shape (8, 1), it should be (8, 4)", "Check the last layers"),
             (VALUES.astype(np.float64), "dtype is float64", 'Use "float32"'),
-            (one_nan(), "NaN or infinite for 17%", "used before it is written"),
+            (one_nan(), "NaN or infinite for 17%", "read before it is written"),
         ],
     )
     def test_each_way_to_differ_has_a_reason_and_a_step(

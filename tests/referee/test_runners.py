@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from grader.errors import SandboxError
-from grader.messages import TaskFailure
+from grader.messages import (
+    SEARCH_SECONDS,
+    FindStep,
+    RunArgument,
+    RunModule,
+    TaskFailure,
+    pack_array,
+)
 from grader.referee.runners import Kind, RunnerPool
 
 ANSWER = TaskFailure("run", "Died", "A fake.")
@@ -23,8 +31,10 @@ class FakeRunner:
         self.kind = kind
         self.fails = fails
         self.events: list[str] = []
+        self.timeouts: list[float] = []
 
     def request(self, task: object, timeout: float) -> TaskFailure:
+        self.timeouts.append(timeout)
         self.events.append("request")
         return ANSWER
 
@@ -72,6 +82,17 @@ def test_one_that_was_not_expected_is_started_for_the_task() -> None:
         pool.request("extern", TASK)
         pool.request("extern", TASK)
     assert [["request", "close"]] * 2 == factory.events("extern")
+
+
+def test_what_only_explains_is_not_waited_for_long() -> None:
+    """A program between two steps may be one that takes an hour to build: no clock of the runner's
+    ends that."""
+    factory = Factory()
+    run = RunModule(b"", (RunArgument(pack_array(np.zeros((1, 1), "float32"))),), "llvm", 1)
+    with RunnerPool(factory, 120) as pool:
+        pool.request("pure", run)
+        pool.request("pure", FindStep(run, b"", b"", 0.0))
+    assert [[120], [SEARCH_SECONDS]] == [each.timeouts for each in factory.runners]
 
 
 def test_leaving_ends_those_that_nobody_used() -> None:

@@ -6,10 +6,11 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 import tvm
-from tvm import s_tir, te
+from tvm import s_tir, te, topi
 
 from grader.messages import (
     FindStep,
@@ -18,11 +19,14 @@ from grader.messages import (
     RunModule,
     TaskFailure,
     TensorSpec,
+    decode_payload,
+    encode_frame,
     pack_array,
     unpack_array,
 )
+from grader.runner.conflicts import BLOCKS, conflicts
 from grader.runner.failure import TaskError
-from grader.runner.find_step import SECONDS, STEP_LIMIT, find_step
+from grader.runner.find_step import NAME_LENGTH, SECONDS, STEP_LIMIT, find_step
 from grader.runner.tasks import perform
 from tests.ir import modules
 from tests.referee import schedules
@@ -144,3 +148,41 @@ def test_what_was_drawn_stays_with_its_instruction_where_a_step_is_left_out() ->
 
     found = find(steps)
     assert ("ReverseComputeAt", True) == (found.instruction, found.may_go)
+
+
+def test_names_are_cut_to_what_a_message_carries() -> None:
+    """TVM has names of any length; an answer with one of 201 characters would be none."""
+
+    def steps(sch: Any, y: Any, c: Any) -> None:
+        _, j, _ = sch.get_loops(y)
+        sch.vectorize(j)
+        sch.reverse_compute_at(c, j)
+
+    asked = task(scheduled(steps))
+    for old in (b'"C"', b'"Y"'):
+        new = old.replace(b'"', b"").ljust(NAME_LENGTH + 50, b"x")
+        run, trace, expected = (
+            each.replace(old, b'"' + new + b'"')
+            for each in (asked.run.module, asked.trace, asked.expected)
+        )
+        run = msgspec.structs.replace(asked.run, module=run)
+        asked = FindStep(run, trace, expected, asked.tolerance)
+    answer = perform(asked)
+    assert isinstance(answer, FoundStep), answer
+    assert (2, NAME_LENGTH) == (answer.number, len(answer.blocks[0]))
+    assert answer == decode_payload(encode_frame(answer)[8:], FoundStep)
+
+
+def test_a_program_of_many_blocks_is_not_looked_through() -> None:
+    """Each would be looked at beside each other one."""
+    a = te.placeholder((4,), "float32", name="A")
+    stages = [a]
+    for number in range(BLOCKS + 1):
+        stages.append(topi.add(stages[-1], tvm.tirx.const(number, "float32")))
+    function = te.create_prim_func([a, stages[-1]]).with_attr("global_symbol", "many")
+    schedule = s_tir.Schedule(tvm.IRModule({"many": function}))
+    first, reader, *_ = schedule.get_child_blocks(schedule.get_sblock("root", func_name="many"))
+    loop = schedule.get_loops(first)[0]
+    schedule.vectorize(loop)
+    schedule.reverse_compute_at(reader, loop)
+    assert [] == list(conflicts(schedule.mod))

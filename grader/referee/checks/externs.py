@@ -121,8 +121,11 @@ def writes_output(case: Case, _options: NoOptions) -> Outcome:
         )
     if not np.isfinite(np.asarray(outputs.actual, dtype=np.float64)).all():
         return failed(
-            say("Some of the output is NaN or infinite: part of a buffer was never written."),
-            say("Every element of the output argument must be written in every call."),
+            say("Some of the output is NaN or infinite, as what is never written is."),
+            say(
+                "Every element of the output argument must be written in every call. Where that is"
+                " so, look for a division by zero, or the exponential of a large number."
+            ),
         )
     return passed(say("Every output buffer was written in every call."))
 

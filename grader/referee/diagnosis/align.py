@@ -140,14 +140,31 @@ class _Search:
 
     def _exchanged(self, wrong: int, mistake: Mistake | None) -> tuple[int, Mistake] | None:
         """Return that a layer which seems to be left out is done after the wrong step."""
-        if mistake is None or mistake.kind not in {*_LEFT_OUT, "operand_missing"}:
+        if mistake is None or mistake.kind not in {*_LEFT_OUT, "operand_missing", "other_operand"}:
             return None
         for step, each in enumerate(self.steps):
             if wrong in each.takes and each.value is not None:
-                found = swaps(mistake, self._found(step), self.program, self.tolerance)
+                found = swaps(
+                    mistake,
+                    self._found(step),
+                    self.program,
+                    self.tolerance,
+                    is_idle_after=self._is_idle_after(step),
+                )
                 if found is not None:
                     return wrong, found
         return None
+
+    def _is_idle_after(self, step: int) -> bool:
+        """Say whether the same is done to what a step gives, and changes nothing of it."""
+        one = self.steps[step]
+        return any(
+            step in each.takes
+            and each.callee == one.callee
+            and np.array_equal(each.value, one.value)
+            for each in self.steps
+            if one.value is not None and each.value is not None
+        )
 
     def _exchanged_before(self, wrong: int, mistake: Mistake | None) -> tuple[int, Mistake] | None:
         """Return that a layer which seems to be left out was done one layer before its place.

@@ -141,23 +141,42 @@ def _is_nearly(value: Doubles, changed: Doubles, right: Known, tolerance: float)
     return bool(as_changed[telling].mean() >= _NEARLY)
 
 
-def swaps(mistake: Mistake, following: Found, program: Program, tolerance: float) -> Mistake | None:
+def swaps(
+    mistake: Mistake, following: Found, program: Program, tolerance: float, *, is_idle_after: bool
+) -> Mistake | None:
     """Return that two layers were exchanged, where one seemed to be left out at first.
 
-    `following` is what was computed from the value that the mistake was recognised in.
+    `following` is what was computed from the value that the mistake was recognised in. Where what
+    comes after that changes nothing (`is_idle_after`), there is a step for each layer, in another
+    order: a ReLU of a ReLU's values is the one that seemed to be left out.
     """
-    if mistake.place is None:
-        return None
     value = numbers(following.value)
-    left_out = change("layer_left_out", mistake.place, same)
-    for _, other in program.changed(left_out, value.size):
-        if is_equal(value, known(other), tolerance):
-            return None
-    for one in swapped(program, mistake.place):
-        for place, other in program.changed(one, value.size):
-            if place >= max(one.computes) and is_equal(value, known(other), tolerance):
-                return _mistake(one, program)
+    for at in _seemingly_left_out(mistake, program):
+        left_out = change("layer_left_out", at, same)
+        is_explained = any(
+            is_equal(value, known(other), tolerance)
+            for _, other in program.changed(left_out, value.size)
+        )
+        if is_explained and not is_idle_after:
+            continue
+        for one in swapped(program, at):
+            for place, other in program.changed(one, value.size):
+                if place >= max(one.computes) and is_equal(value, known(other), tolerance):
+                    return _mistake(one, program)
     return None
+
+
+def _seemingly_left_out(mistake: Mistake, program: Program) -> tuple[int, ...]:
+    """Return the layer that a mistake says is left out, or those whose result is not taken."""
+    if mistake.place is None:
+        return ()
+    if mistake.kind != "other_operand":
+        return (mistake.place,)
+    return tuple(
+        each
+        for each in program.takes[mistake.place]
+        if program.layers[each].name == mistake.facts["wanted"]
+    )
 
 
 def _changes(program: Program, places: Sequence[int]) -> Iterator[Change]:

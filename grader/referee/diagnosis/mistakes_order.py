@@ -99,28 +99,31 @@ def swapped(program: Program, place: int) -> Iterator[Change]:
     if following is None:
         return
     one, other = program.layers[place].operation, program.layers[following].operation
-    if other.operands[0].layer != place or any(each.layer == place for each in other.operands[1:]):
+    taken = [at for at, each in enumerate(other.operands) if each.layer == place]
+    if len(taken) != 1:
         return
     names = (program.layers[place].name, program.layers[following].name)
     for index, operand in enumerate(one.operands):
         if operand.is_running:
-            first = _in_place_of(other, index)
-            second = _with_others(one, index)
+            first = _in_place_of(other, taken[0], index)
+            second = _with_others(one, taken[0], index)
             yield Change(
                 "order_swapped", place, {place: first, following: second}, {"layers": names}
             )
 
 
-def _in_place_of(operation: Operation, index: int) -> Compute:
-    """Do an operation on the value at `index`."""
-    rest = tuple(each.value for each in operation.operands[1:])
-    return lambda *values: operation.compute(values[index], *rest)
-
-
-def _with_others(operation: Operation, index: int) -> Compute:
-    """Do an operation on a value at `index`, and beside it what it takes anyway."""
+def _in_place_of(operation: Operation, taken: int, index: int) -> Compute:
+    """Do an operation on the value at `index` in place of the operand at `taken`."""
     given = [each.value for each in operation.operands]
-    return lambda x, *_: operation.compute(*given[:index], x, *given[index + 1 :])
+    return lambda *values: operation.compute(*given[:taken], values[index], *given[taken + 1 :])
+
+
+def _with_others(operation: Operation, taken: int, index: int) -> Compute:
+    """Do an operation on the value at `taken` as its operand at `index`, and what it takes anyway
+    beside it.
+    """
+    given = [each.value for each in operation.operands]
+    return lambda *values: operation.compute(*given[:index], values[taken], *given[index + 1 :])
 
 
 def _other_parameters(program: Program, place: int) -> Iterator[Change]:

@@ -81,8 +81,15 @@ def _short(place: int, compute: Compute, extent: int) -> Iterator[Change]:
         yield change(
             "initialised_in_every_round",
             place,
-            lambda x, w, s=start: compute(x.narrow(-1, s, 1), w.narrow(axis, s, 1)),
+            lambda x, w, s=start: _some(compute(x.narrow(-1, s, 1), w.narrow(axis, s, 1))),
         )
+
+
+def _some(term: Tensor) -> Tensor:
+    """Return one term of a sum. Raises ValueError where it is 0 everywhere, and tells nothing."""
+    if not term.any():
+        raise ValueError("a term of zeros")
+    return term
 
 
 def _kept(extent: int) -> Iterator[tuple[str, Tensor]]:
@@ -110,6 +117,12 @@ def bias_mistakes(place: int, layer: Layer) -> Iterator[Change]:
     """Return what may have been done in place of adding a bias."""
     axis = layer.operation.options["axis"]
     yield change("bias_missing", place, lambda x, _b: x)
+    yield change(
+        "operand_missing",
+        place,
+        lambda x, b: layer.operation.compute(torch.zeros_like(x), b),
+        operand="product",
+    )
     yield change("bias_twice", place, lambda x, b: layer.operation.compute(x, 2 * b))
     yield change("bias_subtracted", place, lambda x, b: layer.operation.compute(x, -b))
     yield change("bias_first_item", place, lambda x, b: x + b[0])

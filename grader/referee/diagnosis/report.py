@@ -15,6 +15,7 @@ import numpy.typing as npt
 from grader.assignment import Assignment, PartTable
 from grader.language import spoken
 from grader.referee.diagnosis.align import Alignment, Observed, align
+from grader.referee.diagnosis.memory import of_memory, tried_on_zeros
 from grader.referee.diagnosis.operations import Layer
 from grader.referee.diagnosis.words import Departure, name_layer, tell
 from grader.referee.evidence import Candidate, Outputs, Problem
@@ -51,16 +52,70 @@ def diagnose(
     `outputs` are what it returned for the oracle's inputs, or why it could not be run on them.
     """
     rows = choose_rows(outputs, diagnosed)
-    if not rows:
+    found = _look(diagnosed, outputs, runners, rows) if rows else None
+    if found is not None and _may_be_input(found):
+        other = _look(diagnosed, outputs, runners, _hidden_first(outputs, diagnosed))
+        found = other if other is not None and _kind(other) == "input_returned" else found
+    if found is None:
         return None
-    traced = gather_trace(diagnosed.candidate, diagnosed.part, diagnosed.oracle, runners, rows)
-    if isinstance(traced, Problem) or not traced.steps:
-        return None
-    layers = diagnosed.oracle.layers_for(traced.arguments)
-    alignment = align(traced.steps, layers, returned=_returned(outputs, traced))
+    traced, layers, alignment = found
     if alignment.wrong is None or _says_nothing(traced.steps, alignment.wrong):
         return None
     return _diagnosis(diagnosed, traced, layers, alignment)
+
+
+class _Look(NamedTuple):
+    """One call, step by step, and beside PyTorch."""
+
+    traced: Traced
+    layers: tuple[Layer, ...]
+    alignment: Alignment
+
+
+def _look(
+    diagnosed: Diagnosed, outputs: Outputs | Problem, runners: RunnerPool, rows: Sequence[int]
+) -> _Look | None:
+    """Return one call on the samples at `rows`; None where nothing is seen of it."""
+    candidate, part, oracle = diagnosed.candidate, diagnosed.part, diagnosed.oracle
+    traced = gather_trace(candidate, part, oracle, runners, rows)
+    if isinstance(traced, Problem) or not traced.steps:
+        return None
+    layers = oracle.layers_for(traced.arguments)
+    alignment = align(traced.steps, layers, returned=_returned(outputs, traced))
+    if of_memory(alignment):
+        cleared = gather_trace(candidate, part, oracle, runners, rows, cleared=True)
+        steps = () if isinstance(cleared, Problem) else cleared.steps
+        alignment = tried_on_zeros(alignment, traced.steps, steps, layers)
+    return _Look(traced, layers, alignment)
+
+
+def _kind(found: _Look) -> str:
+    mistake = found.alignment.mistake
+    return "" if mistake is None else mistake.kind
+
+
+def _may_be_input(found: _Look) -> bool:
+    """Say whether a value of zeros may be the beginning of an input: images have black edges."""
+    wrong = found.alignment.wrong
+    value = None if wrong is None else found.traced.steps[wrong].value
+    if _kind(found) != "zeros" or value is None:
+        return False
+    return any(not np.resize(each, value.size).any() for each in found.traced.arguments)
+
+
+def _hidden_first(outputs: Outputs | Problem, diagnosed: Diagnosed) -> tuple[int, ...]:
+    """Return places of samples, hidden inputs first: those are nowhere zero."""
+    order = np.argsort(
+        diagnosed.oracle.from_test_set[: _samples(outputs, diagnosed)], kind="stable"
+    )
+    return tuple(int(each) for each in order[:ROWS])
+
+
+def _samples(outputs: Outputs | Problem, diagnosed: Diagnosed) -> int:
+    """Return how many samples there are."""
+    if isinstance(outputs, Outputs):
+        return len(outputs.desired)
+    return diagnosed.part.samples or len(diagnosed.oracle.from_test_set)
 
 
 def _says_nothing(steps: Sequence[Observed], wrong: int) -> bool:
@@ -70,14 +125,12 @@ def _says_nothing(steps: Sequence[Observed], wrong: int) -> bool:
 
 def choose_rows(outputs: Outputs | Problem, diagnosed: Diagnosed) -> tuple[int, ...]:
     """Return places of samples that are wrong, test images first, and of others to fill a batch."""
-    from_test_set = diagnosed.oracle.from_test_set
+    from_test_set = diagnosed.oracle.from_test_set[: _samples(outputs, diagnosed)]
     if isinstance(outputs, Outputs):
-        from_test_set = from_test_set[: len(outputs.desired)]
         wrong = wrong_samples(outputs, diagnosed.oracle.options)
         order = np.lexsort((~from_test_set, ~wrong))
     else:
-        samples = diagnosed.part.samples or len(from_test_set)
-        order = np.argsort(~from_test_set[:samples], kind="stable")
+        order = np.argsort(~from_test_set, kind="stable")
     return tuple(int(each) for each in order[:ROWS])
 
 
@@ -164,7 +217,7 @@ def _departure(
         does_more = departure.wanted == departure.shape
         return departure._replace(within=expected.value.shape if does_more else None)
     difference, right = _compared(step.value, expected.value)
-    return departure._replace(difference=difference, right=right)
+    return departure._replace(difference=difference, right=right, nan=_nan(step.value))
 
 
 def _is_short(alignment: Alignment) -> bool:
@@ -205,6 +258,12 @@ def _before(steps: Sequence[Observed], alignment: Alignment, diagnosed: Diagnose
         if alignment.statuses[place] == "right":
             return _spelled(steps[place], diagnosed)
     return ""
+
+
+def _nan(value: npt.NDArray[np.generic]) -> float:
+    """Return the share of elements that are no numbers."""
+    found = np.asarray(value, np.float64)
+    return float(np.isnan(found).mean()) if found.size else 0.0
 
 
 def _compared(

@@ -179,6 +179,10 @@ SAYINGS: Mapping[str, Saying] = {
             " (columns,) beside a matrix."
         ),
     ),
+    "operand_missing:product": Saying(
+        mark("only the bias is there"),
+        mark("Add the bias to the product: a sum begins with 0, and takes every term."),
+    ),
     "operand_missing:first": Saying(
         mark("the first operand of the sum is missing"), mark("Add both operands.")
     ),

@@ -44,18 +44,24 @@ def find_step(diagnosed: Diagnosed, outputs: Outputs, runners: RunnerPool) -> Pr
     found = _task(diagnosed, outputs)
     if found is None:
         return None
-    task, rows = found
+    task, rows, trace = found
     try:
         answer = runners.request("pure", task)
-        if isinstance(answer, FoundStep) and answer.number:
+        if isinstance(answer, FoundStep) and _is_of(trace, answer):
             return _told(answer) if _is_base_right(answer, rows, diagnosed) else None
     except (ProtocolError, FrameError):
         return None
     return None
 
 
-def _task(diagnosed: Diagnosed, outputs: Outputs) -> tuple[FindStep, Rows] | None:
-    """Return the task of one call on samples that are wrong, and which these are."""
+def _is_of(trace: Trace, answer: FoundStep) -> bool:
+    """Say whether an answer names a step that there is: what the referee knows is not believed."""
+    named = trace.kinds[answer.number - 1 : answer.number] if answer.number else ()
+    return answer.steps == trace.steps and named == (answer.instruction,)
+
+
+def _task(diagnosed: Diagnosed, outputs: Outputs) -> tuple[FindStep, Rows, Trace] | None:
+    """Return the task of one call on samples that are wrong, which these are, and the trace."""
     candidate, part = diagnosed.candidate, diagnosed.part
     capture, trace = candidate.capture, _trace(candidate.capture)
     if trace is None or capture.base is None or candidate.base is None:
@@ -69,7 +75,7 @@ def _task(diagnosed: Diagnosed, outputs: Outputs) -> tuple[FindStep, Rows] | Non
         return None
     arrangement, chosen = arrangement.chosen(rows)
     run = msgspec.structs.replace(run_task(unscheduled, arrangement), target=TARGET)
-    return FindStep(run, trace.document, capture.module, TOLERANCE), chosen
+    return FindStep(run, trace.document, capture.module, TOLERANCE), chosen, trace
 
 
 def _trace(capture: Capture) -> Trace | None:

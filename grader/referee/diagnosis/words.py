@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from grader.language import in_a_row, mark, say
 from grader.referee.diagnosis.sayings import DECIDES, SAYINGS
+from grader.referee.mismatch import NOT_FINITE
 
 KINDS = tuple(dict.fromkeys(key.partition(":")[0] for key in SAYINGS))
 """The mistakes that something is said of."""
@@ -45,8 +46,8 @@ class Departure(NamedTuple):
     the shape that it has there; `within` is the layer's own shape where the step does more than
     that layer. `is_short`: the step is right, and what should follow is not done. `is_beyond`: what
     it is computed from is right, and PyTorch does nothing more. Where both shapes are the same,
-    `difference` is the largest difference over the largest number of PyTorch's, and `right` the
-    share of elements that agree.
+    `difference` is the largest difference over the largest number of PyTorch's, `right` the share
+    of elements that agree, and `nan` the share of those that are no numbers.
     """
 
     step: str
@@ -59,6 +60,7 @@ class Departure(NamedTuple):
     is_beyond: bool = False
     difference: float | None = None
     right: float = 0.0
+    nan: float = 0.0
 
 
 def name_layer(name: str) -> str:
@@ -143,6 +145,8 @@ def _difference(departure: Departure) -> str:
     """Say how far the values are off, in a clause; nothing where there are none, or other ones."""
     if departure.shape is None or departure.wanted not in (None, departure.shape):
         return ""
+    if departure.nan:
+        return say("{share} of its values are NaN", share=_percent(departure.nan))
     if departure.difference is None:
         return say("its values are other ones")
     if departure.difference >= 1:
@@ -159,6 +163,8 @@ def _percent(share: float) -> str:
 
 def _compare(departure: Departure) -> str:
     """Say what to do about a step that no known mistake explains."""
+    if departure.nan:
+        return say(NOT_FINITE)
     if departure.right >= _MOSTLY:
         return say(
             "{share:.0%} of its elements are right: look at the edges of the loops, at which index"

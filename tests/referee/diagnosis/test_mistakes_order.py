@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 import torch
 
-from grader.referee.diagnosis.align import align
+from grader.referee.diagnosis.align import Observed, align
 from grader.referee.diagnosis.operations import Layer
 from grader.referee.diagnosis.tape import record
 from tests.referee.diagnosis import network
 from tests.referee.diagnosis.network import (
     PARAMETERS,
+    Step,
     add_bias,
     but,
     convolve,
@@ -107,6 +108,37 @@ class TestOrder:
         assert mistake is not None
         assert ("relu_missing", "relu") == mistake[:2]
 
+    def test_a_relu_that_comes_too_late_is_done_where_it_changes_nothing(self) -> None:
+        """It is not missing: one of the two in a row belongs before the product."""
+        steps = [each._replace(callee=each.callee.rstrip("12")) for each in run(late_relu())]
+        alignment = align(steps, LAYERS)
+        assert alignment.mistake is not None
+        assert ("order_swapped", 6) == (alignment.mistake.kind, alignment.wrong)
+        assert ("relu", "linear") == alignment.mistake.facts["layers"]
+
+    @pytest.mark.parametrize("first", [True, False])
+    def test_a_layer_exchanged_with_the_sum_that_takes_it(self, first: bool) -> None:
+        """Whichever operand of the sum it is: h + relu(g) or relu(g) + h."""
+        h, g = (relu(noise(4, 12)) for _ in "hg")
+        x = h - g
+
+        def course() -> Any:
+            start = torch.tensor(x).double()
+            one = start @ double(PARAMETERS["square"])
+            return torch.relu(one) + start if first else start + torch.relu(one)
+
+        layers = record(course, [x])
+        one = x @ PARAMETERS["square"]
+        steps = [
+            Observed("lv", "matmul", one, (), takes_input=True),
+            Observed("lv1", "add", x + one, (0,), takes_input=True),
+            Observed("lv2", "relu", relu(x + one), (1,), takes_input=False),
+        ]
+        alignment = align(steps, layers)
+        assert alignment.mistake is not None
+        assert ("order_swapped", 1) == (alignment.mistake.kind, alignment.wrong)
+        assert ("relu", "add") == alignment.mistake.facts["layers"]
+
     def test_a_layer_left_out(self) -> None:
         steps = run(but(dense1=None))
         mistake = align(steps, LAYERS).mistake
@@ -124,6 +156,12 @@ class TestOrder:
         assert mistake is not None
         assert "reduction_too_short" == mistake.kind
         assert 3 == mistake.facts["layers"]
+
+
+def late_relu() -> list[Step]:
+    """Return the steps with the second linear layer before the ReLU that it takes."""
+    steps = but()
+    return [*steps[:6], steps[7], steps[6], *steps[8:]]
 
 
 def short(x: Any) -> Any:

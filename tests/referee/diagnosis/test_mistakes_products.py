@@ -85,6 +85,22 @@ class TestLoops:
         layers = record(compute, [self.x])
         return align([Observed("Y", "f", value, (), takes_input=True)], layers).mistake
 
+    def test_a_bias_alone(self) -> None:
+        found = self.mistake(np.broadcast_to(self.bias, (3, 5)).copy())
+        assert ("operand_missing", "linear", {"operand": "product"}) == found[:3]
+
+    def test_a_last_term_of_zeros_is_no_sum_that_begins_anew(self) -> None:
+        """One term that is 0 is the bias alone, too: which of the two it is cannot be known."""
+        x = self.x.copy()
+        x[:, -1] = 0
+        bias = np.broadcast_to(self.bias, (3, 5)).copy()
+        layers = record(
+            lambda: nn.functional.linear(double(x), double(self.weight), double(self.bias)), [x]
+        )
+        found = recognise(Found(bias), layers)
+        assert found is not None
+        assert "operand_missing" == found.kind
+
     def test_a_bias_that_is_added_with_every_term(self) -> None:
         found = self.mistake(relu(self.x @ self.weight.T + 20 * self.bias))
         assert found is not None
