@@ -214,7 +214,8 @@ class TestSignals:
         )
 
     def test_ctrl_c_while_it_starts_is_no_failure(self, world: World) -> None:
-        for delay in (0.3, 0.8, 2):
+        write(world.folder / "hw.ipynb", *ENDLESS)  # what is damaged is told in a second
+        for delay in (0.3, 0.8, 1.4, 2):
             process = world.start("run", "hw.ipynb")
             time.sleep(delay)
             os.killpg(process.pid, signal.SIGINT)
