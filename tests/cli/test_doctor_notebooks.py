@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -86,7 +87,7 @@ class TestOnlyTheSelfCheck:
 
         monkeypatch.setattr("grader.cli.commands.app", absent)
         monkeypatch.setattr("grader.environment.missing_for_grading", lambda: ("nbclient",))
-        assert 2 == app._run()
+        assert 2 == app._run(SimpleNamespace())
         said = capsys.readouterr().err
         assert "Only the self-check is installed here: grading needs nbclient, too." in said
         assert "pip install 'FILE.whl[grading]'" in said
@@ -97,7 +98,7 @@ class TestOnlyTheSelfCheck:
         monkeypatch.setattr("grader.cli.setting.missing_for_grading", lambda: ("torchsummary",))
         notebook = ROOT / "examples/tensorir/reference.ipynb"
         monkeypatch.setattr(sys, "argv", ["grader", "run", str(notebook), "--data", "builtin"])
-        assert 2 == app._run()
+        assert 2 == app._run(SimpleNamespace())
         assert "grading needs torchsummary, too" in capsys.readouterr().err
 
     def test_each_package_is_named(self) -> None:
