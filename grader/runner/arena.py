@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -22,7 +23,7 @@ ALIGNMENT = 64
 
 
 PLACES = 4096
-"""Places that a tensor may be moved to, `ALIGNMENT` apart: 64 pages of 64 lines."""
+"""Places that an array may be moved to, `ALIGNMENT` apart: 64 pages of 64 lines."""
 
 OUTPUT = "output"
 """What the output is called among the arrays."""
@@ -131,17 +132,18 @@ def parameter_shapes(function: Any) -> list[Shape]:
 
 
 class Arena:
-    """The tensors that all timed functions share, so that none has a better place in memory.
+    """The arrays that all timed functions share, so that none has a better place in memory.
 
-    `shapes` has the arrays' names in the order of `tensors`, `OUTPUT` as the last; those given are
+    `shapes` has the names of `arrays` in their order, `OUTPUT` as the last; `pointers` say where
+    they are; those given are
     what the submission's function takes. The `first` array holds the ring as rows of shape (ring,
     row), each padded to the alignment: `ring` inputs at a time, from `start` on. The originals are
-    kept aside: before each block the tensors are made anew, whatever a function did to them.
+    kept aside: before each block the arrays are made anew, whatever a function did to them.
 
-    Each tensor lies between closed pages (`grader.runner.fences`). What calls leave is written down
+    Each array lies between closed pages (`grader.runner.fences`). What calls leave is written down
     in the `ledger`.
 
-    Where tensors lie decides about ten per cent of a function's time, by the low bits of their
+    Where arrays lie decides about ten per cent of a function's time, by the low bits of their
     addresses and by which lines of the cache their pages share (T. Mytkowicz et al., "Producing
     wrong data without doing anything obviously wrong!", 2009). So each turn moves them within slabs
     of memory, and the median over rounds is one over places.
@@ -167,13 +169,13 @@ class Arena:
             for role, original in self._originals.items()
         }
         self.ledger = Ledger(math.prod(self.shapes[OUTPUT]))
-        self.tensors: dict[str, Any] = {}
-        self._views: dict[str, npt.NDArray[np.float32]] = {}
+        self.arrays: dict[str, npt.NDArray[np.float32]] = {}
+        self.pointers: dict[str, ctypes.c_void_p] = {}
         self._place(dict.fromkeys(self._fences, PLACES))
         self.restore()
 
     def take_turn(self, turn: int, generator: np.random.Generator) -> None:
-        """Let the ring be the inputs of a turn, and move all tensors to places drawn at random.
+        """Let the ring be the inputs of a turn, and move all arrays to places drawn at random.
 
         Inputs are there once the arena is restored.
         """
@@ -186,14 +188,13 @@ class Arena:
             original = self._originals[role]
             memory = self._fences[role].open(place * ALIGNMENT, original.nbytes)
             view = memory.view(np.float32).reshape(original.shape)
-            self._views[role] = view
-            given = view.reshape(-1) if role == OUTPUT else view  # the loop looks at single items
-            self.tensors[role] = tvm.runtime.from_dlpack(given)
+            self.arrays[role] = view
+            self.pointers[role] = ctypes.c_void_p(view.ctypes.data)
 
     def is_untouched(self) -> bool:
         """Say whether all inputs are bit for bit what they were when they were restored."""
         return all(
-            self._views[role].tobytes() == original.tobytes()
+            self.arrays[role].tobytes() == original.tobytes()
             for role, original in self._originals.items()
             if role != OUTPUT
         )
@@ -206,8 +207,8 @@ class Arena:
         """Write all inputs anew, fill the output with NaN, and begin with a block."""
         self.ledger.begin()
         for role, original in self._originals.items():
-            np.copyto(self._views[role], original)
+            np.copyto(self.arrays[role], original)
 
     def output(self) -> npt.NDArray[np.float32]:
         """Return a copy of the output."""
-        return np.array(self._views[OUTPUT], np.float32)
+        return np.array(self.arrays[OUTPUT], np.float32)

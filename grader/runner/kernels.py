@@ -23,11 +23,10 @@ from grader.runner.guards import Guards
 from grader.runner.ledger import TABLE, Ledger
 
 _PREFIX = "grader.timed."
-_LEDGER = ("count", "places", "numbers", "slots")
 
 
 class Kernel:
-    """A function compiled for `target`, called on the tensors of an arena.
+    """A function compiled for `target`, called on the arrays of an arena.
 
     `name` is unique among the kernels of this process. With `guards` every access of the function
     is checked. Raises whatever TVM raises while compiling.
@@ -50,8 +49,9 @@ class Kernel:
 
     def __call__(self, first: int, calls: int) -> None:
         """Call the function `calls` times, on the ring's inputs from `first` on."""
-        tensors = (self._arena.tensors[role] for role in self._arena.shapes)
-        self._block(*tensors, *self._arena.ledger.tensors, first, calls)
+        pointers = (self._arena.pointers[role] for role in self._arena.shapes)
+        ledger = self._arena.ledger
+        self._block(ledger.count, *pointers, *ledger.pointers, first, calls)
 
 
 def _compile(function: Any, target: Any, pipeline: str = "default") -> Any:
@@ -60,19 +60,29 @@ def _compile(function: Any, target: Any, pipeline: str = "default") -> Any:
 
 
 def _block(callee: str, signature: Signature, arena: Arena) -> Any:
-    """Return the loop as a PrimFunc; `callee` is the registered name of the function to call."""
+    """Return the loop as a PrimFunc; `callee` is the registered name of the function to call.
+
+    Of all arrays but one it takes pointers: what checks a whole tensor takes time to compile, and
+    the arena is our own. The one tells for which device the arrays of the calls are made.
+    """
     with IRBuilder() as builder, T.prim_func(s_tir=True):
         T.func_name("main")
         items = (math.prod(arena.shapes[OUTPUT]),)
         shapes = {**arena.shapes, arena.first: (arena.ring, arena.row), OUTPUT: items}
-        buffers = {role: T.arg(role, T.Buffer(shape, "float32")) for role, shape in shapes.items()}
-        count, places, numbers, slots = (
-            T.arg(name, T.Buffer(shape, dtype))
-            for name, shape, dtype in zip(_LEDGER, Ledger.shapes, Ledger.dtypes, strict=True)
-        )
-        output = buffers[OUTPUT]
+        count = T.arg("count", T.Buffer((1,), "int64"))
+        of_roles = [T.arg(role, T.handle("float32")) for role in shapes]
+        of_ledger = [T.arg(name, T.handle(dtype)) for name, (_, dtype) in Ledger.tables.items()]
         first = T.arg("first", T.int32())
         calls = T.arg("calls", T.int32())
+        buffers = {
+            role: T.decl_buffer(shape, "float32", data=pointer)
+            for (role, shape), pointer in zip(shapes.items(), of_roles, strict=True)
+        }
+        places, numbers, slots = (
+            T.decl_buffer((length,), dtype, data=pointer)
+            for (length, dtype), pointer in zip(Ledger.tables.values(), of_ledger, strict=True)
+        )
+        output = buffers[OUTPUT]
         with T.serial(0, calls) as index:
             row = (first + index) % arena.ring
             arguments = [

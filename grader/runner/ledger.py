@@ -11,6 +11,8 @@ A call costs two loads and three stores more, for all functions alike.
 
 from __future__ import annotations
 
+import ctypes
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,23 +39,26 @@ class Slots(NamedTuple):
 class Ledger:
     """The tables of one arena; an output has `size` items.
 
-    `tensors` are, in this order, what the loop takes: the count (int64), the places (int32), the
-    numbers to put there (float32), and the slots (float32), one for each call of a block.
+    The loop takes its `count`, a tensor of one int64, and `pointers` to the other `tables`: places,
+    numbers to put there, and the slots, one for each call of a block.
     """
 
-    shapes = ((1,), (TABLE,), (TABLE,), (MOST_CALLS_OF_A_BLOCK,))
-    dtypes = ("int64", "int32", "float32", "float32")
+    tables: Mapping[str, tuple[int, str]] = {
+        "places": (TABLE, "int32"),
+        "numbers": (TABLE, "float32"),
+        "slots": (MOST_CALLS_OF_A_BLOCK, "float32"),
+    }
 
     def __init__(self, size: int) -> None:
         self._size = size
         self._generator = np.random.default_rng()
         self._fences: list[FencedMemory] = []
-        arrays = [
-            self._array(shape[0], dtype)
-            for shape, dtype in zip(self.shapes, self.dtypes, strict=True)
-        ]
-        self._count, self._places, self._numbers, self._slots = arrays
-        self.tensors: list[Any] = [tvm.runtime.from_dlpack(each) for each in arrays]
+        self._count = self._array(1, "int64")
+        arrays = [self._array(items, dtype) for items, dtype in self.tables.values()]
+        self._places, self._numbers, self._slots = arrays
+        self.count: Any = tvm.runtime.from_dlpack(self._count)
+        self.pointers = [ctypes.c_void_p(each.ctypes.data) for each in arrays]
+        self.arrays = (self._count, *arrays)
         self._slots.fill(np.nan)
 
     def _array(self, items: int, dtype: str) -> npt.NDArray[Any]:

@@ -21,16 +21,16 @@ class TestArena:
     def test_each_input_of_the_ring_is_aligned(self, arena: Arena) -> None:
         assert arena.row * 4 % 64 == 0
         assert np.array_equal(
-            arena.tensors["data"].numpy()[:, :25], draw(RING, 1, 1, 5, 5).reshape(RING, 25)
+            arena.arrays["data"].copy()[:, :25], draw(RING, 1, 1, 5, 5).reshape(RING, 25)
         )
 
     def test_restoring_undoes_whatever_was_done(self, arena: Arena) -> None:
-        before = {role: tensor.numpy() for role, tensor in arena.tensors.items()}
-        for tensor in arena.tensors.values():
-            np.from_dlpack(tensor)[...] = 7
+        before = {role: array.copy() for role, array in arena.arrays.items()}
+        for array in arena.arrays.values():
+            array[...] = 7
         arena.restore()
-        for role, tensor in arena.tensors.items():
-            np.testing.assert_array_equal(tensor.numpy(), before[role])
+        for role, array in arena.arrays.items():
+            np.testing.assert_array_equal(array.copy(), before[role])
         assert np.isnan(arena.output()).all()
 
     @pytest.mark.parametrize("role", ["data", "weight", "bias", "output"])
@@ -38,7 +38,7 @@ class TestArena:
         self, arena: Arena, role: str
     ) -> None:
         assert arena.is_untouched()
-        np.from_dlpack(arena.tensors[role]).reshape(-1)[-1] = 7
+        arena.arrays[role].reshape(-1)[-1] = 7
         assert (role == "output") == arena.is_untouched()
 
     def test_each_turn_has_the_next_inputs(self) -> None:
@@ -48,17 +48,17 @@ class TestArena:
         for turn, start in ((0, 0), (1, 2), (2, 0), (3, 2)):
             arena.take_turn(turn, generator)
             arena.restore()
-            held = arena.tensors["data"].numpy()
+            held = arena.arrays["data"].copy()
             assert start == arena.start
             assert np.array_equal(inputs[start : start + 2].reshape(2, 16), held)
 
     def test_each_turn_has_places_of_its_own_that_are_aligned(self, arena: Arena) -> None:
         generator = np.random.default_rng(0)
-        places: dict[str, set[int]] = {role: set() for role in arena.tensors}
+        places: dict[str, set[int]] = {role: set() for role in arena.arrays}
         for turn in range(50):
             arena.take_turn(turn, generator)
-            for role, tensor in arena.tensors.items():
-                places[role].add(np.from_dlpack(tensor).ctypes.data)
+            for role, array in arena.arrays.items():
+                places[role].add(array.ctypes.data)
         assert all(len(each) > 45 for each in places.values())
         addresses = [address for each in places.values() for address in each]
         assert all(address % ALIGNMENT == 0 for address in addresses)
@@ -66,12 +66,12 @@ class TestArena:
             assert max(each) - min(each) < PLACES * ALIGNMENT
 
     def test_a_move_changes_nothing_but_the_place(self, arena: Arena) -> None:
-        before = {role: tensor.numpy() for role, tensor in arena.tensors.items()}
+        before = {role: array.copy() for role, array in arena.arrays.items()}
         arena.take_turn(0, np.random.default_rng(0))
         arena.restore()
         assert arena.is_untouched()
-        for role, tensor in arena.tensors.items():
-            np.testing.assert_array_equal(before[role], tensor.numpy())
+        for role, array in arena.arrays.items():
+            np.testing.assert_array_equal(before[role], array.copy())
 
     def test_places_depend_on_the_generator_and_on_nothing_else(self) -> None:
         def offsets(seed: int) -> list[int]:
@@ -84,4 +84,4 @@ class TestArena:
 
 
 def views(arena: Arena) -> dict[str, np.ndarray]:
-    return {role: np.from_dlpack(tensor) for role, tensor in arena.tensors.items()}
+    return dict(arena.arrays)

@@ -157,8 +157,8 @@ class TestSubjects:
     def test_before_a_block_inputs_are_fresh_and_the_output_is_poisoned(
         self, plain: ShapeSubjects, which: str
     ) -> None:
-        for tensor in plain.arena.tensors.values():
-            np.from_dlpack(tensor)[...] = 7
+        for array in plain.arena.arrays.values():
+            array[...] = 7
         getattr(plain, which).prepare(1)
         assert plain.arena.is_untouched()
         assert np.isnan(plain.arena.output()).all()
@@ -257,7 +257,7 @@ class TestLayers:
     def test_calls_that_were_not_counted_are_missed(self, plain: ShapeSubjects, count: int) -> None:
         plain.submission.prepare(0)
         plain.submission.run(0, 8)
-        np.from_dlpack(plain.arena.ledger.tensors[0])[0] = count
+        plain.arena.ledger.arrays[0][0] = count
         with pytest.raises(TaskError) as caught:
             plain.submission.finish(7 % RING)
         assert ("run", "Disturbed") == (caught.value.stage, caught.value.error_name)
@@ -266,7 +266,7 @@ class TestLayers:
         plain.arena.take_turn(0, np.random.default_rng(0))
         plain.submission.prepare(0)
         plain.submission.run(0, 8)
-        output = np.from_dlpack(plain.arena.tensors[arenas.OUTPUT])
+        output = plain.arena.arrays[arenas.OUTPUT]
         before = ctypes.c_char.from_address(output.ctypes.data - 1)
         (kept, before.value) = (before.value, b"!")
         try:
@@ -426,7 +426,7 @@ def reference(variant, shapes, threads):
 
     def test_a_change_of_a_fixed_array_is_noticed(self) -> None:
         shape = self.prepare()
-        np.from_dlpack(shape.arena.tensors["B"])[0, 0] = 7
+        shape.arena.arrays["B"][0, 0] = 7
         with pytest.raises(TaskError) as caught:
             shape.submission.finish(0)
         assert "InputChanged" == caught.value.error_name
