@@ -363,7 +363,11 @@ def _with_body(statement: Statement, body: Statement) -> Statement:
 
 
 def _item_bits(buffer: Any) -> int:
-    return max(8, int(buffer.dtype.bits)) * int(buffer.dtype.lanes)
+    """Return the size of a buffer's items. LLVM makes an odd one larger than what TVM allocates."""
+    bits = max(8, int(buffer.dtype.bits)) * int(buffer.dtype.lanes)
+    if bits & (bits - 1):
+        raise Unguarded(f"the buffer {buffer.name} of items of {bits} bits")
+    return bits
 
 
 def _constant_size(buffer: Any) -> int | None:

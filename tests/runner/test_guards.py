@@ -70,6 +70,16 @@ def above_a_local_buffer(x: T.Buffer((64,), "float32"), y: T.Buffer((64,), "floa
 
 
 @T.prim_func(s_tir=True)
+def of_three_bytes(x: T.Buffer((64,), "float32"), y: T.Buffer((64,), "float32")):
+    local = T.sblock_alloc_buffer((4000,), "int24")
+    with T.sblock("all"):
+        for i in range(4000):
+            local[i] = T.Cast("int24", i)
+        for i in range(64):
+            y[i] = x[i] + T.Cast("float32", local[i])
+
+
+@T.prim_func(s_tir=True)
 def by_data(x: T.Buffer((64,), "float32"), y: T.Buffer((64,), "float32")):
     for i in range(64):
         y[T.Cast("int32", x[i])] = T.float32(1)
@@ -340,6 +350,14 @@ class TestStack:
     def test_larger_ones_lie_elsewhere(self) -> None:
         array = np.ones(300, np.float32)
         run(copies(12, 300), array, array.copy())
+
+
+class TestItems:
+    def test_of_an_odd_size_they_cannot_be_checked(self) -> None:
+        """LLVM takes four bytes for each, of the three that TVM has allocated."""
+        found = violation(of_three_bytes, numbers(), numbers())
+        assert "unguarded" == found.kind
+        assert "items of 24 bits" in found.subject
 
 
 class TestForAllInputs:
