@@ -143,8 +143,7 @@ def has_odd_vectors(graph: Graph, nodes: list[int]) -> bool:
     lengths = [
         constant(graph, graph.field(index, _LENGTHS[kind]))
         for index, kind in ((each, graph.type_of(each)) for each in nodes)
-        if kind in _LENGTHS
-        and (kind != "tirx.For" or graph.field(index, "kind") == _VECTORIZED)
+        if kind in _LENGTHS and (kind != "tirx.For" or graph.field(index, "kind") == _VECTORIZED)
     ]
     return any(each is None or bool(each & (each - 1)) for each in lengths)
 
