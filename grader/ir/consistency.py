@@ -164,7 +164,7 @@ def _realize(graph: Graph, index: int) -> None:
 # --- buffers and tensors -------------------------------------------------------------------------
 
 
-def _items(graph: Graph, text: str) -> None:
+def _items(text: str) -> None:
     """Refuse items of odd sizes: TVM allocates three bytes for an int24 and 12 for three floats,
     and LLVM goes from one to the next by 4 and 16. So within its extents a function would reach
     far behind its buffer."""
@@ -178,7 +178,7 @@ def _items(graph: Graph, text: str) -> None:
 
 
 def _buffer_type(graph: Graph, index: int) -> None:
-    _items(graph, data_type(graph, graph.field(index, "dtype")))
+    _items(data_type(graph, graph.field(index, "dtype")))
     shape, strides = graph.list(index, "shape"), graph.list(index, "strides")
     if len(shape) > RANK_LIMIT or len(strides) not in (0, len(shape)):
         raise _damaged(say("a buffer's strides do not fit its shape"))
@@ -219,7 +219,7 @@ def _buffer_of(graph: Graph, index: int) -> None:
 
 
 def _tensor_type(graph: Graph, index: int) -> None:
-    _items(graph, data_type(graph, graph.optional(index, "dtype")))
+    _items(data_type(graph, graph.optional(index, "dtype")))
     rank, shape = graph.field(index, "ndim"), graph.optional(index, "shape")
     if not -1 <= rank <= RANK_LIMIT:
         raise _damaged(say("a tensor's rank is out of range"))
