@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from grader.errors import IRError
+from grader.ir.dtypes import parse, type_of
 from grader.ir.expressions import Budget, constant, data_type, is_buffer
 from grader.ir.facts import LoopKind
 from grader.ir.graph import DAMAGED_HINT, Graph
@@ -163,7 +164,21 @@ def _realize(graph: Graph, index: int) -> None:
 # --- buffers and tensors -------------------------------------------------------------------------
 
 
+def _items(text: str) -> None:
+    """Refuse items of odd sizes: TVM allocates three bytes for an int24 and 12 for three floats,
+    and LLVM goes from one to the next by 4 and 16. So within its extents a function would reach
+    far behind its buffer."""
+    kind = parse(text)
+    good = kind.bits >= 8 and not kind.bits & (kind.bits - 1) and not kind.lanes & (kind.lanes - 1)
+    if kind.bits and not good:
+        raise IRError(
+            say("A tensor or buffer in the module has items of type {name}.", name=shown(text)),
+            say("Use items of 8, 16, 32 or 64 bits."),
+        )
+
+
 def _buffer_type(graph: Graph, index: int) -> None:
+    _items(data_type(graph, graph.field(index, "dtype")))
     shape, strides = graph.list(index, "shape"), graph.list(index, "strides")
     if len(shape) > RANK_LIMIT or len(strides) not in (0, len(shape)):
         raise _damaged(say("a buffer's strides do not fit its shape"))
@@ -204,6 +219,7 @@ def _buffer_of(graph: Graph, index: int) -> None:
 
 
 def _tensor_type(graph: Graph, index: int) -> None:
+    _items(data_type(graph, graph.optional(index, "dtype")))
     rank, shape = graph.field(index, "ndim"), graph.optional(index, "shape")
     if not -1 <= rank <= RANK_LIMIT:
         raise _damaged(say("a tensor's rank is out of range"))
@@ -245,6 +261,10 @@ def _constant(graph: Graph, index: int) -> None:
 def _integer(graph: Graph, index: int) -> None:
     if not data_type(graph, graph.field(index, "ty")).startswith(("int", "uint", "bool")):
         raise _damaged(say("an integer has not the type of one"))
+    value, numbers = constant(graph, index), type_of(graph, index).numbers
+    # As an int8, 1000 is -24: whoever reads 1000 proves what does not hold.
+    if value is not None and numbers is not None and not numbers.low <= value <= numbers.high:
+        raise _damaged(say("an integer is none of its type"))
 
 
 def _float(graph: Graph, index: int) -> None:

@@ -132,3 +132,21 @@ def unrolled_steps(graph: Graph, nodes: list[int]) -> int:
 
 
 _UNROLL = ("pragma_auto_unroll_max_step",)
+
+
+def has_odd_vectors(graph: Graph, nodes: list[int]) -> bool:
+    """Say whether there are vectors whose length is no power of two.
+
+    A buffer that is only used by vectors of three becomes one of such vectors: TVM allocates 12
+    bytes for each, and LLVM goes from one to the next by 16.
+    """
+    lengths = [
+        constant(graph, graph.field(index, _LENGTHS[kind]))
+        for index, kind in ((each, graph.type_of(each)) for each in nodes)
+        if kind in _LENGTHS and (kind != "tirx.For" or graph.field(index, "kind") == _VECTORIZED)
+    ]
+    return any(each is None or bool(each & (each - 1)) for each in lengths)
+
+
+_VECTORIZED = 2
+_LENGTHS = {"prim.Broadcast": "lanes", "prim.Ramp": "lanes", "tirx.For": "extent"}

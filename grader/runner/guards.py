@@ -233,6 +233,8 @@ class _Writer:
         if known is None:
             raise Unguarded(f"the buffer {statement.buffer.name}")
         bits = _item_bits(statement.buffer)
+        if bits != known.bits and bits & (bits - 1):
+            raise Unguarded(f"the buffer {statement.buffer.name} of items of {bits} bits")
         size = known.size if bits == known.bits else known.size * known.bits // bits
         self._sizes[hash(statement.buffer)] = _Allocation(str(statement.buffer.name), size, bits)
         return statement
@@ -363,7 +365,18 @@ def _with_body(statement: Statement, body: Statement) -> Statement:
 
 
 def _item_bits(buffer: Any) -> int:
-    return max(8, int(buffer.dtype.bits)) * int(buffer.dtype.lanes)
+    """Return the size of a buffer's items.
+
+    LLVM makes an odd one larger: from three floats to the next it goes on by 16 bytes. On the stack
+    it allocates them itself; elsewhere TVM does, and allocates 12. TVM makes such items itself, of
+    a buffer that is only used by vectors of three.
+    """
+    bits = max(8, int(buffer.dtype.bits)) * int(buffer.dtype.lanes)
+    size = _constant_size(buffer)
+    on_stack = size is not None and size * bits // 8 < STACK_ITEMS_BYTES
+    if bits & (bits - 1) and not on_stack:
+        raise Unguarded(f"the buffer {buffer.name} of items of {bits} bits")
+    return bits
 
 
 def _constant_size(buffer: Any) -> int | None:

@@ -133,6 +133,16 @@ class TestBuffers:
 
         refusal(PRODUCT, edit)
 
+    @pytest.mark.parametrize("dtype", ["int24", "int48", "float32x3", "int4"])
+    def test_items_that_llvm_makes_larger_than_tvm_are_refused(self, dtype: str) -> None:
+        """Of 1000 items of 24 bits, TVM allocates 3000 bytes, and the last is at 3996."""
+
+        def edit(document: Document) -> None:
+            item = document.first("tirx.BufferType")["dtype"]
+            document.target(item)["data"]["dtype"] = dtype
+
+        assert f"items of type `{dtype}`" in refusal(PRODUCT, edit).message
+
     def test_a_buffer_at_an_address_is_refused(self) -> None:
         def edit(document: Document) -> None:
             kind = document.first("tirx.BufferType")
@@ -150,6 +160,17 @@ class TestScalars:
             document.target(document.first("ir.IntImm")["ty"])["data"]["dtype"] = dtype
 
         refusal(PRODUCT, edit)
+
+    @pytest.mark.parametrize(("dtype", "value"), [("int8", 1000), ("uint8", -1), ("bool", 2)])
+    def test_an_integer_that_its_type_does_not_hold_is_refused(
+        self, dtype: str, value: int
+    ) -> None:
+        def edit(document: Document) -> None:
+            literal = document.first("ir.IntImm")
+            document.target(literal["ty"])["data"]["dtype"] = dtype
+            document.target(literal["value"])["data"] = value
+
+        assert "an integer is none of its type" in refusal(PRODUCT, edit).message
 
     def test_a_floating_point_number_of_an_integer_type_is_refused(self) -> None:
         def edit(document: Document) -> None:

@@ -418,6 +418,29 @@ class TestStack:
         assert "stack" == reason(deep_stack)
 
 
+def copied_by_vectors(lanes: int) -> Any:
+    """Return a function that copies by way of a buffer of vectors."""
+
+    @T.prim_func(s_tir=True)
+    def function(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
+        local = T.sblock_alloc_buffer((1000, lanes), "float32")
+        for i in range(1000):
+            for lane in T.vectorized(lanes):
+                local[i, lane] = A[lane]
+        for lane in T.vectorized(lanes):
+            B[lane] = local[7, lane]
+
+    return function
+
+
+class TestVectors:
+    """TVM makes vectors of a buffer, and allocates 12 bytes for three where LLVM takes 16."""
+
+    @pytest.mark.parametrize(("lanes", "why"), [(1, ""), (4, ""), (16, ""), (3, "vectors")])
+    def test_those_of_an_odd_length_are_not_proven(self, lanes: int, why: str) -> None:
+        assert why == reason(copied_by_vectors(lanes))
+
+
 class TestDeclaredRegions:
     def test_a_region_that_holds_all_that_is_loaded_is_believed(self) -> None:
         @T.prim_func(s_tir=True)

@@ -70,6 +70,33 @@ def above_a_local_buffer(x: T.Buffer((64,), "float32"), y: T.Buffer((64,), "floa
 
 
 @T.prim_func(s_tir=True)
+def of_three_bytes(x: T.Buffer((64,), "float32"), y: T.Buffer((64,), "float32")):
+    local = T.sblock_alloc_buffer((4000,), "int24")
+    with T.sblock("all"):
+        for i in range(4000):
+            local[i] = T.Cast("int24", i)
+        for i in range(64):
+            y[i] = x[i] + T.Cast("float32", local[i])
+
+
+def by_threes(count: int) -> Any:
+    """Return a function that copies by way of so many vectors of three items."""
+
+    @T.prim_func(s_tir=True)
+    def function(x: T.Buffer((64,), "float32"), y: T.Buffer((64,), "float32")):
+        local = T.sblock_alloc_buffer((count, 3), "float32")
+        with T.sblock("all"):
+            for i in range(count):
+                for lane in T.vectorized(3):
+                    local[i, lane] = x[lane]
+            for i in range(20):
+                for lane in T.vectorized(3):
+                    y[i * 3 + lane] = local[i, lane]
+
+    return function
+
+
+@T.prim_func(s_tir=True)
 def by_data(x: T.Buffer((64,), "float32"), y: T.Buffer((64,), "float32")):
     for i in range(64):
         y[T.Cast("int32", x[i])] = T.float32(1)
@@ -340,6 +367,22 @@ class TestStack:
     def test_larger_ones_lie_elsewhere(self) -> None:
         array = np.ones(300, np.float32)
         run(copies(12, 300), array, array.copy())
+
+
+class TestItems:
+    def test_of_an_odd_size_they_cannot_be_checked(self) -> None:
+        """LLVM takes four bytes for each, of the three that TVM has allocated."""
+        found = violation(of_three_bytes, numbers(), numbers())
+        assert "unguarded" == found.kind
+        assert "items of 24 bits" in found.subject
+
+    def test_vectors_of_three_cannot_be_checked_either(self) -> None:
+        """TVM makes them itself of a buffer that is only used by three items at a time."""
+        found = violation(by_threes(4000), numbers(), numbers())
+        assert ("unguarded", True) == (found.kind, "items of 96 bits" in found.subject)
+
+    def test_on_the_stack_llvm_knows_how_large_they_are(self) -> None:
+        run(by_threes(20), numbers(), numbers())
 
 
 class TestForAllInputs:

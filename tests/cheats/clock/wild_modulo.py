@@ -1,0 +1,11 @@
+# %%
+# truncmod(-1, 8) is -1; floormod(-1, 8) would be 7, and within.
+sch = install(
+    """
+    loc = T.alloc_buffer((8,), "int32")
+    for k in range(8):
+        loc[k] = k
+    for b in range(16):
+        loc[T.truncmod(3 - b * b // (b + 1), 8)] = 0
+    """
+)

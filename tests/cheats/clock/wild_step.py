@@ -1,0 +1,16 @@
+# %%
+# The predicate lets b be 9: what it compares is 8 there.
+sch = install(
+    """
+    loc = T.sblock_alloc_buffer((8,), "int32")
+    for k in range(8):
+        loc[k] = k
+    for b in T.serial(0, 64, step=3):
+        with T.sblock("write"):
+            vb = T.axis.spatial(64, b)
+            T.where(b * b // (b + 1) < 9)
+            T.reads()
+            T.writes(loc[0:8])
+            loc[vb] = 0
+    """
+)

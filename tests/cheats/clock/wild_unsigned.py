@@ -1,0 +1,11 @@
+# %%
+# Of 3 - 4, a uint32 makes 4294967295, and a thousandth of that is still four million items away.
+sch = install(
+    """
+    loc = T.alloc_buffer((8,), "int32")
+    for k in range(8):
+        loc[k] = k
+    for b in range(8):
+        loc[T.Cast("int64", (T.uint32(3) - T.Cast("uint32", b)) // T.uint32(1000))] = 0
+    """
+)

@@ -1,0 +1,17 @@
+# %%
+# Nothing is odd in the module: TVM makes vectors of three of the buffer by itself. What is stored
+# from the 75,000th on lies behind the allocation, and may be chosen.
+sch = install(
+    """
+    loc = T.sblock_alloc_buffer((100000, 3), "float32")
+    with T.sblock("all"):
+        T.reads(x[0, 0, 0, 0:3])
+        T.writes(y[0, 0, 0, 0:3])
+        for k in range(100000):
+            for lane in T.vectorized(3):
+                loc[k, lane] = x[0, 0, 0, lane]
+        for k in range(100000):
+            for lane in T.vectorized(3):
+                y[0, 0, 0, lane] = loc[k, lane]
+    """
+)

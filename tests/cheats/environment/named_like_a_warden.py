@@ -1,0 +1,13 @@
+# %%
+import ctypes
+import os
+
+SET_NAME = 15
+for name in (b"grader-warden", b"grader-launcher", b"grader-reader", b"grader"):
+    if os.fork() == 0:
+        ctypes.CDLL(None).prctl(SET_NAME, name, 0, 0, 0)
+        os.setsid()
+        if os.fork() == 0:
+            os.execvp("sleep", ["grader-warden", "600{linger}"[:3]])
+        os._exit(0)
+    os.wait()

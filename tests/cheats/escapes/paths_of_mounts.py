@@ -1,0 +1,12 @@
+# %%
+import glob
+
+PATHS = ("/proc/self/mountinfo", "/proc/self/mounts", "/proc/self/maps")
+for path in (*PATHS, *glob.glob("/proc/[0-9]*/mountinfo")):
+    try:
+        with open(path) as file:
+            told = file.read()
+    except OSError:
+        continue
+    if "{course}" in told:
+        raise Escaped(path)
