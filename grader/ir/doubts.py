@@ -20,7 +20,6 @@ _UNPROVEN = {
     "part": mark("In the function {name}, the part {subject} of a buffer may lie outside of it."),
     "size": mark("In the function {name}, it is not known how large the buffer {subject} is."),
     "stack": mark("The function {name} keeps too much in small buffers: they are on the stack."),
-    "vectors": mark("The function {name} has vectors whose length is no power of two."),
 }
 _UNGUARDED = {
     "annotation": mark(

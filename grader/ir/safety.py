@@ -27,7 +27,6 @@ from grader.ir.storage import (
     SIZE_LIMIT,
     STACK_LIMIT,
     allocated_bytes,
-    has_odd_vectors,
     has_plain_layout,
     is_dense,
     plain_integer,
@@ -120,8 +119,6 @@ class _Function:
             if is_buffer(graph, parameter):
                 self._declare(parameter, dense=True)
         self.statement(graph.field(function, "body"))
-        if self.allocated and has_odd_vectors(graph, nodes):
-            self.reasons.doubt("vectors", "")
         steps = unrolled_steps(graph, nodes)
         sizes = (
             stack_bytes(graph, buffer, steps * math.prod(each.rounds for each in copies or ()))

@@ -11,8 +11,10 @@ from grader.ir.dtypes import item_type
 from grader.ir.expressions import constant
 from grader.ir.graph import Graph
 
-SIZE_LIMIT = 2**31 - 1
-"""Most bytes of an allocation: TVM multiplies its extents as int32, and 2**32 + 64 bytes are 64."""
+SIZE_LIMIT = 2**30 - 1
+"""Most bytes of an allocation: TVM multiplies its extents as int32, and 2**32 + 64 bytes are 64.
+Where it makes vectors of the items, our builds allocate twice as much
+(`grader.runner.allocations`)."""
 
 STACK_LIMIT = 2**20
 """Most bytes that a function may keep on a stack, of at least 8 MB."""
@@ -132,21 +134,3 @@ def unrolled_steps(graph: Graph, nodes: list[int]) -> int:
 
 
 _UNROLL = ("pragma_auto_unroll_max_step",)
-
-
-def has_odd_vectors(graph: Graph, nodes: list[int]) -> bool:
-    """Say whether there are vectors whose length is no power of two.
-
-    A buffer that is only used by vectors of three becomes one of such vectors: TVM allocates 12
-    bytes for each, and LLVM goes from one to the next by 16.
-    """
-    lengths = [
-        constant(graph, graph.field(index, _LENGTHS[kind]))
-        for index, kind in ((each, graph.type_of(each)) for each in nodes)
-        if kind in _LENGTHS and (kind != "tirx.For" or graph.field(index, "kind") == _VECTORIZED)
-    ]
-    return any(each is None or bool(each & (each - 1)) for each in lengths)
-
-
-_VECTORIZED = 2
-_LENGTHS = {"prim.Broadcast": "lanes", "prim.Ramp": "lanes", "tirx.For": "extent"}

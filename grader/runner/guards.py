@@ -26,6 +26,14 @@ from tvm import tirx
 from tvm.tirx import compilation_pipeline
 
 from grader.messages import OUT_OF_BOUNDS, Violation
+from grader.runner.allocations import (
+    SIZE_LIMIT,
+    Pipeline,
+    constant_size,
+    item_bits,
+    pipeline,
+    stack_bytes,
+)
 from grader.runner.checks import Check, Site
 from grader.runner.deciding import decides_by_contents
 from grader.runner.expressions import Reader
@@ -34,15 +42,9 @@ from grader.runner.vectors import Unguarded
 
 PIPELINE = "grader.guarded"
 
-STACK_ITEMS_BYTES = 1024
-"""A buffer of fewer bytes lies on the stack, a larger one in TVM's workspace."""
-
 STACK_LIMIT = 2**18
 """Most bytes of the stack that a function's buffers may take: a thread has some megabytes, and a
 single page of guard below them, which a larger frame would step over."""
-
-ALLOCATION_LIMIT = 2**31 - 1
-"""Most bytes of one buffer: TVM computes sizes in 32 bits."""
 
 NAME_LIMIT = 100
 
@@ -94,10 +96,9 @@ class Guards:
         if number:
             raise violated(self._sites[number - 1].violation(value))
 
-    def _pipeline(self) -> tuple[Any, Callable[[], Any], Callable[[], Any]]:
-        lower, for_host, for_device = tirx.get_tir_pipeline("default")
+    def _pipeline(self) -> Pipeline:
         guard = tvm.transform.module_pass(lambda module, _: self.guard(module), opt_level=0)
-        return lower, lambda: tvm.ir.transform.Sequential([guard, for_host()]), for_device
+        return pipeline(guard)
 
     def guard(self, module: tvm.IRModule) -> tvm.IRModule:
         """Return a lowered module with guards in all of its functions. Raises Unguarded."""
@@ -211,7 +212,7 @@ class _Writer:
     # --- buffers ----------------------------------------------------------------------------------
 
     def _remember(self, buffer: Any) -> None:
-        size: Any = _constant_size(buffer)
+        size: Any = constant_size(buffer)
         if size is None:
             size = tirx.const(1, "int64")
             for extent in buffer.shape:
@@ -245,10 +246,8 @@ class _Writer:
         self._reader.begin()
         for extent in buffer.shape:
             self._reader.read(extent)
-        self._reader.demand_size(buffer, _item_bits(buffer) // 8, ALLOCATION_LIMIT)
-        size = _constant_size(buffer)
-        if size is not None and size * _item_bits(buffer) // 8 < STACK_ITEMS_BYTES:
-            self._stack += size * _item_bits(buffer) // 8
+        self._reader.demand_size(buffer, _item_bits(buffer) // 8, SIZE_LIMIT)
+        self._stack += stack_bytes(buffer) or 0
         if self._stack > STACK_LIMIT:
             raise Unguarded(f"{self._stack} bytes of small buffers")
         self._remember(buffer)
@@ -365,25 +364,12 @@ def _with_body(statement: Statement, body: Statement) -> Statement:
 
 
 def _item_bits(buffer: Any) -> int:
-    """Return the size of a buffer's items.
+    """Return the size of a buffer's items, which vectors may be: for those there is room.
 
-    LLVM makes an odd one larger: from three floats to the next it goes on by 16 bytes. On the stack
-    it allocates them itself; elsewhere TVM does, and allocates 12. TVM makes such items itself, of
-    a buffer that is only used by vectors of three.
+    A number of 24 bits has none: from one to the next LLVM goes on by 32. On the stack it allocates
+    them itself; elsewhere TVM does.
     """
-    bits = max(8, int(buffer.dtype.bits)) * int(buffer.dtype.lanes)
-    size = _constant_size(buffer)
-    on_stack = size is not None and size * bits // 8 < STACK_ITEMS_BYTES
-    if bits & (bits - 1) and not on_stack:
-        raise Unguarded(f"the buffer {buffer.name} of items of {bits} bits")
-    return bits
-
-
-def _constant_size(buffer: Any) -> int | None:
-    """Return how many items a buffer has, None where that is decided at run time."""
-    size = 1
-    for extent in buffer.shape:
-        if not isinstance(extent, tirx.IntImm):
-            return None
-        size *= int(extent.value)
-    return size
+    number = max(8, int(buffer.dtype.bits))
+    if number & (number - 1) and stack_bytes(buffer) is None:
+        raise Unguarded(f"the buffer {buffer.name} of items of {number} bits")
+    return item_bits(buffer)

@@ -18,6 +18,7 @@ import tvm
 from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T  # noqa: N812 - TVM's own name for it
 
+from grader.runner.allocations import PIPELINE
 from grader.runner.arena import OUTPUT, Arena, Signature
 from grader.runner.guards import Guards
 from grader.runner.ledger import TABLE, Ledger
@@ -41,7 +42,7 @@ class Kernel:
         target: Any,
         guards: Guards | None = None,
     ) -> None:
-        with contextlib.nullcontext("default") if guards is None else guards.building() as pipeline:
+        with contextlib.nullcontext(PIPELINE) if guards is None else guards.building() as pipeline:
             compiled = _compile(function, target, pipeline)
         tvm.register_global_func(_PREFIX + name, compiled, override=True)
         self._block = _compile(_block(_PREFIX + name, signature, arena), target)
@@ -54,7 +55,7 @@ class Kernel:
         self._block(ledger.count, *pointers, *ledger.pointers, first, calls)
 
 
-def _compile(function: Any, target: Any, pipeline: str = "default") -> Any:
+def _compile(function: Any, target: Any, pipeline: str = PIPELINE) -> Any:
     public = function.with_attr("global_symbol", "main")
     return tvm.compile(public, target, tir_pipeline=pipeline).mod["main"]
 

@@ -30,7 +30,6 @@ REASONS = {
     "wild_shift": "conversion",
     "wild_size": "large",
     "wild_strides": "layout",
-    "wild_vectors": "vectors",
     "wild_zeros": "conversion",
 }
 UNGUARDED = frozenset({"annotation", "large", "layout"})

@@ -1,6 +1,6 @@
 # %%
-# Nothing is odd in the module: TVM makes vectors of three of the buffer by itself. What is stored
-# from the 75,000th on lies behind the allocation, and may be chosen.
+# Nothing is odd in the module: TVM makes vectors of three of the buffer by itself. By what TVM
+# allocates, what is stored from the 75,000th on lies behind it; the runner's builds have the room.
 sch = install(
     """
     loc = T.sblock_alloc_buffer((100000, 3), "float32")
