@@ -131,7 +131,7 @@ ONE_OF_EACH: list[tuple[Message, object]] = [
             "host",
             (0, 1),
             7,
-            TimingRules(0.005, 20.0, 0.01, 2.0, 0.0, 5, 9, 3),
+            TimingRules(0.003, 20.0, 0.01, (0.95, 1.05), 0.0, 5, 9, 3),
         ),
         ToRunner,
     ),

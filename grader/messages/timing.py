@@ -24,15 +24,16 @@ class TimingRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     A block lasts about `block_seconds` of the baseline, by a number of calls that is drawn anew for
     each round. First come `control_rounds` of the baseline against itself; then rounds go on until
     the interval of the submission's share of the reference's log speed-up is narrower than
-    `resolution`, up to `maximum_rounds` or `budget_seconds`, but at least `minimum_rounds`. Beyond
-    `highest_share` nothing depends on it any more, nor below 0. `pace` is what a probe took on this
-    machine when nothing held it back, 0 where that is not known.
+    `resolution`, up to `maximum_rounds` or `budget_seconds`, but at least `minimum_rounds`. Between
+    the two shares of `full`, which are all worth the same, nothing depends on it, nor below 0.
+    `pace` is what a probe took on this machine when nothing held it back, 0 where that is not
+    known.
     """
 
     block_seconds: float
     budget_seconds: float
     resolution: float
-    highest_share: float
+    full: tuple[float, float]
     pace: float
     minimum_rounds: int
     maximum_rounds: int

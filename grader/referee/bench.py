@@ -264,7 +264,7 @@ def _task(
             block_seconds=options.block_seconds,
             budget_seconds=options.budget_seconds,
             resolution=options.resolution(bench.points),
-            highest_share=options.highest_share,
+            full=options.full,
             pace=0.0,
             minimum_rounds=options.minimum_rounds,
             maximum_rounds=options.maximum_rounds,

@@ -10,6 +10,9 @@ from grader.messages import TimingRound, TimingRules
 from grader.timing.disturbance import split_rounds
 from grader.timing.estimate import estimate_share, resample, take_logs
 
+HIGHEST_SHARE = 2.0
+"""Beyond it nothing is worth more rounds: the square of the reference's speed-up."""
+
 LOOK_EVERY = 4
 """Rounds between two looks at the interval: each look is a chance to stop by luck."""
 
@@ -40,8 +43,11 @@ class Stopping:
         if len(kept) < self._rules.minimum_rounds:
             return False
         logs = take_logs(kept)
-        share = estimate_share(logs, resample(logs.strata, self._generator)).map(self._clip)
-        return share.width <= self._rules.resolution
+        worth = estimate_share(logs, resample(logs.strata, self._generator)).map(self._worth)
+        return worth.width <= self._rules.resolution
 
-    def _clip(self, share: float) -> float:
-        return min(max(share, 0.0), self._rules.highest_share)
+    def _worth(self, share: float) -> float:
+        """Return a share without what nothing depends on: 0.96 and 1.03 may be worth the same."""
+        lowest, highest = self._rules.full
+        counted = min(max(share, 0.0), HIGHEST_SHARE)
+        return min(counted, lowest) + max(0.0, counted - highest)

@@ -487,8 +487,8 @@ class TestSpeedOptions:
         assert 0.9 == pytest.approx(options.resolution(0.0))
 
     def test_without_a_bonus_nothing_beyond_full_points_is_worth_rounds(self):
-        assert 0.9 == self.parse(full_at=0.9).highest_share
-        assert 2.0 == self.parse(full_at=0.9, bonus=0.1).highest_share
+        assert (0.9, 2.0) == self.parse(full_at=0.9).full
+        assert (0.9, 1.1) == pytest.approx(self.parse(full_at=0.9, bonus=0.1).full)
 
     @pytest.mark.parametrize(
         "options",

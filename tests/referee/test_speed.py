@@ -203,8 +203,8 @@ class TestTask:
         timed(machine, options=SpeedOptions(weight=WEIGHT, full_at=0.9, grid=0.1), points=20.0)
         timed(machine, options=SpeedOptions(weight=WEIGHT, full_at=0.9, bonus=0.1), points=0.0)
         plain, bonus = (task.rules for task in machine.asked)
-        assert (0.9 * 0.1 / 20, 0.9) == pytest.approx((plain.resolution, plain.highest_share))
-        assert (0.9, 2.0) == pytest.approx((bonus.resolution, bonus.highest_share))
+        assert (0.9 * 0.1 / 20, 0.9, 2.0) == pytest.approx((plain.resolution, *plain.full))
+        assert (0.9, 0.9, 1.1) == pytest.approx((bonus.resolution, *bonus.full))
 
     def test_each_round_has_inputs_of_its_own_and_so_has_the_time_before(self) -> None:
         machine = Machine()

@@ -37,7 +37,7 @@ def timing_rules(**changes: float) -> TimingRules:
         "block_seconds": 0.0005,
         "budget_seconds": 0.0,
         "resolution": -1.0,
-        "highest_share": 2.0,
+        "full": (2.0, 2.0),
         "pace": 0.0,
         "minimum_rounds": 3,
         "maximum_rounds": 5,

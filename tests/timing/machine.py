@@ -170,10 +170,10 @@ def in_turn(rounds: Iterable[TimingRound]) -> tuple[TimingRound, ...]:
 def rules(**changes: float) -> TimingRules:
     """Rules by which rounds are taken until an interval of 0.02, from 20 up to 200 of them."""
     fields = {
-        "block_seconds": 0.005,
+        "block_seconds": 0.003,
         "budget_seconds": 10.0,
         "resolution": 0.02,
-        "highest_share": 2.0,
+        "full": (2.0, 2.0),
         "pace": 0.0,
         "minimum_rounds": 20,
         "maximum_rounds": 200,

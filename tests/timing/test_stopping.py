@@ -70,12 +70,20 @@ class TestIsEnough:
         assert not stopping().is_enough([*disturbed, *SAME[:16]], BEFORE_END, PACE)
         assert stopping().is_enough([*disturbed, *SAME[:20]], BEFORE_END, PACE)
 
-    @pytest.mark.parametrize(("share", "highest"), [(-1.0, 2.0), (3.0, 2.0), (1.5, 0.95)])
+    @pytest.mark.parametrize(
+        ("share", "full"),
+        [(-1.0, (0.95, 2.0)), (3.0, (0.95, 1.05)), (1.5, (0.95, 2.0)), (1.0, (0.8, 1.2))],
+    )
     def test_noise_where_nothing_is_earned_takes_no_rounds(
-        self, share: float, highest: float
+        self, share: float, full: tuple[float, float]
     ) -> None:
         noisy = Noise(4, spread=0.03).rounds(200, share)
-        assert 20 == rounds_taken(noisy, rules(highest_share=highest), 0)
+        assert 20 == rounds_taken(noisy, rules(full=full), 0)
+
+    @pytest.mark.parametrize("share", [0.7, 1.3])
+    def test_outside_of_what_is_worth_full_points_it_takes_rounds(self, share: float) -> None:
+        noisy = Noise(4, spread=0.03).rounds(200, share)
+        assert rounds_taken(noisy, rules(full=(0.8, 1.2)), 0) > 40
 
     def test_only_the_shares_between_are_worth_rounds(self) -> None:
         noisy = Noise(4, spread=0.03).rounds(200, 0.5)

@@ -18,6 +18,7 @@ from grader.referee.registry import check
 from grader.referee.steps import NO_STEPS, find_steps
 from grader.referee.subject import Subject
 from grader.report import Timing
+from grader.timing.stopping import HIGHEST_SHARE
 
 ALLOWANCE = 1.1
 """A result may be so many times faster than the machine's measured limit: micro-benchmarks and the
@@ -48,7 +49,7 @@ class SpeedOptions(Anchors, frozen=True, kw_only=True):
     minimum_rounds: Rounds = 32
     maximum_rounds: Rounds = 200
     control_rounds: Rounds = 20
-    block_seconds: Positive = 0.005
+    block_seconds: Positive = 0.003
     budget_seconds: Positive = 10.0
 
     def __post_init__(self) -> None:
@@ -67,9 +68,10 @@ class SpeedOptions(Anchors, frozen=True, kw_only=True):
         return self.full_at * self.grid / max(points, self.grid)
 
     @property
-    def highest_share(self) -> float:
-        """Return the share beyond which nothing is earned, as far as the assignment says."""
-        return self.full_at if self.bonus == 0 else 2.0
+    def full(self) -> tuple[float, float]:
+        """Return from which share on all points are earned, and up to which there is no bonus."""
+        full_at = min(1.0, self.full_at)
+        return full_at, HIGHEST_SHARE if self.bonus == 0 else 2.0 - full_at
 
 
 @check("speed", options=SpeedOptions, needs=("timing", "replay"))
