@@ -14,9 +14,7 @@ from tvm.script import tirx as T  # noqa: N812
 from grader.runner.allocations import PIPELINE, item_bits, pipeline, with_room
 
 
-def copied_by_vectors(
-    count: int, lanes: int, dtype: str = "float32", scope: str = "global"
-) -> Any:
+def copied_by_vectors(count: int, lanes: int, dtype: str = "float32", scope: str = "global") -> Any:
     """Return a function that copies by way of a buffer of so many vectors."""
 
     @T.prim_func(s_tir=True)

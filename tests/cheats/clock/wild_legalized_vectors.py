@@ -11,5 +11,6 @@ sch = install(
                 loc[k, lane] = T.Cast("bfloat16", x[0, 0, 0, lane])
         for k in range(100000):
             for lane in T.vectorized(3):
-                y[0, 0, 0, lane] = T.Cast("float32", loc[k, lane])    """
+                y[0, 0, 0, lane] = T.Cast("float32", loc[k, lane])
+    """
 )

@@ -17,5 +17,6 @@ sch = install(
             T.reads(loc[vk, 0:3])
             T.writes(y[0, 0, 0, 0:3])
             for lane in T.vectorized(3):
-                y[0, 0, 0, lane] = loc[vk, lane]    """
+                y[0, 0, 0, lane] = loc[vk, lane]
+    """
 )

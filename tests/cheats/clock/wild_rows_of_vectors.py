@@ -17,5 +17,6 @@ sch = install(
             T.reads(loc[vk, vj * 3 : vj * 3 + 3])
             T.writes(y[0, 0, 0, 0:3])
             for lane in T.vectorized(3):
-                y[0, 0, 0, lane] = loc[vk, vj * 3 + lane]    """
+                y[0, 0, 0, lane] = loc[vk, vj * 3 + lane]
+    """
 )

@@ -18,5 +18,6 @@ sch = install(
                 second[k, lane] = x[0, 0, 0, lane]
         for k in range(100000):
             for lane in T.vectorized(3):
-                y[0, 0, 0, lane] = second[k, lane]    """
+                y[0, 0, 0, lane] = second[k, lane]
+    """
 )

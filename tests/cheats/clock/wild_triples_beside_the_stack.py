@@ -12,5 +12,6 @@ sch = install(
                 loc[k, lane] = x[0, 0, 0, lane]
         for k in range(20):
             for lane in T.vectorized(3):
-                y[0, 0, 0, lane] = loc[k, lane]    """
+                y[0, 0, 0, lane] = loc[k, lane]
+    """
 )

@@ -11,5 +11,6 @@ sch = install(
                 loc[f * 3 + p, lane] = w[f, 0, p, lane]
         for k in range(96):
             for lane in T.vectorized(3):
-                y[k % 4, 0, 0, lane] = loc[k, lane]    """
+                y[k % 4, 0, 0, lane] = loc[k, lane]
+    """
 )

@@ -11,5 +11,6 @@ sch = install(
                 loc[k, lane] = T.Select(lane < 2, T.Cast("float64", x[0, 0, 0, lane]), T.float64(1))
         for k in range(100000):
             for lane in T.vectorized(3):
-                y[0, 0, 0, lane] = T.Cast("float32", T.Select(k < 7, loc[k, lane], -loc[k, lane]))    """
+                y[0, 0, 0, lane] = T.Cast("float32", T.Select(k < 7, loc[k, lane], -loc[k, lane]))
+    """
 )

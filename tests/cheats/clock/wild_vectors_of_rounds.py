@@ -13,5 +13,6 @@ sch = install(
                     loc[k, lane] = x[0, 0, vt, lane]
             for k in range(20000):
                 for lane in T.vectorized(7):
-                    y[0, 0, vt, lane] = loc[k, lane]    """
+                    y[0, 0, vt, lane] = loc[k, lane]
+    """
 )

@@ -13,5 +13,6 @@ sch = install(
                     loc[k, lane] = x[vt, 0, 0, lane]
             for k in range(20000):
                 for lane in T.vectorized(5):
-                    y[vt, 0, 0, lane] = loc[k, lane]    """
+                    y[vt, 0, 0, lane] = loc[k, lane]
+    """
 )

@@ -13,5 +13,6 @@ sch = install(
                     loc[k, lane] = x[vt, 0, 0, lane]
             for k in range(T.min(vt * 30000 + 30000, 80000)):
                 for lane in T.vectorized(3):
-                    y[vt, 0, 0, lane] = loc[k, lane]    """
+                    y[vt, 0, 0, lane] = loc[k, lane]
+    """
 )
