@@ -163,14 +163,17 @@ def _realize(graph: Graph, index: int) -> None:
 
 # --- buffers and tensors -------------------------------------------------------------------------
 
+_UNKNOWN_ITEMS = ("", "void")
+"""What a tensor of Relax has where its items may be of any type."""
+
 
 def _items(text: str) -> None:
     """Refuse items of odd sizes: TVM allocates three bytes for an int24 and 12 for three floats,
     and LLVM goes from one to the next by 4 and 16. So within its extents a function would reach
-    far behind its buffer."""
+    far behind its buffer. A handle has eight bytes, which would be counted as none."""
     kind = parse(text)
     good = kind.bits >= 8 and not kind.bits & (kind.bits - 1) and not kind.lanes & (kind.lanes - 1)
-    if kind.bits and not good:
+    if not good and text not in _UNKNOWN_ITEMS:
         raise IRError(
             say("A tensor or buffer in the module has items of type {name}.", name=shown(text)),
             say("Use items of 8, 16, 32 or 64 bits."),

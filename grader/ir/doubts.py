@@ -30,7 +30,7 @@ _UNGUARDED = {
         "In the function {name}, the buffer {subject} has strides, an offset or a layout of its"
         " own."
     ),
-    "large": mark("In the function {name}, the buffer {subject} takes more than 2 GB."),
+    "large": mark("In the function {name}, the buffer {subject} takes more than 1 GB."),
     "length": mark("The function {name} is too long to be looked through."),
     "pointer": mark("The function {name} uses addresses of buffers ({subject})."),
     "scope": mark("The function {name} uses {subject} where it is not defined."),

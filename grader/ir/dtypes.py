@@ -37,8 +37,10 @@ class DataType(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Return how many bytes an item takes."""
-        return (self.bits + 7) // 8 * self.lanes
+        """Return how many bytes an item takes at most: TVM stores it as a wider one where there
+        is no arithmetic for it, floats of 8 bits and bfloat16 as floats of 32."""
+        widened = self.kind == "bfloat" or (self.kind == "float" and self.bits <= 8)
+        return (4 if widened else (self.bits + 7) // 8) * self.lanes
 
 
 @lru_cache(maxsize=256)

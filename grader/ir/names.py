@@ -16,8 +16,10 @@ SHOWN = 60
 _SYMBOL = re.compile(r"[A-Za-z0-9_.]{1,200}", re.ASCII)
 _FORBIDDEN = frozenset("\"'`\\")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+# Of `float0` TVM makes a float32, and of `bfloat0` a bfloat16: so no bits are 0.
 _DATA_TYPE = re.compile(
-    r"(?:void|handle|bool|(?:u?int|float|bfloat)[0-9]{1,3}(?:_[a-z0-9]{1,12})?)(?:x([0-9]{1,4}))?",
+    r"(?:void|handle|bool|(?:u?int|float|bfloat)[1-9][0-9]{0,2}(?:_[a-z0-9]{1,12})?)"
+    r"(?:x([0-9]{1,4}))?",
     re.ASCII,
 )
 

@@ -45,8 +45,11 @@ def item_bits(buffer: Any) -> int:
 
 
 def stack_bytes(buffer: Any) -> int | None:
-    """Return how many bytes LLVM allocates for a buffer on the stack, None where TVM does."""
-    size = constant_size(buffer)
+    """Return how many bytes LLVM allocates for a buffer on the stack, None where TVM does.
+
+    Those of the scopes "local" and "shared" never lie there, however small they are.
+    """
+    size = constant_size(buffer) if buffer.scope() in ("", "global") else None
     taken = None if size is None else size * item_bits(buffer) // 8
     return taken if taken is not None and taken < ON_STACK_BYTES else None
 

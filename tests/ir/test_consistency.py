@@ -133,7 +133,7 @@ class TestBuffers:
 
         refusal(PRODUCT, edit)
 
-    @pytest.mark.parametrize("dtype", ["int24", "int48", "float32x3", "int4"])
+    @pytest.mark.parametrize("dtype", ["int24", "int48", "float32x3", "int4", "handle"])
     def test_items_that_llvm_makes_larger_than_tvm_are_refused(self, dtype: str) -> None:
         """Of 1000 items of 24 bits, TVM allocates 3000 bytes, and the last is at 3996."""
 

@@ -43,7 +43,7 @@ class TestDataTypes:
         assert is_data_type(text)
 
     @pytest.mark.parametrize(
-        "text", ["", "float", "float32 ", "complex64", "int64x", "int64x12345"]
+        "text", ["", "float", "float32 ", "complex64", "int64x", "int64x12345", "int0", "float00x3"]
     )
     def test_anything_else_does_not(self, text: str) -> None:
         assert not is_data_type(text)

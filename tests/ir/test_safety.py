@@ -359,6 +359,23 @@ class TestRefused:
         function, code = REFUSED[name]
         assert code == refusal(function)
 
+    @pytest.mark.parametrize(
+        ("dtype", "found"),
+        [("bfloat16", "large"), ("float8_e4m3fn", "large"), ("float16", None), ("int8", None)],
+    )
+    def test_what_tvm_stores_as_wider_numbers_counts_as_those(
+        self, dtype: str, found: str | None
+    ) -> None:
+        @T.prim_func(s_tir=True)
+        def widened(A: T.Buffer((16,), "float32")):
+            B = T.sblock_alloc_buffer((2**28,), dtype)
+            for i in range(16):
+                B[i * 16777216] = T.Cast(dtype, A[i])
+                A[i] = T.Cast("float32", B[i * 16777216])
+
+        refused = facts(widened).unguarded
+        assert found == (None if refused is None else refused.code)
+
     def test_a_load_of_more_lanes_than_its_index_has(self) -> None:
         @T.prim_func(s_tir=True)
         def vector(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):

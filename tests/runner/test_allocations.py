@@ -14,12 +14,12 @@ from tvm.script import tirx as T  # noqa: N812
 from grader.runner.allocations import PIPELINE, item_bits, pipeline, with_room
 
 
-def copied_by_vectors(count: int, lanes: int, dtype: str = "float32") -> Any:
+def copied_by_vectors(count: int, lanes: int, dtype: str = "float32", scope: str = "global") -> Any:
     """Return a function that copies by way of a buffer of so many vectors."""
 
     @T.prim_func(s_tir=True)
     def function(x: T.Buffer((count, lanes), dtype), y: T.Buffer((count, lanes), dtype)):
-        local = T.sblock_alloc_buffer((count, lanes), dtype)
+        local = T.sblock_alloc_buffer((count, lanes), dtype, scope=scope)
         with T.sblock("all"):
             for i in range(count):
                 for lane in T.vectorized(lanes):
@@ -71,6 +71,12 @@ def test_any_other_has_what_it_asks_for(count: int, lanes: int) -> None:
     """Few vectors are on the stack, where LLVM allocates them."""
     [(items, bits, size)] = allocated(copied_by_vectors(count, lanes))
     assert items * bits // 8 == size
+
+
+@pytest.mark.parametrize("scope", ["local", "shared"])
+def test_a_small_one_that_is_never_on_the_stack_has_it_too(scope: str) -> None:
+    [(items, bits, size)] = allocated(copied_by_vectors(20, 3, scope=scope))
+    assert size >= items * 2 ** (bits - 1).bit_length() // 8
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int8", "float64"])

@@ -1,0 +1,22 @@
+# %%
+# The row of nine becomes one of eleven, and three does not divide eleven.
+sch = install(
+    """
+    loc = T.sblock_alloc_buffer((30000, 9), "float32")
+    for k, j in T.grid(30000, 3):
+        with T.sblock("write"):
+            vk, vj = T.axis.remap("SS", [k, j])
+            T.reads(x[0, 0, 0, 0:3])
+            T.writes(loc[vk, vj * 3 : vj * 3 + 3])
+            T.sblock_attr({"buffer_dim_align": [[0, 0, 11, 0]]})
+            for lane in T.vectorized(3):
+                loc[vk, vj * 3 + lane] = x[0, 0, 0, lane]
+    for k, j in T.grid(30000, 3):
+        with T.sblock("read"):
+            vk, vj = T.axis.remap("SS", [k, j])
+            T.reads(loc[vk, vj * 3 : vj * 3 + 3])
+            T.writes(y[0, 0, 0, 0:3])
+            for lane in T.vectorized(3):
+                y[0, 0, 0, lane] = loc[vk, vj * 3 + lane]
+    """
+)

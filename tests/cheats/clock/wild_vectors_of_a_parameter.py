@@ -1,0 +1,16 @@
+# %%
+# Were the parameter itself made one of vectors, the last quarter would be read from behind it.
+sch = install(
+    """
+    loc = T.sblock_alloc_buffer((96, 3), "float32")
+    with T.sblock("all"):
+        T.reads(w[0:32, 0, 0:3, 0:3])
+        T.writes(y[0:32, 0, 0, 0:3])
+        for f, p in T.grid(32, 3):
+            for lane in T.vectorized(3):
+                loc[f * 3 + p, lane] = w[f, 0, p, lane]
+        for k in range(96):
+            for lane in T.vectorized(3):
+                y[k % 4, 0, 0, lane] = loc[k, lane]
+    """
+)

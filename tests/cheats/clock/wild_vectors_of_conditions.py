@@ -1,0 +1,16 @@
+# %%
+# Conditions, casts and choices are vectors, too; the address is that of the buffer all the same.
+sch = install(
+    """
+    loc = T.sblock_alloc_buffer((100000, 3), "float64")
+    with T.sblock("all"):
+        T.reads(x[0, 0, 0, 0:3])
+        T.writes(y[0, 0, 0, 0:3])
+        for k in range(100000):
+            for lane in T.vectorized(3):
+                loc[k, lane] = T.Select(lane < 2, T.Cast("float64", x[0, 0, 0, lane]), T.float64(1))
+        for k in range(100000):
+            for lane in T.vectorized(3):
+                y[0, 0, 0, lane] = T.Cast("float32", T.Select(k < 7, loc[k, lane], -loc[k, lane]))
+    """
+)
