@@ -50,7 +50,7 @@ class TestGitHub:
         assert "::error::A submission has fewer than 5 points.\n" in outcome.log
         assert "Submissions that changed: 2.\n" in outcome.summary
         assert re.search(
-            r"Isolation of submissions: \*\*(strong|basic|minimal)\*\*", outcome.summary
+            r"Isolation of submissions: \*\*(strong|container|basic|minimal)\*\*", outcome.summary
         )
         assert "**6 of 6 points**" in outcome.summary
         assert "**0 of 6 points**" in outcome.summary
@@ -145,7 +145,9 @@ class TestGitLab:
         assert not outcome.succeeded
         assert "A submission has fewer than 5 points.\n" in outcome.log
         assert "Submissions that changed: 2.\n" in outcome.log
-        assert re.search(r"^Isolation of submissions: (strong|basic|minimal)\.", outcome.log, re.M)
+        assert re.search(
+            r"^Isolation of submissions: (strong|container|basic|minimal)\.", outcome.log, re.M
+        )
         pages = repository.path / "pages"
         assert 2 == len(list(pages.rglob("*.html")))
         assert HIDDEN not in outcome.log
