@@ -14,6 +14,7 @@ import random
 import resource
 import signal
 import sys
+import tempfile
 from collections.abc import Collection, Mapping, Sequence
 
 from grader.launch import landlock, linux
@@ -100,9 +101,14 @@ def set_limits(bounds: Bounds) -> None:
 
 
 def replace_environment(environment: Mapping[str, str]) -> None:
-    """Put these variables in the place of all that the launcher had."""
+    """Put these variables in the place of all that the launcher had, and of what it took from them.
+
+    A module that looks for a place of temporary files when it is imported, as torchvision's do,
+    settles for all children where it is: in the host's /tmp, which they may share or not reach.
+    """
     os.environ.clear()
     os.environ.update(environment)
+    tempfile.tempdir = None
 
 
 def give_up_powers(confinement: Confinement) -> None:

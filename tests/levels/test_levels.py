@@ -12,12 +12,15 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
-from grader.sandbox.interface import Command, ResourceLimits
+from grader.sandbox.choose import choose_sandbox
+from grader.sandbox.interface import Command, Level, ResourceLimits
 from grader.sandbox.start import SteppingSandbox
 from tests.conftest import require
+from tests.execute.conftest import run_cells
 from tests.missing import needs_root
 from tests.sandbox.inside import command_lines, report_from, some_seconds
 
@@ -79,6 +82,20 @@ os.waitpid(pid, 0)
 report(heard.decode().strip())
 """
         assert report_from(sandbox, code) == "heard"
+
+    def test_a_kernel_has_a_temporary_folder_of_its_own(self) -> None:
+        """Whatever its launcher has imported: torchvision looks for one, and all kernels had it."""
+        level = cast("Level | None", os.environ.get("GRADER_TEST_LEVEL"))
+        cell = """
+import os, sys, tempfile
+assert "torchvision" in sys.modules
+tempfile.mkstemp()
+print(os.path.samefile(tempfile.gettempdir(), os.environ.get("TMPDIR", "/tmp")))
+"""
+        with choose_sandbox(level, "none", imports=("torchvision",)) as sandbox:
+            execution = run_cells(sandbox, cell)
+        assert () == execution.problems
+        assert "True\n" == execution.notebook.cells[0].outputs[0].text
 
 
 class TestReach:
