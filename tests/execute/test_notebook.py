@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import time
+from typing import Any
+
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from grader.assignment import Limits
+from grader.execute.client import CellClient
 from grader.execute.notebook import execute_notebook
 from grader.execute.result import Execution
 from grader.messages import Capture
@@ -97,6 +101,19 @@ class TestOutputs:
     def test_pieces_of_one_stream_are_joined(self, execution: Execution) -> None:
         assert len(outputs(execution, "loop")) == 1
         assert printed(execution, "loop").split() == [str(number) for number in range(3000)]
+
+    def test_no_line_is_lost_where_reading_takes_longer_than_the_cell(
+        self, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        class Slow(CellClient):
+            def process_message(self, *arguments: Any) -> Any:
+                time.sleep(0.01)
+                return super().process_message(*arguments)
+
+        monkeypatch.setattr("grader.execute.notebook.CellClient", Slow)
+        slow = run_cells(sandbox, "for number in range(600):\n    print(number, flush=True)")
+        (stream,) = slow.notebook.cells[0].outputs
+        assert [str(number) for number in range(600)] == stream.text.split()
 
     def test_a_drawing_is_an_image(self, execution: Execution) -> None:
         images = [output["data"] for output in outputs(execution, "drawing") if "data" in output]

@@ -16,6 +16,12 @@ TELL = """
 while read name value; do
     [ $name = Seccomp: ] && echo filter $value
 done < /proc/$$/status
+round=0
+while case "$(cat /proc/[0-9]*/comm 2>/dev/null)" in *warden*) [ $round -lt 100 ];; *) false;; esac
+do
+    round=$((round + 1))
+    sleep 0.1
+done
 echo names $(cat /proc/[0-9]*/comm 2>/dev/null)
 for each in /proc/1 /proc/$PPID; do
     (: <> $each/mem) 2>/dev/null && echo opened $each
