@@ -10,7 +10,7 @@ from grader.ir.expressions import data_type
 from grader.ir.graph import Graph
 from grader.ir.linear import Range
 
-_PARTS = re.compile(r"([a-z]+)([0-9]*)((?:_[a-z0-9]+)?)(?:x([0-9]+))?", re.ASCII)
+_PARTS = re.compile(r"([a-wyz]+)([0-9]*)((?:_[a-wyz0-9]+)?)(?:x([0-9]+))?", re.ASCII)
 
 
 class DataType(NamedTuple):

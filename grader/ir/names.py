@@ -16,9 +16,10 @@ SHOWN = 60
 _SYMBOL = re.compile(r"[A-Za-z0-9_.]{1,200}", re.ASCII)
 _FORBIDDEN = frozenset("\"'`\\")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-# Of `float0` TVM makes a float32, and of `bfloat0` a bfloat16: so no bits are 0.
+# Of `float0` TVM makes a float32, and of `bfloat0` a bfloat16: so no bits are 0. A variant has
+# no x: `float8_e4m3fnx256` has 256 lanes, and was read as one number.
 _DATA_TYPE = re.compile(
-    r"(?:void|handle|bool|(?:u?int|float|bfloat)[1-9][0-9]{0,2}(?:_[a-z0-9]{1,12})?)"
+    r"(?:void|handle|bool|(?:u?int|float|bfloat)[1-9][0-9]{0,2}(?:_[a-wyz0-9]{1,12})?)"
     r"(?:x([0-9]{1,4}))?",
     re.ASCII,
 )
