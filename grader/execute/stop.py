@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from grader.assignment import Limits
-from grader.language import in_a_row, join, mark, say
+from grader.language import Marked, in_a_row, join, mark, say
 from grader.launch.protocol import Cause
 from grader.loop_variables import advice_on_loop_variable
 from grader.messages import NoteKind
@@ -37,7 +37,7 @@ class Stop(msgspec.Struct, frozen=True):
     is_end: bool = True
 
 
-_NOTES: dict[NoteKind, str] = {
+_NOTES: dict[NoteKind, Marked] = {
     "cut": mark(
         "Output was cut (cell {cells}): {output_mb:g} MB are kept of a cell, {all_mb:g} MB of all"
         " cells together. That costs no points."
@@ -100,7 +100,7 @@ def _happened(stop: Stop, cell: int, limits: Limits) -> tuple[str, str]:
                 cell=cell,
                 cell_seconds=limits.cell_seconds,
             ),
-            say("Look for an endless loop, or let it work on fewer images."),
+            say("Look for an endless loop, or let it work on less data."),
         )
     if stop.kind == "notebook_time":
         return (

@@ -23,6 +23,9 @@ from grader.launch.protocol import FIRST_DESCRIPTOR, Bounds, Confinement, Reques
 _STANDARD_ERROR = 2
 _BADNESS = "500"
 """A sandbox that holds nothing yet: its warden knows more later (`usage.rate`)."""
+_KEY_BYTES = 32
+"""As multiprocessing draws them."""
+
 _ABOVE_ALL = 256
 """Descriptors are moved above this number first, so that none is overwritten on its way down."""
 
@@ -143,7 +146,7 @@ def _own_proc() -> None:
 
 
 def reseed() -> None:
-    """Draw new states for the random generators that this process has inherited.
+    """Draw new states for the random generators that this process has inherited, and a new key.
 
     Otherwise every submission would meet the same random numbers, and could foresee another's.
     """
@@ -151,6 +154,9 @@ def reseed() -> None:
     numpy_random = sys.modules.get("numpy.random")
     if numpy_random is not None:
         numpy_random.seed()
+    processes = sys.modules.get("multiprocessing.process")
+    if processes is not None:  # whoever has the key can have another's managers call anything
+        processes.current_process().authkey = os.urandom(_KEY_BYTES)
     torch = sys.modules.get("torch")
     if torch is not None:
         torch.default_generator.manual_seed(int.from_bytes(os.urandom(8), "little") >> 1)

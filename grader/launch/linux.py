@@ -11,6 +11,7 @@ import errno
 import os
 import platform
 import struct
+from collections.abc import Mapping
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWCGROUP = 0x02000000
@@ -42,11 +43,26 @@ _SYS_KEYCTL = {"x86_64": 250, "aarch64": 219}
 _KEYCTL_JOIN_SESSION_KEYRING = 1
 _NO_KEYRINGS = (errno.ENOSYS, errno.EPERM, errno.EACCES)
 
+TRIM_THRESHOLD = -1
+MMAP_THRESHOLD = -3
+MMAP_MAX = -4
+ARENA_MAX = -8
+NEVER = 2**31 - 1
+"""Names of mallopt(3), from malloc.h of the GNU C library, and the largest value that it takes."""
+
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.prctl.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
 _libc.setns.argtypes = [ctypes.c_int, ctypes.c_int]
 _libc.capset.argtypes = [ctypes.c_char_p, ctypes.c_char_p]
 _libc.syscall.restype = ctypes.c_long
+
+
+def set_allocator(settings: Mapping[int, int]) -> None:
+    """Set how the GNU C library allocates memory; other C libraries do as they do."""
+    set_option = getattr(_libc, "mallopt", None)
+    if set_option is not None:
+        for name, value in settings.items():
+            set_option(name, value)
 
 
 def enter_namespaces(descriptor: int, kinds: int) -> None:

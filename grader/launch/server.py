@@ -45,6 +45,8 @@ def main(arguments: Sequence[str]) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel buries wardens that have ended
     prepare(cast(Preload, preload), modules)
     sys.path.remove(source)
+    if source not in sys.path:  # who is closed out of it need not know what else lies there
+        sys.path_importer_cache.pop(source, None)
     with socket.socket(fileno=int(number)) as requests:
         serve(requests)
 

@@ -16,6 +16,9 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 _RUNS, _WAITS = b"R", b"D"
 _ENDED = (b"Z", b"X")
 
+_NOT_COUNTED = b"0 0 0\n"
+"""What the kernel tells of a thread that never ran, and of any where it does not count."""
+
 _SIZES = (b"VmRSS:", b"VmPTE:")
 
 _PIPE = 2 * os.sysconf("SC_PAGE_SIZE")
@@ -114,18 +117,37 @@ def held_by_pipes(descriptors: Iterable[int]) -> int:
     return sum(_PIPE * max(count - _USUAL_DESCRIPTORS, 0) for count in descriptors)
 
 
-def wants_to_run(process: int, *, fetches: bool) -> bool:
-    """Say whether a thread of a process runs or could run.
+def rest(processes: Iterable[int], *, fetches: bool) -> dict[str, bytes] | None:
+    """Return how long and how often each thread of processes ran so far, by the file that tells.
 
-    `fetches` says that memory was brought back from a disk for it: then it may be waiting for that.
-    Waiting alone tells nothing, as a parent waits alike for a child of vfork(2) that sleeps.
+    None when one of them runs or could run. `fetches` says that memory was brought back from a disk
+    for them: then one may be waiting for that. Waiting alone tells nothing, as a parent waits alike
+    for a child of vfork(2) that sleeps. Empty where the kernel does not count.
     """
-    try:
-        threads = os.listdir(f"/proc/{process}/task")  # noqa: PTH208
-    except FileNotFoundError:
-        return False
     wanting = (_RUNS, _WAITS) if fetches else (_RUNS,)
-    return any(_state(f"/proc/{process}/task/{thread}/stat") in wanting for thread in threads)
+    known: dict[str, bytes] = {}
+    for folder in _thread_folders(processes):
+        # Counted before its state is looked at: one that runs in between is seen the next time.
+        known[f"{folder}/schedstat"] = _read(f"{folder}/schedstat")
+        if _state(f"{folder}/stat") in wanting:
+            return None
+    return {} if _NOT_COUNTED in known.values() else known
+
+
+def have_run(known: dict[str, bytes]) -> bool:
+    """Say whether a thread ran since `rest` returned this, or has ended.
+
+    If none has, no process or thread was made, and nothing was taken of anything: that takes
+    somebody who runs.
+    """
+    return any(_read(path) != told for path, told in known.items())
+
+
+def _thread_folders(processes: Iterable[int]) -> Iterator[str]:
+    for number in processes:
+        with contextlib.suppress(FileNotFoundError):
+            for thread in os.listdir(f"/proc/{number}/task"):  # noqa: PTH208
+                yield f"/proc/{number}/task/{thread}"
 
 
 def fetches_of(processes: Iterable[int]) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from grader.errors import SandboxError
-from grader.language import later, mark
+from grader.language import Marked, later, mark
 from grader.launch.protocol import Confinement
 from grader.sandbox.filters import system_call_filter
 from grader.sandbox.interface import Command, Level, ResourceLimits
@@ -24,7 +24,7 @@ from grader.sandbox.protected import covers, readable_beside
 from grader.sandbox.users import student_id
 from grader.temporary import OwnFolder
 
-_DETAILS: dict[Level, str] = {
+_DETAILS: dict[Level, Marked] = {
     "basic": mark("Landlock and a system call filter: no network, and no files but the system's."),
     "minimal": mark("A system call filter: no network, but the files that the user may read."),
     "none": mark(

@@ -47,7 +47,7 @@ class TestTime:
         execution = run_cells(sandbox, "x = 1", FOREVER, MODEL, "print(x)", limits=SLOW)
         assert execution.notes == (
             "Cell 2 ran longer than 4 seconds and was stopped. "
-            "Look for an endless loop, or let it work on fewer images.",
+            "Look for an endless loop, or let it work on less data.",
         )
         assert (execution.begun, execution.executed, execution.stopped) == (4, 3, (2,))
         assert [type(capture) for capture in execution.captures] == [Capture]
@@ -78,7 +78,7 @@ class TestTime:
         execution = run_cells(sandbox, MODEL, linger, loop, "1", "2", limits=Limits(cell_seconds=4))
         assert execution.notes == (
             "Cell 3 ran longer than 4 seconds and was stopped. Cells 4 to 5 were not run. "
-            "Look for an endless loop, or let it work on fewer images.",
+            "Look for an endless loop, or let it work on less data.",
         )
         assert (execution.cells, execution.executed) == (5, 2)
         assert [type(capture) for capture in execution.captures] == [Capture]

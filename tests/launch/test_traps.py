@@ -42,6 +42,7 @@ class TestRandomness:
             "float(__import__('numpy').random.rand())",
             "float(__import__('torch').rand(()))",
             "int.from_bytes(__import__('os').urandom(6), 'big')",
+            "int.from_bytes(__import__('multiprocessing').current_process().authkey, 'big')",
         ],
     )
     def test_no_two_submissions_draw_the_same_numbers(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -72,7 +73,7 @@ def test_a_process_that_is_gone_uses_nothing() -> None:
     gone = 2**22 + 1
     assert [0] == usage.descriptors_of([gone])
     assert 0 == usage.memory_of([gone], 0) == usage.resident_memory_of([gone])
-    assert not usage.wants_to_run(gone, fetches=True)
+    assert {} == usage.rest([gone], fetches=True)
 
 
 def test_a_process_that_is_ending_hides_nothing() -> None:
@@ -95,14 +96,36 @@ def test_few_files_are_no_hoard_of_pipes() -> None:
     assert 2 * 2 * mmap.PAGESIZE == usage.held_by_pipes([66, 1])
 
 
-def test_who_computes_wants_to_run_and_who_waits_does_not() -> None:
+def at_rest(process: int) -> dict[str, bytes]:
+    """Wait until it has come to the end of its last line."""
+    deadline = time.monotonic() + 10
+    while (known := usage.rest([process], fetches=True)) is None or usage.have_run(known):
+        assert time.monotonic() < deadline
+    return known
+
+
+def test_who_computes_is_not_at_rest_and_who_waits_is() -> None:
     with program("") as waiting:
+        known = at_rest(waiting)
+        assert [f"/proc/{waiting}/task/{waiting}/schedstat"] == [*known]
+    assert usage.rest([os.getpid()], fetches=False) is None
+
+
+def test_who_ran_in_between_is_told_from_who_did_not() -> None:
+    code = "import signal; signal.signal(signal.SIGUSR1, lambda *_: None)"
+    with program(code) as woken, program("") as waiting:
+        known, others = at_rest(woken), at_rest(waiting)
+        os.kill(woken, signal.SIGUSR1)
         deadline = time.monotonic() + 10
-        while usage.wants_to_run(
-            waiting, fetches=True
-        ):  # until it has come to the end of its last line
+        while not usage.have_run(known):
             assert time.monotonic() < deadline
-    assert usage.wants_to_run(os.getpid(), fetches=False)
+        assert not usage.have_run(others)
+
+
+def test_who_has_ended_has_run() -> None:
+    with program("") as ended:
+        known = at_rest(ended)
+    assert usage.have_run(known)
 
 
 def test_the_kernel_is_told_who_is_greedy() -> None:

@@ -368,6 +368,32 @@ time.sleep(0.3)
         assert process.wait(20) == 0
         assert not any(f"sleep {marker}" in line for line in command_lines())
 
+    def test_a_box_ends_with_siblings_of_the_program(self, sandbox: SteppingSandbox) -> None:
+        """They are its warden's children. This process is an orphan's parent that buries none."""
+        import subprocess
+        import sys
+
+        inside = """
+import ctypes, platform, time
+CLONE_PARENT = 0x8000
+clone = {"x86_64": 56, "aarch64": 220}[platform.machine()]
+if ctypes.CDLL(None).syscall(clone, CLONE_PARENT, None, None, None, None) == 0:
+    time.sleep(60)
+time.sleep(0.3)
+"""
+        code = f"""
+from grader.launch.linux import adopt_orphans
+from grader.sandbox.choose import choose_sandbox
+from grader.sandbox.interface import Command
+adopt_orphans()
+with choose_sandbox({sandbox.level!r}, minimum="none") as sandbox:
+    process = sandbox.start(Command("python", ("-c", {inside!r})))
+    print(process.wait(20))
+    process.kill()
+"""
+        ended = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60)
+        assert b"0\n" == ended.stdout, ended.stderr
+
     def test_a_killed_grader_leaves_nothing(self, sandbox: SteppingSandbox) -> None:
         import subprocess
         import sys

@@ -22,7 +22,9 @@ do
     round=$((round + 1))
     sleep 0.1
 done
-echo names $(cat /proc/[0-9]*/comm 2>/dev/null)
+# without namespaces these are names of all processes: one may hold the end of a line
+names=$(cat /proc/[0-9]*/comm 2>/dev/null)
+echo names $names | tr -c 'a-z \\n-' '?'
 for each in /proc/1 /proc/$PPID; do
     (: <> $each/mem) 2>/dev/null && echo opened $each
 done

@@ -50,6 +50,26 @@ time.sleep(60)
     assert process.cause == "memory", process.standard_error
 
 
+@pytest.mark.parametrize("who", ["itself", "its child"])
+def test_who_has_rested_is_seen_when_it_goes_on(sandbox: SteppingSandbox, who: str) -> None:
+    """Whoever does not run is not looked at closely, and the child's parent never runs again."""
+    code = f"""
+import os, time
+if {who == "its child"} and os.fork():
+    time.sleep(60)
+time.sleep(1.5)
+for _ in range(4):  # none of them has more than one may
+    if os.fork() == 0:
+        break
+kept = bytearray(b"x") * (60 * 2**20)
+time.sleep(60)
+"""
+    limits = ResourceLimits(memory=100 * MEGABYTE)
+    process = sandbox.start(Command("python", ("-c", code), limits=limits))
+    assert process.wait(30) == 137
+    assert process.cause == "memory", process.standard_error
+
+
 @pytest.mark.parametrize("name", [b"a kB", b"\rVmRSS: 0 kB"])
 def test_a_process_may_have_any_name(sandbox: SteppingSandbox, name: bytes) -> None:
     code = f"""
