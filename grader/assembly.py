@@ -31,7 +31,7 @@ def open_runners(prepared: Preparation) -> RunnerPool:
         return settings.room.taken(f"{assignment.slug} {kind}", most)
 
     start = runner_starter(settings.sandbox, assignment)
-    return RunnerPool(start, assignment.limits.task_seconds, admit)
+    return RunnerPool(start, assignment.limits.task_seconds, admit, settings.known)
 
 
 def make_referee(

@@ -21,6 +21,7 @@ from grader.machine.lock import TimingLock
 from grader.progress import Progress
 from grader.quiet import Quiet
 from grader.referee import checks as registered
+from grader.referee.runners import KnownAnswers
 from grader.sandbox.interface import Sandbox
 from grader.sandbox.room import Room
 from grader.spelling import Accepted
@@ -44,7 +45,7 @@ class Settings(msgspec.Struct, frozen=True):
     Gradings that run at the same time share one `quiet`, so that they do not disturb each other's
     measurements, one `timing_lock`, which gradings of other processes share too, and one `pace`, so
     that they know how fast this machine can be. They share one `room` as well: the memory that is
-    there for all.
+    there for all; and `known`, what runners have answered before.
     """
 
     sandbox: Sandbox
@@ -60,6 +61,7 @@ class Settings(msgspec.Struct, frozen=True):
     timing_lock: TimingLock = msgspec.field(default_factory=TimingLock)
     pace: KnownPace = msgspec.field(default_factory=KnownPace)
     room: Room = msgspec.field(default_factory=Room)
+    known: KnownAnswers = msgspec.field(default_factory=KnownAnswers)
 
 
 class Preparation:

@@ -1,4 +1,4 @@
-"""A pool of runners for one submission: started ahead of need, each used for one task.
+"""A pool of runners for one submission: started ahead of need, each used for one task at most.
 
 Starting a runner means importing TVM. The pool does it in the background while the notebook runs,
 for the tasks that are expected; a task that was not expected waits for a start of its own.
@@ -6,14 +6,27 @@ for the tasks that are expected; a task that was not expected waits for a start 
 
 from __future__ import annotations
 
-from collections import defaultdict
+import hashlib
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from threading import Lock
 from typing import Literal
 
-from grader.messages import SEARCH_SECONDS, FindStep, FromRunner, ToRunner
+from grader.messages import (
+    SEARCH_SECONDS,
+    CompareTarget,
+    FindStep,
+    FromRunner,
+    MutateModule,
+    ReplayTrace,
+    RunModule,
+    TaskFailure,
+    ToRunner,
+    TraceModule,
+    encode_frame,
+)
 from grader.referee.runner_client import Runner
 from grader.sandbox.room import Stay
 
@@ -29,17 +42,73 @@ def _admit_all(_kind: Kind) -> AbstractContextManager[Stay]:
     return nullcontext(Stay())
 
 
+_MOST_KNOWN = 32 * 2**20
+"""Bytes of answers that are kept: that of a usual task has a few thousand."""
+
+_DECIDED = RunModule | TraceModule | ReplayTrace | CompareTarget | MutateModule
+"""Tasks whose answer depends on nothing beside them: not on a clock, as a measurement does."""
+
+
+class KnownAnswers:
+    """Answers of runners without externs, by the digest of their whole task; the latest are kept.
+
+    Gradings of one batch share their inputs, and many submissions hold a module that another one
+    held, bit by bit: it is built and run once. Failures are not kept: a busy machine has its own.
+    May be used from several threads.
+    """
+
+    def __init__(self, room: int = _MOST_KNOWN) -> None:
+        self._left = room
+        self._answers: OrderedDict[bytes, tuple[FromRunner, int]] = OrderedDict()
+        self._lock = Lock()
+
+    def find(self, digest: bytes) -> FromRunner | None:
+        """Return the answer to a task that was done before, None without one."""
+        with self._lock:
+            if digest not in self._answers:
+                return None
+            self._answers.move_to_end(digest)
+            return self._answers[digest][0]
+
+    def learn(self, digest: bytes, answer: FromRunner) -> None:
+        """Keep an answer, unless it is a failure; the one that was asked for least lately goes."""
+        if isinstance(answer, TaskFailure):
+            return
+        size = len(encode_frame(answer))
+        with self._lock:
+            if digest in self._answers:
+                return
+            self._answers[digest] = (answer, size)
+            self._left -= size
+            while self._left < 0:
+                _, (_, freed) = self._answers.popitem(last=False)
+                self._left += freed
+
+
+def _digest(kind: Kind, task: ToRunner) -> bytes | None:
+    """Return what a task's answer is kept under, None if it depends on more than the task."""
+    if kind != "pure" or not isinstance(task, _DECIDED):
+        return None
+    return hashlib.sha256(encode_frame(task)).digest()
+
+
 class RunnerPool:
     """Hands out runners. `start` starts one; it is called in threads of the pool.
 
     `admit` waits until the machine has room for a task. A runner that waits for one takes little.
+    `known` are answers that other pools may share.
     Use it as a context manager: leaving it ends every runner, used or not.
     """
 
     def __init__(
-        self, start: Callable[[Kind], Runner], task_seconds: float, admit: Admit | None = None
+        self,
+        start: Callable[[Kind], Runner],
+        task_seconds: float,
+        admit: Admit | None = None,
+        known: KnownAnswers | None = None,
     ) -> None:
         self._start = start
+        self._known = known or KnownAnswers()
         self._admit = admit or _admit_all
         self._task_seconds = task_seconds
         self._executor = ThreadPoolExecutor(max_workers=16, thread_name_prefix="runner")
@@ -63,16 +132,22 @@ class RunnerPool:
             future.result().await_start()
 
     def request(self, kind: Kind, task: ToRunner) -> FromRunner:
-        """Do one task in a runner of its own and end that runner.
+        """Do one task in a runner of its own and end that runner; or return what is known already.
 
         A runner that dies or takes too long answers with a TaskFailure. Raises SandboxError when no
         runner can be started, ProtocolError when the answer is not a message.
         """
+        digest = _digest(kind, task)
+        found = self._known.find(digest) if digest is not None else None
+        if found is not None:
+            return found
         with self._admit(kind) as stay:
             with self._take(kind) as runner:
                 answer = runner.request(task, timeout=self._seconds(task))
             stay.peak = runner.peak
-            return answer
+        if digest is not None:
+            self._known.learn(digest, answer)
+        return answer
 
     def _seconds(self, task: ToRunner) -> float:
         """Return how long a task may take: what only explains is not waited for long."""

@@ -53,16 +53,20 @@ DEEPEST = 50_000
 
 Statement = Any
 
+Fill = Callable[[Any], Statement]
+
 
 class Guards:
     """Builds guarded functions, and knows what they write down: one thing between two looks.
 
     `for_all_inputs` refuses a check whose outcome depends on what is in a buffer: without one, a
-    call that ends well shows that all calls on arrays of these shapes do.
+    call that ends well shows that all calls on arrays of these shapes do. `fill` makes the
+    statement that fills a buffer of a function's own, behind its allocation.
     """
 
-    def __init__(self, *, for_all_inputs: bool = False) -> None:
+    def __init__(self, *, for_all_inputs: bool = False, fill: Fill | None = None) -> None:
         self._for_all_inputs = for_all_inputs
+        self._fill = fill
         self._refused: TaskError | None = None
         self._sites: list[Site] = []
         self._memory = np.zeros(2, np.int64)
@@ -118,7 +122,7 @@ class Guards:
 
     def _function(self, name: str, body: Statement) -> Statement:
         address = int(self._memory.ctypes.data)
-        writer = _Writer(name, self._sites, self._report, address, self._for_all_inputs)
+        writer = _Writer(name, self._sites, self._report, address, self._for_all_inputs, self._fill)
         try:
             return writer.outside(body)
         except Unguarded as error:
@@ -149,7 +153,13 @@ class _Writer:
     """
 
     def __init__(
-        self, name: str, sites: list[Site], report: Any, address: int, for_all_inputs: bool
+        self,
+        name: str,
+        sites: list[Site],
+        report: Any,
+        address: int,
+        for_all_inputs: bool,
+        fill: Fill | None,
     ) -> None:
         self._name = name
         self._sites = sites
@@ -157,6 +167,7 @@ class _Writer:
         self._address = address
         self._sizes: dict[int, _Allocation] = {}
         self._for_all_inputs = for_all_inputs
+        self._fill = fill
         self._reader = Reader(self._size_of)
         self._stack = 0
         self._found = False
@@ -251,7 +262,8 @@ class _Writer:
         if self._stack > STACK_LIMIT:
             raise Unguarded(f"{self._stack} bytes of small buffers")
         self._remember(buffer)
-        return self._behind_checks(statement)
+        allocated = self._behind_checks(statement)
+        return allocated if self._fill is None else _sequence([allocated, self._fill(buffer)])
 
     # --- statements -------------------------------------------------------------------------------
 

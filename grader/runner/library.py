@@ -7,7 +7,6 @@ what Python and PyTorch add to it.
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import os
 import socket
@@ -16,6 +15,7 @@ from statistics import median
 from types import ModuleType
 from typing import Any
 
+from grader.launch import linux
 from grader.messages import (
     READY,
     RUNNER_FRAME_LIMIT,
@@ -35,11 +35,6 @@ from grader.timing.blocks import Meter, Subject, SystemMeter, choose_calls, take
 _WARM_SECONDS = 0.02
 """How long the function is called before anything is measured: PyTorch compiles a kernel at the
 first call, and its threads are started."""
-
-_M_TRIM_THRESHOLD = -1
-_M_MMAP_MAX = -4
-_NEVER = 2**31 - 1
-"""Names of mallopt(3), from malloc.h of the GNU C library, and the largest value that it takes."""
 
 Call = Callable[[], Any]
 
@@ -93,12 +88,9 @@ def keep_memory() -> None:
 
     PyTorch makes its output anew in every call. The memory of a large one would be fetched from the
     system each time, page by page: the convolution of 64 images takes 5.3 ms then, and 0.34 ms
-    otherwise. What is to be compared is the convolution. Other C libraries may do as they do.
+    otherwise. What is to be compared is the convolution.
     """
-    options = getattr(ctypes.CDLL(None), "mallopt", None)
-    if options is not None:
-        options(_M_MMAP_MAX, 0)
-        options(_M_TRIM_THRESHOLD, _NEVER)
+    linux.set_allocator({linux.MMAP_MAX: 0, linux.TRIM_THRESHOLD: linux.NEVER})
 
 
 def load_library(text: str) -> ModuleType:

@@ -136,7 +136,7 @@ def build_main(module: tvm.IRModule, task: RunModule, externs: Externs, poison: 
     with stage("build"):
         use_threads(task.threads)
         target, _ = find_target(task.target)
-        guards = Guards()
+        guards = Guards(fill=poison.own)
         with guards.building() as pipeline:
             executable = relax.build(module, target, tir_pipeline=pipeline)
         machine = relax.VirtualMachine(executable, tvm.cpu())

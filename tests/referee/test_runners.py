@@ -6,20 +6,27 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from grader.errors import SandboxError
 from grader.messages import (
     SEARCH_SECONDS,
     FindStep,
+    FromRunner,
     RunArgument,
     RunModule,
+    RunResult,
     TaskFailure,
+    ToRunner,
+    encode_frame,
     pack_array,
 )
-from grader.referee.runners import Kind, RunnerPool
+from grader.referee.runners import Kind, KnownAnswers, RunnerPool
 
 ANSWER = TaskFailure("run", "Died", "A fake.")
 TASK: Any = None
+RUN = RunModule(b"", (RunArgument(pack_array(np.zeros((1, 1), "float32"))),), "llvm", 1)
+RESULT = RunResult(pack_array(np.zeros((1, 1), "float32")))
 
 
 class FakeRunner:
@@ -27,16 +34,17 @@ class FakeRunner:
 
     peak = 0
 
-    def __init__(self, kind: Kind, fails: bool = False) -> None:
+    def __init__(self, kind: Kind, fails: bool, answer: FromRunner) -> None:
         self.kind = kind
         self.fails = fails
+        self.answer = answer
         self.events: list[str] = []
         self.timeouts: list[float] = []
 
-    def request(self, task: object, timeout: float) -> TaskFailure:
+    def request(self, task: object, timeout: float) -> FromRunner:
         self.timeouts.append(timeout)
         self.events.append("request")
-        return ANSWER
+        return self.answer
 
     def await_start(self) -> None:
         self.events.append("await_start")
@@ -56,12 +64,13 @@ class FakeRunner:
 class Factory:
     """Starts fakes; those of a kind in `fails` never become ready."""
 
-    def __init__(self, *fails: Kind) -> None:
+    def __init__(self, *fails: Kind, answer: FromRunner = ANSWER) -> None:
         self.runners: list[FakeRunner] = []
         self._fails = fails
+        self._answer = answer
 
     def __call__(self, kind: Kind) -> Any:
-        self.runners.append(FakeRunner(kind, kind in self._fails))
+        self.runners.append(FakeRunner(kind, kind in self._fails, self._answer))
         return self.runners[-1]
 
     def events(self, kind: Kind) -> list[list[str]]:
@@ -88,10 +97,9 @@ def test_what_only_explains_is_not_waited_for_long() -> None:
     """A program between two steps may be one that takes an hour to build: no clock of the runner's
     ends that."""
     factory = Factory()
-    run = RunModule(b"", (RunArgument(pack_array(np.zeros((1, 1), "float32"))),), "llvm", 1)
     with RunnerPool(factory, 120) as pool:
-        pool.request("pure", run)
-        pool.request("pure", FindStep(run, b"", b"", 0.0))
+        pool.request("pure", RUN)
+        pool.request("pure", FindStep(RUN, b"", b"", 0.0))
     assert [[120], [SEARCH_SECONDS]] == [each.timeouts for each in factory.runners]
 
 
@@ -122,3 +130,44 @@ def test_a_runner_that_never_becomes_ready_is_said_when_settling() -> None:
         pool.expect(["timing"])
         with pytest.raises(SandboxError, match="could not be started"):
             pool.settle("timing")
+
+
+class TestKnown:
+    """What a runner answered once, no runner is asked for again."""
+
+    @staticmethod
+    def requests(kind: Kind, *tasks: ToRunner, answer: FromRunner = RESULT) -> int:
+        """Ask two pools that share what is known for all tasks; return how often one ran."""
+        factory, known = Factory(answer=answer), KnownAnswers()
+        for _ in range(2):
+            with RunnerPool(factory, 20, known=known) as pool:
+                for task in tasks:
+                    assert answer is pool.request(kind, task)
+        return len(factory.runners)
+
+    def test_the_same_task_is_done_once(self) -> None:
+        assert 1 == self.requests("pure", RUN, RUN)
+
+    def test_another_module_is_another_task(self) -> None:
+        assert 2 == self.requests("pure", RUN, replace(RUN, module=b"another"))
+
+    def test_another_input_is_another_task(self) -> None:
+        other = RunArgument(pack_array(np.ones((1, 1), "float32")))
+        assert 2 == self.requests("pure", RUN, replace(RUN, arguments=(other,)))
+
+    def test_what_calls_externs_is_done_each_time(self) -> None:
+        assert 2 == self.requests("extern", RUN)
+
+    def test_what_depends_on_a_clock_is_done_each_time(self) -> None:
+        assert 2 == self.requests("pure", FindStep(RUN, b"", b"", 0.0))
+
+    def test_a_failure_is_not_kept(self) -> None:
+        assert 2 == self.requests("pure", RUN, answer=ANSWER)
+
+    def test_the_answer_that_was_asked_for_least_lately_makes_room(self) -> None:
+        known = KnownAnswers(2 * len(encode_frame(RESULT)))
+        for digest in (b"one", b"two"):
+            known.learn(digest, RESULT)
+        assert known.find(b"one") is RESULT
+        known.learn(b"three", RESULT)
+        assert [RESULT, None, RESULT] == [known.find(each) for each in (b"one", b"two", b"three")]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import tvm
+from tvm.script import tirx as T  # noqa: N812
 
 from grader.messages import unpack_array
 from grader.runner.failure import TaskError
+from grader.runner.guards import Guards
 from grader.runner.model import run_module
 from grader.runner.poison import Poison, fill, is_poisoned
 from tests.runner import modules
@@ -113,3 +115,118 @@ class TestPoison:
         result = run_module(modules.task(modules.TwoOutputs, np.ones((2, 4))))
         assert (unpack_array(result.outputs) == 1).all()
         assert result.unwritten == ()
+
+
+def copied(dtype: str, extent: int) -> tvm.tirx.PrimFunc:
+    """A function that returns what is in a buffer of its own before anything is written there."""
+
+    @T.prim_func(s_tir=True)
+    def main(y: T.Buffer((extent,), dtype)):
+        own = T.alloc_buffer((extent,), dtype)
+        for i in range(extent):
+            with T.sblock("own"):
+                v = T.axis.spatial(extent, i)
+                own[v] = own[v] + T.Cast(dtype, v)
+        for i in range(extent):
+            with T.sblock("y"):
+                v = T.axis.spatial(extent, i)
+                y[v] = own[extent - 1 - v]
+
+    return main
+
+
+def copied_as(dtype: str) -> tvm.tirx.PrimFunc:
+    """A function that returns numbers of another type before anything is written there."""
+
+    @T.prim_func(s_tir=True)
+    def main(y: T.Buffer((300,), "float32")):
+        own = T.alloc_buffer((300,), dtype)
+        for i in range(300):
+            with T.sblock("y"):
+                v = T.axis.spatial(300, i)
+                y[v] = T.Cast("float32", own[v])
+
+    return main
+
+
+@T.prim_func(s_tir=True)
+def of_any_length(a: T.handle):
+    n = T.int32()
+    y = T.match_buffer(a, (n, 4))
+    own = T.alloc_buffer((n, 4))
+    for i, j in T.grid(n, 4):
+        with T.sblock("own"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            own[vi, vj] = own[vi, vj] + T.float32(1)
+    for i, j in T.grid(n, 4):
+        with T.sblock("y"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            y[vi, vj] = own[vi, 3 - vj]
+
+
+@T.prim_func(s_tir=True)
+def in_vectors_of_three(y: T.Buffer((3000,), "float32")):
+    own = T.alloc_buffer((3000,))
+    for i in range(1000):
+        for j in T.vectorized(3):
+            with T.sblock("own"):
+                v = T.axis.spatial(3000, i * 3 + j)
+                own[v] = own[v] + T.float32(1)
+    for i in range(1000):
+        for j in T.vectorized(3):
+            with T.sblock("y"):
+                v = T.axis.spatial(3000, i * 3 + j)
+                y[v] = own[v]
+
+
+def found(function: tvm.tirx.PrimFunc, poison: Poison, output: np.ndarray) -> np.ndarray:
+    guards = Guards(fill=poison.own)
+    with guards.building() as pipeline:
+        public = function.with_attr("global_symbol", "main")
+        compiled = tvm.compile(public, "llvm", tir_pipeline=pipeline)
+    tensor = tvm.runtime.tensor(output)
+    compiled.mod["main"](tensor)
+    guards.demand_none()
+    return tensor.numpy()
+
+
+class TestOwn:
+    """Buffers that a function allocates: small ones lie on the stack, others in TVM's memory."""
+
+    @pytest.mark.parametrize("extent", [9, 300, 6000])
+    @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+    def test_floats_are_nan(self, dtype: str, extent: int) -> None:
+        values = found(copied(dtype, extent), Poison(), np.zeros(extent, dtype))
+        assert np.isnan(values).all()
+
+    @pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint8", "uint16"])
+    def test_whole_numbers_are_none_that_a_sum_begins_with(self, dtype: str) -> None:
+        values = found(copied(dtype, 30), Poison(), np.zeros(30, dtype))
+        right = np.arange(30, dtype=dtype)[::-1]
+        assert (values != right).all()
+        assert len(set((values - right).tolist())) == 1
+
+    @pytest.mark.parametrize("dtype", ["bfloat16", "float8_e4m3fn", "bool"])
+    def test_other_numbers_are_filled_behind_the_passes_that_store_them_otherwise(
+        self, dtype: str
+    ) -> None:
+        values = found(copied_as(dtype), Poison(), np.zeros(300, "float32"))
+        assert np.isnan(values).all() if dtype != "bool" else values.all()
+
+    def test_where_memory_is_cleared_they_are_zeros(self) -> None:
+        cleared = Poison(cleared=True)
+        values = found(copied("float32", 300), cleared, np.zeros(300, "float32"))
+        assert (values == np.arange(300)[::-1]).all()
+        assert (1 == found(in_vectors_of_three, cleared, np.zeros(3000, "float32"))).all()
+        assert (0 == found(copied_as("bool"), cleared, np.ones(300, "float32"))).all()
+
+    def test_the_extent_may_be_known_at_run_time_only(self) -> None:
+        assert np.isnan(found(of_any_length, Poison(), np.zeros((700, 4), "float32"))).all()
+
+    def test_vectors_are_filled(self) -> None:
+        values = found(in_vectors_of_three, Poison(), np.zeros(3000, "float32"))
+        assert np.isnan(values).all()
+
+    def test_what_was_computed_with_it_counts_as_written(self) -> None:
+        values = found(copied("float32", 300), Poison(), np.zeros(300, "float32"))
+        assert not is_poisoned(tvm.runtime.tensor(values))

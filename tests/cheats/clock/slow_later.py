@@ -1,0 +1,15 @@
+# %%
+# Nothing is decided by contents here, and yet they take time: a number that is halved in each call,
+# in memory that is not cleared between them, is too small for the processor's quick arithmetic
+# after some 130 calls, and the products with it then take a hundred times as long.
+sch = install(
+    """
+    kept = T.sblock_alloc_buffer((1048576,), "float32")
+    for k in range(20000):
+        with T.sblock("halve"):
+            vk = T.axis.spatial(20000, k)
+            T.reads(kept[vk])
+            T.writes(kept[vk])
+            kept[vk] = kept[vk] * T.float32(0.5) + x[0, 0, 0, 0] * T.float32(1e-39)
+    """
+)
