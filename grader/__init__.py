@@ -3,7 +3,42 @@
 It is loaded in every sandbox: it must stay free of imports.
 """
 
+from __future__ import annotations
+
 __version__ = "0.1.0"
+
+__all__ = ["GraderError", "Report", "checks", "grade", "grade_many", "load_report"]
+
+_WHERE = {
+    "GraderError": "grader.errors",
+    "Report": "grader.report",
+    "grade": "grader.api",
+    "grade_many": "grader.api",
+    "load_report": "grader.api",
+}
+"""What is public, and where it is made: what that needs takes a second to import."""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # without an import of typing
+    from grader import checks
+    from grader.api import grade, grade_many, load_report
+    from grader.errors import GraderError
+    from grader.report import Report
+
+
+def __getattr__(name: str) -> object:
+    """Import what is public when it is first asked for."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    if name == "checks":
+        return import_module("grader.checks")
+    return getattr(import_module(_WHERE[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 def load_ipython_extension(shell):  # type: ignore[no-untyped-def]

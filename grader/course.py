@@ -146,10 +146,15 @@ Chooser = Literal["command", "metadata", "entry points"]
 
 
 def who_chose(submission: SubmissionFile, chosen: Assignment, demanded: str | None) -> Chooser:
-    """Say what made `choose_assignment` choose as it did."""
-    if demanded is not None:
+    """Say what made `choose_assignment` choose as it did.
+
+    Who demands the variants of a name alone leaves it to the notebook of which assignment.
+    """
+    if demanded == chosen.slug:
         return "command"
-    return "metadata" if submission.declared_assignment == chosen.slug else "entry points"
+    declared = submission.declared_assignment
+    slug = declared if demanded is None else f"{declared}-{demanded}"
+    return "metadata" if slug == chosen.slug else "entry points"
 
 
 def choose_assignment(

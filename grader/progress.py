@@ -47,6 +47,26 @@ class BatchProgress(Protocol):
         """Say that it has been graded, and in a line what came out."""
         ...
 
+    def put_back(self, name: str, outcome: str) -> None:
+        """Say that it will be graded once more at the end, and in a line why."""
+        ...
+
+
+class SilentBatch:
+    """A BatchProgress that says nothing."""
+
+    def started(self, name: str) -> None:
+        """Ignore the beginning."""
+
+    def stage(self, name: str, stage: str) -> None:
+        """Ignore the stage."""
+
+    def finished(self, name: str, outcome: str) -> None:
+        """Ignore the end."""
+
+    def put_back(self, name: str, outcome: str) -> None:
+        """Ignore the delay."""
+
 
 class Estimate:
     """How long the rest of many like things will take, by those that are done.

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 import traceback
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import closing
+from typing import NamedTuple
 
 import msgspec
 
@@ -34,6 +36,13 @@ class Interrupted(Exception):  # noqa: N818  it is no error of the grader
     def __init__(self, summary: Summary) -> None:
         super().__init__("the batch was interrupted")
         self.summary = summary
+
+
+class Graded(NamedTuple):
+    """A submission that has been graded: its row in the overview, and its report."""
+
+    row: Row
+    report: Report
 
 
 class Batch:
@@ -77,20 +86,42 @@ class Batch:
     ) -> Summary:
         """Grade what was not kept, `jobs` at a time, and return the overview of all.
 
-        A report that cannot be written to its place is kept elsewhere, and its row says where.
         Raises Interrupted after Ctrl-C.
         """
         rows = dict(kept)
         waiting = [entry for entry in entries if entry.name not in kept]
-        executor = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="grading")
         try:
-            pending = [executor.submit(self._grade_one, entry, progress) for entry in waiting]
-            for future in as_completed(pending):
-                row = future.result()
-                rows[row.name] = row
-                progress.finished(row.name, outcome(row))
+            with closing(self.graded(waiting, jobs, progress)) as found:
+                for each in found:
+                    rows[each.row.name] = each.row
         except KeyboardInterrupt:
             raise Interrupted(_summary(entries, rows)) from None
+        return _summary(entries, rows)
+
+    def graded(
+        self, entries: Iterable[Entry], jobs: int, progress: BatchProgress
+    ) -> Generator[Graded, None, None]:
+        """Grade submissions, `jobs` at a time, and yield each when it is done.
+
+        What the machine was too busy to decide is yielded, and graded once more when all others are
+        done: that is yielded, too. A report that cannot be written to its place is kept elsewhere,
+        and its row says where. Closing the iterator ends what is being graded.
+        """
+        waiting = list(entries)
+        executor = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="grading")
+        try:
+            for tell in (progress.put_back, progress.finished):
+                gradings = {
+                    executor.submit(self._grade_one, each, progress): each for each in waiting
+                }
+                waiting = []
+                for future in as_completed(gradings):
+                    graded = future.result()
+                    row = graded.row
+                    if row.again:
+                        waiting.append(gradings[future])
+                    yield graded  # before it is told: Ctrl-C meanwhile must not lose it
+                    (tell if row.again else progress.finished)(row.name, outcome(row))
         finally:
             executor.shutdown(wait=False, cancel_futures=True)
             self._settings.timing_lock.hurry()
@@ -99,9 +130,8 @@ class Batch:
             finally:
                 self._reader.close()
                 executor.shutdown(wait=True)
-        return _summary(entries, rows)
 
-    def _grade_one(self, entry: Entry, progress: BatchProgress) -> Row:
+    def _grade_one(self, entry: Entry, progress: BatchProgress) -> Graded:
         progress.started(entry.name)
         report, chooser = self._attempt(entry, _Stages(entry.name, progress))
         if self._sandbox.is_revoked:  # then the report may tell of an end that was ours
@@ -111,8 +141,8 @@ class Batch:
             self._store.write(entry, report)
         except UsageError as error:  # of a full disk, say: the others are graded all the same
             kept = rescue(encode_report(report), ".json")
-            return misplaced(row, f"{error.message} {kept}")
-        return row
+            return Graded(misplaced(row, f"{error.message} {kept}"), report)
+        return Graded(row, report)
 
     def _attempt(self, entry: Entry, stages: Progress) -> tuple[Report, Chooser | None]:
         """Grade a submission, or return a report that says why that was not possible.

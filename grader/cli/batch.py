@@ -10,16 +10,17 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
+from grader.api import open_batch
 from grader.batch.collect import Entry, collect
-from grader.batch.grading import Batch, Interrupted
+from grader.batch.grading import Interrupted
 from grader.batch.overview import count_rows, render_overview
 from grader.batch.store import SUMMARY, Store, open_store
 from grader.batch.summary import Row, Summary, encode_summary
 from grader.cli.progress import LiveBatch, LiveProgress
-from grader.cli.setting import GradingOptions, open_settings
-from grader.course import CourseAssignment, find_course
+from grader.course import CourseAssignment
 from grader.environment import usable_cores
 from grader.errors import UsageError
+from grader.opening import GradingOptions
 from grader.render.audience import shown, utc_now
 from grader.report import decode_report
 
@@ -97,17 +98,13 @@ def _write_pages(entries: Iterable[Entry], store: Store) -> None:
 def _grade_all(
     options: BatchOptions, entries: tuple[Entry, ...], store: Store, messages: Console
 ) -> Summary:
-    demanded = options.grading.assignment
-    course = find_course(options.grading.course, (Path.cwd(),))
-    possible = course.meant(demanded) if demanded is not None else [*course.assignments.values()]
-    chosen = possible[0] if demanded is not None and len(possible) == 1 else None
     own = (*options.submissions, options.output)
-    with open_settings(options.grading, course, possible, own) as settings:
-        batch = Batch(course, demanded, settings, store, options.grading.seed)
-        _say_if_small(settings.room.capacity, possible, messages)
-        if chosen is not None:  # data that is missing for all is no matter of a single one
+    with open_batch(options.grading, own, store) as opened:
+        batch = opened.batch
+        _say_if_small(opened.settings.room.capacity, opened.possible, messages)
+        if opened.demanded is not None:
             with LiveProgress(messages) as preparing:
-                batch.prepare(chosen).data(preparing)
+                opened.find_data(preparing)
         kept: dict[str, Row] = {} if options.again else batch.find_graded(entries)
         if kept:
             _say(messages, f"{len(kept)} of {len(entries)} were graded before.")

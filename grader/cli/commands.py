@@ -100,7 +100,7 @@ def run(
 ) -> None:
     """Grade one notebook and print its report."""
     from grader.cli.run import RunOptions, run_submission
-    from grader.cli.setting import GradingOptions
+    from grader.opening import GradingOptions
 
     grading = GradingOptions(assignment, data, seed, course, sandbox, language, dialect, preamble)
     options = RunOptions(notebook, grading, json, audience, html)
@@ -194,7 +194,7 @@ def batch(
     What was graded before is kept, so the same command goes on after an interruption.
     """
     from grader.cli.batch import BatchOptions, is_below, run_batch
-    from grader.cli.setting import GradingOptions
+    from grader.opening import GradingOptions
 
     grading = GradingOptions(assignment, data, seed, course, sandbox, language, dialect, preamble)
     options = BatchOptions(tuple(submissions), output, grading, jobs, again, html)
@@ -247,8 +247,8 @@ def verify(
     Its reference must get all points, the empty template none, and every mutant of the reference
     must lose some.
     """
-    from grader.cli.setting import GradingOptions
     from grader.cli.verify import VerifyOptions, run_verify
+    from grader.opening import GradingOptions
 
     grading = GradingOptions(None, data, seed, course, sandbox)
     options = VerifyOptions(assignment, grading, quick, json, jobs)

@@ -12,7 +12,7 @@ from types import FrameType
 from typing import TextIO, cast
 
 from grader.errors import GraderError
-from grader.launch.linux import close_own_proc
+from grader.launch import linux
 
 INTERRUPTIONS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Signals after which a command clears up and ends. Others end it at once."""
@@ -23,6 +23,9 @@ class OutputError(GraderError):
 
 
 _AGAIN_SECONDS = 0.05
+
+_LARGE = 2**20
+"""Bytes of an array that is worth a place of its own."""
 
 
 class _Interrupt(KeyboardInterrupt):
@@ -111,11 +114,22 @@ def prepare_process() -> Interruption:
     _open_standard_streams()
     if sys.platform.startswith("linux"):
         # Where sandboxes are weak, submissions are processes of the same user.
-        close_own_proc()
+        linux.close_own_proc()
+        give_memory_back()
     os.umask(os.umask(0o077) & 0o077)  # what we make we have to read ourselves, with umask 777 too
     sys.stdout = _replaced(sys.stdout, 1, _Output)
     sys.stderr = _replaced(sys.stderr, 2, _Messages)
     return Interruption()
+
+
+def give_memory_back() -> None:
+    """Have the C library give large arrays back to the system as soon as they are freed.
+
+    By default it does so up to the size of the largest that was freed, 32 MB at most, and for every
+    thread apart: what lay between them stayed, some 100 MB for each submission of a batch.
+    """
+    settings = {linux.MMAP_THRESHOLD: _LARGE, linux.TRIM_THRESHOLD: _LARGE, linux.ARENA_MAX: 2}
+    linux.set_allocator(settings)
 
 
 def _open_standard_streams() -> None:

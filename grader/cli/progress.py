@@ -115,9 +115,18 @@ class LiveBatch:
             self._at_work.pop(name)
             self._done += 1
             self._update()
-            if not self._live:
-                line = f"{self._count()}: {one_line(name)}: {one_line(outcome)}"
-                self._console.print(Text(line), soft_wrap=True)
+            self._say(f"{self._count()}: {one_line(name)}: {one_line(outcome)}")
+
+    def put_back(self, name: str, outcome: str) -> None:
+        """Do not count a submission. Without a terminal, say what is to be decided."""
+        with self._lock:
+            self._at_work.pop(name)
+            self._update()
+            self._say(f"once more at the end: {one_line(name)}: {one_line(outcome)}")
+
+    def _say(self, line: str) -> None:
+        if not self._live:
+            self._console.print(Text(line), soft_wrap=True)
 
     def refresh(self) -> None:
         """Draw now, and not at the next tick."""

@@ -8,14 +8,12 @@ from pathlib import Path
 
 import msgspec
 
+from grader.api import load_report
 from grader.errors import UsageError
 from grader.files import unwritable, write_whole
 from grader.render.audience import Audience, utc_now
 from grader.render.formats import FORMATS, render_as
-from grader.report import SCHEMA_VERSION, Report, decode_report
-
-SIZE_LIMIT = 64 * 2**20
-"""Largest report that is read, in bytes. Images that a notebook drew make most of it."""
+from grader.report import Report
 
 
 class RenderOptions(msgspec.Struct, frozen=True):
@@ -43,7 +41,7 @@ def run_render(
     """
     if options.format not in FORMATS:
         raise UsageError(f"There is no format {options.format}.", f"Name one of {_names()}.")
-    report = read_report(options.report)
+    report = load_report(options.report)
     if options.path:
         submission = msgspec.structs.replace(report.submission, name=options.path)
         report = msgspec.structs.replace(report, submission=submission)
@@ -54,60 +52,6 @@ def run_render(
 
 def _names() -> str:
     return ", ".join(FORMATS)
-
-
-def read_report(path: Path) -> Report:
-    """Read a report. Raises UsageError for what is none, or one of another version."""
-    content = _read(path)
-    _check_version(content, path)
-    try:
-        return decode_report(content)
-    except msgspec.DecodeError as error:
-        raise UsageError(
-            f"{path.name} is not a report of version {SCHEMA_VERSION}: {error}.",
-            "Name a file that `grader run --json` or `grader batch` wrote, as it was written.",
-        ) from None
-
-
-def _read(path: Path) -> bytes:
-    try:
-        if not path.is_file():
-            raise UsageError(f"There is no file {path}.", "Check the name and the folder.")
-        with path.open("rb") as file:
-            content = file.read(SIZE_LIMIT + 1)
-    except OSError as error:
-        raise UsageError(f"Cannot read {path}: {error.strerror}.") from None
-    if len(content) > SIZE_LIMIT:
-        raise UsageError(f"{path.name} is larger than {SIZE_LIMIT // 2**20} MB.", "Grade it again.")
-    return content
-
-
-class _Versioned(msgspec.Struct):
-    schema_version: int
-    rows: msgspec.Raw | None = None
-
-
-def _check_version(content: bytes, path: Path) -> None:
-    try:
-        found = msgspec.json.decode(content, type=_Versioned)
-    except (msgspec.DecodeError, RecursionError):
-        raise UsageError(
-            f"{path.name} is not a report.",
-            "Name a file that `grader run --json` or `grader batch` wrote.",
-        ) from None
-    version = found.schema_version
-    if found.rows is not None:
-        raise UsageError(
-            f"{path.name} is the overview of a batch, not a report.",
-            "Name one of the reports beside it, such as ada/hw.json.",
-        )
-    if version != SCHEMA_VERSION:
-        age, hint = "an earlier", "Grade the submission again, or use the grader that wrote it."
-        if version > SCHEMA_VERSION:
-            age, hint = "a later", "Use the grader that wrote it, or a later one."
-        raise UsageError(
-            f"{path.name} is a report of {age} version ({version}); this is {SCHEMA_VERSION}.", hint
-        )
 
 
 def _write(content: bytes, path: Path | None, output: Callable[[bytes], object]) -> None:

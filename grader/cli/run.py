@@ -11,18 +11,14 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
+from grader.api import grade_file
 from grader.cli.process import OutputError
 from grader.cli.progress import LiveProgress
-from grader.cli.setting import GradingOptions, open_settings
-from grader.course import choose_assignment, find_course
 from grader.environment import describe_environment
 from grader.errors import GraderError, UsageError
 from grader.files import rescue, try_place, write_or_rescue
-from grader.handed_in import LINK_HINT, absolute, link_on_the_way, trusted_folder
-from grader.pipeline import grade
-from grader.preparation import Preparation
-from grader.progress import Progress
-from grader.reading.reader import Reader
+from grader.handed_in import LINK_HINT, absolute, link_on_the_way
+from grader.opening import GradingOptions
 from grader.render.audience import Audience, shown, utc_now
 from grader.render.terminal import render
 from grader.report import Report, encode_report, ungraded_report
@@ -53,7 +49,8 @@ def run_submission(
     _try_places(options)
     try:
         with LiveProgress(messages) as progress:
-            report = _grade(options, progress)
+            written = [path for path in (options.json, options.html) if path is not None]
+            report = grade_file(options.notebook, options.grading, written, progress)
     except GraderError as error:
         _write_refusal(options, error)
         raise
@@ -115,19 +112,6 @@ def _print(
             raise
         kept = rescue(encode_report(report), ".json")
         raise OutputError(error.message, f"The report was not lost. {kept}") from None
-
-
-def _grade(options: RunOptions, progress: Progress) -> Report:
-    working, grading = Path.cwd(), options.grading
-    path = absolute(options.notebook, working)
-    with Reader() as reader:
-        submission = reader.read(path, trusted_folder(options.notebook, working))
-    course = find_course(grading.course, (working,))
-    chosen, note = choose_assignment(course, submission, grading.assignment)
-    written = [path.absolute().parent for path in (options.json, options.html) if path is not None]
-    with open_settings(grading, course, [chosen], [options.notebook, *written]) as settings:
-        prepared = Preparation(chosen, settings)
-        return grade(submission, prepared, progress, (note,) if note else ())
 
 
 def _write_files(options: RunOptions, report: Report, seen: Report) -> None:

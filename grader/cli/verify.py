@@ -12,10 +12,10 @@ from rich.text import Text
 from grader.authoring.verify import Notebooks, Verifier
 from grader.authoring.verify_result import Mutant, Verification, encode_verification
 from grader.cli.progress import LiveProgress
-from grader.cli.setting import GradingOptions, open_settings
 from grader.course import find_course
 from grader.environment import usable_cores
 from grader.files import try_place, write_or_rescue
+from grader.opening import GradingOptions, open_settings
 
 
 class VerifyOptions(msgspec.Struct, frozen=True):

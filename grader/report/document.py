@@ -6,7 +6,7 @@ text for a student; nothing in them is markup, and no path of the grading machin
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timezone
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -143,6 +143,24 @@ class Report(Frozen, frozen=True):
     basis: str = ""
     graded: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
     schema_version: Literal[3] = SCHEMA_VERSION
+
+    def render(
+        self,
+        format: str,
+        audience: Literal["student", "instructor"] = "student",
+        now: datetime | None = None,
+    ) -> str:
+        """Return the report as text, a page, Markdown ...: a name of `grader.render.FORMATS`.
+
+        It holds what the `audience` may see at the time `now`, by default at this one. Raises
+        ValueError for a format that there is not.
+        """
+        from grader.render.formats import FORMATS, render_as  # renderers are above reports
+
+        if format not in FORMATS:
+            raise ValueError(f"there is no format {format!r}, but {', '.join(FORMATS)}")
+        moment = datetime.now(timezone.utc) if now is None else now
+        return render_as(format, self, audience, moment).decode()
 
 
 def encode_report(report: Report) -> bytes:

@@ -26,6 +26,7 @@ from grader.data.dataset import DataSet, no_data
 from grader.environment import describe_environment
 from grader.errors import DataError, DisplacedError, SandboxError
 from grader.machine.lock import TimingLock
+from grader.pipeline import grade
 from grader.preparation import Preparation, Settings
 from grader.progress import Silent
 from grader.quiet import Pausable, Quiet
@@ -69,6 +70,7 @@ class Recorder:
     def __init__(self, then: Callable[[], None] = lambda: None) -> None:
         self.began: list[str] = []
         self.ended: dict[str, str] = {}
+        self.later: list[str] = []
         self._then = then
 
     def started(self, name: str) -> None:
@@ -81,6 +83,9 @@ class Recorder:
         self.ended[name] = outcome
         self._then()
 
+    def put_back(self, name: str, outcome: str) -> None:
+        self.later.append(name)
+
 
 def write_damaged(folder: Path, *names: str) -> None:
     """Write files that are no notebooks: they are graded, with no points, and nothing is run."""
@@ -92,6 +97,14 @@ def write_damaged(folder: Path, *names: str) -> None:
 def write_sound(path: Path, source: str = "1 + 1") -> None:
     cell = nbformat.v4.new_code_cell(source)
     nbformat.write(nbformat.v4.new_notebook(cells=[cell]), path)
+
+
+def too_busy(report: Report) -> Report:
+    """Return a report in which the first check could not be decided."""
+    part = report.parts[0]
+    check = msgspec.structs.replace(part.checks[0], again=True)
+    part = msgspec.structs.replace(part, checks=(check, *part.checks[1:]))
+    return msgspec.structs.replace(report, parts=(part, *report.parts[1:]))
 
 
 class Attempts:
@@ -237,6 +250,26 @@ class TestRun:
         assert (2, False) == (attempts.began, row.graded)
         assert "not graded: There was no room. Come again." == row.noticed
 
+    @pytest.mark.parametrize(("busy", "again"), [(1, False), (9, True)])
+    def test_what_was_not_decided_is_graded_once_more_after_all_others(
+        self, world: World, monkeypatch: pytest.MonkeyPatch, busy: int, again: bool
+    ) -> None:
+        begun = []
+
+        def undecided(submission: SubmissionFile, *others: Any) -> Report:
+            begun.append(submission.name)
+            report = grade(submission, *others)
+            times = begun.count(submission.name)
+            return too_busy(report) if submission.name.startswith("a") and times <= busy else report
+
+        write_damaged(world.submissions, "a", "b", "c")
+        monkeypatch.setattr("grader.batch.grading.grade", undecided)
+        progress = Recorder()
+        rows = by_name(world.batch().run(world.entries(), {}, 1, progress))
+        assert ["a.ipynb", "b.ipynb", "c.ipynb", "a.ipynb"] == begun
+        assert [again, False, False] == [rows[name].again for name in "abc"]
+        assert (["a"], {*"abc"}) == (progress.later, set(progress.ended))
+
     def test_a_traceback_is_printed_on_demand(
         self, world: World, capsys: pytest.CaptureFixture[str]
     ) -> None:
@@ -367,10 +400,7 @@ class TestResuming:
         (entry,), store = world.entries(), Store(world.reports)
         report = store.find(entry)
         assert report is not None
-        part = report.parts[0]
-        check = msgspec.structs.replace(part.checks[0], again=True)
-        part = msgspec.structs.replace(part, checks=(check, *part.checks[1:]))
-        store.write(entry, msgspec.structs.replace(report, parts=(part, *report.parts[1:])))
+        store.write(entry, too_busy(report))
         assert {} == world.batch().find_graded(world.entries())
 
     def test_what_could_not_be_graded_is_tried_again(self, world: World) -> None:

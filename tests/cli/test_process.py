@@ -263,3 +263,31 @@ def test_files_that_nobody_may_read_are_no_obstacle_to_whoever_makes_them(world:
         assert 0 == done.returncode, done.stderr
         assert ["failing"] == list(rows(folder))
         assert 10 == decode_report((folder / "a.json").read_bytes()).max_score
+
+
+HOARDER = """
+import os
+import numpy as np
+from grader.cli.process import prepare_process
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 2**20
+
+prepare_process()
+before, kept = resident(), []
+for _ in range(4):
+    large = []
+    for _ in range(100):
+        large.append(np.ones(2**20, "float32"))
+        kept.append(np.ones(2**12, "float32"))
+    large.clear()
+print(resident() - before)
+"""
+
+
+def test_what_was_used_for_a_submission_is_given_back() -> None:
+    """Small things that are kept lie between large ones that are freed, as in a class's batch:
+    400 MB stayed."""
+    done = subprocess.run([sys.executable, "-c", HOARDER], capture_output=True, check=True)
+    assert int(done.stdout) < 30

@@ -193,6 +193,18 @@ class TestBatch:
             "graded 14 of 33, about 29 min left: c: graded",
         ]
 
+    def test_who_is_graded_once_more_is_not_counted(self) -> None:
+        file = io.StringIO()
+        with LiveBatch(Console(file=file, width=80), total=2) as progress:
+            progress.started("ada")
+            progress.put_back("ada", "to be graded again: The machine was too busy.")
+            progress.started("ada")
+            progress.finished("ada", "10 of 10")
+        assert file.getvalue().splitlines() == [
+            "once more at the end: ada: to be graded again: The machine was too busy.",
+            "graded 1 of 2: ada: 10 of 10",
+        ]
+
     def test_who_waits_for_another_grading_is_shown_as_waiting(self) -> None:
         console, file = on_terminal(width=120)
         with LiveBatch(console, total=2) as progress:

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from grader.cli.render import SIZE_LIMIT, RenderOptions, run_render
+from grader.api import REPORT_LIMIT
+from grader.cli.render import RenderOptions, run_render
 from grader.errors import UsageError
 from grader.render.formats import FORMATS, render_as
 from grader.report import Report, encode_report
@@ -161,7 +162,7 @@ class TestRefusals:
     def test_a_file_larger_than_any_report(self, tmp_path: Path) -> None:
         path = tmp_path / "a.json"
         with path.open("wb") as file:
-            file.truncate(SIZE_LIMIT + 1)
+            file.truncate(REPORT_LIMIT + 1)
         assert "is larger than 64 MB" in refusal(RenderOptions(path, "text")).message
 
     def test_a_folder_that_is_not_there(self, report: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the commands that grade have in common: their options, and the settings made of them."""
+"""What is opened before anything is graded: a sandbox that is strong enough, and the settings."""
 
 from __future__ import annotations
 

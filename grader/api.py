@@ -1,0 +1,258 @@
+"""grader from Python: what `import grader` offers, loaded when it is first asked for.
+
+    import grader
+
+    report = grader.grade("hw.ipynb", course="my-course", seed=7)
+    for name, report in grader.grade_many(["class/"], course="my-course", jobs=4):
+        print(name, report.score)
+    page = grader.load_report("hw.json").render("html")
+
+The command line goes through the same functions. docs/api.md has examples.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from grader.batch.collect import collect
+from grader.batch.grading import Batch, Graded
+from grader.batch.store import Store, open_store
+from grader.course import CourseAssignment, choose_assignment, find_course
+from grader.environment import usable_cores
+from grader.errors import UsageError
+from grader.handed_in import absolute, trusted_folder
+from grader.opening import GradingOptions, open_settings
+from grader.pipeline import grade as grade_submission
+from grader.preparation import Preparation, Settings
+from grader.progress import BatchProgress, Progress, Silent, SilentBatch
+from grader.reading.reader import Reader
+from grader.report import SCHEMA_VERSION, Report, decode_report
+from grader.sandbox.interface import Level
+
+REPORT_LIMIT = 64 * 2**20
+"""Largest report that is read, in bytes. Images that a notebook drew make most of it."""
+
+Name = str | os.PathLike[str]
+
+
+def grade(
+    submission: Name,
+    *,
+    assignment: str | None = None,
+    course: Name | None = None,
+    data: Name | None = None,
+    seed: int | None = None,
+    sandbox: Level | None = None,
+    language: str | None = None,
+    preamble: bool = False,
+    progress: Progress | None = None,
+) -> Report:
+    """Grade one submission, a notebook or a script, in a sandbox. Returns the whole report.
+
+    `assignment` is needed where the notebook does not name it; `course` is a folder, by default the
+    working folder's or the built-in course. `data` is a folder or "builtin"; `seed` draws the
+    hidden inputs, by default at random. `sandbox` is the least isolation, by default the strongest
+    of the machine. `language` is what students are spoken to in, by default the notebook's own.
+
+    Whatever is wrong with the submission is in its report. Raises GraderError, with a `hint` of
+    what to do next, where nothing can be graded.
+    """
+    options = _options(assignment, course, data, seed, sandbox, language, preamble=preamble)
+    return grade_file(Path(submission), options, (), progress or Silent())
+
+
+def grade_file(
+    path: Path, options: GradingOptions, written: Iterable[Path], progress: Progress
+) -> Report:
+    """Grade one file by options, as `grade` does; submissions are kept from what is `written`."""
+    working = Path.cwd()
+    with Reader() as reader:
+        submission = reader.read(absolute(path, working), trusted_folder(path, working))
+    course = find_course(options.course, (working,))
+    chosen, note = choose_assignment(course, submission, options.assignment)
+    own = [path, *(each.absolute().parent for each in written)]
+    with open_settings(options, course, [chosen], own) as settings:
+        prepared = Preparation(chosen, settings)
+        return grade_submission(submission, prepared, progress, (note,) if note else ())
+
+
+def grade_many(
+    submissions: Iterable[Name],
+    *,
+    assignment: str | None = None,
+    course: Name | None = None,
+    data: Name | None = None,
+    seed: int | None = None,
+    sandbox: Level | None = None,
+    language: str | None = None,
+    preamble: bool = False,
+    jobs: int | None = None,
+    reports: Name | None = None,
+    progress: BatchProgress | None = None,
+) -> Iterator[tuple[str, Report]]:
+    """Grade files, and all notebooks in folders. Yields each one's name and report when it is done.
+
+    `jobs` of them at a time, by default one for each processor; all meet the same hidden inputs.
+    With `reports`, a folder, every report is kept there as well, and what an earlier call left
+    there is yielded at once where it would be graded alike. The other arguments are those of
+    `grade`. Leaving the loop ends what is being graded.
+
+    What cannot be graded has a report that says why. Raises GraderError, at the first step of the
+    loop, where nothing can be.
+    """
+    options = _options(assignment, course, data, seed, sandbox, language, preamble=preamble)
+    paths = tuple(map(Path, submissions))
+    with _folder_of(reports) as folder:
+        entries = collect(paths, Path.cwd(), folder)
+        with (
+            open_store(folder) as store,
+            open_batch(options, (*paths, folder), store) as opened,
+        ):
+            opened.find_data(Silent())
+            kept, waiting = opened.batch.find_graded(entries), []
+            for entry in entries:
+                before = store.find(entry) if entry.name in kept else None
+                if before is None:  # also where somebody has removed it in between
+                    waiting.append(entry)
+                else:
+                    yield entry.name, before
+            told = progress or SilentBatch()
+            with closing(opened.batch.graded(waiting, jobs or usable_cores(), told)) as found:
+                yield from _once(found)
+
+
+class OpenBatch(NamedTuple):
+    """A batch, its settings, and the assignments that its submissions may be of.
+
+    `demanded` is the one that all of them are graded by, if it was asked for.
+    """
+
+    batch: Batch
+    settings: Settings
+    possible: tuple[CourseAssignment, ...]
+    demanded: CourseAssignment | None
+
+    def find_data(self, progress: Progress) -> None:
+        """Find the data of the one assignment: if they are missing, that concerns all submissions.
+
+        Raises DataError.
+        """
+        if self.demanded is not None:
+            self.batch.prepare(self.demanded).data(progress)
+
+
+@contextmanager
+def open_batch(options: GradingOptions, own: Iterable[Path], store: Store) -> Iterator[OpenBatch]:
+    """Open what the gradings of one batch share. Raises GraderError where nothing can be graded."""
+    course, demanded = find_course(options.course, (Path.cwd(),)), options.assignment
+    possible = tuple(course.assignments.values() if demanded is None else course.meant(demanded))
+    only = possible[0] if demanded is not None and len(possible) == 1 else None
+    with open_settings(options, course, possible, own) as settings:
+        batch = Batch(course, demanded, settings, store, options.seed)
+        yield OpenBatch(batch, settings, possible, only)
+
+
+def _once(found: Iterable[Graded]) -> Iterator[tuple[str, Report]]:
+    """Leave out what is graded once more, as the machine was too busy to decide it."""
+    delayed = set()
+    for each in found:
+        if each.row.again and each.row.name not in delayed:
+            delayed.add(each.row.name)
+        else:
+            yield each.row.name, each.report
+
+
+@contextmanager
+def _folder_of(reports: Name | None) -> Iterator[Path]:
+    if reports is not None:
+        yield Path(reports)
+        return
+    with tempfile.TemporaryDirectory(prefix="grader-reports-") as folder:
+        yield Path(folder)
+
+
+def _options(
+    assignment: str | None,
+    course: Name | None,
+    data: Name | None,
+    seed: int | None,
+    sandbox: Level | None,
+    language: str | None,
+    *,
+    preamble: bool,
+) -> GradingOptions:
+    return GradingOptions(
+        assignment=assignment,
+        data=None if data is None else os.fspath(data),
+        seed=seed,
+        course=None if course is None else Path(course),
+        sandbox=sandbox,
+        language=language,
+        preamble=preamble,
+    )
+
+
+def load_report(path: Name) -> Report:
+    """Read a report that `grader run --json` or `grader batch` wrote.
+
+    Raises UsageError for what is none, or one of another version.
+    """
+    path = Path(path)
+    content = _read(path)
+    _check_version(content, path)
+    try:
+        return decode_report(content)
+    except msgspec.DecodeError as error:
+        raise UsageError(
+            f"{path.name} is not a report of version {SCHEMA_VERSION}: {error}.",
+            "Name a file that `grader run --json` or `grader batch` wrote, as it was written.",
+        ) from None
+
+
+def _read(path: Path) -> bytes:
+    try:
+        if not path.is_file():
+            raise UsageError(f"There is no file {path}.", "Check the name and the folder.")
+        with path.open("rb") as file:
+            content = file.read(REPORT_LIMIT + 1)
+    except OSError as error:
+        raise UsageError(f"Cannot read {path}: {error.strerror}.") from None
+    if len(content) > REPORT_LIMIT:
+        message = f"{path.name} is larger than {REPORT_LIMIT // 2**20} MB."
+        raise UsageError(message, "Grade it again.")
+    return content
+
+
+class _Versioned(msgspec.Struct):
+    schema_version: int
+    rows: msgspec.Raw | None = None
+
+
+def _check_version(content: bytes, path: Path) -> None:
+    try:
+        found = msgspec.json.decode(content, type=_Versioned)
+    except (msgspec.DecodeError, RecursionError):
+        raise UsageError(
+            f"{path.name} is not a report.",
+            "Name a file that `grader run --json` or `grader batch` wrote.",
+        ) from None
+    version = found.schema_version
+    if found.rows is not None:
+        raise UsageError(
+            f"{path.name} is the overview of a batch, not a report.",
+            "Name one of the reports beside it, such as ada/hw.json.",
+        )
+    if version != SCHEMA_VERSION:
+        age, hint = "an earlier", "Grade the submission again, or use the grader that wrote it."
+        if version > SCHEMA_VERSION:
+            age, hint = "a later", "Use the grader that wrote it, or a later one."
+        raise UsageError(
+            f"{path.name} is a report of {age} version ({version}); this is {SCHEMA_VERSION}.", hint
+        )

@@ -1,0 +1,102 @@
+"""grader from Python: every example of docs/api.md runs, and `import grader` costs nothing."""
+
+from __future__ import annotations
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import grader
+from grader.errors import GraderError, UsageError
+from grader.referee import registry
+from tests.cli.test_batch import COURSE, RIGHT, WRONG, write
+from tests.endtoend.command import GRADER
+from tests.sample_reports import typical
+
+PAGE = Path(__file__).parents[1] / "docs" / "api.md"
+
+
+def examples() -> list[str]:
+    """Return the page's blocks of Python."""
+    return [each.partition("```")[0] for each in PAGE.read_text("utf-8").split("```python\n")[1:]]
+
+
+def imported(code: str) -> set[str]:
+    """Return what a new process has imported after some code, which it had not before."""
+    words = "import sys; before = {*sys.modules}\n" + code + "\nprint({*sys.modules} - before)"
+    done = subprocess.run([sys.executable, "-c", words], capture_output=True, check=True, text=True)
+    return set(ast.literal_eval(done.stdout))
+
+
+def children() -> set[str]:
+    """Return the processes that this one has started, by their numbers."""
+    own = Path(f"/proc/{os.getpid()}/task").glob("*/children")
+    return {number for each in own for number in each.read_text().split()}
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(COURSE, tmp_path / "my-course")
+    write(tmp_path / "hw.ipynb", *RIGHT)
+    write(tmp_path / "class/ada/hw.ipynb", *RIGHT)
+    write(tmp_path / "class/ben/hw.ipynb", *WRONG)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.graded
+def test_the_examples_of_the_page_run(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_KINDS", {**registry._KINDS})
+    names: dict[str, object] = {}
+    for number, example in enumerate(examples()):
+        exec(compile(example, f"api.md, example {number + 1}", "exec"), names)
+    assert {"ada", "ben", "summary.json"} >= {each.name for each in (world / "reports").iterdir()}
+    assert names["no_calls"] is registry._KINDS["no_calls"].decide
+
+
+@pytest.mark.graded
+def test_who_leaves_the_loop_ends_what_is_being_graded(world: Path) -> None:
+    write(world / "class/zoe/hw.ipynb", "while True: pass")
+    before = children()
+    submissions = grader.grade_many(["class"], course="my-course", jobs=2)
+    first, _ = next(submissions)
+    submissions.close()
+    assert first in ("ada/hw", "ben/hw")
+    assert children() <= before
+
+
+def test_a_program_and_the_command_line_say_the_same_of_what_is_no_report(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    path.write_text("{}")
+    with pytest.raises(UsageError, match="is not a report") as caught:
+        grader.load_report(path)
+    done = subprocess.run(
+        [GRADER, "render", path, "--format", "text"], capture_output=True, text=True
+    )
+    assert caught.value.message in " ".join(done.stderr.split())
+
+
+class TestNames:
+    def test_importing_it_imports_nothing_else(self) -> None:
+        assert {"grader"} == imported("import grader")
+
+    def test_every_public_name_is_there_and_has_a_docstring(self) -> None:
+        for name in grader.__all__:
+            assert getattr(grader, name).__doc__, name
+        assert {*grader.__all__} <= {*dir(grader)}
+
+    def test_another_name_is_not(self) -> None:
+        with pytest.raises(AttributeError, match="has no attribute 'grades'"):
+            _ = grader.grades
+
+    def test_errors_are_those_of_the_whole_grader(self) -> None:
+        assert grader.GraderError is GraderError
+
+    def test_a_format_that_there_is_not_is_told_with_those_that_there_are(self) -> None:
+        with pytest.raises(ValueError, match="no format 'pdf', but text, json, html"):
+            typical().render("pdf")
