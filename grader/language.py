@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
@@ -29,12 +29,22 @@ CATALOGUES = Path(__file__).parent / "locale"
 _spoken: ContextVar[str] = ContextVar("spoken", default=ENGLISH)
 
 
-def say(text: str, /, **values: object) -> str:
+class Marked(NamedTuple):
+    """A sentence in English that is in the catalogues, and has yet to be said.
+
+    It is no text: a reader of Chinese once got a hint in English that nobody had said.
+    """
+
+    text: str
+
+
+def say(sentence: str | Marked, /, **values: object) -> str:
     """Return a sentence in the language that is spoken, with `values` in place of their names.
 
-    `text` is what the code says, in English: it is the key of the catalogues. Raises KeyError where
-    a value is missing.
+    It is what the code says, in English: the key of the catalogues. Raises KeyError where a value
+    is missing.
     """
+    text = sentence.text if isinstance(sentence, Marked) else sentence
     translated = _catalogue(_spoken.get()).gettext(text) if text else ""
     return translated.format(**values) if values else translated
 
@@ -48,11 +58,12 @@ class Later(str):
     values: dict[str, object]
 
 
-def later(text: str, /, **values: object) -> Later:
+def later(marked: str | Marked, /, **values: object) -> Later:
     """Return a sentence that is written down before it is known who will read it.
 
     It is the English sentence until `retell` says it; a value may be such a sentence, too.
     """
+    text = marked.text if isinstance(marked, Marked) else marked
     sentence = Later(text.format(**values) if values else text)
     sentence.text, sentence.values = text, values
     return sentence
@@ -82,9 +93,9 @@ def in_a_row(items: Iterable[str]) -> str:
     return say(", ").join(items)
 
 
-def mark(text: str) -> str:
-    """Mark a constant for the catalogues, and return it as it is: whoever uses it says it."""
-    return text
+def mark(text: str) -> Marked:
+    """Mark a constant for the catalogues: whoever uses it says it."""
+    return Marked(text)
 
 
 @contextmanager

@@ -9,7 +9,17 @@ from pathlib import Path
 import pytest
 
 from grader import language
-from grader.language import LANGUAGES, in_a_row, join, later, retell, say, speaking, spoken
+from grader.language import (
+    LANGUAGES,
+    in_a_row,
+    join,
+    later,
+    mark,
+    retell,
+    say,
+    speaking,
+    spoken,
+)
 
 CATALOGUE = """\
 msgid ""
@@ -36,6 +46,15 @@ def test_a_sentence_is_said_in_the_language_that_is_spoken() -> None:
     with speaking("zh"):
         assert "3 个样本不同。" == say("{count} samples differ.", count=3)
     assert "3 samples differ." == say("{count} samples differ.", count=3)
+
+
+def test_a_marked_sentence_is_no_text_before_it_is_said() -> None:
+    """Where a text is wanted, it is an error of types: Chinese readers once got one in English."""
+    marked = mark("{count} samples differ.")
+    assert not isinstance(marked, str)
+    kept = later(marked, count=3)
+    with speaking("zh"):
+        assert "3 个样本不同。" == say(marked, count=3) == retell(kept)
 
 
 def test_what_is_not_translated_is_said_in_english() -> None:

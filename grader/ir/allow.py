@@ -16,7 +16,7 @@ from grader.ir.expressions import Budget
 from grader.ir.facts import Finding
 from grader.ir.graph import Graph
 from grader.ir.names import shown
-from grader.language import mark, say
+from grader.language import Marked, mark, say
 
 FINDING_LIMIT = 20
 """Most findings of one module: one is enough to refuse it."""
@@ -289,7 +289,7 @@ class _FunctionReader:
 
     # --- wording ----------------------------------------------------------------------------------
 
-    def told(self, sentence: str, subject: str) -> str:
+    def told(self, sentence: Marked, subject: str) -> str:
         """Say which `function` does what with the `name` that is its subject."""
         named = shown(subject) if subject else say("with a name that is not written there")
         return say(sentence, function=shown(self.function), name=named)

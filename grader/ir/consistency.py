@@ -15,7 +15,7 @@ from grader.ir.expressions import Budget, constant, data_type, is_buffer
 from grader.ir.facts import LoopKind
 from grader.ir.graph import DAMAGED_HINT, Graph
 from grader.ir.names import is_function_name, is_name, is_symbol, shown
-from grader.language import mark, say
+from grader.language import Marked, mark, say
 
 RANK_LIMIT = 32
 EXTENT_LIMIT = 2**40
@@ -109,7 +109,7 @@ def _module(graph: Graph, index: int) -> None:
 # --- extents -------------------------------------------------------------------------------------
 
 
-def _positive(graph: Graph, index: int, sentence: str) -> None:
+def _positive(graph: Graph, index: int, sentence: Marked) -> None:
     value = constant(graph, index)
     if value is not None and not 0 < value <= EXTENT_LIMIT:
         raise IRError(

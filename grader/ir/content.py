@@ -29,7 +29,7 @@ from grader.ir.facts import Finding
 from grader.ir.graph import Graph
 from grader.ir.names import shown
 from grader.ir.schema import load_schema
-from grader.language import mark, say
+from grader.language import Marked, mark, say
 
 _RUNS = mark(
     "The function {name} decides by the contents of the buffer {buffer} which of its"
@@ -47,7 +47,7 @@ _CHOICE = mark(
     " expressions it computes."
 )
 
-_DECIDING: dict[str, tuple[tuple[str, ...], str]] = {
+_DECIDING: dict[str, tuple[tuple[str, ...], Marked]] = {
     "ir.Range": (("min", "extent"), _ACCESS),
     "ir.TensorLoad": (("indices",), _ACCESS),
     "prim.And": (("a", "b"), _CHOICE),
@@ -158,7 +158,7 @@ class _Function:
 
     # --- decisions --------------------------------------------------------------------------------
 
-    def deciding(self, index: int) -> Iterator[tuple[int, str]]:
+    def deciding(self, index: int) -> Iterator[tuple[int, Marked]]:
         """Return the parts of a node that decide something, and what."""
         graph = self.graph
         kind = graph.type_of(index)
@@ -173,12 +173,12 @@ class _Function:
             for name in fields:
                 yield graph.field(index, name), what
 
-    def deciding_argument(self, index: int) -> Iterator[tuple[int, str]]:
+    def deciding_argument(self, index: int) -> Iterator[tuple[int, Marked]]:
         """Return the argument of a call that decides, if there is one."""
         graph = self.graph
         operator, arguments = graph.field(index, "op"), graph.list(index, "args")
         name = graph.text(operator) if graph.type_of(operator) == "ir.Op" else ""
-        place, what = _DECIDING_CALLS.get(name, (len(arguments), ""))
+        place, what = _DECIDING_CALLS.get(name, (len(arguments), _CHOICE))
         is_choice = name == "prim.if_then_else" and len(arguments) == 3
         if place < len(arguments) and not (is_choice and self.is_rectifier(index)):
             yield arguments[place], what
@@ -274,7 +274,7 @@ class _Function:
             pending.extend(reversed(new))
         raise AssertionError("a value has content without a load")
 
-    def finding(self, buffer: int, what: str) -> Finding:
+    def finding(self, buffer: int, what: Marked) -> Finding:
         """Return the finding for one buffer; `what` is decided by its contents."""
         subject = self.graph.name(buffer)
         text = say(what, name=shown(self.name), buffer=shown(subject))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from grader.ir.facts import Finding
 from grader.ir.names import shown
-from grader.language import mark, say
+from grader.language import Marked, mark, say
 
 _UNPROVEN = {
     "conversion": mark(
@@ -64,6 +64,6 @@ class Reasons:
         if self.unproven is None:
             self.unproven = self.unguarded
 
-    def _finding(self, sentence: str, code: str, subject: str, place: int = 0) -> Finding:
+    def _finding(self, sentence: Marked, code: str, subject: str, place: int = 0) -> Finding:
         text = say(sentence, name=shown(self._name), subject=shown(subject), place=place)
         return Finding(code=code, subject=subject, where=self._name, message=text)

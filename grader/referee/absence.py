@@ -9,14 +9,14 @@ from fnmatch import fnmatchcase
 
 from grader.assignment import EntryKind, PartTable
 from grader.execute.result import LostCell
-from grader.language import mark, say
+from grader.language import Marked, mark, say
 from grader.loop_variables import advice_on_loop_variable
 from grader.messages import CaptureFailure
 from grader.preamble import missing_import
 from grader.referee.construction import Layers, usual_cause
 from grader.referee.evidence import Problem
 
-_ABSENT: dict[EntryKind, tuple[str, str]] = {
+_ABSENT: dict[EntryKind, tuple[Marked, Marked]] = {
     "function": (
         mark("The notebook defines no function called {entry}."),
         mark(
@@ -54,7 +54,7 @@ _SUPPLIED = mark(
     "Let the function take no arguments, give them default values, or name them so that the grader"
     " knows what they are: {names}."
 )
-_FAILURES: dict[str, tuple[str, str]] = {
+_FAILURES: dict[str, tuple[Marked, Marked]] = {
     "not_a_module": (
         mark("{where} returned {told}, not an IRModule."),
         mark("End the function with `return bb.get()`."),
@@ -71,7 +71,7 @@ _FAILURES: dict[str, tuple[str, str]] = {
 }
 """The same for an entry point of which no module came, by the reason that the kernel gave."""
 
-_OTHERWISE: dict[tuple[EntryKind, str], tuple[str, str]] = {
+_OTHERWISE: dict[tuple[EntryKind, str], tuple[Marked, Marked]] = {
     ("importer", "needs_arguments"): (
         _NEEDS,
         mark("Let it take the traced model and the list of its input shapes, and nothing else."),
@@ -84,7 +84,7 @@ _OTHERWISE: dict[tuple[EntryKind, str], tuple[str, str]] = {
 """What is said in another way of some kinds of entry points."""
 
 
-_LOST: dict[str, tuple[str, str]] = {
+_LOST: dict[str, tuple[Marked, Marked]] = {
     "failed": (
         mark("{name} is not there: cell {cell}, in which it is made, ended in {error}: {message}"),
         mark("Mend that cell, and {name} can be graded."),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from grader.language import join, mark, say
+from grader.language import Marked, join, mark, say
 from grader.referee.diagnosis.mistakes_convolution import convolution_mistakes
 from grader.referee.diagnosis.mistakes_pooling import pooling_mistakes
 from grader.referee.diagnosis.operations import Layer
@@ -62,7 +62,7 @@ _BROADCAST = (
 )
 _TURNED = re.compile(r"broadcast dims: \d+ and (\d{1,9}) in: \((\d{1,9}), \d{1,9}\) and \(\1,\)")
 
-_USAGE: tuple[tuple[str, str], ...] = (
+_USAGE: tuple[tuple[str, Marked], ...] = (
     (
         r"^assert len\(bias\.shape\) == 1",
         mark(

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from grader.ir.facts import FunctionFacts, LoopKind
 from grader.ir.names import shown
-from grader.language import mark, say
+from grader.language import Marked, mark, say
 from grader.referee.nests import Level, Nest, read_nests
 
 Third = Literal["loops", "annotations", "places"]
@@ -18,7 +18,7 @@ the other blocks are inside the right loops of it, with the right loops of their
 
 THIRDS: tuple[Third, ...] = ("loops", "annotations", "places")
 
-_KINDS: dict[LoopKind, tuple[str, str]] = {
+_KINDS: dict[LoopKind, tuple[Marked, Marked]] = {
     "serial": (mark("serial"), mark("Leave that loop as it is.")),
     "parallel": (mark("parallel"), mark("Call `parallel` on it.")),
     "vectorized": (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from grader.errors import ProtocolError
 from grader.ir.names import shown
-from grader.language import join, later, mark, say
+from grader.language import Marked, join, later, mark, say
 from grader.messages import EXTERN_DIED, FromRunner, TaskFailure, Violation, ViolationKind
 from grader.referee.evidence import Problem
 
@@ -30,7 +30,7 @@ _HINTS = {
     "signature": mark("`main` must return one tensor."),
 }
 
-_VIOLATIONS: dict[ViolationKind, str] = {
+_VIOLATIONS: dict[ViolationKind, Marked] = {
     "allocation": mark(
         "The function {function} asks for a buffer {subject} of a size that cannot be."
     ),

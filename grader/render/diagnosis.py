@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from grader.language import in_a_row, mark, say
+from grader.language import Marked, in_a_row, mark, say
 from grader.render import phrases, wording
 from grader.render.picture import Picture, read_picture
 from grader.report import Diagnosis, Sample, Step, StepStatus
@@ -23,7 +23,7 @@ _STYLE: dict[StepStatus, str] = {
     "wrong": "red",
     "follows": "dim",
 }
-_MEANING: dict[StepStatus, str] = {
+_MEANING: dict[StepStatus, Marked] = {
     "right": mark("as in PyTorch"),
     "unknown": mark("not a layer of its own in PyTorch"),
     "wrong": mark("the first to depart"),

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from grader.language import mark, say
+from grader.language import Marked, mark, say
 from grader.render import wording
 from grader.report import Graph, Node, NodeKind
 
@@ -36,7 +36,7 @@ _ASCII = {
     "→": "->",
     "…": "...",
 }
-_KINDS: dict[NodeKind, str] = {
+_KINDS: dict[NodeKind, str | Marked] = {
     "tir": "TensorIR",
     "extern": mark("external"),
     "operator": mark("operator"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from grader.language import say
+from grader.language import Marked, say
 
 LONGEST_TEXT = 4000
 """Characters of one foreign text that are shown at most."""
@@ -83,7 +83,7 @@ def count(number: int, singular: str, plural: str = "") -> str:
     return f"{number:,} {noun(number, singular, plural)}"
 
 
-def counted(number: int, one: str, many: str) -> str:
+def counted(number: int, one: Marked, many: Marked) -> str:
     """Say the one message of a count of one, the other one of any other; both have `count`."""
     return say(one if number == 1 else many, count=number)
 

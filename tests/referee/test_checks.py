@@ -11,6 +11,7 @@ import pytest
 from grader.assignment import CheckTable
 from grader.errors import CourseError
 from grader.ir.facts import Argument
+from grader.language import say, speaking
 from grader.referee.checks.equivalence import equivalence
 from grader.referee.checks.externs import ExternOptions, extern_call, writes_output
 from grader.referee.checks.python import LowLevelOptions, low_level
@@ -19,6 +20,7 @@ from grader.referee.checks.speed import SpeedOptions, speed
 from grader.referee.checks.structure import GraphOptions, call_tir_graph, pure_tir
 from grader.referee.checks.target import TargetOptions, target
 from grader.referee.evidence import Problem, Replay, StubOutputs, TargetMatch, TimedSchedule
+from grader.referee.mismatch import WRITE_THE_BUFFER
 from grader.referee.registry import NoOptions, find_check
 from tests import sample_reports
 from tests.referee import products
@@ -209,6 +211,13 @@ class TestWritesOutput:
         bad = outputs(softmax(4), softmax(4), unwritten=("env.c",))
         outcome = writes_output(case(module(EXTERN_CONV), outputs=bad), NONE)
         assert ("failed", True) == (outcome.verdict, "env.c" in outcome.reason)
+
+    def test_what_to_do_is_said_in_the_language_of_the_rest(self):
+        bad = outputs(softmax(4), softmax(4), unwritten=("env.c",))
+        with speaking("ko"):
+            outcome = writes_output(case(module(EXTERN_CONV), outputs=bad), NONE)
+            assert say(WRITE_THE_BUFFER) == outcome.hint
+        assert WRITE_THE_BUFFER.text != outcome.hint
 
     def test_wrong_but_written_values_pass(self):
         written = outputs(np.zeros((4, 10)), softmax(4))

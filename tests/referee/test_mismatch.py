@@ -67,7 +67,7 @@ class TestWithoutADiagnosis:
     def test_a_function_that_wrote_nothing_is_named(self) -> None:
         problem = explain(outputs(one_nan(), VALUES, ("env.f",)), ALL, FUNCTION, None)
         assert "`env.f` never wrote to its output buffer." in problem.reason
-        assert WRITE_THE_BUFFER == problem.hint
+        assert WRITE_THE_BUFFER.text == problem.hint
 
 
 class TestWithADiagnosis:

@@ -117,7 +117,7 @@ def writes_output(case: Case, _options: NoOptions) -> Outcome:
     if unwritten:
         return failed(
             say("`{name}` never wrote to its last argument, the output buffer.", name=unwritten[0]),
-            WRITE_THE_BUFFER,
+            say(WRITE_THE_BUFFER),
         )
     if not np.isfinite(np.asarray(outputs.actual, dtype=np.float64)).all():
         return failed(

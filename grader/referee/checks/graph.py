@@ -10,7 +10,7 @@ import msgspec
 
 from grader.assignment import Table
 from grader.ir.facts import Call, ModuleFacts
-from grader.language import mark, say
+from grader.language import Marked, mark, say
 from grader.referee.evidence import Case
 from grader.referee.flow import used_calls
 from grader.referee.outcome import Outcome, failed, partial, passed
@@ -25,37 +25,37 @@ Shape = tuple[int, ...]
 _KINDS: tuple[Kind, ...] = get_args(Kind)
 
 # Whole sentences, so that they can be translated.
-_MADE: dict[Kind, str] = {
+_MADE: dict[Kind, Marked] = {
     "tir": mark("`{binding}` is made by the TensorIR function `{callee}`."),
     "extern": mark("`{binding}` is made by the external function `{callee}`."),
     "operator": mark("`{binding}` is made by the operator `{callee}`."),
     "function": mark("`{binding}` is made by the Relax function `{callee}`."),
 }
-_MANY: dict[Kind, str] = {
+_MANY: dict[Kind, Marked] = {
     "tir": mark("Calls of TensorIR functions in `main`: {count}. At most {most} may be."),
     "extern": mark("Calls of external functions in `main`: {count}. At most {most} may be."),
     "operator": mark("Calls of operators in `main`: {count}. At most {most} may be."),
     "function": mark("Calls of Relax functions in `main`: {count}. At most {most} may be."),
 }
-_FEW: dict[Kind, str] = {
+_FEW: dict[Kind, Marked] = {
     "tir": mark("Calls of TensorIR functions that make the output: {count}. It takes {wanted}."),
     "extern": mark("Calls of external functions that make the output: {count}. It takes {wanted}."),
     "operator": mark("Calls of operators that make the output: {count}. It takes {wanted}."),
     "function": mark("Calls of Relax functions that make the output: {count}. It takes {wanted}."),
 }
-_NAMED: dict[Kind, str] = {
+_NAMED: dict[Kind, Marked] = {
     "tir": mark("Calls of the TensorIR function `{name}` in `main`: {count}. It takes {wanted}."),
     "extern": mark("Calls of the extern `{name}` in `main`: {count}. It takes {wanted}."),
     "operator": mark("Calls of the operator `{name}` in `main`: {count}. It takes {wanted}."),
     "function": mark("Calls of the Relax function `{name}` in `main`: {count}. It takes {wanted}."),
 }
-_GIVEN: dict[Kind, str] = {
+_GIVEN: dict[Kind, Marked] = {
     "tir": mark("No TensorIR function is given the tensor of shape {shape}."),
     "extern": mark("No external function is given the tensor of shape {shape}."),
     "operator": mark("No operator is given the tensor of shape {shape}."),
     "function": mark("No Relax function is given the tensor of shape {shape}."),
 }
-_CALLING: dict[Kind, str] = {
+_CALLING: dict[Kind, Marked] = {
     "tir": mark("Write the layer as a TensorIR function and call it with R.call_tir(...)."),
     "extern": mark(
         "Register a function that does the layer and call it by its name with"
@@ -64,7 +64,7 @@ _CALLING: dict[Kind, str] = {
     "operator": mark("Use an operator of Relax, as in R.matmul(x, w)."),
     "function": mark("Call a function of the module that is written with R.function."),
 }
-_INSTEAD: dict[Kind, str] = {
+_INSTEAD: dict[Kind, Marked] = {
     "tir": mark("Take TensorIR out here: this part asks for something else."),
     "extern": mark("Do this without an external function: this part asks for something else."),
     "operator": mark("Do this without an operator of Relax: this part asks for something else."),
@@ -118,7 +118,7 @@ class _Unmet(NamedTuple):
 
     demand: Demand
     reason: str
-    hint: str
+    hint: Marked
 
 
 @check("calls", options=CallOptions)

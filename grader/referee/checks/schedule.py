@@ -8,7 +8,7 @@ from typing import Literal
 
 from grader.assignment import Points, Table
 from grader.ir.facts import FunctionFacts
-from grader.language import in_a_row, join, mark, say
+from grader.language import Marked, in_a_row, join, mark, say
 from grader.referee.convolution import find_convolutions
 from grader.referee.evidence import Case, Replay
 from grader.referee.outcome import Outcome, not_graded, partial
@@ -63,7 +63,7 @@ Paid = Literal[
 ]
 """What an assignment may give points for."""
 
-_WORDING: dict[Paid, tuple[str, str]] = {
+_WORDING: dict[Paid, tuple[Marked, Marked]] = {
     "inline": (
         mark("the padding is inlined"),
         mark("Compute_inline the block that only copies the input."),
@@ -110,7 +110,7 @@ _WORTH: tuple[Paid, ...] = (
 _SCATTERED = mark(
     "Vectorized, but its stores are scattered: the loop is not the last axis of the output."
 )
-_PARTS: dict[Paid, dict[Step, str]] = {
+_PARTS: dict[Paid, dict[Step, Marked]] = {
     "reorganize": {"split": mark("split"), "fuse": mark("fused"), "reorder": mark("reordered")},
     "annotate": {
         "vectorize": mark("vectorized"),

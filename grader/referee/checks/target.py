@@ -7,14 +7,14 @@ from typing import Annotated
 import msgspec
 
 from grader.assignment import Table
-from grader.language import in_a_row, join, mark, say
+from grader.language import Marked, in_a_row, join, mark, say
 from grader.referee.checks.schedule import spell_provenance
 from grader.referee.difference import THIRDS, Third, compare_functions
 from grader.referee.evidence import Case, Problem, TargetMatch
 from grader.referee.outcome import Outcome, not_graded, partial, passed
 from grader.referee.registry import check
 
-_WORDING: dict[Third, str] = {
+_WORDING: dict[Third, Marked] = {
     "loops": mark("the loops of the sum"),
     "annotations": mark("which loops are parallel, vectorized and unrolled"),
     "places": mark("where the initialisation and the other blocks are"),

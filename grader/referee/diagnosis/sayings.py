@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from grader.language import mark
+from grader.language import Marked, mark
 from grader.referee.mismatch import WRITE_THE_BUFFER
 
 
 class Saying(NamedTuple):
     """Two texts for `language.say`."""
 
-    what: str
-    advice: str
+    what: Marked
+    advice: Marked
 
 
 DECIDES: Mapping[str, str] = {

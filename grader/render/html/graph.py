@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from grader.language import in_a_row, mark, say
+from grader.language import Marked, in_a_row, mark, say
 from grader.render import wording
 from grader.render.html.layers import Point, Size, place
 from grader.report import Diagnosis, Graph, Node, NodeKind, StepStatus
@@ -27,7 +27,7 @@ _COLUMNS = 30
 _BESIDE = 3
 """Parameters and constants that are named in a box."""
 
-KINDS: dict[NodeKind, str] = {
+KINDS: dict[NodeKind, str | Marked] = {
     "tir": "TensorIR",
     "extern": mark("external"),
     "operator": mark("operator"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import NamedTuple
 
-from grader.language import mark, say
+from grader.language import Marked, mark, say
 from grader.render import phrases, wording
 from grader.render.findings import is_lost
 from grader.render.html.anchors import CellAnchors, part_anchor
@@ -20,13 +20,13 @@ MARKS: dict[str, str] = {
     "passed": "✓", "partial": "~", "failed": "✗", "not_graded": "–",
     "right": "✓", "unknown": "~", "wrong": "✗", "follows": "–",
 }  # fmt: skip
-VERDICTS: dict[Verdict, str] = {
+VERDICTS: dict[Verdict, Marked] = {
     "passed": mark("passed"),
     "partial": mark("partly passed"),
     "failed": mark("failed"),
     "not_graded": mark("not graded"),
 }
-STATUSES: dict[StepStatus, str] = {
+STATUSES: dict[StepStatus, Marked] = {
     "right": mark("as in PyTorch"),
     "unknown": mark("not a layer of its own in PyTorch"),
     "wrong": mark("the first that departs"),

@@ -177,13 +177,13 @@ class TestSayings:
             facts[DECIDES[kind]] = {"True": True}.get(variant, variant)
         message, advice = tell(DENSE, kind, facts)
         for text, told in zip(SAYINGS[key], (message, advice), strict=True):
-            fixed = max((part[0] for part in string.Formatter().parse(text)), key=len)
+            fixed = max((part[0] for part in string.Formatter().parse(text.text)), key=len)
             assert fixed.strip() in told
             assert "{" not in told and "None" not in told
 
     @pytest.mark.parametrize("key", SAYINGS)
     def test_what_is_wrong_is_a_clause_and_what_to_do_a_sentence(self, key: str) -> None:
-        what, advice = SAYINGS[key]
+        what, advice = (each.text for each in SAYINGS[key])
         assert not what.endswith(".") and (what[0].islower() or what[0] in "{`")
         assert advice.endswith(".")
 
