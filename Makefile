@@ -50,6 +50,7 @@ check: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo --no-cache
 
 # What recipes and students install. `build` may hold modules that are gone: it is made anew.
 wheel: setup
