@@ -48,8 +48,10 @@ def test_the_mutants_of_an_assignment_are_counted(tmp_path: Path) -> None:
     assert "tensorir" == row["assignment"]
 
 
-def test_every_notebook_of_the_repository_is_migrated_once() -> None:
-    assert "the slowest took" in run("migration.py", "--repeat", "1").stdout
+def test_the_files_that_are_named_are_migrated() -> None:
+    said = run("migration.py", "--repeat", "1", str(MLP)).stdout
+    assert said.count(f"{MLP.name}: ") == said.count(" ms the first time") == 1
+    assert "the slowest took" in said
 
 
 @pytest.mark.hurried
