@@ -91,7 +91,17 @@ class TestChoosing:
     def test_a_slug_will_do_and_nothing_is_said_of_the_assignment_s_own(self) -> None:
         chosen, note = choose_assignment(COURSE, submission("tensorir"), "tensorir-course2022")
         assert ("tensorir-course2022", "") == (chosen.assignment.slug, note)
-        assert "command" == who_chose(submission("tensorir"), chosen.assignment, "course2022")
+        who = who_chose(submission("tensorir"), chosen.assignment, "tensorir-course2022")
+        assert "command" == who
+
+    def test_of_which_assignment_a_variant_is_the_notebook_says(self) -> None:
+        """A mixture's warning named the command, and metadata had chosen the easier assignment."""
+        chosen, _ = choose_assignment(COURSE, submission("tensorir"), "course2022")
+        who = who_chose(submission("tensorir"), chosen.assignment, "course2022")
+        assert "metadata" == who
+        handed_in = submission(code="def create_model_via_emit_te(): ...")
+        chosen, _ = choose_assignment(COURSE, handed_in, "course2022")
+        assert "entry points" == who_chose(handed_in, chosen.assignment, "course2022")
 
     def test_a_student_cannot_choose_one(self) -> None:
         with pytest.raises(UsageError):

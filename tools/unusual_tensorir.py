@@ -6,6 +6,7 @@ from snippets_tensorir import (
     ADD_BODY,
     CONV_BODY,
     MY_ADD,
+    MY_BMM,
     MY_CONV,
     SETUP,
     add,
@@ -188,6 +189,15 @@ MyConv
 
 LOOP_VARIABLES = CONSTANTS_IN_THE_CLASS.replace("vy + vi, vx + vj", "y + vi, x + vj")
 
+SLOW = """\
+import time
+
+for epoch in range(100_000):
+    time.sleep(1)
+
+
+"""
+
 UNUSUAL: dict[str, tuple[str, ...]] = {
     "functions_of_tensor_expressions": (SETUP, TENSOR_EXPRESSIONS),
     "function_without_module": (SETUP, MY_ADD, LONE_CONV),
@@ -200,6 +210,12 @@ UNUSUAL: dict[str, tuple[str, ...]] = {
         DRAFT_OF_CONV,
         RIGHT_CONV_UNDER_ANOTHER_NAME,
         USED_LATER,
+    ),
+    "slow_cell_before_the_answer": (
+        SETUP,
+        MY_ADD,
+        SLOW + MY_BMM,
+        MY_CONV,
     ),
     "attributes_misspelt": (
         SETUP,

@@ -11,6 +11,9 @@ from tests.endtoend.examples import brisk_course
 
 SPEED = re.compile(r'\[\[part\.check\]\]\nid = "speed"\n[\s\S]*?(?=\n\n|\Z)')
 
+SHORT_CELLS = {"tensorir": 30}
+"""Seconds of a cell where an example has one that never ends, and all others take a second."""
+
 ANY_LEVEL = '\n[sandbox]\nminimum = "none"\n'
 
 
@@ -22,6 +25,9 @@ def untimed_course(folder: Path) -> Path:
         text, count = SPEED.subn("", text)
         points = "points = 85" if count else "points = 100"
         text = text.replace("points = 100", points) + ANY_LEVEL
+        seconds = SHORT_CELLS.get(table.parent.name)
+        if seconds:
+            text = text.replace("cell_seconds = 120", f"cell_seconds = {seconds}")
         table.write_text(text, encoding="utf-8")
     return course
 
