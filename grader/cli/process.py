@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import io
 import os
 import signal
@@ -119,6 +120,7 @@ def prepare_process() -> Interruption:
     os.umask(os.umask(0o077) & 0o077)  # what we make we have to read ourselves, with umask 777 too
     sys.stdout = _replaced(sys.stdout, 1, _Output)
     sys.stderr = _replaced(sys.stderr, 2, _Messages)
+    faulthandler.enable(file=2)  # a library's crash, which nothing can catch, says where it was
     return Interruption()
 
 

@@ -40,6 +40,14 @@ except KeyboardInterrupt:
 print("then cleared up")
 """
 
+CRASHING = """
+import ctypes
+from grader.cli.process import prepare_process
+
+prepare_process()
+ctypes.string_at(0)
+"""
+
 
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
@@ -291,3 +299,12 @@ def test_what_was_used_for_a_submission_is_given_back() -> None:
     400 MB stayed."""
     done = subprocess.run([sys.executable, "-c", HOARDER], capture_output=True, check=True)
     assert int(done.stdout) < 30
+
+
+def test_a_crash_of_a_library_says_where_it_was() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", CRASHING], capture_output=True, text=True, timeout=SECONDS
+    )
+    assert -signal.SIGSEGV == done.returncode
+    assert done.stderr.startswith("Fatal Python error: Segmentation fault\n")
+    assert 'File "<string>", line 6 in <module>' in done.stderr
