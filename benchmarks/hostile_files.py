@@ -35,10 +35,10 @@ from grader.execute.result import Execution
 from grader.reading.content import CODE_LIMIT, SIZE_LIMIT, TEXT_LIMIT
 from grader.reading.messages import Overwhelmed, Read
 from grader.reading.reader import Reader
+from grader.reading.submission import SubmissionFile, as_notebook
 from grader.render.formats import FORMATS, render_as
 from grader.report import CellProblem, Report, decode_report, encode_report
 from grader.spelling import respell
-from grader.submission import SubmissionFile, as_notebook
 from grader.transcript import transcribe
 from tests import sample_reports
 from tests.properties import hostile

@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from grader.dialects.documents import migrate_document  # noqa: E402
+from grader.reading.documents import migrate_document  # noqa: E402
 
 BAR_MS = 200.0
 IMPORT = """

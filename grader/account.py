@@ -9,6 +9,7 @@ from grader.execute.places import Places, own_folders
 from grader.execute.result import Execution
 from grader.language import retell, say, spoken
 from grader.preparation import Preparation
+from grader.reading.submission import SubmissionFile, first_cell_with
 from grader.report import (
     AssignmentId,
     Data,
@@ -19,7 +20,6 @@ from grader.report import (
     Submission,
     Timing,
 )
-from grader.submission import SubmissionFile, first_cell_with
 from grader.transcript import transcribe
 
 Results = tuple[tuple[Part, ...], "Timing | None"]

@@ -17,8 +17,8 @@ from grader.course_folder import assignment_files, course_folder, variant_files
 from grader.errors import CourseError, UsageError
 from grader.given import GIVEN_FILE, Given, load_given
 from grader.language import later
+from grader.reading.submission import SubmissionFile, defined_names
 from grader.sandbox.protected import is_for_packages
-from grader.submission import SubmissionFile, defined_names
 
 
 class CourseAssignment(msgspec.Struct, frozen=True):

@@ -20,12 +20,12 @@ from grader.machine.lock import Turn
 from grader.messages import Capture, CaptureFailure
 from grader.preparation import Preparation, Settings
 from grader.progress import Progress
+from grader.reading.submission import SubmissionFile
 from grader.referee.evidence import Problem
 from grader.referee.judge import judge_problem
 from grader.report import Report
 from grader.spelling import Spelling, respell
 from grader.stages import Stages
-from grader.submission import SubmissionFile
 
 if TYPE_CHECKING:
     from grader.referee.referee import Compared

@@ -17,8 +17,8 @@ from grader.errors import UsageError
 from grader.execute.result import Execution
 from grader.language import say
 from grader.messages import Capture, CaptureFailure
+from grader.reading.submission import first_lines
 from grader.report import CellProblem, Dialect
-from grader.submission import first_lines
 
 Accepted = Literal["auto", "current"]
 """Which notebooks are graded: those in any spelling, or only those in today's."""

@@ -16,9 +16,9 @@ from nbformat import NotebookNode
 from grader.execute.places import Places
 from grader.execute.result import Execution
 from grader.language import say
+from grader.reading.submission import SubmissionFile, line_in_file
 from grader.report import Cell, CellOutput, CellProblem
 from grader.report.image import image_size
-from grader.submission import SubmissionFile, line_in_file
 
 SOURCE_LENGTH = 40_000
 """Longest source of a cell, in characters."""

@@ -29,7 +29,7 @@ STUDENT_FACING = (
     *sorted((GRADER / "referee").rglob("*.py")),
     *sorted((GRADER / "render").rglob("*.py")),
     GRADER / "pipeline.py",
-    GRADER / "submission.py",
+    GRADER / "reading" / "submission.py",
 )
 """Modules that say something to students."""
 

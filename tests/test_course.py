@@ -10,7 +10,7 @@ import pytest
 
 from grader.course import choose_assignment, find_course, load_course
 from grader.errors import CourseError, UsageError
-from grader.submission import read_submission
+from grader.reading.submission import read_submission
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -20,10 +20,10 @@ from grader.pipeline import grade
 from grader.preparation import Preparation, Settings
 from grader.progress import Progress, Silent
 from grader.quiet import Quiet
+from grader.reading.submission import read_submission
 from grader.referee.runners import Kind
 from grader.report import Report
 from grader.sandbox.interface import Command, Process, Sandbox
-from grader.submission import read_submission
 from tests.cli.test_batch import RIGHT, write
 
 ROOT = Path(__file__).parents[1]

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from grader.execute.places import Places
 from grader.execute.result import Execution
+from grader.reading.submission import SubmissionFile, line_in_file, parse_content, parse_notebook
 from grader.source_lines import STEPS, source_lines
-from grader.submission import SubmissionFile, line_in_file, parse_content, parse_notebook
 from grader.transcript import transcribe
 
 ROOT = Path(__file__).parents[1]

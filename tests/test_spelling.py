@@ -9,9 +9,9 @@ from nbformat import NotebookNode
 from grader.errors import UsageError
 from grader.execute.result import Execution
 from grader.messages import Capture, CaptureFailure
+from grader.reading.submission import parse_content
 from grader.report import CellProblem
 from grader.spelling import MESSAGE_LENGTH, Spelling, respell
-from grader.submission import parse_content
 
 TODAY = (
     "import tvm\nfrom tvm.script import tirx as T",

@@ -13,8 +13,8 @@ from nbformat import NotebookNode
 
 from grader.execute.places import Places
 from grader.execute.result import Execution
+from grader.reading.submission import SubmissionFile, parse_notebook
 from grader.report import Cell, CellOutput, CellProblem
-from grader.submission import SubmissionFile, parse_notebook
 from grader.transcript import IMAGES_SIZE, OUTPUT_LENGTH, OUTPUTS, SOURCE_LENGTH, transcribe
 from tests.render.html.samples import png
 

@@ -11,7 +11,7 @@ import pytest
 from grader.assignment_file import merged
 from grader.course import choose_assignment, load_course, who_chose
 from grader.errors import CourseError, UsageError
-from grader.submission import SubmissionFile
+from grader.reading.submission import SubmissionFile
 
 ROOT = Path(__file__).parents[1]
 COURSE = load_course(ROOT)

@@ -17,8 +17,8 @@ from grader.messages import Capture
 from grader.pipeline import compare_captures, run_notebook
 from grader.preparation import Preparation, Settings
 from grader.progress import Silent
+from grader.reading.submission import parse_content
 from grader.referee.selection import computes
-from grader.submission import parse_content
 
 
 def collect_given(

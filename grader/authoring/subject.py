@@ -21,7 +21,7 @@ from grader.authoring.translation import (
     find_passages,
     master_languages,
 )
-from grader.submission import defined_names
+from grader.reading.submission import defined_names
 
 Severity = Literal["error", "warning"]
 

@@ -23,11 +23,11 @@ from grader.preparation import Preparation, Settings
 from grader.progress import BatchProgress, Progress, Silent
 from grader.quiet import Quiet
 from grader.reading.reader import Reader
+from grader.reading.submission import SubmissionFile
 from grader.report import Report, encode_report, ungraded_report
 from grader.sandbox.crowded import CrowdedSandbox
 from grader.sandbox.revocable import RevocableSandbox
 from grader.sandbox.room import Room
-from grader.submission import SubmissionFile
 
 
 class Interrupted(Exception):  # noqa: N818  it is no error of the grader

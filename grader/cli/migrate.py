@@ -10,11 +10,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from grader.dialects.documents import Document, migrate_document
 from grader.dialects.table import CURRENT, by_id
 from grader.errors import UsageError
 from grader.files import unwritable, write_whole
 from grader.reading.content import SIZE_LIMIT
+from grader.reading.documents import Document, migrate_document
 
 
 class MigrateOptions(msgspec.Struct, frozen=True):

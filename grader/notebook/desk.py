@@ -23,13 +23,13 @@ from grader.notebook.messages import AssignmentCard, Checked, CheckParts, FindAs
 from grader.notebook.public import complete, hidden_points, published, restrict, undecided
 from grader.preparation import Preparation, Settings
 from grader.progress import Progress, Silent
+from grader.reading.submission import SubmissionFile, read_submission
 from grader.referee.bench import Machine, measuring_cpus
 from grader.referee.referee import Referee, expected_runners
 from grader.referee.runners import RunnerPool
 from grader.report import Part
 from grader.sandbox.interface import Command, Level, Process, Sandbox
 from grader.sandbox.start import SteppingSandbox
-from grader.submission import SubmissionFile, read_submission
 
 MOST_IMAGES = 500
 """Test images that are compared at most: a check is to take seconds."""

@@ -36,7 +36,7 @@ from grader.reading.messages import (
     Sentence,
     Unreadable,
 )
-from grader.submission import SubmissionFile, as_notebook, open_submission
+from grader.reading.submission import SubmissionFile, as_notebook, open_submission
 
 PATIENCE_SECONDS = 60.0
 """Longest time that a file is waited for, however little of a processor it gets. Time in which it

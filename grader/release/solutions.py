@@ -19,7 +19,7 @@ from grader.authoring.marks import regions
 from grader.authoring.master import find_master, has_master, read_master, sources
 from grader.course import Course
 from grader.errors import UsageError
-from grader.submission import read_submission
+from grader.reading.submission import read_submission
 
 LEAST_LINES, LEAST_CHARACTERS = 3, 120
 """A solution of less is not recognised."""

@@ -14,7 +14,7 @@ from grader.authoring.build import (
 )
 from grader.course import load_course
 from grader.errors import UsageError
-from grader.submission import parse_notebook
+from grader.reading.submission import parse_notebook
 from tests.authoring.masters import write_course
 
 

@@ -30,10 +30,10 @@ from grader.pipeline import grade
 from grader.preparation import Preparation, Settings
 from grader.progress import Silent
 from grader.quiet import Pausable, Quiet
+from grader.reading.submission import SubmissionFile
 from grader.report import Report, ungraded_report
 from grader.sandbox.crowded import CrowdedSandbox
 from grader.sandbox.revocable import RevocableSandbox
-from grader.submission import SubmissionFile
 from tests.properties import hostile
 
 COURSE = load_course(Path(__file__).parents[1] / "courses" / "small")

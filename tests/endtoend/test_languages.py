@@ -14,9 +14,9 @@ from grader.language import speaking
 from grader.pipeline import grade
 from grader.preparation import Preparation, Settings
 from grader.progress import Silent
+from grader.reading.submission import read_submission
 from grader.report import Report
 from grader.sandbox.interface import Sandbox
-from grader.submission import read_submission
 from tests import sample_reports
 from tests.cli.test_batch import FAILING, RIGHT, WRONG
 from tests.endtoend.command import ROOT, run_grader, without_times, write_notebook

@@ -11,7 +11,7 @@ import pytest
 
 from grader.course import load_course
 from grader.dialects.migration import migrate_cells
-from grader.submission import defined_names
+from grader.reading.submission import defined_names
 from tests.dialects.course import Text
 from tests.dialects.untimed import notebook, untimed_course
 from tests.endtoend.batches import GradedBatch, grade_batch

@@ -12,9 +12,9 @@ from grader.course import load_course
 from grader.pipeline import grade
 from grader.preparation import Preparation, Settings
 from grader.progress import Silent
+from grader.reading.submission import read_submission
 from grader.report import Part, Report
 from grader.sandbox.interface import Sandbox
-from grader.submission import read_submission
 from tests.notebook import kernels
 from tests.notebook.kernels import (
     COURSE,

@@ -62,6 +62,7 @@ from grader.messages import (
     read_frame,
     unpack_array,
 )
+from grader.reading.submission import defined_names, read_submission
 from grader.referee import subject as subjects
 from grader.referee.arrangement import Arrangement
 from grader.referee.bench import Bench, Machine, Measured, Version, measure
@@ -76,7 +77,6 @@ from grader.referee.speed import outputs_right
 from grader.referee.subject import convolution_arrays
 from grader.render.terminal import render
 from grader.report import Report, decode_report, encode_report
-from grader.submission import defined_names, read_submission
 from grader.timing.pace import KnownPace
 from tests import sample_reports
 from tests.broken import files

@@ -19,7 +19,7 @@ from grader.errors import GraderError, UsageError
 from grader.quiet import Quiet
 from grader.reading.messages import Bounds, Overwhelmed, Unreadable
 from grader.reading.reader import Reader, ReadingError
-from grader.submission import read_submission
+from grader.reading.submission import read_submission
 from tests.properties import hostile
 
 SECONDS = 30.0

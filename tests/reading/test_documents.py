@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from grader.dialects.documents import Document, migrate_document
 from grader.errors import SubmissionError
+from grader.reading.documents import Document, migrate_document
 
 OLD, NEW = "x = tvm.nd.array(y)", "x = tvm.runtime.tensor(y)"
 

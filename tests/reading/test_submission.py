@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from grader.errors import SubmissionError, UsageError
 from grader.reading.content import TEXT_LIMIT
 from grader.reading.messages import CELL_LIMIT
-from grader.submission import (
+from grader.reading.submission import (
     defined_names,
     first_cell_with,
     parse_content,
