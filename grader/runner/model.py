@@ -24,7 +24,7 @@ from grader.runner.evaluation import Evaluator
 from grader.runner.externs import Externs, load_externs
 from grader.runner.failure import TaskError, stage
 from grader.runner.guards import Guards
-from grader.runner.machine import find_target, use_threads
+from grader.runner.machine import find_target, for_one_run, use_threads
 from grader.runner.poison import Poison
 
 Values = npt.NDArray[np.generic]
@@ -138,7 +138,7 @@ def build_main(module: tvm.IRModule, task: RunModule, externs: Externs, poison: 
         target, _ = find_target(task.target)
         guards = Guards(fill=poison.own)
         with guards.building() as pipeline:
-            executable = relax.build(module, target, tir_pipeline=pipeline)
+            executable = relax.build(module, for_one_run(target), tir_pipeline=pipeline)
         machine = relax.VirtualMachine(executable, tvm.cpu())
         machine.set_instrument(poison)
         function = machine["main"]

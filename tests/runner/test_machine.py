@@ -10,7 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from grader.runner.machine import _hidden_features, find_target, prepare_environment, use_threads
+from grader.runner.machine import (
+    _hidden_features,
+    find_target,
+    for_one_run,
+    prepare_environment,
+    use_threads,
+)
 
 
 def outcome(code: str) -> str:
@@ -77,6 +83,12 @@ class TestTarget:
         target, name = find_target("host")
         assert name.startswith("llvm -mcpu=")
         assert target.attrs["mcpu"] == name.removeprefix("llvm -mcpu=").split()[0]
+
+    def test_what_is_run_once_is_optimised_less_for_the_same_processor(self) -> None:
+        usual, _ = find_target("host")
+        quick = for_one_run(usual)
+        assert {**usual.attrs, "opt-level": 2} == dict(quick.attrs)
+        assert usual.kind == quick.kind
 
     @pytest.mark.parametrize(
         ("cpuinfo", "hidden"),
