@@ -96,10 +96,10 @@ def find_target(name: str) -> tuple[Any, str]:
 def for_one_run(target: Any) -> Any:
     """Return a target for what is built to be run once or twice, for what it computes.
 
-    LLVM optimises at its level 2 in place of 3, TVM's own: the modules of the four references took
-    18.4 s of a processor to build and run and not 22.0 s, and no call took longer
-    (`benchmarks/guard_cost.py`). Level 1 builds a little faster still, but leaves loops that are not
-    scheduled without vectors: a convolution with a border took 3.7 times as long.
+    LLVM optimises at its level 2 in place of 3, TVM's own: the modules of the four references
+    took 18.4 s of a processor to build and run and not 22.0 s, and no call took longer
+    (`benchmarks/guard_cost.py`). Level 1 builds a little faster still, but makes no vectors of
+    loops that are not scheduled: a convolution with a border took 3.7 times as long.
     """
     import tvm
 
