@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import pytest
 
+from grader.launch.backtraces import forgo_backtraces
+
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "TVM_NUM_THREADS": "1"}
 
 
@@ -22,20 +24,49 @@ threads = len(os.listdir("/proc/self/task"))
 modules = {name: module is not None for name, module in sys.modules.items()}
 packages = [name for name, module in sys.modules.items() if hasattr(module, "__path__")]
 torchvision = bool(sys.argv[2:] and __import__("torchvision").transforms)
-print(json.dumps([threads, modules, packages, torchvision]))
+with open("/proc/self/maps") as maps:
+    mapped = maps.read().count("libtvm_ffi.so")
+print(json.dumps([threads, modules, packages, torchvision, mapped]))
 """
+
+MAPPED = """
+import sys
+from grader.launch.backtraces import forgo_backtraces
+
+sys.modules["torch"] = None
+import tvm_ffi
+
+def mapped():
+    with open("/proc/self/maps") as maps:
+        return maps.read().count("libtvm_ffi.so")
+
+def fail():
+    return tvm_ffi.dtype("no such type")
+
+print(mapped())
+if "forgo" in sys.argv:
+    forgo_backtraces(fail)
+try:
+    fail()
+except ValueError as error:
+    print(mapped())
+    print(error)
+"""
+"""Where a library is loaded, and once more where its symbols were read."""
 
 
 class Prepared(NamedTuple):
     """A process that has made a launcher's imports.
 
     `modules` says of each module whether it is there; those that are not may not be imported.
+    `mapped` counts the places in memory of a library of TVM.
     """
 
     threads: int
     modules: dict[str, bool]
     packages: list[str]
     has_torchvision: bool
+    mapped: int
 
 
 @cache
@@ -97,3 +128,28 @@ def test_nothing_of_the_grader_is_loaded_that_a_child_does_not_need(
 
 def test_torchvision_can_be_imported_afterwards() -> None:
     assert after_preparing("student").has_torchvision
+
+
+def raised(*arguments: str) -> tuple[int, int, str]:
+    """Have TVM raise an error: return its library's places before and after, and the message."""
+    command = [sys.executable, "-c", MAPPED, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    before, after, message = done.stdout.splitlines()
+    return int(before), int(after), message
+
+
+def test_an_error_of_tvm_reads_no_symbols_where_backtraces_are_forgone() -> None:
+    before, after, usual = raised()
+    assert before < after
+    assert (before, before, usual) == raised("forgo")
+
+
+@pytest.mark.parametrize("preload", ["student", "pure"])
+def test_the_import_of_tvm_has_read_no_symbols(preload: str) -> None:
+    loaded, _, _ = raised()
+    assert loaded == after_preparing(preload).mapped
+
+
+def test_what_does_not_fail_forgoes_nothing() -> None:
+    with pytest.raises(AssertionError, match="no error"):
+        forgo_backtraces(list)
