@@ -6,7 +6,7 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 _BLOCK = 512
 """The unit of `st_blocks` in bytes, whatever the file system."""
@@ -128,19 +128,33 @@ def rest(processes: Iterable[int], *, fetches: bool) -> dict[str, bytes] | None:
     known: dict[str, bytes] = {}
     for folder in _thread_folders(processes):
         # Counted before its state is looked at: one that runs in between is seen the next time.
-        known[f"{folder}/schedstat"] = _read(f"{folder}/schedstat")
+        known[_count_of(folder)] = _read(_count_of(folder))
         if _state(f"{folder}/stat") in wanting:
             return None
     return {} if _NOT_COUNTED in known.values() else known
 
 
-def have_run(known: dict[str, bytes]) -> bool:
+def have_run(known: Mapping[str, bytes]) -> bool:
     """Say whether a thread ran since `rest` returned this, or has ended.
 
-    If none has, no process or thread was made, and nothing was taken of anything: that takes
-    somebody who runs.
+    If none has and these are all, no process or thread was made, and nothing was taken of anything:
+    that takes somebody who runs.
     """
     return any(_read(path) != told for path, told in known.items())
+
+
+def are_all(known: Mapping[str, bytes], processes: Iterable[int]) -> bool:
+    """Say whether `rest` has told of each thread that processes have by now, and of no other."""
+    return known.keys() == {_count_of(folder) for folder in _thread_folders(processes)}
+
+
+def newest() -> bytes:
+    """Return the number of the process or thread that was made last, by whoever it was."""
+    return _read("/proc/loadavg").rpartition(b" ")[2]
+
+
+def _count_of(folder: str) -> str:
+    return f"{folder}/schedstat"
 
 
 def _thread_folders(processes: Iterable[int]) -> Iterator[str]:
