@@ -32,6 +32,16 @@ _HIDDEN_DESCRIPTORS = 1024
 """What a process that does not let its descriptors be counted is taken to have."""
 
 
+_TRIES = 40
+"""So often a process is asked anew for what it holds whose threads end when they are asked."""
+
+
+class StandIn(int):
+    """The number of a thread by which a process is told whose first thread has ended."""
+
+    first: int
+
+
 def all_processes() -> list[int]:
     """Return the processes of the process namespace that /proc shows, zombies among them.
 
@@ -109,7 +119,7 @@ def is_closed(process: int) -> bool:
     """
     folder = f"/proc/{process}/fd"
     can_be_seen = os.access(folder, os.R_OK | os.X_OK)
-    return not can_be_seen and os.path.exists(folder) and bool(_told_of(process))  # noqa: PTH110
+    return not can_be_seen and os.path.exists(folder) and bool(_sizes(f"/proc/{process}"))  # noqa: PTH110
 
 
 def held_by_pipes(descriptors: Iterable[int]) -> int:
@@ -291,7 +301,9 @@ def _told_by(number: int) -> int:
     except FileNotFoundError:
         return number
     living = (each for each in threads if _state(f"/proc/{each}/stat") not in (*_ENDED, b""))
-    return int(next(living, number))
+    told_by = StandIn(next(living, number))
+    told_by.first = number
+    return told_by
 
 
 def _threads(number: int) -> int:
@@ -304,9 +316,25 @@ def _state(path: str) -> bytes:
 
 
 def _told_of(number: int) -> dict[bytes, int]:
-    """Return the sizes, in bytes, that the kernel tells of a process."""
+    """Return the sizes, in bytes, that the kernel tells of a process.
+
+    A thread that stands in may have ended by now, and left another one: then all are asked. Where
+    each lived for a moment only, their process was taken to hold nothing.
+    """
+    told = _sizes(f"/proc/{number}")
+    if told or not isinstance(number, StandIn):
+        return told
+    for _ in range(_TRIES):
+        for folder in _thread_folders([number.first]):
+            told = _sizes(folder)
+            if told:
+                return told
+    return {}
+
+
+def _sizes(folder: str) -> dict[bytes, int]:
     # Not every line with kB: a process may be called "a kB", or have a line's end in its name.
-    lines = [line.split() for line in _read(f"/proc/{number}/status").split(b"\n")]
+    lines = [line.split() for line in _read(f"{folder}/status").split(b"\n")]
     return {line[0]: int(line[1]) * 1024 for line in lines if line and line[0] in _SIZES}
 
 
@@ -317,7 +345,9 @@ def _descriptors(number: int) -> int:
     except (FileNotFoundError, ProcessLookupError):
         return 0
     except PermissionError:
-        return _HIDDEN_DESCRIPTORS if _told_of(number) else 0  # it is ending: see `is_closed`
+        return (
+            _HIDDEN_DESCRIPTORS if _sizes(f"/proc/{number}") else 0
+        )  # it is ending: see `is_closed`
 
 
 def _proportional(number: int, resident: int) -> int:
@@ -325,6 +355,8 @@ def _proportional(number: int, resident: int) -> int:
     try:
         text = _read(f"/proc/{number}/smaps_rollup")
     except PermissionError:
+        return resident
+    if not text and isinstance(number, StandIn):
         return resident
     for line in text.splitlines():
         if line.startswith(b"Pss:"):
