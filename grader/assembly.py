@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
+import msgspec
+
 from grader.assignment import Assignment, PartTable
 from grader.course import CourseAssignment
 from grader.messages import ArgumentSpec, EntrySpec, ModelSpec
@@ -31,7 +33,8 @@ def open_runners(prepared: Preparation) -> RunnerPool:
         return settings.room.taken(f"{assignment.slug} {kind}", most)
 
     start = runner_starter(settings.sandbox, assignment)
-    return RunnerPool(start, assignment.limits.task_seconds, admit, settings.known)
+    limits = msgspec.msgpack.encode(assignment.limits)
+    return RunnerPool(start, assignment.limits.task_seconds, admit, settings.known, limits)
 
 
 def make_referee(

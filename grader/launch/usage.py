@@ -6,7 +6,7 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 _BLOCK = 512
 """The unit of `st_blocks` in bytes, whatever the file system."""
@@ -30,6 +30,16 @@ parent's once more."""
 
 _HIDDEN_DESCRIPTORS = 1024
 """What a process that does not let its descriptors be counted is taken to have."""
+
+
+_TRIES = 40
+"""So often a process is asked anew for what it holds whose threads end when they are asked."""
+
+
+class StandIn(int):
+    """The number of a thread by which a process is told whose first thread has ended."""
+
+    first: int
 
 
 def all_processes() -> list[int]:
@@ -109,7 +119,7 @@ def is_closed(process: int) -> bool:
     """
     folder = f"/proc/{process}/fd"
     can_be_seen = os.access(folder, os.R_OK | os.X_OK)
-    return not can_be_seen and os.path.exists(folder) and bool(_told_of(process))  # noqa: PTH110
+    return not can_be_seen and os.path.exists(folder) and bool(_sizes(f"/proc/{process}"))  # noqa: PTH110
 
 
 def held_by_pipes(descriptors: Iterable[int]) -> int:
@@ -128,19 +138,33 @@ def rest(processes: Iterable[int], *, fetches: bool) -> dict[str, bytes] | None:
     known: dict[str, bytes] = {}
     for folder in _thread_folders(processes):
         # Counted before its state is looked at: one that runs in between is seen the next time.
-        known[f"{folder}/schedstat"] = _read(f"{folder}/schedstat")
+        known[_count_of(folder)] = _read(_count_of(folder))
         if _state(f"{folder}/stat") in wanting:
             return None
     return {} if _NOT_COUNTED in known.values() else known
 
 
-def have_run(known: dict[str, bytes]) -> bool:
+def have_run(known: Mapping[str, bytes]) -> bool:
     """Say whether a thread ran since `rest` returned this, or has ended.
 
-    If none has, no process or thread was made, and nothing was taken of anything: that takes
-    somebody who runs.
+    If none has and these are all, no process or thread was made, and nothing was taken of anything:
+    that takes somebody who runs.
     """
     return any(_read(path) != told for path, told in known.items())
+
+
+def are_all(known: Mapping[str, bytes], processes: Iterable[int]) -> bool:
+    """Say whether `rest` has told of each thread that processes have by now, and of no other."""
+    return known.keys() == {_count_of(folder) for folder in _thread_folders(processes)}
+
+
+def newest() -> bytes:
+    """Return the number of the process or thread that was made last, by whoever it was."""
+    return _read("/proc/loadavg").rpartition(b" ")[2]
+
+
+def _count_of(folder: str) -> str:
+    return f"{folder}/schedstat"
 
 
 def _thread_folders(processes: Iterable[int]) -> Iterator[str]:
@@ -277,7 +301,9 @@ def _told_by(number: int) -> int:
     except FileNotFoundError:
         return number
     living = (each for each in threads if _state(f"/proc/{each}/stat") not in (*_ENDED, b""))
-    return int(next(living, number))
+    told_by = StandIn(next(living, number))
+    told_by.first = number
+    return told_by
 
 
 def _threads(number: int) -> int:
@@ -290,9 +316,25 @@ def _state(path: str) -> bytes:
 
 
 def _told_of(number: int) -> dict[bytes, int]:
-    """Return the sizes, in bytes, that the kernel tells of a process."""
+    """Return the sizes, in bytes, that the kernel tells of a process.
+
+    A thread that stands in may have ended by now, and left another one: then all are asked. Where
+    each lived for a moment only, their process was taken to hold nothing.
+    """
+    told = _sizes(f"/proc/{number}")
+    if told or not isinstance(number, StandIn):
+        return told
+    for _ in range(_TRIES):
+        for folder in _thread_folders([number.first]):
+            told = _sizes(folder)
+            if told:
+                return told
+    return {}
+
+
+def _sizes(folder: str) -> dict[bytes, int]:
     # Not every line with kB: a process may be called "a kB", or have a line's end in its name.
-    lines = [line.split() for line in _read(f"/proc/{number}/status").split(b"\n")]
+    lines = [line.split() for line in _read(f"{folder}/status").split(b"\n")]
     return {line[0]: int(line[1]) * 1024 for line in lines if line and line[0] in _SIZES}
 
 
@@ -303,7 +345,9 @@ def _descriptors(number: int) -> int:
     except (FileNotFoundError, ProcessLookupError):
         return 0
     except PermissionError:
-        return _HIDDEN_DESCRIPTORS if _told_of(number) else 0  # it is ending: see `is_closed`
+        return (
+            _HIDDEN_DESCRIPTORS if _sizes(f"/proc/{number}") else 0
+        )  # it is ending: see `is_closed`
 
 
 def _proportional(number: int, resident: int) -> int:
@@ -311,6 +355,8 @@ def _proportional(number: int, resident: int) -> int:
     try:
         text = _read(f"/proc/{number}/smaps_rollup")
     except PermissionError:
+        return resident
+    if not text and isinstance(number, StandIn):
         return resident
     for line in text.splitlines():
         if line.startswith(b"Pss:"):

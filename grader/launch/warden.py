@@ -23,6 +23,7 @@ from grader.launch import enter, linux, sockets, usage
 from grader.launch.group import Group
 from grader.launch.memory import Machine
 from grader.launch.protocol import Bounds, Cause, Ending, Request
+from grader.launch.stillness import Stillness
 
 _NAMESPACES = (
     linux.CLONE_NEWNS
@@ -39,9 +40,6 @@ last long, and had itself looked at every few seconds only."""
 
 _BLIND_AT_MOST = 0.5
 """Seconds that nobody looks, whatever a look costs: much can be taken in more."""
-
-_RESTED_AT_MOST = 1.0
-"""Seconds after which a sandbox is looked at again in which nobody seems to run."""
 
 _HURRY = 4
 """So many times more often than usual a sandbox is looked at that has half of what it may have, or
@@ -176,10 +174,7 @@ class _Watch:
         self._looks = 0
         self._wanted = 0
         self._fetched = 0
-        self._living: list[int] = []
-        self._rest: dict[str, bytes] = {}
-        self._is_whole = False
-        self._looked = 0.0
+        self._stillness = Stillness(self._processes, usage.newest if entrance is None else None)
 
     def until_the_end(self) -> Ending:
         poller = select.poll()
@@ -231,31 +226,18 @@ class _Watch:
     def _excess(self) -> Cause:
         """Return which bound is passed."""
         self._looks += 1
-        if self._is_at_rest():
+        if self._stillness.lasts():
             return "machine" if self._machine.is_short_for(self._used) else ""
         return self._look()
 
-    def _is_at_rest(self) -> bool:
-        """Say whether nobody has run since the last look: then all hold what they held.
-
-        Most sandboxes wait most of the time, and to look at them took an eighth of the processors.
-        A process that was made between that look's list and what was noted of those in it would
-        never be seen, so they are listed once more, and looked at again after a while.
-        """
-        rested = time.monotonic() - self._looked
-        if rested > _RESTED_AT_MOST or not self._rest or usage.have_run(self._rest):
-            return False
-        self._is_whole = self._is_whole or self._living == self._processes()
-        return self._is_whole
-
     def _look(self) -> Cause:
         bounds = self._bounds
-        self._looked, self._is_whole = time.monotonic(), False
-        living = self._living = self._processes()
+        begin = time.monotonic()
+        living = self._processes()
         fetched, self._fetched = self._fetched, usage.fetches_of(living)
         rest = usage.rest(living, fetches=self._fetched > fetched)
         self._wanted += rest is None
-        self._rest = rest or {}
+        self._stillness.begin(begin, rest)
         descriptors = usage.descriptors_of(living)
         if max(sum(descriptors), self._sockets_beside(living)) > bounds.descriptors:
             return "descriptors"

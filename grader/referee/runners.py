@@ -7,12 +7,15 @@ for the tasks that are expected; a task that was not expected waits for a start 
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from threading import Lock
 from typing import Literal
+
+import msgspec
 
 from grader.messages import (
     SEARCH_SECONDS,
@@ -25,6 +28,7 @@ from grader.messages import (
     TaskFailure,
     ToRunner,
     TraceModule,
+    TraceResult,
     encode_frame,
 )
 from grader.referee.runner_client import Runner
@@ -45,6 +49,9 @@ def _admit_all(_kind: Kind) -> AbstractContextManager[Stay]:
 _MOST_KNOWN = 32 * 2**20
 """Bytes of answers that are kept: that of a usual task has a few thousand."""
 
+_DRAWS = b'"Sample'
+"""What the name of an instruction of a trace begins with that draws what the trace leaves open."""
+
 _DECIDED = RunModule | TraceModule | ReplayTrace | CompareTarget | MutateModule
 """Tasks whose answer depends on nothing beside them: not on a clock, as a measurement does."""
 
@@ -53,12 +60,13 @@ class KnownAnswers:
     """Answers of runners without externs, by the digest of their whole task; the latest are kept.
 
     Gradings of one batch share their inputs, and many submissions hold a module that another one
-    held, bit by bit: it is built and run once. Failures are not kept: a busy machine has its own.
+    held, bit by bit: it is built and run once. Failures are not kept, nor what a failure has ended
+    early: a busy machine has its own. An answer that takes more than all the room is not, either.
     May be used from several threads.
     """
 
     def __init__(self, room: int = _MOST_KNOWN) -> None:
-        self._left = room
+        self._room = self._left = room
         self._answers: OrderedDict[bytes, tuple[FromRunner, int]] = OrderedDict()
         self._lock = Lock()
 
@@ -71,10 +79,9 @@ class KnownAnswers:
             return self._answers[digest][0]
 
     def learn(self, digest: bytes, answer: FromRunner) -> None:
-        """Keep an answer, unless it is a failure; the one that was asked for least lately goes."""
-        if isinstance(answer, TaskFailure):
+        """Keep an answer, unless it failed; the one that was asked for least lately goes."""
+        if _has_failed(answer) or (size := size_of(answer)) > self._room:
             return
-        size = len(encode_frame(answer))
         with self._lock:
             if digest in self._answers:
                 return
@@ -85,18 +92,44 @@ class KnownAnswers:
                 self._left += freed
 
 
-def _digest(kind: Kind, task: ToRunner) -> bytes | None:
+def size_of(value: object) -> int:
+    """Return about how many bytes a message takes, or a value in it.
+
+    A name of one letter takes fifty; and to encode a large answer takes as much as it has.
+    """
+    parts: tuple[object, ...] = ()
+    if isinstance(value, msgspec.Struct):
+        parts = msgspec.structs.astuple(value)
+    elif isinstance(value, dict):
+        parts = (*value.keys(), *value.values())
+    elif isinstance(value, tuple):
+        parts = value
+    return sys.getsizeof(value) + sum(map(size_of, parts))
+
+
+def _has_failed(answer: FromRunner) -> bool:
+    if isinstance(answer, TraceResult):
+        return answer.failure is not None
+    return isinstance(answer, TaskFailure)
+
+
+def _digest(kind: Kind, task: ToRunner, within: bytes) -> bytes | None:
     """Return what a task's answer is kept under, None if it depends on more than the task."""
     if kind != "pure" or not isinstance(task, _DECIDED):
         return None
-    return hashlib.sha256(encode_frame(task)).digest()
+    if isinstance(task, ReplayTrace) and _DRAWS in task.trace:
+        return None
+    digest = hashlib.sha256(hashlib.sha256(within).digest())
+    digest.update(encode_frame(task))
+    return digest.digest()
 
 
 class RunnerPool:
     """Hands out runners. `start` starts one; it is called in threads of the pool.
 
     `admit` waits until the machine has room for a task. A runner that waits for one takes little.
-    `known` are answers that other pools may share.
+    `known` are answers that other pools may share, and `within` says which limits its runners have:
+    where others are, a task that is the same may be ended.
     Use it as a context manager: leaving it ends every runner, used or not.
     """
 
@@ -106,8 +139,10 @@ class RunnerPool:
         task_seconds: float,
         admit: Admit | None = None,
         known: KnownAnswers | None = None,
+        within: bytes = b"",
     ) -> None:
         self._start = start
+        self._within = within
         self._known = known or KnownAnswers()
         self._admit = admit or _admit_all
         self._task_seconds = task_seconds
@@ -137,7 +172,7 @@ class RunnerPool:
         A runner that dies or takes too long answers with a TaskFailure. Raises SandboxError when no
         runner can be started, ProtocolError when the answer is not a message.
         """
-        digest = _digest(kind, task)
+        digest = _digest(kind, task, self._within)
         found = self._known.find(digest) if digest is not None else None
         if found is not None:
             return found

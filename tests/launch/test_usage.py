@@ -91,6 +91,34 @@ def status(process: int) -> str:
     return Path(f"/proc/{process}/status").read_text()
 
 
+HOPS = """
+import _thread, ctypes, os
+_thread.stack_size(2**16)
+kept = bytearray(b"x") * 2**26
+def hop():
+    _thread.start_new_thread(hop, ())
+child = os.fork()
+if not child:
+    _thread.start_new_thread(hop, ())
+    ctypes.CDLL(None).pthread_exit(None)
+"""
+
+
+def test_threads_that_live_for_a_moment_do_not_hide_what_their_process_holds() -> None:
+    """Whichever was chosen to tell of it has ended when it is asked."""
+    with program(HOPS) as first:
+        (hopper,) = Path(f"/proc/{first}/task/{first}/children").read_text().split()
+        try:
+            while "State:\tZ" not in status(int(hopper)):
+                time.sleep(0.001)
+            seen = [usage.descendants(first) for _ in range(20)]
+            time.sleep(0.01)
+            assert [1] * 20 == [len(each) for each in seen]
+            assert min(usage.resident_memory_of(each) for each in seen) > 2**26
+        finally:
+            os.kill(int(hopper), signal.SIGKILL)
+
+
 def test_few_files_are_no_hoard_of_pipes() -> None:
     assert 0 == usage.held_by_pipes([20, 64, 3])
     assert 2 * 2 * mmap.PAGESIZE == usage.held_by_pipes([66, 1])

@@ -13,15 +13,18 @@ from grader.messages import (
     SEARCH_SECONDS,
     FindStep,
     FromRunner,
+    ReplayResult,
+    ReplayTrace,
     RunArgument,
     RunModule,
     RunResult,
     TaskFailure,
     ToRunner,
-    encode_frame,
+    TraceModule,
+    TraceResult,
     pack_array,
 )
-from grader.referee.runners import Kind, KnownAnswers, RunnerPool
+from grader.referee.runners import Kind, KnownAnswers, RunnerPool, size_of
 
 ANSWER = TaskFailure("run", "Died", "A fake.")
 TASK: Any = None
@@ -136,11 +139,16 @@ class TestKnown:
     """What a runner answered once, no runner is asked for again."""
 
     @staticmethod
-    def requests(kind: Kind, *tasks: ToRunner, answer: FromRunner = RESULT) -> int:
+    def requests(
+        kind: Kind,
+        *tasks: ToRunner,
+        answer: FromRunner = RESULT,
+        limits: tuple[bytes, bytes] = (b"", b""),
+    ) -> int:
         """Ask two pools that share what is known for all tasks; return how often one ran."""
         factory, known = Factory(answer=answer), KnownAnswers()
-        for _ in range(2):
-            with RunnerPool(factory, 20, known=known) as pool:
+        for within in limits:
+            with RunnerPool(factory, 20, known=known, within=within) as pool:
                 for task in tasks:
                     assert answer is pool.request(kind, task)
         return len(factory.runners)
@@ -164,8 +172,39 @@ class TestKnown:
     def test_a_failure_is_not_kept(self) -> None:
         assert 2 == self.requests("pure", RUN, answer=ANSWER)
 
+    def test_what_a_failure_ended_early_is_not_kept(self) -> None:
+        """It may have been the machine's, and whoever handed in the same would be told of it."""
+        trace = TraceModule(RUN)
+        assert 1 == self.requests("pure", trace, answer=TraceResult(()))
+        assert 2 == self.requests("pure", trace, answer=TraceResult((), failure=ANSWER))
+
+    def test_within_other_limits_a_task_is_another_one(self) -> None:
+        """What has run for 15 seconds where 20 are allowed, is ended where 10 are."""
+        assert 1 == self.requests("pure", RUN, limits=(b"20", b"20"))
+        assert 2 == self.requests("pure", RUN, limits=(b"20", b"10"))
+
+    def test_what_is_drawn_is_drawn_each_time(self) -> None:
+        """A trace may leave open what it draws: one lucky draw would be everybody's."""
+        drawn = b'[[["SamplePerfectTile", ["l0"], [2, 16], ["v1", "v2"]]], []]'
+        answer = ReplayResult("equal")
+        assert 2 == self.requests("pure", ReplayTrace(drawn, b"", b""), answer=answer)
+        assert 1 == self.requests("pure", ReplayTrace(b"[[], []]", b"", b""), answer=answer)
+
+    def test_an_answer_that_takes_more_than_there_is_drives_nobody_out(self) -> None:
+        known = KnownAnswers(2 * size_of(RESULT))
+        known.learn(b"one", RESULT)
+        known.learn(b"large", RunResult(pack_array(np.zeros(1000, "float32"))))
+        assert [RESULT, None] == [known.find(each) for each in (b"one", b"large")]
+
+    def test_what_takes_memory_is_counted_and_not_what_is_sent(self) -> None:
+        """Names of one letter are fifty bytes each, and two on their way."""
+        names = RunResult(RESULT.outputs, tuple(chr(0x100 + n) for n in range(4096)))
+        assert size_of(names) > 4096 * 50
+        counts = RunResult(RESULT.outputs, calls={chr(0x100 + n): n for n in range(4096)})
+        assert size_of(counts) > 4096 * 50
+
     def test_the_answer_that_was_asked_for_least_lately_makes_room(self) -> None:
-        known = KnownAnswers(2 * len(encode_frame(RESULT)))
+        known = KnownAnswers(2 * size_of(RESULT))
         for digest in (b"one", b"two"):
             known.learn(digest, RESULT)
         assert known.find(b"one") is RESULT

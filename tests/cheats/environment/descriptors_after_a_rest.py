@@ -1,0 +1,21 @@
+# %%
+import os
+import time
+
+reader, writer = os.pipe()
+for _ in range(80):
+    if os.fork() == 0:
+        time.sleep(2)
+        kept = []
+        try:
+            while True:
+                kept.append(os.dup(0))
+        except OSError:
+            pass
+        os.write(writer, b"1")
+        time.sleep(60)
+        os._exit(0)
+for _ in range(80):
+    os.read(reader, 1)
+time.sleep(5)
+raise Escaped("80 processes have a thousand descriptors each")
