@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +22,9 @@ TOUR = PAGE.partition("\n## The ten-minute tour\n")[2].partition("\n## ")[0]
 BLOCK = re.compile(r"```(\w*)\n(.*?)```", re.DOTALL)
 COPIED = ("grader", "tests", "docs", "tools")
 UNCHANGED = ("assignments", "reference")
+MANY = ("cells", "environment", "escapes", "externs", "answers", "autograders", "habits", "kinds")
+"""Folders of tests with many files that no recipe needs."""
+
 SECONDS = 120
 
 
@@ -49,7 +53,7 @@ class Newcomer:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._replaced: tuple[Path, str] | None = None
-        skip = shutil.ignore_patterns("__pycache__")
+        skip = shutil.ignore_patterns("__pycache__", *MANY)
         for name in COPIED:
             shutil.copytree(ROOT / name, folder / name, ignore=skip, symlinks=True)
         for name in UNCHANGED:
@@ -103,9 +107,12 @@ class Newcomer:
         return (self.folder / name).read_text(encoding="utf-8")
 
 
-@pytest.fixture
-def newcomer(tmp_path: Path) -> Newcomer:
-    return Newcomer(tmp_path)
+@pytest.fixture(scope="module")
+def newcomer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Newcomer]:
+    """Who does all of it in one copy: no recipe touches what another one changes."""
+    folder = tmp_path_factory.mktemp("copy")
+    yield Newcomer(folder)
+    shutil.rmtree(folder)  # which pytest would keep of the last three runs
 
 
 def test_a_check_that_is_added_is_tried_and_listed_for_translation(newcomer: Newcomer) -> None:
