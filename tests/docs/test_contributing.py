@@ -27,6 +27,12 @@ MANY = ("cells", "environment", "escapes", "externs", "answers", "autograders", 
 
 SECONDS = 120
 
+OPENED = """
+from grader.sandbox.choose import choose_sandbox
+with choose_sandbox("tight") as sandbox:
+    assert sandbox.level == "tight", sandbox.level
+"""
+
 
 class Step(NamedTuple):
     """A block of the page, and the line of text above it."""
@@ -134,6 +140,7 @@ def test_a_renderer_passes_the_tests_of_all_formats(newcomer: Newcomer) -> None:
 @needs_bubblewrap
 def test_a_level_of_isolation_is_tried_out(newcomer: Newcomer) -> None:
     newcomer.follow("A level of isolation")
+    newcomer.run(f".venv/bin/python -c '{OPENED}'")
 
 
 def test_a_language_gets_a_catalogue(newcomer: Newcomer) -> None:
