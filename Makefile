@@ -60,6 +60,7 @@ wheel: setup
 
 # The pages of docs/ for a browser: open site/index.html. Only a server's pages can be searched:
 # .venv/bin/python -m http.server --bind 127.0.0.1 --directory site
+# With SITE_REPOSITORY=https://.../blob/main links to files that are no pages lead to them there.
 site: setup
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
