@@ -1,4 +1,4 @@
-# make setup | demo | test | levels | check | wheel
+# make setup | demo | test | levels | check | wheel | site
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -9,7 +9,7 @@ unexport VIRTUAL_ENV
 # what is compiled once need not be compiled again in every process that the tests start
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test levels check format notebooks wheel
+.PHONY: setup demo test levels check format notebooks wheel site
 setup: $(STAMP)
 	@$(BIN)/python tools/install_bubblewrap.py
 
@@ -57,6 +57,12 @@ wheel: setup
 	rm -rf build dist/tvm_grader-*.whl
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --no-index --wheel-dir dist .
 	rm -rf build
+
+# The pages of docs/ for a browser: open site/index.html. Only a server's pages can be searched:
+# .venv/bin/python -m http.server --bind 127.0.0.1 --directory site
+# With SITE_REPOSITORY=https://.../blob/main links to files that are no pages lead to them there.
+site: setup
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 notebooks: setup
 	$(BIN)/python tools/build_notebooks.py

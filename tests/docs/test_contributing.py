@@ -1,0 +1,153 @@
+"""CONTRIBUTING.md, word for word: its files are written and its commands run, in a copy."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.missing import needs_bubblewrap
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+TOUR = PAGE.partition("\n## The ten-minute tour\n")[2].partition("\n## ")[0]
+BLOCK = re.compile(r"```(\w*)\n(.*?)```", re.DOTALL)
+COPIED = ("grader", "tests", "docs", "tools")
+UNCHANGED = ("assignments", "reference")
+MANY = ("cells", "environment", "escapes", "externs", "answers", "autograders", "habits", "kinds")
+"""Folders of tests with many files that no recipe needs."""
+
+SECONDS = 120
+
+OPENED = """
+from grader.sandbox.choose import choose_sandbox
+with choose_sandbox("tight") as sandbox:
+    assert sandbox.level == "tight", sandbox.level
+"""
+
+
+class Step(NamedTuple):
+    """A block of the page, and the line of text above it."""
+
+    above: str
+    language: str
+    text: str
+
+
+def steps(title: str) -> list[Step]:
+    """Return what a recipe has one do."""
+    section = PAGE.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+    found, end = [], 0
+    for match in BLOCK.finditer(section):
+        above = section[end : match.start()].strip().split("\n")[-1]
+        found.append(Step(above, match[1], match[2]))
+        end = match.end()
+    return found
+
+
+class Newcomer:
+    """Does what the page says, in a copy of the repository."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._replaced: tuple[Path, str] | None = None
+        skip = shutil.ignore_patterns("__pycache__", *MANY)
+        for name in COPIED:
+            shutil.copytree(ROOT / name, folder / name, ignore=skip, symlinks=True)
+        for name in UNCHANGED:
+            (folder / name).symlink_to(ROOT / name)
+        for name in ("pyproject.toml", "Makefile", "README.md"):
+            shutil.copy(ROOT / name, folder)
+
+    def follow(self, title: str) -> None:
+        for step in steps(title):
+            self.take(step)
+
+    def take(self, step: Step) -> None:
+        if step.language == "sh":
+            for line in step.text.splitlines():
+                self.run(line)
+        elif whole := re.fullmatch(r"Let `(.+)` be:", step.above):
+            path = self.folder / whole[1]
+            assert not path.exists()
+            path.write_text(step.text, encoding="utf-8")
+        elif change := re.fullmatch(r"In `(.+)`, replace", step.above):
+            self._replaced = (self.folder / change[1], step.text)
+        else:
+            assert "by" == step.above
+            assert self._replaced is not None
+            self.replace(*self._replaced, step.text)
+
+    def replace(self, path: Path, old: str, new: str) -> None:
+        text = path.read_text(encoding="utf-8")
+        if path.name == "Makefile":  # a part of a line
+            old, new = old.rstrip("\n"), new.rstrip("\n")
+        assert 1 == text.count(old), (path, old)
+        path.write_text(text.replace(old, new), encoding="utf-8")
+
+    def run(self, line: str) -> None:
+        words = shlex.split(line)
+        variables = dict(word.split("=") for word in words if re.match(r"[A-Z_]+=", word))
+        program, *arguments = words[len(variables) :]
+        name = program.removeprefix(".venv/bin/")
+        assert name in {"python", "grader"}
+        done = subprocess.run(
+            [str(Path(sys.executable).with_name(name)), *arguments],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            env={**os.environ, "PYTHONPATH": str(self.folder), **variables},
+        )
+        assert 0 == done.returncode, done.stdout + done.stderr
+
+    def read(self, name: str) -> str:
+        return (self.folder / name).read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def newcomer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Newcomer]:
+    """Who does all of it in one copy: no recipe touches what another one changes."""
+    folder = tmp_path_factory.mktemp("copy")
+    yield Newcomer(folder)
+    shutil.rmtree(folder)  # which pytest would keep of the last three runs
+
+
+def test_a_check_that_is_added_is_tried_and_listed_for_translation(newcomer: Newcomer) -> None:
+    newcomer.follow("A check")
+    new = 'msgid "The module has few TIR functions"\nmsgstr ""\n'
+    assert all(new in newcomer.read(f"grader/locale/{each}.po") for each in ("zh", "ko"))
+
+
+def test_a_row_of_the_table_migrates_a_file_and_is_on_the_page(newcomer: Newcomer) -> None:
+    newcomer.follow("A row of the dialect table")
+    assert 'target = tvm.target.Target("llvm")' in newcomer.read("new.py")
+    assert "| target-create | `tvm.target.create` |" in newcomer.read("docs/dialects.md")
+
+
+def test_a_renderer_passes_the_tests_of_all_formats(newcomer: Newcomer) -> None:
+    newcomer.follow("A renderer")
+
+
+@needs_bubblewrap
+def test_a_level_of_isolation_is_tried_out(newcomer: Newcomer) -> None:
+    newcomer.follow("A level of isolation")
+    newcomer.run(f".venv/bin/python -c '{OPENED}'")
+
+
+def test_a_language_gets_a_catalogue(newcomer: Newcomer) -> None:
+    newcomer.follow("A language")
+    assert '\n"Language: de\\n"\n' in newcomer.read("grader/locale/de.po")
+
+
+@pytest.mark.parametrize("path", re.findall(r"`(grader/[^`]*)`", TOUR))
+def test_the_tour_comes_by_files_that_are_there(path: str) -> None:
+    assert (ROOT / path).exists()
