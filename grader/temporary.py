@@ -72,6 +72,7 @@ def remove_tree(folder: Path) -> None:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,
+            start_new_session=True,  # a second Ctrl-C is for all of the terminal's: it ended `rm`
         )
 
 

@@ -30,6 +30,24 @@ except OSError as error:
     print(error.strerror)
 """
 
+IMPATIENT = """
+import os, signal, sys, threading, time
+from pathlib import Path
+from grader.temporary import remove_tree
+
+def interrupt():
+    while not gone:
+        os.killpg(0, signal.SIGINT)
+        time.sleep(0.001)
+
+folder, gone = Path(sys.argv[1]), []
+signal.signal(signal.SIGINT, lambda *_: None)
+threading.Thread(target=interrupt, daemon=True).start()
+remove_tree(folder)
+gone.append(True)
+print(folder.exists())
+"""
+
 
 @pytest.fixture
 def left(tmp_path: Path) -> Path:
@@ -77,3 +95,14 @@ def test_what_is_not_ours_or_looks_like_it_stays(left: Path, tmp_path: Path) -> 
 
 def test_a_place_that_cannot_be_read_is_no_obstacle(tmp_path: Path) -> None:
     sweep([str(tmp_path / "nowhere")])
+
+
+def test_more_interrupts_do_not_keep_a_folder_from_being_removed(tmp_path: Path) -> None:
+    """Ctrl-C reaches all processes of the terminal's group; `rm` was ended by it once."""
+    folder = tmp_path / "left"
+    folder.mkdir()
+    for number in range(500):
+        (folder / str(number)).touch()
+    command = [sys.executable, "-c", IMPATIENT, folder]
+    done = subprocess.run(command, capture_output=True, text=True, start_new_session=True)
+    assert "False\n" == done.stdout, done.stderr
