@@ -50,6 +50,10 @@ NAMESPACE_FLAGS = (
     0x20000000,  # CLONE_NEWPID
     0x40000000,  # CLONE_NEWNET
 )
+NAMELESS_SHARED = (0x2F, 0x21)
+"""Of mmap's flags those of its type and MAP_ANONYMOUS, and how memory is asked for that processes
+share and that no file stands for: MAP_SHARED | MAP_ANONYMOUS. Whoever takes it out of his tables
+again (madvise, munmap) keeps what stands in it, and it is in no number of any process."""
 FILE_REQUESTS = (1024, 1026)
 """F_SETLEASE: whoever opens the file then waits for 45 seconds, and its owner may be the grader's
 user. F_NOTIFY: signals for what others do in a folder."""
@@ -88,6 +92,7 @@ def make_filter(machine: int, *, strict: bool) -> bytes:
 def _add_argument_rules(program: seccomp.SyscallFilter) -> None:
     """Deny by argument: namespaces by clone, others' limits, typing into terminals, odd sockets."""
     denied = seccomp.ERRNO(errno.EPERM)
+    program.add_rule(denied, "mmap", seccomp.Arg(3, seccomp.MASKED_EQ, *NAMELESS_SHARED))
     for flag in NAMESPACE_FLAGS:
         program.add_rule(denied, "clone", seccomp.Arg(0, seccomp.MASKED_EQ, flag, flag))
     program.add_rule(denied, "prlimit64", seccomp.Arg(0, seccomp.NE, 0))

@@ -64,7 +64,14 @@ _DENIED_TO_HOLDER = (
 _TERMINALS = ["nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", "max=64"]
 
 _READ_ONLY = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger")
-_MASKED = ("/proc/kcore", "/proc/keys", "/proc/timer_list", "/proc/sched_debug", "/proc/scsi")
+_MASKED = (
+    "/proc/kcore",
+    "/proc/keys",
+    "/proc/timer_list",
+    "/proc/sched_debug",
+    "/proc/scsi",
+    "/dev/zero",  # mapped, it is memory that no number of a process shows
+)
 
 _OWN_USER = mark("A container by {version}: no network, a read-only system, a user id of its own.")
 _OWN_NAMESPACE = mark(

@@ -63,6 +63,8 @@ def mount_options(
         *_system_options(),
         *_account_options(user, descriptor),
         *("--proc", "/proc", "--dev", "/dev"),
+        # Mapped, it would be memory that no number of a process shows; so bound, it is no device.
+        *("--ro-bind", "/dev/null", "/dev/zero"),
         *_tmpfs("/dev/shm", SHARED_MEMORY_BYTES, "1777"),  # noqa: S108
         *_tmpfs("/tmp", TEMPORARY_BYTES, "1777"),  # noqa: S108
         *_tmpfs(str(SCRATCH), scratch_bytes, "0777"),

@@ -165,7 +165,7 @@ class TestOutput:
             "for _ in range(600): print('\u00e9' * 500, flush=True)",
             "'x' * 500_000",
             "raise ValueError('x' * 500_000)",
-            "!head -c 1000000 /dev/zero | tr '\\0' x",
+            "!yes x | head -c 1000000 | tr -d '\\n'",
         ],
     )
     def test_what_has_an_end_is_cut_and_the_notebook_goes_on(

@@ -66,6 +66,28 @@ def test_memory_that_no_limit_counts_is_not_to_be_had(sandbox: Sandbox) -> None:
     assert report_from(sandbox, CALL + "report(call(319, 0, 0))") == [-1, errno.ENOSYS]
 
 
+def test_memory_is_shared_by_files_alone(sandbox: Sandbox) -> None:
+    """Of no file, it is in no number of a process that has taken it out of its tables."""
+    code = """
+import mmap, tempfile
+with tempfile.TemporaryFile() as file:
+    file.write(bytes(4096))
+    file.flush()
+    mmap.mmap(file.fileno(), 4096)[:1] = b"1"
+    file.seek(0)
+    found = [file.read(1).decode()]
+mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+for flags in (mmap.MAP_SHARED, mmap.MAP_SHARED | mmap.MAP_POPULATE):
+    try:
+        mmap.mmap(-1, 4096, flags=flags | mmap.MAP_ANONYMOUS)
+        found.append("made")
+    except PermissionError:
+        found.append("refused")
+report(found)
+"""
+    assert report_from(sandbox, code) == ["1", "refused", "refused"]
+
+
 @only_x86_64
 @pytest.mark.parametrize("flag", [0x00020000, 0x10000000, 0x20000000, 0x40000000])
 def test_a_clone_into_a_new_namespace_is_refused(sandbox: Sandbox, flag: int) -> None:

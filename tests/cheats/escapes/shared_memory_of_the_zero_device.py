@@ -1,0 +1,13 @@
+# %%
+import mmap
+
+SIZE = 2**20
+try:
+    with open("/dev/zero", "r+b", buffering=0) as zeros:
+        memory = mmap.mmap(zeros.fileno(), SIZE)
+except OSError:
+    memory = b""
+if memory:
+    memory[:] = b"1" * SIZE
+    memory.madvise(mmap.MADV_DONTNEED)
+    raise Escaped(memory[:24].decode())

@@ -1,0 +1,13 @@
+# What is taken out of a process's tables again is still there, and in no number of any process.
+# %%
+import mmap
+
+SIZE = 2**20
+try:
+    memory = mmap.mmap(-1, SIZE)  # MAP_SHARED | MAP_ANONYMOUS
+except PermissionError:
+    memory = b""
+if memory:
+    memory[:] = b"1" * SIZE
+    memory.madvise(mmap.MADV_DONTNEED)
+    raise Escaped(memory[:24].decode())
