@@ -11,9 +11,11 @@ import contextlib
 import math
 import os
 import secrets
+import select
+import signal
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from jupyter_client.session import Session
@@ -39,6 +41,7 @@ _ANSWER_SECONDS = 1.0
 _LAST_MILLISECONDS = 100
 """How long the last messages of a kernel that has ended are waited for."""
 
+_ROOM_MILLISECONDS = 200
 _LINGER_MILLISECONDS = 1000
 _CONNECTED_SECONDS = 20.0
 _SUBSCRIBES = b"\x01"
@@ -57,13 +60,14 @@ class Relay:
         self.over = threading.Event()
         self.ending, self._end = os.pipe()  # readable when nothing more is to be waited for
         self._context = Context()
-        self._fronts: list[Any] = []
+        self._idle: list[Any] = []
+        self._fronts: dict[str, Any] = {}
         self._threads: list[threading.Thread] = []
         try:
             for channel in CHANNELS:
-                self._fronts.append(self._listen(connection, channel))
+                self._fronts[channel] = self._listen(connection, channel)
         except BaseException:
-            self._context.destroy(linger=0)
+            self.close()
             raise
         self._session = Session(
             key=connection.key.encode(), signature_scheme=connection.signature_scheme
@@ -75,18 +79,21 @@ class Relay:
         Raises SandboxError.
         """
         identity = secrets.token_bytes(8)  # one for all: an answer to stdin comes by shell's
-        backs = [
-            self._reach(f"ipc://{place}-{number}", channel, identity)
-            for number, channel in enumerate(CHANNELS, start=1)
-        ]
-        monitors = [each.get_monitor_socket(Event.CONNECTED | Event.DISCONNECTED) for each in backs]
-        _await(monitors)
-        for channel, *ends in zip(CHANNELS, self._fronts, backs, monitors, strict=True):
-            passing = _KINDS.get(channel, _Passing)(self, ends)
-            thread = threading.Thread(target=passing.run, name=channel, daemon=True)
-            self._threads.append(thread)
-            thread.start()
-        self._fronts = []
+        ends = []
+        for number, channel in enumerate(CHANNELS, start=1):
+            back = self._back(channel, identity)
+            monitor = back.get_monitor_socket(Event.CONNECTED | Event.DISCONNECTED)
+            self._idle.append(monitor)
+            back.connect(f"ipc://{place}-{number}")  # now that somebody watches
+            ends.append((channel, self._fronts[channel], back, monitor))
+        _await(monitor for *_, monitor in ends)
+        with _uninterrupted():  # a socket is closed by the thread that has it
+            for channel, *three in ends:
+                passing = _KINDS.get(channel, _Passing)(self, three)
+                thread = threading.Thread(target=passing.run, name=channel, daemon=True)
+                thread.start()
+                self._threads.append(thread)
+            self._idle.clear()
 
     def asks_for_shutdown(self, parts: list[bytes]) -> bool:
         """Say whether a message from Jupyter asks to shut down, and is signed."""
@@ -102,17 +109,17 @@ class Relay:
         os.write(self._end, b".")
         for thread in self._threads:
             thread.join(_LINGER_MILLISECONDS / 1000)
-        for front in self._fronts:
-            front.close(linger=0)
-        self._context.term()  # a thread that still waits for a reader ends by it
-        for thread in self._threads:
-            thread.join()
-        os.close(self._end)
-        os.close(self.ending)
+        for each in self._idle:
+            each.close(linger=0)
+        # A thread that still waits for a reader ends by this. Nobody waits for it any longer.
+        last = threading.Thread(target=self._context.term, daemon=True)
+        last.start()
+        last.join(2 * _LINGER_MILLISECONDS / 1000)
 
     def _listen(self, connection: Connection, channel: str) -> Any:
         kind = SocketType.XPUB if channel == "iopub" else SocketType.ROUTER
         front = self._context.socket(kind)
+        self._idle.append(front)
         front.linger = _LINGER_MILLISECONDS
         if channel == "iopub":
             front.sndhwm = _QUEUED_MESSAGES
@@ -126,12 +133,12 @@ class Relay:
         try:
             front.bind(address)
         except ZMQError as error:
-            front.close(linger=0)
             raise UsageError(f"The kernel cannot listen at {address}: {error}.") from None
         return front
 
-    def _reach(self, address: str, channel: str, identity: bytes) -> Any:
+    def _back(self, channel: str, identity: bytes) -> Any:
         back = self._context.socket(SocketType.XSUB if channel == "iopub" else SocketType.DEALER)
+        self._idle.append(back)
         back.linger = 0
         back.rcvhwm = _QUEUED_MESSAGES
         back.setsockopt(SocketOption.MAXMSGSIZE, MESSAGE_LIMIT)
@@ -141,7 +148,6 @@ class Relay:
         back.setsockopt(SocketOption.RECONNECT_IVL, -1)  # there is no other kernel to come
         if channel != "iopub":
             back.identity = identity
-        back.connect(address)
         return back
 
 
@@ -156,12 +162,14 @@ class _Passing:
         """Pass on until the relay is ending and there is nothing any more."""
         with contextlib.suppress(ContextTerminated):
             self._pass_on()
-        self.back.disable_monitor()
         for end in (self.front, self.back, self.monitor):
             end.close()
 
     def request(self, parts: list[bytes]) -> None:
-        """Take a message to the kernel."""
+        """Take a message to the kernel, once it has room for it: one that has ended never has."""
+        while self.back.poll(_ROOM_MILLISECONDS, PollEvent.POLLOUT) == 0:
+            if self.monitor.poll(0) or select.select([self.relay.ending], [], [], 0)[0]:
+                return
         self.back.send_multipart(parts)
 
     def answer(self, parts: list[bytes]) -> None:
@@ -253,6 +261,16 @@ class _Control(_Passing):
 
 
 _KINDS: dict[str, type[_Passing]] = {"iopub": _Outputs, "control": _Control}
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Put off all signals."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _await(monitors: Iterable[Any]) -> None:
