@@ -97,12 +97,12 @@ class Relay:
 
     def asks_for_shutdown(self, parts: list[bytes]) -> bool:
         """Say whether a message from Jupyter asks to shut down, and is signed."""
-        _, rest = self._session.feed_identities(parts)
         try:
+            _, rest = self._session.feed_identities(parts)
             header = self._session.deserialize(rest, content=False)["header"]
-        except (ValueError, TypeError, KeyError):  # nobody who has the key has written it
-            return False
-        return bool(header["msg_type"] == "shutdown_request")
+            return bool(header["msg_type"] == "shutdown_request")
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError):
+            return False  # nobody who has the key has written it
 
     def close(self) -> None:
         """Pass on what is still there, and let go of all channels."""
@@ -160,10 +160,13 @@ class _Passing:
 
     def run(self) -> None:
         """Pass on until the relay is ending and there is nothing any more."""
-        with contextlib.suppress(ContextTerminated):
-            self._pass_on()
-        for end in (self.front, self.back, self.monitor):
-            end.close()
+        try:
+            with contextlib.suppress(ContextTerminated):
+                self._pass_on()
+        finally:
+            self.relay.over.set()
+            for end in (self.front, self.back, self.monitor):
+                end.close()
 
     def request(self, parts: list[bytes]) -> None:
         """Take a message to the kernel, once it has room for it: one that has ended never has."""
