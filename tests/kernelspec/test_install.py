@@ -133,7 +133,9 @@ def test_nothing_is_installed_where_no_sandbox_works(home: Path) -> None:
     )
     assert 2 == done.returncode
     message, hint = done.stderr.splitlines()
-    assert message.startswith('grader: There is no sandbox of the level "strong". Bubblewrap')
+    assert message.startswith(
+        'grader: There is no sandbox of the level "strong". The program bwrap'
+    )
     assert hint.strip()
     assert not (home / PREFIX).exists()
 

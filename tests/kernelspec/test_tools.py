@@ -211,6 +211,10 @@ def test_an_interrupt_ends_the_cell_and_nothing_else(uses: dict[str, Use]) -> No
     assert ("KeyboardInterrupt", "1\n") == (found["interrupted"], found["kept"])
 
 
+def test_memory_is_limited_as_in_a_grading(uses: dict[str, Use]) -> None:
+    assert "MemoryError" == uses["jupyter_client"].found()["memory"]
+
+
 def test_a_restart_makes_another_kernel_that_has_forgotten_all(uses: dict[str, Use]) -> None:
     found = uses["jupyter_client"].found()
     assert (True, "NameError") == (found["another"], found["forgotten"])

@@ -15,7 +15,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 import urllib.request
 from collections.abc import Callable
@@ -91,6 +90,7 @@ def with_jupyter_client(name: str, folder: Path, cell: str) -> dict[str, Any]:
     found["beats"] = kernel.client.hb_channel.is_beating()
     lines = "for number in range(3000): print(number, flush=True)"
     found["lines"] = len(kernel.run(lines)["text"].split())
+    found["memory"] = kernel.run("kept = bytearray(5 * 2**30)")["error"]
     first = kernel.process
     kernel.client.stop_channels()
     kernel.manager.restart_kernel()
@@ -99,7 +99,6 @@ def with_jupyter_client(name: str, folder: Path, cell: str) -> dict[str, Any]:
     found["forgotten"] = kernel.run("kept")["error"]
     begun = time.monotonic()
     kernel.manager.shutdown_kernel()
-    found["code"] = kernel.manager.provisioner.process is None
     found["seconds"] = time.monotonic() - begun
     return found
 
@@ -108,15 +107,9 @@ def killed(name: str, folder: Path, cell: str) -> dict[str, Any]:
     """Kill the kernel's process in the middle of a cell, over channels that are encrypted."""
     kernel = Kernel(name, folder, transport_encryption="required")
     found = {"seen": kernel.run(cell)["text"], "process": kernel.process}
-    running = threading.Event()
-
-    def sleep() -> None:
-        kernel.client.execute(SLEEP)
-        while kernel.client.get_iopub_msg(SECONDS)["msg_type"] != "stream":
-            pass
-        running.set()
-
-    sleep()
+    kernel.client.execute(SLEEP)
+    while kernel.client.get_iopub_msg(SECONDS)["msg_type"] != "stream":
+        pass
     kernel.manager.shutdown_kernel(now=True)
     time.sleep(5)  # somebody else clears up
     return found
