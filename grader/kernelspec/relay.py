@@ -42,6 +42,9 @@ _LAST_MILLISECONDS = 100
 """How long the last messages of a kernel that has ended are waited for."""
 
 _ROOM_MILLISECONDS = 200
+_NEVER = 10**9
+"""Milliseconds; with -1 the socket would forget at once what it has received and nobody read."""
+
 _LINGER_MILLISECONDS = 1000
 _CONNECTED_SECONDS = 20.0
 _SUBSCRIBES = b"\x01"
@@ -145,7 +148,7 @@ class Relay:
         back.setsockopt(
             SocketOption.HANDSHAKE_IVL, 0
         )  # the kernel answers when it has imported all
-        back.setsockopt(SocketOption.RECONNECT_IVL, -1)  # there is no other kernel to come
+        back.setsockopt(SocketOption.RECONNECT_IVL, _NEVER)  # there is no other kernel to come
         if channel != "iopub":
             back.identity = identity
         return back

@@ -176,7 +176,9 @@ def test_the_longest_message_is_passed_on(ends: Ends) -> None:
     assert [bytes(MESSAGE_LIMIT)] == receive(ends.client["iopub"])
 
 
-def test_what_a_kernel_has_said_last_is_still_passed_on(ends: Ends) -> None:
+@pytest.mark.parametrize("again", range(5))
+def test_what_a_kernel_has_said_last_is_still_passed_on(ends: Ends, again: int) -> None:
+    """However soon it ends after that."""
     for number in range(LAST):
         ends.kernel["iopub"].send(b"%d" % number)
     ends.kernel["iopub"].close(linger=1000)
