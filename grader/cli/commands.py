@@ -16,6 +16,7 @@ from rich.console import Console
 from grader import __version__
 from grader.cli.ci import ci
 from grader.cli.help import SETTINGS, Command, Group
+from grader.cli.kernelspec import kernelspec
 from grader.cli.options import (
     HOW,
     AssignmentOption,
@@ -384,3 +385,4 @@ def migrate(
 
 
 app.add_typer(ci, name="ci", rich_help_panel=_SET_UP)
+app.add_typer(kernelspec, name="kernelspec", rich_help_panel=_SET_UP)

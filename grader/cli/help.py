@@ -50,6 +50,8 @@ class Group(TyperGroup):
         _write_beginning(self, ctx, formatter)
         groups: dict[str, list[tuple[str, str]]] = {}
         for name, each in self.commands.items():
+            if each.hidden:
+                continue
             group = getattr(each, "rich_help_panel", None)
             about = (each.help or "").strip().split("\n\n")[0]
             groups.setdefault(group if isinstance(group, str) else "Commands", []).append(

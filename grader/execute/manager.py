@@ -17,7 +17,7 @@ from jupyter_client.manager import AsyncKernelManager
 from zmq.asyncio import Context
 from zmq.constants import SocketOption
 
-from grader.execute.provisioner import KernelOrder
+from grader.execute.kernel import KernelOrder
 
 LOG = logging.getLogger("grader.execute")
 LOG.addHandler(logging.NullHandler())

@@ -16,9 +16,9 @@ from nbformat import NotebookNode
 from grader.assignment import Limits
 from grader.execute.advice import Given
 from grader.execute.client import CellClient
+from grader.execute.kernel import KernelOrder
 from grader.execute.manager import ChannelLimitError
 from grader.execute.problems import cell_problem
-from grader.execute.provisioner import KernelOrder
 from grader.execute.result import Execution
 from grader.execute.session import KernelSession
 from grader.execute.stop import CAPTURE_DAMAGE, OUTPUT_CELLS, Stop, describe_notes, describe_stop

@@ -10,8 +10,8 @@ from zmq.constants import Event, SocketOption
 
 from grader.errors import SandboxError
 from grader.execute.captures import CaptureReader
+from grader.execute.kernel import KernelOrder
 from grader.execute.manager import MeteredChannel, SandboxKernelManager
-from grader.execute.provisioner import KernelOrder
 from grader.sandbox.crowded import refuse_displaced
 from grader.sandbox.interface import Process
 

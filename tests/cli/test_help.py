@@ -24,6 +24,8 @@ COMMANDS = (
     ("ci", "init", "github"),
     ("ci", "init", "gitlab"),
     ("ci", "init", "gradescope"),
+    ("kernelspec", "install"),
+    ("kernelspec", "remove"),
 )
 ODD = re.compile(r"[{<]|\.\.\.$|\[\[|Value error")
 

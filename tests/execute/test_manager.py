@@ -10,12 +10,12 @@ import zmq.asyncio
 from jupyter_client.session import Session
 
 from grader.assignment import Limits
+from grader.execute.kernel import KernelOrder
 from grader.execute.manager import (
     ChannelLimitError,
     MeteredChannel,
     SandboxKernelManager,
 )
-from grader.execute.provisioner import KernelOrder
 from grader.sandbox.interface import Sandbox
 
 MESSAGES = 400

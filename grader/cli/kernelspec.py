@@ -1,0 +1,112 @@
+"""`grader kernelspec`: a sandboxed kernel for Jupyter and what else starts kernels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from rich.console import Console
+
+from grader.cli.help import SETTINGS, Command, Group
+
+kernelspec = typer.Typer(
+    cls=Group,
+    context_settings=SETTINGS,
+    help="Give Jupyter, nbconvert and papermill a kernel in the grader's sandbox.",
+    no_args_is_help=True,
+)
+
+UserOption = Annotated[
+    bool, typer.Option("--user", help="For every Jupyter of this user; else this environment's.")
+]
+PrefixOption = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="For the Jupyter of the environment in DIR."),
+]
+NameOption = Annotated[
+    str, typer.Option(metavar="NAME", help="What notebooks and commands call the kernel.")
+]
+LevelOption = Annotated[
+    Literal["strong", "container", "basic"] | None,
+    typer.Option(
+        metavar="LEVEL",
+        help="Demand a level of isolation: strong, container or basic; otherwise the strongest that"
+        " works when a kernel is started.",
+    ),
+]
+
+
+@kernelspec.command(
+    cls=Command,
+    epilog="""
+    grader kernelspec install
+    grader kernelspec install --user --name sandbox
+    """,
+)
+def install(
+    user: UserOption = False,
+    prefix: PrefixOption = None,
+    name: NameOption = "grader",
+    sandbox: LevelOption = None,
+) -> None:
+    """Have Jupyter find a kernel that runs notebooks as a grading does.
+
+    There is no network in it, and no file of yours.
+    """
+    _need_all()
+    from grader.kernelspec.install import DISPLAYED, Place
+    from grader.kernelspec.install import install as put
+    from grader.sandbox.choose import choose_sandbox
+
+    place = Place(user, prefix)
+    place.folder()
+    with choose_sandbox(sandbox, minimum=sandbox or "basic") as chosen:
+        level, detail = chosen.level, chosen.detail
+    folder = put(place, name, sandbox)
+    _say(f"{folder / 'kernel.json'}")
+    _say(f'Its sandbox here is "{level}": {detail}')
+    _say(f'Next: choose "{DISPLAYED}" in Jupyter, or name it:')
+    _say(f"jupyter nbconvert --execute --to html --ExecutePreprocessor.kernel_name={name} hw.ipynb")
+
+
+@kernelspec.command(
+    cls=Command,
+    epilog="""
+    grader kernelspec remove
+    grader kernelspec remove --name sandbox
+    """,
+)
+def remove(
+    user: UserOption = False, prefix: PrefixOption = None, name: NameOption = "grader"
+) -> None:
+    """Take the kernel away again, wherever Jupyter finds it if no place is named."""
+    _need_all()
+    from grader.kernelspec.install import Place
+    from grader.kernelspec.install import remove as take
+
+    for folder in take(Place(user, prefix), name):
+        _say(f"Removed {folder}.")
+
+
+@kernelspec.command(cls=Command, hidden=True)
+def start(
+    connection: Annotated[Path, typer.Argument(metavar="FILE", help="Jupyter's connection file.")],
+    sandbox: LevelOption = None,
+) -> None:
+    """Be a kernel; Jupyter gives this command."""
+    from grader.kernelspec.serve import serve
+
+    raise typer.Exit(serve(connection, sandbox))
+
+
+def _need_all() -> None:
+    """Refuse where only the self-check is installed: notebooks would lack what they import."""
+    from grader.environment import missing_for_grading, only_self_check
+
+    if missing := missing_for_grading():
+        raise only_self_check(missing)
+
+
+def _say(text: str) -> None:
+    Console().print(text, markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,166 @@
+"""One kernel for Jupyter, from its connection file to its end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+
+from grader.assignment import Limits
+from grader.course_folder import course_folder
+from grader.errors import GraderError, SandboxError
+from grader.execute.kernel import KernelOrder, start_kernel
+from grader.kernelspec.afterwards import cleared_up
+from grader.kernelspec.connection import Connection, read_connection
+from grader.kernelspec.relay import Relay
+from grader.launch.protocol import Cause
+from grader.sandbox.choose import choose_sandbox
+from grader.sandbox.interface import Level, Process, Sandbox
+from grader.sandbox.protected import is_for_packages
+from grader.temporary import sweep
+
+LIMITS = Limits(cpu_seconds=30 * 24 * 3600)
+"""As in a grading, where an assignment says nothing. Time is for Jupyter to limit: somebody may sit
+in front of a notebook for days."""
+
+_TOTAL_BYTES = 2**50
+"""All cells together may put out as much as they like: they are run again and again."""
+
+_REASONS: dict[Cause, tuple[str, str]] = {
+    "memory": (
+        f"The notebook used more than {LIMITS.memory_mb} MB of memory",
+        "Use smaller arrays, or delete those that you no longer need.",
+    ),
+    "processes": (
+        f"The notebook started more than {LIMITS.processes} processes and threads",
+        "Start fewer, and wait for their end.",
+    ),
+    "files": (
+        f"The notebook made more than {LIMITS.files} files",
+        "Write fewer files, or delete those that you no longer need.",
+    ),
+    "disk": (
+        f"The notebook wrote more than {LIMITS.scratch_mb} MB of files",
+        "Write less, or delete what you no longer need.",
+    ),
+    "descriptors": (
+        f"The notebook had more than {LIMITS.resources().descriptors} files open",
+        "Close files, pipes and sockets, or start fewer processes.",
+    ),
+}
+_OF_THE_MACHINE = (
+    "The machine had no memory or no processor left for the notebook",
+    "Run it again when less runs on this machine.",
+)
+
+_LOOK_SECONDS = 0.5
+_DEATH_SECONDS = 2.0
+"""Time between the end of a kernel's sockets and its own."""
+
+
+def serve(file: Path, level: Level | None) -> int:
+    """Be the kernel of a connection file until somebody ends it. Returns the exit code.
+
+    Raises SandboxError when there is no sandbox of the level, or none at all; UsageError for a file
+    that is none.
+    """
+    signal.signal(signal.SIGINT, _pass_over)
+    with ExitStack() as parts:
+        parts.enter_context(cleared_up())
+        connection = read_connection(file)
+        parent = _parent(os.environ)
+        relay = Relay(connection)
+        parts.callback(relay.close)
+        sweep()
+        protected = protected_folders(file, os.environ)
+        sandbox = parts.enter_context(
+            choose_sandbox(level, minimum=level or "basic", protected=protected)
+        )
+        process = _start(sandbox, connection, relay)
+        parts.callback(process.kill)
+        return _wait(process, relay, parent)
+
+
+def protected_folders(file: Path, environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """Return what a notebook may not read should it lie below what every box shows.
+
+    In a grading that is the course, its data and what was handed in. Here it is also what else the
+    user has: the home, the folder of the notebook, and that of the connection files.
+    """
+    root = course_folder(None, (Path.cwd(),))
+    course = root / "assignments" if is_for_packages(root) else root
+    data = environment.get("GRADER_DATA", "")
+    own = (course, Path.cwd(), Path.home(), file.resolve().parent)
+    return own if data in ("", "builtin") else (*own, Path(data))
+
+
+def _pass_over(*_: object) -> None:
+    """Do nothing at a Ctrl-C: Jupyter interrupts by a message.
+
+    To ignore the signal would be inherited.
+    """
+
+
+def _parent(environment: Mapping[str, str]) -> int | None:
+    """Return the number of the process that is to be outlived by none of its kernels."""
+    named = environment.get("JPY_PARENT_PID", "")
+    return os.getppid() if named == str(os.getppid()) else None
+
+
+def _start(sandbox: Sandbox, connection: Connection, relay: Relay) -> Process:
+    order = KernelOrder(
+        sandbox=sandbox, entries=(), files={}, limits=LIMITS, total_bytes=_TOTAL_BYTES
+    )
+    kernel = start_kernel(order, connection.key)
+    try:
+        drain = threading.Thread(target=_drain, args=(kernel.captures,), daemon=True)
+        drain.start()
+        relay.connect(kernel.place)
+    except BaseException:
+        kernel.process.kill()
+        raise
+    finally:
+        kernel.folder.remove()
+    return kernel.process
+
+
+def _drain(captures: socket.socket) -> None:
+    """Read what nobody wants: the kernel would wait for somebody who does."""
+    with captures:
+        try:
+            while captures.recv(2**20):
+                pass
+        except ConnectionError:
+            return
+
+
+def _wait(process: Process, relay: Relay, parent: int | None) -> int:
+    """Wait for the end, whoever brings it about. Raises GraderError for one with a reason."""
+    while process.poll() is None:
+        if parent is not None and os.getppid() != parent:
+            return 0  # whoever wanted the kernel is gone
+        if relay.over.wait(_LOOK_SECONDS):
+            return _end(process, relay)
+    return _end(process, relay)
+
+
+def _end(process: Process, relay: Relay) -> int:
+    if relay.was_asked:
+        return 0
+    status = process.wait(_DEATH_SECONDS)
+    if status is None:
+        raise SandboxError(
+            "The notebook's kernel sent a longer message than it may, and was ended.",
+            "Print less, for example only the first few values.",
+        )
+    if process.cause:
+        reason, hint = _REASONS.get(process.cause, _OF_THE_MACHINE)
+        raise SandboxError(f"{reason}, and its kernel was ended.", hint)
+    lines = process.standard_error.strip().splitlines()
+    if status and lines:
+        raise GraderError(f"The notebook's kernel ended with exit status {status}: {lines[-1]}")
+    return status
