@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import subprocess
@@ -93,6 +94,16 @@ def test_help_and_completion_do_not_wait_for_pytorch() -> None:
         "import sys, grader.cli.commands; sys.exit('torch' in sys.modules or 'tvm' in sys.modules)"
     )
     assert 0 == subprocess.run([sys.executable, "-c", code]).returncode
+
+
+def test_commands_do_not_wait_for_a_parser_of_addresses_that_no_notebook_has() -> None:
+    """jsonschema imports it where Jupyter's server is installed, as it is for these tests."""
+    assert importlib.util.find_spec("rfc3987_syntax") is not None
+    command = [sys.executable, "-X", "importtime", "-m", "grader.cli", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert 0 == done.returncode
+    assert "jsonschema._format" in done.stderr
+    assert "rfc3987_syntax.syntax_helpers" not in done.stderr
 
 
 def test_shells_can_complete_commands() -> None:
