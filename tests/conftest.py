@@ -13,6 +13,9 @@ import pytest
 from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import LEVELS, Level, Sandbox
 from grader.sandbox.start import SteppingSandbox
+from tests.endtoend.together import together
+
+__all__ = ["sandbox", "together"]
 
 # A run of the tests depends neither on the runs before it nor on chance; benchmarks/decoders.py
 # looks for counterexamples where nobody has looked yet.

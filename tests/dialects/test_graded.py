@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pytest
 
 from grader.dialects.migration import migrate_cells
 from grader.report import Report, encode_report
 from tests.dialects.older import TABLES, in_dialect, solved
-from tests.dialects.untimed import notebook, untimed_course
-from tests.endtoend.batches import GradedBatch, grade_batch
+from tests.dialects.untimed import notebook
+from tests.endtoend.batches import GradedBatch
 
 SLUGS = ("e2e-conv", "e2e-mlp", "from-torch", "tensorir")
 TODAY = "current"
@@ -51,16 +51,12 @@ def test_some_become_todays_text_again(slug: str, dialect: str) -> None:
     assert tuple(solved(slug)) == migrate_cells(older).sources
 
 
-@pytest.fixture(scope="module")
-def graded(tmp_path_factory: pytest.TempPathFactory) -> GradedBatch:
+def untimed_submissions(_selected: Sequence[pytest.Function]) -> dict[str, bytes]:
     works = {f"{dialect}/{slug}": in_dialect(solved(slug), dialect) for slug, dialect in OLDER}
     for slug in FAULTS:
         works[f"faults/{TODAY}/{slug}"] = with_faults(slug)
         works[f"faults/2022/{slug}"] = in_dialect(with_faults(slug), "2022")
-    contents = {name: notebook(name.split("/")[-1], cells) for name, cells in works.items()}
-    course = untimed_course(tmp_path_factory.mktemp("course"))
-    folder = tmp_path_factory.mktemp("dialects")
-    return grade_batch(folder, contents, "--course", course, "--seed", "7")
+    return {name: notebook(name.split("/")[-1], cells) for name, cells in works.items()}
 
 
 @pytest.mark.graded
@@ -68,8 +64,8 @@ class TestOlderNotebooks:
     """The project's own solutions as they would have been written in earlier years."""
 
     @pytest.mark.parametrize(("slug", "dialect"), OLDER)
-    def test_they_get_full_marks(self, graded: GradedBatch, slug: str, dialect: str) -> None:
-        report = graded.reports[f"{dialect}/{slug}"]
+    def test_they_get_full_marks(self, together: GradedBatch, slug: str, dialect: str) -> None:
+        report = together.reports[f"{dialect}/{slug}"]
         assert dialect == report.dialect
         assert () == report.problems
         lost = [
@@ -82,10 +78,10 @@ class TestOlderNotebooks:
 
     @pytest.mark.parametrize("slug", FAULTS)
     def test_reports_differ_from_todays_in_dialect_and_lines_alone(
-        self, graded: GradedBatch, slug: str
+        self, together: GradedBatch, slug: str
     ) -> None:
-        old = graded.reports[f"faults/2022/{slug}"]
-        new = graded.reports[f"faults/{TODAY}/{slug}"]
+        old = together.reports[f"faults/2022/{slug}"]
+        new = together.reports[f"faults/{TODAY}/{slug}"]
         assert ("2022", TODAY) == (old.dialect, new.dialect)
         assert old.problems != ()
         assert comparable(new) == comparable(old)

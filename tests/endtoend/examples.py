@@ -7,6 +7,8 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
+import pytest
+
 from grader.assignment import PartTable
 from grader.authoring.expectation import (
     PartExpectation,
@@ -15,7 +17,6 @@ from grader.authoring.expectation import (
     load_expectation,
 )
 from grader.course import load_course
-from tests.endtoend.batches import GradedBatch, grade_batch
 from tests.endtoend.command import ROOT
 
 SUFFIX = ".verdict.toml"
@@ -52,12 +53,18 @@ def _least(score: Score | None) -> float:
     return (score.min or 0.0) if isinstance(score, Range) else (score or 0.0)
 
 
-def grade_examples(names: Iterable[str], folder: Path, course: Path = ROOT) -> GradedBatch:
-    """Grade examples side by side; only timing has the machine alone."""
-    contents = {
+def example_notebooks(names: Iterable[str]) -> dict[str, bytes]:
+    """Return examples as they are handed in."""
+    return {
         name: EXAMPLES[name].with_name(f"{name.split('/')[1]}.ipynb").read_bytes() for name in names
     }
-    return grade_batch(folder, contents, "--course", course)
+
+
+def chosen(items: Iterable[pytest.Item]) -> list[str]:
+    """Return the examples that tests are about, each once."""
+    found = [getattr(item, "callspec", None) for item in items]
+    names = [each.params.get("example") for each in found if each is not None]
+    return list(dict.fromkeys(name for name in names if name is not None))
 
 
 def brisk_course(folder: Path, budget: float = 0.1) -> Path:

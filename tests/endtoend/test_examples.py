@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ from grader.course import load_course
 from tests.dialects.untimed import untimed_course
 from tests.endtoend.batches import GradedBatch
 from tests.endtoend.command import ROOT, run_grader
-from tests.endtoend.examples import EXAMPLES, brisk_course, is_timed
+from tests.endtoend.examples import EXAMPLES, brisk_course, chosen, example_notebooks, is_timed
 from tests.missing import needs_real_data, real_data
 
 ASSIGNMENTS = sorted(path.parent.name for path in ROOT.glob("assignments/*/assignment.toml"))
@@ -26,26 +26,34 @@ def test_there_are_at_least_ten_examples_besides_the_reference(assignment: str) 
     assert len(names) > 10
 
 
+def untimed_submissions(selected: Sequence[pytest.Function]) -> dict[str, bytes]:
+    """Return the examples whose verdict has nothing to do with the clock."""
+    return example_notebooks(name for name in chosen(selected) if not is_timed(name))
+
+
 def _parameter(name: str) -> object:
     mark = pytest.mark.timed if is_timed(name) else pytest.mark.graded
     return pytest.param(name, marks=[mark])
 
 
+@pytest.fixture
+def graded(request: pytest.FixtureRequest, example: str) -> GradedBatch:
+    """The batch that an example was graded in."""
+    batch: GradedBatch
+    batch = request.getfixturevalue("graded_timed" if is_timed(example) else "together")
+    return batch
+
+
 @pytest.mark.parametrize("example", [_parameter(name) for name in EXAMPLES])
-def test_an_example_gets_its_verdict(
-    example: str, graded_examples: Callable[[str], GradedBatch]
-) -> None:
-    batch = graded_examples(example)
-    assert 0 == batch.code, batch.messages
-    report = batch.reports[example]
+def test_an_example_gets_its_verdict(example: str, graded: GradedBatch) -> None:
+    assert 0 == graded.code, graded.messages
+    report = graded.reports[example]
     assert () == mismatches(load_expectation(EXAMPLES[example]), report)
 
 
 @pytest.mark.parametrize("example", [_parameter(f"{slug}/reference") for slug in ASSIGNMENTS])
-def test_a_reference_runs_to_its_last_cell(
-    example: str, graded_examples: Callable[[str], GradedBatch]
-) -> None:
-    report = graded_examples(example).reports[example]
+def test_a_reference_runs_to_its_last_cell(example: str, graded: GradedBatch) -> None:
+    report = graded.reports[example]
     assert () == report.problems
     assert report.submission.cells == report.submission.executed
 

@@ -7,13 +7,14 @@ graded.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import nbformat
 import pytest
 
 from grader.authoring.master import find_master, read_master
 from grader.authoring.template import notebook_bytes, paste_solutions
-from tests.dialects.untimed import untimed_course
-from tests.endtoend.batches import GradedBatch, grade_batch
+from tests.endtoend.batches import GradedBatch
 from tests.endtoend.command import ROOT
 
 TEMPLATES = {path.stem: path for path in sorted((ROOT / "templates").glob("*.ipynb"))}
@@ -23,13 +24,10 @@ UNTIMED = {"e2e-conv": 85, "e2e-mlp": 100, "from-torch": 100, "tensorir": 85}
 """Points that do not depend on the clock: in a course without the others, all that there are."""
 
 
-@pytest.fixture(scope="module")
-def graded(tmp_path_factory: pytest.TempPathFactory) -> GradedBatch:
-    """Translated templates solved, and those in English as they are, graded in one batch."""
+def untimed_submissions(_selected: Sequence[pytest.Function]) -> dict[str, bytes]:
+    """Return translated templates solved, and those in English as they are."""
     notebooks = {f"solved/{name}": _solve(name) for name in GRADED}
-    notebooks |= {f"untouched/{slug}": TEMPLATES[slug].read_bytes() for slug in UNTIMED}
-    folder = tmp_path_factory.mktemp("templates")
-    return grade_batch(folder, notebooks, "--course", untimed_course(folder))
+    return notebooks | {f"untouched/{slug}": TEMPLATES[slug].read_bytes() for slug in UNTIMED}
 
 
 def _solve(name: str) -> bytes:
@@ -61,8 +59,8 @@ def _code(name: str) -> list[list[str]]:
 
 @pytest.mark.graded
 @pytest.mark.parametrize("name", GRADED)
-def test_a_solved_template_runs_and_earns_its_points(name: str, graded: GradedBatch) -> None:
-    report = graded.reports[f"solved/{name}"]
+def test_a_solved_template_runs_and_earns_its_points(name: str, together: GradedBatch) -> None:
+    report = together.reports[f"solved/{name}"]
     assert () == report.problems
     assert report.submission.executed == report.submission.cells
     slug, language = name.split(".")
@@ -73,8 +71,8 @@ def test_a_solved_template_runs_and_earns_its_points(name: str, graded: GradedBa
 @pytest.mark.graded
 @pytest.mark.parametrize("slug", UNTIMED)
 def test_an_untouched_template_gets_nothing_and_every_part_says_why(
-    slug: str, graded: GradedBatch
+    slug: str, together: GradedBatch
 ) -> None:
-    report = graded.reports[f"untouched/{slug}"]
+    report = together.reports[f"untouched/{slug}"]
     assert (0, "en") == (report.score, report.language)
     assert all(check.reason for part in report.parts for check in part.checks)

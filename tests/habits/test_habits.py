@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import pytest
 
 from tests.dialects.older import in_dialect, solved
-from tests.dialects.untimed import notebook, untimed_course
-from tests.endtoend.batches import GradedBatch, grade_batch
+from tests.dialects.untimed import notebook
+from tests.endtoend.batches import GradedBatch
 from tests.endtoend.cells import EMIT_TE, EXTERN, PRELUDE
 
 BATCH_OF_ONE = EMIT_TE.replace("(4, 1, 28, 28)", "(batch_size, *input_shape[1:])")
@@ -184,25 +185,22 @@ PROBLEMS = {
 """Errors that cells may end in."""
 
 
-@pytest.fixture(scope="module")
-def graded(tmp_path_factory: pytest.TempPathFactory) -> GradedBatch:
-    contents = {name: content for name, (content, _) in HABITS.items()}
-    course = untimed_course(tmp_path_factory.mktemp("course"))
-    return grade_batch(tmp_path_factory.mktemp("habits"), contents, "--course", course)
+def untimed_submissions(_selected: Sequence[pytest.Function]) -> dict[str, bytes]:
+    return {name: content for name, (content, _) in HABITS.items()}
 
 
 @pytest.mark.graded
 @pytest.mark.parametrize("habit", HABITS)
-def test_a_habit_costs_nothing(graded: GradedBatch, habit: str) -> None:
-    report = graded.reports[habit]
+def test_a_habit_costs_nothing(together: GradedBatch, habit: str) -> None:
+    report = together.reports[habit]
     points = HABITS[habit][1]
     assert points == {part.id: part.score for part in report.parts if part.id in points}
     assert {problem.error for problem in report.problems} <= PROBLEMS.get(habit, set())
 
 
 @pytest.mark.graded
-def test_errors_of_a_script_are_on_lines_of_the_file(graded: GradedBatch) -> None:
-    report = graded.reports["files/script.py"]
+def test_errors_of_a_script_are_on_lines_of_the_file(together: GradedBatch) -> None:
+    report = together.reports["files/script.py"]
     lines = SCRIPT.split("\n")
     assert ["AssertionError"] == [problem.error for problem in report.problems]
     (line,) = [problem.line for problem in report.problems if problem.line is not None]
@@ -211,5 +209,5 @@ def test_errors_of_a_script_are_on_lines_of_the_file(graded: GradedBatch) -> Non
 
 
 @pytest.mark.graded
-def test_markdown_of_2022_says_so(graded: GradedBatch) -> None:
-    assert "2022" == graded.reports["files/answers.md"].dialect
+def test_markdown_of_2022_says_so(together: GradedBatch) -> None:
+    assert "2022" == together.reports["files/answers.md"].dialect
