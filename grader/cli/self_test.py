@@ -1,4 +1,7 @@
-"""The A/A self-test of `grader doctor --timing`, with everything that a grading times with."""
+"""The A/A self-test of `grader doctor --timing`, with everything that a grading times with.
+
+The unscheduled function is handed in: what does this machine say of a ratio that is 1?
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,13 @@ import numpy as np
 from grader.assignment import PartTable
 from grader.cli.doctor_timing import RunSelfTest, SelfTest
 from grader.course import Course, CourseAssignment, find_course
-from grader.referee.bench import Bench, Machine
+from grader.referee.bench import Bench, Machine, Version, measure
 from grader.referee.evidence import Problem
 from grader.referee.referee import speed_options
 from grader.referee.runner_client import start_timing_runner
 from grader.referee.runners import RunnerPool
-from grader.referee.selftest import run_selftest
 from grader.referee.subject import Subject
+from grader.report import Timing
 from grader.sandbox.choose import choose_sandbox
 from grader.timing.control import MOST_ERROR
 from grader.timing.pace import KnownPace
@@ -51,7 +54,7 @@ def _self_test(course: Course, course_assignment: CourseAssignment, part: PartTa
         ):
             machine = Machine(lambda count: cpus[:count], KnownPace())
             bench = Bench(course_assignment.workload(), options, subject, points, runners, machine)
-            timing = run_selftest(bench, np.random.default_rng(secrets.randbits(64)))
+            timing = _time_unscheduled(bench, np.random.default_rng(secrets.randbits(64)))
         if isinstance(timing, Problem):
             return timing.reason
         trusted = abs(timing.speedup - 1) < MOST_ERROR
@@ -59,3 +62,14 @@ def _self_test(course: Course, course_assignment: CourseAssignment, part: PartTa
         return SelfTest(timing.speedup, timing.ci_low, timing.ci_high, trusted, remedy)
 
     return run
+
+
+def _time_unscheduled(bench: Bench, generator: np.random.Generator) -> Timing | Problem:
+    """Time the unscheduled function of an assignment in the place of a submission.
+
+    The speed-up of the result should be 1; a Problem says why this machine cannot be believed at
+    the moment.
+    """
+    version = Version(b"", "unscheduled", bench.subject.example(), guarded=False)
+    measured = measure([version], bench, generator)
+    return measured if isinstance(measured, Problem) else measured.timing

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
+import linecache
+import tokenize
+from collections.abc import Iterable
+from types import FunctionType
 from typing import Any
 
 from grader.kernel.dependencies import Fingerprint, fingerprint
 from grader.kernel.externs import ExternRegistry
 from grader.kernel.faults import Faults
-from grader.kernel.objects import Namespace, is_notebook_callable, ranked
+from grader.kernel.objects import Namespace, is_notebook_callable, is_notebook_scope, ranked
 from grader.kernel.outlet import Outlet
-from grader.kernel.sources import source_of
-from grader.messages import EntrySpec
+from grader.messages import SOURCE_LIMIT, EntrySpec
 
 
 class PythonPart:
@@ -48,3 +52,27 @@ class PythonPart:
             self._seen[name] = now
             source = source_of(now.kept, namespace, self._outlet.folders)
             self._outlet.offer_function(self._spec.part, name, function, source)
+
+
+def source_of(objects: Iterable[object], namespace: Namespace, folders: tuple[str, ...]) -> str:
+    """Return the texts of those objects that are functions of the notebook, in their order.
+
+    IPython keeps the text of every cell that it has run in Python's cache of lines. The result has
+    at most SOURCE_LIMIT characters and can be encoded.
+    """
+    texts: dict[str, None] = {}
+    for each in objects:
+        if type(each) is FunctionType and is_notebook_scope(each.__globals__, namespace, folders):
+            texts[_text_of(each)] = None
+    joined = "\n".join(text for text in texts if text)[:SOURCE_LIMIT]
+    return joined.encode("utf-8", "replace").decode()
+
+
+def _text_of(function: FunctionType) -> str:
+    """Return the lines of a definition with its decorators; "" where nobody keeps them."""
+    code = function.__code__
+    lines = linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :]
+    try:
+        return "".join(inspect.getblock(lines))
+    except (SyntaxError, tokenize.TokenError):
+        return ""

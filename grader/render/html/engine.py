@@ -10,9 +10,18 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from grader.render.html.prose import spans
+_CODE = re.compile(r"`([^`\n]+)`")
+
+MOST_SPANS = 20
+"""Pieces of code that are set as such in one text."""
 
 _ROOT_SIZE = re.compile(r"(?<![\w.])(\d*\.?\d+)rem\b")
+
+
+def spans(text: str) -> list[tuple[bool, str]]:
+    """Return the pieces of a sentence, and whether each is code: it stands between backquotes."""
+    pieces = _CODE.split(text, maxsplit=MOST_SPANS)
+    return [(place % 2 == 1, piece) for place, piece in enumerate(pieces) if piece]
 
 
 def template(name: str) -> Template:

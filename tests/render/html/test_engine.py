@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.render.html.prose import MOST, spans
+from grader.render.html.engine import spans
 
 
 @pytest.mark.parametrize(
@@ -24,4 +24,4 @@ def test_what_stands_between_backquotes_is_code(text: str, pieces: list[tuple[bo
 
 
 def test_a_text_of_backquotes_has_few_pieces() -> None:
-    assert 2 * MOST + 1 >= len(spans("`a`" * 1000))
+    assert 2 * MOST_SPANS + 1 >= len(spans("`a`" * 1000))
