@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.render.html.engine import spans
+from grader.render.html.engine import MOST_SPANS, spans
 
 
 @pytest.mark.parametrize(
