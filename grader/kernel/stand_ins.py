@@ -2,12 +2,14 @@
 
 A notebook that begins on Colab or Kaggle imports what is there and nowhere else, and often in the
 cell of all other imports: a missing progress bar cost everything. A package that is installed is
-never replaced: Python asks here only for what it has not found.
+not replaced: Python asks here only for what it has not found. But for one: without ipywidgets,
+tqdm's bars for notebooks raise ImportError, which in the student's Jupyter they did not.
 """
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from importlib.abc import Loader, MetaPathFinder
@@ -27,20 +29,27 @@ _QUIET = (
 """Modules in which every name is a function that does nothing."""
 
 
-def install() -> None:
-    """Have imports fall back on the stand-ins in this process."""
-    sys.meta_path.append(_Finder())
+def install(find: Callable[[str], object] = importlib.util.find_spec) -> None:
+    """Have imports fall back on the stand-ins in this process. `find` says what is installed."""
+    sys.meta_path.append(_Finder(_is_known))
+    if find("ipywidgets") is None:
+        for name in _BARS:  # PyTorch has imported some
+            sys.modules.pop(name, None)
+        sys.meta_path.insert(0, _Finder(_BARS.__contains__))
 
 
 class _Finder(MetaPathFinder, Loader):
-    """Comes last on `sys.meta_path`."""
+    """Makes the stand-ins that are `wanted`."""
+
+    def __init__(self, wanted: Callable[[str], bool]) -> None:
+        self._wanted = wanted
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Return how to make a module that there is a stand-in for."""
         del path, target
-        if not _is_known(fullname):
+        if not self._wanted(fullname):
             return None
         return ModuleSpec(fullname, self, origin="stand-in", is_package=True)
 
@@ -174,12 +183,14 @@ def _secrets(module: ModuleType) -> None:
     vars(module).update(UserSecretsClient=UserSecretsClient)
 
 
+_BARS = ("tqdm", "tqdm.auto", "tqdm.autonotebook", "tqdm.notebook", "tqdm.std")
+
 _MAKERS: dict[str, Callable[[ModuleType], None]] = {
     "google.colab.drive": _drive,
     "google.colab.files": _files,
     "google.colab.userdata": _user_data,
     "kaggle_secrets": _secrets,
-    **dict.fromkeys(("tqdm", "tqdm.auto", "tqdm.autonotebook", "tqdm.notebook", "tqdm.std"), _bars),
+    **dict.fromkeys(_BARS, _bars),
 }
 
 
