@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 import nbformat
 import pytest
@@ -17,10 +15,10 @@ import pytest
 from grader.authoring.master import find_master, read_master
 from grader.authoring.template import paste_solutions
 from grader.report import Report, decode_report
+from tests.pages import Follower, steps_of
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "authoring.md").read_text(encoding="utf-8")
-BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 SECONDS = 300
 
 CHANGES = {
@@ -34,48 +32,12 @@ CHANGES = {
 """What is graded: the solution, and two with a mistake."""
 
 
-class Step(NamedTuple):
-    """A block of the page, and the line of text above it."""
-
-    above: str
-    language: str
-    text: str
-
-
-def steps() -> list[Step]:
-    found, end = [], 0
-    for match in BLOCK.finditer(PAGE):
-        above = PAGE[end : match.start()].strip().split("\n")[-1]
-        found.append(Step(above, match[1], match[2]))
-        end = match.end()
-    return found
-
-
-class Author:
+class Author(Follower):
     """Does what the page says, in a folder."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
+        super().__init__(folder)
         self.outputs: list[tuple[str, str]] = []
-        self._replaced: tuple[Path, str] | None = None
-
-    def follow(self, step: Step) -> None:
-        if step.language == "sh":
-            for line in step.text.splitlines():
-                self.run(line)
-        elif whole := re.fullmatch(r"Let `(.+)` be:", step.above):
-            (self.folder / whole[1]).write_text(step.text, encoding="utf-8")
-        elif change := re.fullmatch(r"In `(.+)`, replace", step.above):
-            self._replaced = (self.folder / change[1], step.text)
-        else:
-            assert "by" == step.above
-            assert self._replaced is not None
-            self.replace(*self._replaced, step.text)
-
-    def replace(self, path: Path, old: str, new: str) -> None:
-        text = path.read_text(encoding="utf-8")
-        assert 1 == text.count(old)
-        path.write_text(text.replace(old, new), encoding="utf-8")
 
     def run(self, line: str) -> None:
         command, *arguments = shlex.split(line)
@@ -122,10 +84,10 @@ class Author:
 def author(tmp_path_factory: pytest.TempPathFactory) -> Author:
     """An author who has followed the page to its end."""
     author = Author(tmp_path_factory.mktemp("outside"))
-    for step in steps():
+    for step in steps_of(PAGE):
         if "submission.ipynb" in step.text:
             author.solve()
-        author.follow(step)
+        author.take(step)
     return author
 
 

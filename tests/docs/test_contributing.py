@@ -10,16 +10,15 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 from tests.missing import needs_bubblewrap
+from tests.pages import Follower, Step, steps_of
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 TOUR = PAGE.partition("\n## The ten-minute tour\n")[2].partition("\n## ")[0]
-BLOCK = re.compile(r"```(\w*)\n(.*?)```", re.DOTALL)
 COPIED = ("grader", "tests", "docs", "tools")
 UNCHANGED = ("assignments", "reference")
 MANY = ("cells", "environment", "escapes", "externs", "answers", "autograders", "habits", "kinds")
@@ -34,31 +33,16 @@ with choose_sandbox("tight") as sandbox:
 """
 
 
-class Step(NamedTuple):
-    """A block of the page, and the line of text above it."""
-
-    above: str
-    language: str
-    text: str
-
-
 def steps(title: str) -> list[Step]:
     """Return what a recipe has one do."""
-    section = PAGE.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
-    found, end = [], 0
-    for match in BLOCK.finditer(section):
-        above = section[end : match.start()].strip().split("\n")[-1]
-        found.append(Step(above, match[1], match[2]))
-        end = match.end()
-    return found
+    return steps_of(PAGE.partition(f"\n## {title}\n")[2].partition("\n## ")[0])
 
 
-class Newcomer:
+class Newcomer(Follower):
     """Does what the page says, in a copy of the repository."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._replaced: tuple[Path, str] | None = None
+        super().__init__(folder)
         skip = shutil.ignore_patterns("__pycache__", *MANY)
         for name in COPIED:
             shutil.copytree(ROOT / name, folder / name, ignore=skip, symlinks=True)
@@ -71,27 +55,14 @@ class Newcomer:
         for step in steps(title):
             self.take(step)
 
-    def take(self, step: Step) -> None:
-        if step.language == "sh":
-            for line in step.text.splitlines():
-                self.run(line)
-        elif whole := re.fullmatch(r"Let `(.+)` be:", step.above):
-            path = self.folder / whole[1]
-            assert not path.exists()
-            path.write_text(step.text, encoding="utf-8")
-        elif change := re.fullmatch(r"In `(.+)`, replace", step.above):
-            self._replaced = (self.folder / change[1], step.text)
-        else:
-            assert "by" == step.above
-            assert self._replaced is not None
-            self.replace(*self._replaced, step.text)
+    def write(self, path: Path, text: str) -> None:
+        assert not path.exists()
+        super().write(path, text)
 
     def replace(self, path: Path, old: str, new: str) -> None:
-        text = path.read_text(encoding="utf-8")
         if path.name == "Makefile":  # a part of a line
             old, new = old.rstrip("\n"), new.rstrip("\n")
-        assert 1 == text.count(old), (path, old)
-        path.write_text(text.replace(old, new), encoding="utf-8")
+        super().replace(path, old, new)
 
     def run(self, line: str) -> None:
         words = shlex.split(line)
