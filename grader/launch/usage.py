@@ -345,9 +345,8 @@ def _descriptors(number: int) -> int:
     except (FileNotFoundError, ProcessLookupError):
         return 0
     except PermissionError:
-        return (
-            _HIDDEN_DESCRIPTORS if _sizes(f"/proc/{number}") else 0
-        )  # it is ending: see `is_closed`
+        is_ending = not _sizes(f"/proc/{number}")  # see `is_closed`
+        return 0 if is_ending else _HIDDEN_DESCRIPTORS
 
 
 def _proportional(number: int, resident: int) -> int:
