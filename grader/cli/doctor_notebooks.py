@@ -17,6 +17,7 @@ from typing import Final
 import msgspec
 
 from grader.environment import DISTRIBUTION
+from grader.launch.processor import hidden_features
 
 IMPORTED: Final = {
     "numpy": "numpy",
@@ -36,7 +37,10 @@ _PINNED = ("apache-tvm", "apache-tvm-ffi")
 """Distributions of which one version is right: modules are read in its form."""
 
 _SECONDS = 300.0
-_HELPED = "from grader.kernel.preload import provide_torchvision_operators as provide; provide()"
+_HELPED = """
+from grader.kernel.preload import detect_what_the_system_shows, provide_torchvision_operators
+provide_torchvision_operators(), detect_what_the_system_shows()
+"""
 _PROGRAM = """
 import importlib, json, sys
 for name in sys.argv[1:]:
@@ -49,7 +53,14 @@ for name in sys.argv[1:]:
     else:
         said = ""
     print(json.dumps([name, said]), flush=True)
+from tvm.target import Target, codegen
+promised = codegen.llvm_get_cpu_features(Target.from_device("cpu"))
+print(json.dumps(["Target.from_device", [str(each) for each in promised]]), flush=True)
 """
+
+DETECTION: Final = "Target.from_device"
+"""What TVM finds out about the processor, beside the modules. Its fault are names of instructions
+that it takes for granted and that the system hides."""
 
 Faults = dict[str, str]
 """What an import raised, by module; UNTRIED where there was no time for it."""
@@ -93,7 +104,7 @@ def try_imports(python: str, *, helped: bool) -> Faults:
     for line in output.decode("utf-8", "replace").splitlines():
         if line.startswith('["'):  # modules may print, too
             name, fault = json.loads(line)
-            faults[name] = fault
+            faults[name] = " ".join(hidden_features(fault)) if name == DETECTION else fault
     return {name: fault for name, fault in faults.items() if fault}
 
 
@@ -111,8 +122,8 @@ def find_faults(
     for name, fault in failed.items():
         where = "Notebooks fail at it here, while they are graded as well."
         if name not in while_grading:
-            where = "A grading here can import it; a student's own kernel fails, as this one does."
-        yield Finding(f"{name} cannot be imported: {fault} {where}", _mend(name))
+            where = "A grading here can {}; a student's own kernel fails, as this one does."
+        yield _finding(name, fault, where)
     for name, wanted in _pins():
         found = version_of(name)
         if found != wanted:
@@ -120,6 +131,16 @@ def find_faults(
                 f"{name} is {found}. A grading has {wanted}, and reads modules of that one.",
                 f"pip install {name}=={wanted}",
             )
+
+
+def _finding(name: str, fault: str, where: str) -> Finding:
+    if name == DETECTION:
+        return Finding(
+            f"TVM compiles for instructions that this system hides ({fault}), and what is built for"
+            f' {DETECTION}("cpu") ends its process. {where.format("leave them out")}',
+            "In a notebook, %load_ext grader after the import of TVM leaves them out.",
+        )
+    return Finding(f"{name} cannot be imported: {fault} {where.format('import it')}", _mend(name))
 
 
 def _mend(name: str) -> str:

@@ -200,6 +200,17 @@ def _death(status: int, cell: int) -> tuple[str, str]:
                 "Look for an index out of range, or a missing function, in code that TVM compiled."
             ),
         ),
+        128 + signal.SIGILL: (
+            say(
+                "Cell {cell} ended the Python process: it used an instruction that this processor"
+                " does not have.",
+                cell=cell,
+            ),
+            say(
+                'Compile for tvm.target.Target.from_device("cpu") or for "llvm", without the name'
+                " of a processor (mcpu)."
+            ),
+        ),
         128 + signal.SIGKILL: (
             say(
                 "Cell {cell} ended the Python process: it was killed, most often"

@@ -191,7 +191,14 @@ _loaded: dict[int, Magic] = {}
 
 
 def load(shell: Any) -> None:
-    """Make `%grader` known to a shell."""
+    """Make `%grader` known to a shell, and TVM's detection of the processor right, if it is there.
+
+    The modules of a notebook would end its kernel on a machine that hides instructions.
+    """
+    if "tvm" in sys.modules:
+        from grader.kernel.preload import detect_what_the_system_shows
+
+        detect_what_the_system_shows()
     unload(shell)
     _loaded[id(shell)] = Magic(shell)
     _loaded[id(shell)].load()

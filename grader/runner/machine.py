@@ -7,24 +7,12 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from grader.launch.processor import hidden_features
+
 SPIN_COUNT = 20_000
 """How often an idle thread of TVM's pool looks for work before it sleeps: about 4 ms. TVM's own
 300,000 keeps it awake, and in the way of others, all through the timed blocks of a serial
 function."""
-
-_CHECKED_FEATURES = (
-    "avx",
-    "avx2",
-    "fma",
-    "f16c",
-    "avx512f",
-    "avx512bw",
-    "avx512cd",
-    "avx512dq",
-    "avx512vl",
-)
-"""Features that a virtual machine may hide although its processor's name promises them. LLVM and
-the kernel spell them alike."""
 
 
 def prepare_environment() -> None:
@@ -86,7 +74,7 @@ def find_target(name: str) -> tuple[Any, str]:
         return tvm.target.Target(name), name
     cpu = str(tvm.target.codegen.llvm_get_system_cpu())
     config: dict[str, Any] = {"kind": "llvm", "mcpu": cpu}
-    hidden = _hidden_features(tvm.target.codegen.llvm_get_cpu_features(tvm.target.Target(config)))
+    hidden = hidden_features(tvm.target.codegen.llvm_get_cpu_features(tvm.target.Target(config)))
     if hidden:
         config["mattr"] = [f"-{feature}" for feature in hidden]
     attributes = f" -mattr={','.join(config['mattr'])}" if hidden else ""
@@ -104,13 +92,3 @@ def for_one_run(target: Any) -> Any:
     import tvm
 
     return tvm.target.Target({"kind": str(target.kind), **target.attrs, "opt-level": 2})
-
-
-def _hidden_features(promised: Any, cpuinfo: Path = Path("/proc/cpuinfo")) -> list[str]:
-    """Return the features that the processor's name promises and the system does not show."""
-    lines = cpuinfo.read_text().splitlines()
-    flags = next((line.split(":")[1].split() for line in lines if line.startswith("flags")), None)
-    if flags is None:
-        return []
-    names = {str(feature) for feature in promised}
-    return [each for each in _CHECKED_FEATURES if each in names and each not in flags]

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from grader.cli import app
-from grader.cli.doctor_notebooks import IMPORTED, UNTRIED, Finding, find_faults, try_imports
+from grader.cli.doctor_notebooks import DETECTION, IMPORTED, UNTRIED, Finding, find_faults, try_imports
 from grader.environment import FOR_GRADING, only_self_check
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,6 +34,12 @@ class TestFaults:
         assert f"torchvision cannot be imported: {NO_OPERATOR}" in found.message
         assert "A grading here can import it; a student's own kernel fails" in found.message
         assert found.hint.endswith("pip install --upgrade torchvision")
+
+    def test_instructions_that_the_system_hides_end_a_students_own_kernel(self) -> None:
+        (found,) = faults({DETECTION: "avx512f avx512bw"}, {})
+        assert "instructions that this system hides (avx512f avx512bw)" in found.message
+        assert "A grading here can leave them out; a student's own kernel fails" in found.message
+        assert "%load_ext grader" in found.hint
 
     def test_what_is_missing_altogether_fails_while_grading_too(self) -> None:
         missing = {"tvm.testing": "ModuleNotFoundError: No module named 'pytest'"}
