@@ -87,7 +87,8 @@ def _refusal(reasons: dict[Level, SandboxError], wanted: Level) -> SandboxError:
     if others and find_manager() is None:  # then the first names no command
         hints.append(others[-1][1].hint)
     return SandboxError(
-        f'There is no sandbox of the level "{wanted}". {first.message}{more}', " Or: ".join(hints)
+        f'There is no sandbox of the level "{wanted}". {first.message}{more}',
+        "\nOr: ".join(hints),
     )
 
 

@@ -86,7 +86,7 @@ def test_without_a_package_manager_the_weakest_level_says_what_mends_it(
     monkeypatch.setattr("grader.sandbox.choose.find_manager", lambda: None)
     with pytest.raises(SandboxError) as raised:
         choose_sandbox(minimum="container", find=lambda name: None)
-    assert " Or: Install one: " in raised.value.hint
+    assert "\nOr: Install one: " in raised.value.hint
 
 
 def test_a_home_that_is_closed_is_named_with_the_command_that_opens_it(tmp_path: Path) -> None:
