@@ -28,7 +28,7 @@ test: setup
 	$(BIN)/python -m pytest -m "timed or hurried"
 
 # Every level of isolation, as root (who becomes a user for it, side by side) or as this user.
-SUITES ?= tests/levels tests/execute tests/launch/test_traps.py tests/cheats tests/broken tests/habits
+SUITES ?= tests/levels tests/execute tests/inside/launcher/test_traps.py tests/cheats tests/broken tests/habits
 USERS := $(if $(filter 0,$(shell id -u)),root) user
 # that of containers where there is a runtime
 LEVELS := strong $(if $(shell command -v runc crun),container) basic minimal none

@@ -49,7 +49,7 @@ def tuning_target(threads: int) -> Any:
     """Return the target of this processor, for so many threads."""
     import tvm
 
-    from grader.runner.machine import find_target
+    from grader.inside.common.machine import find_target
 
     target, _ = find_target("host")
     config = {"kind": "llvm", "mcpu": str(target.attrs["mcpu"]), "num-cores": threads}

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from grader.launch.linux import adopt_orphans
+from grader.inside.launcher.linux import adopt_orphans
 
 PROCESSOR_INTERVAL = 0.05
 LIVES_INTERVAL = 0.02

@@ -28,8 +28,8 @@ import numpy as np
 from load import load
 from metaschedule import BATCH, ROOT, SHAPES, load_workload
 
+from grader.inside.common.machine import find_target, prepare_environment
 from grader.referee.points import Anchors, speed_fraction
-from grader.runner.machine import find_target, prepare_environment
 
 BLOCK_SECONDS = 0.005
 POINTS = 15
@@ -81,7 +81,7 @@ def compile_all(case: Case, mcpu: str) -> dict[str, Callable[[int], float]]:
     """Return what makes so many calls of each function, and returns the thread's seconds."""
     import tvm
 
-    from grader.runner.subjects import as_timed
+    from grader.inside.runner.subjects import as_timed
 
     host, _ = find_target("host")
     target = host if mcpu == "host" else tvm.target.Target({"kind": "llvm", "mcpu": mcpu})

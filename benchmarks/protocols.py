@@ -10,7 +10,7 @@ import tvm
 from metaschedule import BATCH, SHAPES, load_workload
 from schedules import Schedule, model
 
-from grader.runner.machine import find_target, prepare_environment, use_threads
+from grader.inside.common.machine import find_target, prepare_environment, use_threads
 
 Protocol = Callable[[Any, list[Any]], float]
 """Returns seconds of one call of a compiled function on its arguments."""

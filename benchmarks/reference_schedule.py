@@ -37,7 +37,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from metaschedule import BATCH, ROOT, SHAPES, load_workload
 
-from grader.runner.machine import find_target, prepare_environment
+from grader.inside.common.machine import find_target, prepare_environment
 
 DATA = ROOT / "benchmarks" / "data"
 DATA_SHAPE, WEIGHT_SHAPE = SHAPES["data"], SHAPES["weight"]
@@ -106,7 +106,7 @@ def serve_tvm(connection: Connection, setting: Setting) -> None:
     settle(setting)
     import tvm
 
-    from grader.runner.limits import measure_limits
+    from grader.inside.runner.limits import measure_limits
 
     target, _ = find_target("host")
     tensors = [tvm.runtime.tensor(array) for array in (*arrays(), np.zeros(OUTPUT_SHAPE, "f4"))]

@@ -24,8 +24,8 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from grader.assignment import Limits
 from grader.execute.notebook import execute_notebook
-from grader.launch.linux import adopt_orphans
-from grader.launch.usage import descendants
+from grader.inside.launcher.linux import adopt_orphans
+from grader.inside.launcher.usage import descendants
 from grader.progress import Silent
 from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import LEVELS, Sandbox

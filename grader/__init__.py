@@ -48,7 +48,7 @@ def load_ipython_extension(shell):  # type: ignore[no-untyped-def]
     """
     import sys
 
-    if "grader.kernel.entry" in sys.modules:
+    if "grader.inside.kernel.entry" in sys.modules:
         shell.register_magic_function(_left_out, "line", "grader")
         return
     from grader.notebook.magic import load

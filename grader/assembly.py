@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from typing import Literal
 
 import msgspec
 
@@ -23,8 +24,10 @@ from grader.sandbox.interface import Sandbox
 from grader.sandbox.room import Stay
 
 
-def open_runners(prepared: Preparation) -> RunnerPool:
-    """Return a pool of runners with the assignment's limits."""
+def open_runners(
+    prepared: Preparation, program: Literal["runner", "mutants"] = "runner"
+) -> RunnerPool:
+    """Return a pool of runners of a program with the assignment's limits."""
     assignment, settings = prepared.course_assignment.assignment, prepared.settings
     memory = assignment.limits.resources().memory
 
@@ -32,7 +35,7 @@ def open_runners(prepared: Preparation) -> RunnerPool:
         most = 2 * memory if kind == "extern" else memory  # that of its evaluator, too
         return settings.room.taken(f"{assignment.slug} {kind}", most)
 
-    start = runner_starter(settings.sandbox, assignment)
+    start = runner_starter(settings.sandbox, assignment, program)
     limits = msgspec.msgpack.encode(assignment.limits)
     return RunnerPool(start, assignment.limits.task_seconds, admit, settings.known, limits)
 
@@ -104,13 +107,15 @@ def _model(prepared: Preparation, part: PartTable) -> ModelSpec | None:
     return ModelSpec(code, found[0].model, prepared.model_seed(), shapes)
 
 
-def runner_starter(sandbox: Sandbox, assignment: Assignment) -> Callable[[Kind], Runner]:
+def runner_starter(
+    sandbox: Sandbox, assignment: Assignment, program: Literal["runner", "mutants"] = "runner"
+) -> Callable[[Kind], Runner]:
     """Return what starts a runner of each kind, within an assignment's limits."""
     limits = assignment.limits.resources()
 
     def start(kind: Kind) -> Runner:
         if kind == "timing":
             return start_timing_runner(sandbox, limits, timing_threads(assignment))
-        return start_runner(sandbox, kind, limits, {"TVM_NUM_THREADS": "1"})
+        return start_runner(sandbox, kind, limits, {"TVM_NUM_THREADS": "1"}, program)
 
     return start

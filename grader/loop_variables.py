@@ -1,7 +1,7 @@
 """What a student's kernel says of a loop's variable in a block, in the student's language.
 
-`grader/kernel/well_formed.py` names the variable and the axis in English, as TVM's own errors are.
-The text comes from a student's process and may be anything.
+`grader/inside/kernel/well_formed.py` names the variable and the axis in English, as TVM's own
+errors are. The text comes from a student's process and may be anything.
 """
 
 from __future__ import annotations

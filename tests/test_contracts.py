@@ -15,6 +15,8 @@ ROOT = Path(__file__).parents[1]
 LINT = Path(sys.executable).with_name("lint-imports")
 
 LAYERS = "Rooms lie above one another"
+BESIDE = "Sandboxed processes lie beside one another"
+PURE = "Where modules run nothing is unpickled"
 STARTED = "A launcher alone starts"
 NO_TVM = "The trusted side has no TVM"
 NO_PICKLE = "Nothing is unpickled"
@@ -58,12 +60,16 @@ def test_all_are_kept(copy: Path) -> None:
 @pytest.mark.parametrize(
     ("broken", "contract"),
     [
-        (("kernel/capture.py", "from grader.runner import functions"), LAYERS),
-        (("runner/model.py", "from grader.report import Report"), LAYERS),
-        (("launch/warden.py", "from grader.runner import tasks"), LAYERS),
+        (("inside/runner/model.py", "from grader.report import Report"), LAYERS),
+        (("inside/kernel/capture.py", "from grader.inside.evaluator import functions"), BESIDE),
+        (("inside/runner/model.py", "from grader.inside.mutants import make"), BESIDE),
+        (("inside/launcher/warden.py", "from grader.inside.runner import tasks"), BESIDE),
+        (("inside/attic/__init__.py", "ROOM = 1"), BESIDE),
+        (("inside/mutants/make.py", "from grader.inside.evaluator import functions"), PURE),
+        (("inside/common/machine.py", "import pickle"), PURE),
         (("ir/read.py", "from grader.referee import referee"), LAYERS),
         (("attic/__init__.py", "ROOM = 1"), LAYERS),
-        (("referee/referee.py", "from grader.runner import model"), STARTED),
+        (("referee/referee.py", "from grader.inside.runner import model"), STARTED),
         (("referee/referee.py", "import tvm"), NO_TVM),
         (("referee/referee.py", "import cloudpickle"), NO_TVM),
         (("referee/referee.py", "import pickle"), NO_PICKLE),

@@ -14,7 +14,7 @@ import pytest
 from grader.assembly import runner_starter
 from grader.course import load_course
 from grader.errors import SandboxError
-from grader.launch.protocol import Program
+from grader.inside.launcher.protocol import Program
 from grader.machine.lock import TimingLock, Turn
 from grader.pipeline import grade
 from grader.preparation import Preparation, Settings

@@ -16,7 +16,7 @@ from grader.dialects.table import (
     names_gone,
     rows,
 )
-from grader.kernel.compatibility import SUPPLIED
+from grader.inside.kernel.compatibility import SUPPLIED
 
 TARGET = Path(__file__).parents[1] / "docs" / "dialects.md"
 
@@ -93,9 +93,8 @@ def _supplied() -> str:
         "## What the student kernel supplies",
         "",
         "Some code no rewrite of its text reaches: functions that are kept in tables, `getattr`, "
-        "`importlib`. For it",
-        "these names are added in the student kernel (`grader/kernel/compatibility.py`), if they "
-        "are not there.",
+        "`importlib`. For it these names are added in the student kernel",
+        "(`grader/inside/kernel/compatibility.py`), if they are not there.",
         "",
         "| name | stands for | why |",
         "|---|---|---|",

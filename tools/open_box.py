@@ -21,8 +21,8 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from grader.assignment import Limits
 from grader.execute.notebook import execute_notebook
-from grader.launch.protocol import Program
-from grader.launch.usage import descendants
+from grader.inside.launcher.protocol import Program
+from grader.inside.launcher.usage import descendants
 from grader.progress import Silent
 from grader.referee.runner_client import start_runner
 from grader.sandbox.choose import choose_sandbox
@@ -97,6 +97,12 @@ def _runner(sandbox: Recording) -> Iterator[SandboxedProcess]:
 
 
 @contextmanager
+def _mutants(sandbox: Recording) -> Iterator[SandboxedProcess]:
+    with start_runner(sandbox, "pure", ResourceLimits(), {}, "mutants"):
+        yield sandbox.started["mutants"]
+
+
+@contextmanager
 def _evaluator(sandbox: Recording) -> Iterator[SandboxedProcess]:
     with start_runner(sandbox, "extern", ResourceLimits(), {}):
         yield sandbox.started["evaluator"]
@@ -113,7 +119,7 @@ KINDS = {
     "runner": _runner,
     "evaluator": _evaluator,
     "library": _library,
-    "mutants": _runner,  # a runner that is asked for something else
+    "mutants": _mutants,
 }
 
 

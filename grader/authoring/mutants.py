@@ -50,7 +50,7 @@ def make_mutants(
     externs = capture.externs if kind == "extern" else {}
     run = run_task(case.candidate, arrangement.first(COMPARED_CALLS), externs)
     task = MutateModule(msgspec.structs.replace(run, target=TARGET), limit)
-    with open_runners(prepared) as runners:
+    with open_runners(prepared, "mutants") as runners:
         answer = runners.request(kind, task)
     if not isinstance(answer, MutationResult):
         raise CourseError(

@@ -17,7 +17,7 @@ from grader.environment import (
     missing_for_grading,
     only_self_check,
 )
-from grader.launch.sockets import can_count
+from grader.inside.launcher.sockets import can_count
 from grader.sandbox.choose import Finding, survey
 from grader.sandbox.groups import Groups, find_groups
 from grader.sandbox.interface import LEVELS, Level

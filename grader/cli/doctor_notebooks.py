@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 
 from grader.environment import DISTRIBUTION
-from grader.launch.processor import hidden_features
+from grader.inside.launcher.processor import hidden_features
 
 IMPORTED: Final = {
     "numpy": "numpy",
@@ -38,7 +38,7 @@ _PINNED = ("apache-tvm", "apache-tvm-ffi")
 
 _SECONDS = 300.0
 _HELPED = """
-from grader.kernel.preload import detect_what_the_system_shows, provide_torchvision_operators
+from grader.inside.kernel.preload import detect_what_the_system_shows, provide_torchvision_operators
 provide_torchvision_operators(), detect_what_the_system_shows()
 """
 _PROGRAM = """

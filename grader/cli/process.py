@@ -13,7 +13,7 @@ from types import FrameType
 from typing import TextIO, cast
 
 from grader.errors import GraderError
-from grader.launch import linux
+from grader.inside.launcher import linux
 
 INTERRUPTIONS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Signals after which a command clears up and ends. Others end it at once."""

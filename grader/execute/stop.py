@@ -9,8 +9,8 @@ from typing import Literal
 import msgspec
 
 from grader.assignment import Limits
+from grader.inside.launcher.protocol import Cause
 from grader.language import Marked, in_a_row, join, mark, say
-from grader.launch.protocol import Cause
 from grader.loop_variables import advice_on_loop_variable
 from grader.messages import NoteKind
 

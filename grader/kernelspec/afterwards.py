@@ -12,7 +12,7 @@ import signal
 import time
 from collections.abc import Iterator
 
-from grader.launch import linux
+from grader.inside.launcher import linux
 from grader.sandbox.groups import find_groups
 from grader.temporary import sweep
 

@@ -14,10 +14,10 @@ from grader.assignment import Limits
 from grader.course_folder import course_folder
 from grader.errors import GraderError, SandboxError
 from grader.execute.kernel import KernelOrder, start_kernel
+from grader.inside.launcher.protocol import Cause
 from grader.kernelspec.afterwards import cleared_up
 from grader.kernelspec.connection import Connection, read_connection
 from grader.kernelspec.relay import Relay
-from grader.launch.protocol import Cause
 from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import Level, Process, Sandbox
 from grader.sandbox.protected import is_for_packages

@@ -15,8 +15,8 @@ from grader.course import Course, CourseAssignment, load_course, recognise
 from grader.course_folder import folder_of_notebook
 from grader.data import DataSet
 from grader.errors import SandboxError, UsageError
+from grader.inside.launcher.protocol import Program
 from grader.language import join, later, retell, say, speaking, spoken
-from grader.launch.protocol import Program
 from grader.messages import Capture, CaptureFailure
 from grader.notebook.data import notebook_data
 from grader.notebook.messages import AssignmentCard, Checked, CheckParts, FindAssignment, PartCard

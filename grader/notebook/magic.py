@@ -196,7 +196,7 @@ def load(shell: Any) -> None:
     The modules of a notebook would end its kernel on a machine that hides instructions.
     """
     if "tvm" in sys.modules:
-        from grader.kernel.preload import detect_what_the_system_shows
+        from grader.inside.kernel.preload import detect_what_the_system_shows
 
         detect_what_the_system_shows()
     unload(shell)

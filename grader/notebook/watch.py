@@ -13,12 +13,12 @@ from typing import Any
 import msgspec
 import tvm_ffi
 
-from grader.kernel.capture import Watcher
-from grader.kernel.cells import Cells
-from grader.kernel.entries import EntryCaller
-from grader.kernel.externs import called_names
-from grader.kernel.objects import Namespace
-from grader.kernel.outlet import Candidate, Outlet
+from grader.inside.kernel.capture import Watcher
+from grader.inside.kernel.cells import Cells
+from grader.inside.kernel.entries import EntryCaller
+from grader.inside.kernel.externs import called_names
+from grader.inside.kernel.objects import Namespace
+from grader.inside.kernel.outlet import Candidate, Outlet
 from grader.messages import Capture, CaptureFailure, EntrySpec
 
 Captures = tuple[Capture | CaptureFailure, ...]

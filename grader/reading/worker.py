@@ -24,7 +24,7 @@ import msgspec
 
 from grader.dialects.migration import migrate_cells, respell_cells
 from grader.errors import SubmissionError
-from grader.launch import enter, landlock, linux
+from grader.inside.launcher import enter, landlock, linux
 from grader.reading.content import SIZE_LIMIT, read_content, sentence_of
 from grader.reading.messages import (
     REQUEST_LIMIT,

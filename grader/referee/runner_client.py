@@ -19,8 +19,8 @@ from typing import Literal, TypeGuard, overload
 import msgspec
 
 from grader.errors import ProtocolError, SandboxError
+from grader.inside.launcher.protocol import Program
 from grader.language import join, mark, say
-from grader.launch.protocol import Program
 from grader.messages import (
     EXTERN_DIED,
     RUNNER_FRAME_LIMIT,
@@ -279,11 +279,13 @@ def start_runner(
     kind: Literal["pure", "extern", "library"],
     limits: ResourceLimits,
     environment: dict[str, str],
+    program: Literal["runner", "mutants"] = "runner",
 ) -> Runner:
     """Start a runner and return at once: it imports TVM while others work. Raises SandboxError.
 
     One of the kind "extern" gets an evaluator; one of the kind "library" has PyTorch and does
-    `TimeLibrary` alone. No runner has student Python in its own process.
+    `TimeLibrary` alone. No runner has student Python in its own process. `program` is which tasks
+    the others do: all but `MutateModule`, or that one alone.
 
     Several may be started one after the other, or from several threads.
     """
@@ -294,12 +296,12 @@ def start_runner(
     with contextlib.ExitStack() as theirs, contextlib.ExitStack() as after_failure:
         ours, tasks = _pair(after_failure, theirs)
         if kind != "extern":
-            runner = Runner(start("runner" if kind == "pure" else "library", tasks), ours)
+            runner = Runner(start(program if kind == "pure" else "library", tasks), ours)
         else:
             asking, answering = _pair(theirs, theirs)
             evaluator = start("evaluator", answering)
             after_failure.callback(evaluator.kill)
-            runner = Runner(start("runner", tasks, asking), ours, evaluator=evaluator)
+            runner = Runner(start(program, tasks, asking), ours, evaluator=evaluator)
         after_failure.pop_all()
         return runner
 

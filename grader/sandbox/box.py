@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from grader.launch.protocol import Confinement
+from grader.inside.launcher.protocol import Confinement
 from grader.sandbox.interface import Command, Level, ResourceLimits
 
 

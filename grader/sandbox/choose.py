@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from grader.errors import SandboxError
-from grader.launch import linux
+from grader.inside.launcher import linux
 from grader.machine.packages import Finder, find_manager
 from grader.sandbox.box import Boxes
 from grader.sandbox.bubblewrap import find_bubblewrap

@@ -9,7 +9,7 @@ alone, before anything is said of it.
 from __future__ import annotations
 
 from grader.errors import DisplacedError
-from grader.launch.protocol import Cause, Program
+from grader.inside.launcher.protocol import Cause, Program
 from grader.sandbox.interface import Command, Level, Process, Sandbox
 
 

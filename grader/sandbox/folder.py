@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from grader.errors import SandboxError
+from grader.inside.launcher.protocol import Confinement
 from grader.language import Marked, later, mark
-from grader.launch.protocol import Confinement
 from grader.sandbox.filters import system_call_filter
 from grader.sandbox.interface import Command, Level, ResourceLimits
 from grader.sandbox.layout import (

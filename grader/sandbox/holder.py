@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO
 
 from grader.errors import SandboxError
-from grader.launch.protocol import Confinement
+from grader.inside.launcher.protocol import Confinement
 from grader.sandbox.filters import system_call_filter
 from grader.sandbox.interface import ResourceLimits
 from grader.sandbox.layout import (

@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from grader.launch.protocol import FIRST_DESCRIPTOR, Cause, Program
+from grader.inside.launcher.protocol import FIRST_DESCRIPTOR, Cause, Program
 
 Level = Literal["strong", "container", "basic", "minimal", "none"]
 

@@ -15,14 +15,14 @@ import msgspec
 
 import grader
 from grader.errors import SandboxError
-from grader.launch import enter
-from grader.launch.protocol import MESSAGE_LIMIT, Preload, Request
+from grader.inside.launcher import enter
+from grader.inside.launcher.protocol import MESSAGE_LIMIT, Preload, Request
 from grader.sandbox.tail import Tail
 
 _END_SECONDS = 10.0
 _START = (
     "import sys; sys.path.insert(0, sys.argv[3]); "
-    "from grader.launch.server import main; main(sys.argv[1:])"
+    "from grader.inside.launcher.server import main; main(sys.argv[1:])"
 )
 _ENVIRONMENT = {
     "HOME": "/nonexistent",  # libraries look for one, and need none

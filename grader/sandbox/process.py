@@ -11,8 +11,8 @@ from collections.abc import Callable
 import msgspec
 
 from grader.errors import SandboxError
-from grader.launch.memory import kernel_kills
-from grader.launch.protocol import MESSAGE_LIMIT, Cause, Ending
+from grader.inside.launcher.memory import kernel_kills
+from grader.inside.launcher.protocol import MESSAGE_LIMIT, Cause, Ending
 from grader.sandbox.box import Box
 from grader.sandbox.groups import BoxGroup
 from grader.sandbox.tail import Tail

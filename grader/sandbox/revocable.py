@@ -7,7 +7,7 @@ import weakref
 from contextlib import ExitStack
 
 from grader.errors import SandboxError
-from grader.launch.protocol import Program
+from grader.inside.launcher.protocol import Program
 from grader.sandbox.interface import Command, Level, Process, Sandbox
 
 

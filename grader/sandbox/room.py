@@ -4,7 +4,7 @@ A limit on memory is far above what most submissions use. To reserve it for each
 machine grade one after the other, for nothing. So a program is reckoned with its limit until
 programs like it have shown what they use, and then with twice the median of that. Who takes more
 than was reckoned may still take it, as long as the machine has it: the wardens watch that, and end
-the largest first (`grader.launch.memory`).
+the largest first (`grader.inside.launcher.memory`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from statistics import median_high
 
-from grader.launch.memory import memory_left
+from grader.inside.launcher.memory import memory_left
 from grader.sandbox.groups import bounding_folders
 
 _SHARE = 0.9

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from grader.errors import SandboxError
-from grader.launch import linux
+from grader.inside.launcher import linux
 
 
 @functools.cache

@@ -8,7 +8,7 @@ import socket
 from collections.abc import Sequence
 from threading import Lock
 
-from grader.launch.protocol import PRELOADS, Bounds, Preload, Program, Request
+from grader.inside.launcher.protocol import PRELOADS, Bounds, Preload, Program, Request
 from grader.sandbox.box import Box, Boxes
 from grader.sandbox.groups import BoxGroup, Groups, Quota, bounding_folders
 from grader.sandbox.interface import Command, Level, ResourceLimits

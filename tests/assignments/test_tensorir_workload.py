@@ -15,7 +15,7 @@ import pytest
 import torch
 import tvm
 
-from grader.runner.machine import find_target
+from grader.inside.common.machine import find_target
 
 FOLDER = Path(__file__).parents[2] / "assignments" / "tensorir"
 GENERATOR = np.random.default_rng(7)

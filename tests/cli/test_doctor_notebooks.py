@@ -10,7 +10,14 @@ from types import SimpleNamespace
 import pytest
 
 from grader.cli import app
-from grader.cli.doctor_notebooks import DETECTION, IMPORTED, UNTRIED, Finding, find_faults, try_imports
+from grader.cli.doctor_notebooks import (
+    DETECTION,
+    IMPORTED,
+    UNTRIED,
+    Finding,
+    find_faults,
+    try_imports,
+)
 from grader.environment import FOR_GRADING, only_self_check
 
 ROOT = Path(__file__).resolve().parents[2]

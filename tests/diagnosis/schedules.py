@@ -14,6 +14,7 @@ import numpy as np
 import tvm
 from tvm import s_tir, te, topi
 
+from grader.inside.runner.find_step import find_step
 from grader.messages import (
     FindStep,
     FoundStep,
@@ -22,7 +23,6 @@ from grader.messages import (
     TensorSpec,
     pack_array,
 )
-from grader.runner.find_step import find_step
 from tests.ir import modules
 from tests.referee.schedules import saved_trace
 

@@ -11,7 +11,7 @@ import tvm
 
 from grader.dialects.migration import migrate_cells
 from grader.dialects.table import CURRENT_TVM, Row, by_id, describe_api, names_gone, recognise, rows
-from grader.kernel.compatibility import SUPPLIED
+from grader.inside.kernel.compatibility import SUPPLIED
 
 ROOT = Path(__file__).parents[2]
 

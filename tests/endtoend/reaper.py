@@ -17,7 +17,7 @@ import sys
 import time
 from pathlib import Path
 
-from grader.launch.linux import adopt_orphans
+from grader.inside.launcher.linux import adopt_orphans
 
 GRACE_SECONDS = 2.0
 """How long the end of a killed process may take: freeing memory takes its time."""

@@ -8,7 +8,7 @@ import pytest
 
 from grader.assignment import Limits
 from grader.errors import DisplacedError
-from grader.launch.protocol import Cause
+from grader.inside.launcher.protocol import Cause
 from grader.sandbox.crowded import CrowdedSandbox
 from grader.sandbox.interface import Command, Process, Sandbox
 from tests.execute.conftest import run_cells

@@ -6,7 +6,7 @@ import pytest
 
 from grader.assignment import Limits
 from grader.execute.stop import Stop, describe_stop
-from grader.launch.protocol import Cause
+from grader.inside.launcher.protocol import Cause
 
 STOPS = [
     Stop("died", 0),

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from grader.errors import GraderError
+from grader.inside.launcher.protocol import Cause
 from grader.kernelspec.connection import Connection
 from grader.kernelspec.relay import Relay
 from grader.kernelspec.serve import _end, _parent, protected_folders
-from grader.launch.protocol import Cause
 
 START = (sys.executable, "-I", "-m", "grader.cli", "kernelspec", "start", "--sandbox", "strong")
 

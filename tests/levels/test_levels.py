@@ -64,7 +64,7 @@ report([path for path in paths if os.access(path, os.W_OK)])
 
 class TestWhatNotebooksNeed:
     def test_a_terminal_can_be_opened(self, sandbox: SteppingSandbox) -> None:
-        """`!command` of a notebook runs in one; grader/kernel/entry.py does without at "basic"."""
+        """`!command` of a notebook runs in one; kernel/entry.py does without at "basic"."""
         if sandbox.level == "basic":
             require(sandbox, "container")
         code = """
@@ -382,7 +382,7 @@ if ctypes.CDLL(None).syscall(clone, CLONE_PARENT, None, None, None, None) == 0:
 time.sleep(0.3)
 """
         code = f"""
-from grader.launch.linux import adopt_orphans
+from grader.inside.launcher.linux import adopt_orphans
 from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import Command
 adopt_orphans()

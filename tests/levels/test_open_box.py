@@ -46,7 +46,6 @@ def test_the_shell_has_the_powers_of_a_submission(kind: str, sandbox: SteppingSa
     filtered, names, *opened = done.stdout.splitlines()
     assert filtered == f"filter {0 if sandbox.level == 'none' else 2}"
     if sandbox.level in WITH_NAMESPACES:  # the holder, the program, the shell and what it starts
-        program = "runner" if kind == "mutants" else kind
-        assert {"cat", f"grader-{program}"[:15], "sh"} == set(names.split()[1:])
+        assert {"cat", f"grader-{kind}"[:15], "sh"} == set(names.split()[1:])
     if sandbox.level != "none":
         assert [] == opened

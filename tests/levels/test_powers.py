@@ -19,7 +19,7 @@ import msgspec
 import pytest
 
 from grader.errors import SandboxError
-from grader.launch.usage import all_processes, descendants
+from grader.inside.launcher.usage import all_processes, descendants
 from grader.referee.runner_client import start_runner
 from grader.sandbox.box import Box, Boxes
 from grader.sandbox.interface import WITH_NAMESPACES, Command, Level, ResourceLimits

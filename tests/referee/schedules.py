@@ -11,10 +11,10 @@ import numpy as np
 from tvm import relax, s_tir, te, topi
 from tvm.script import relax as R  # noqa: N812
 
+from grader.inside.runner.tasks import perform
 from grader.ir.read import read_module
 from grader.messages import Capture, FromRunner, ToRunner
 from grader.referee.evidence import Candidate
-from grader.runner.tasks import perform
 from tests.ir import modules
 
 WEIGHT = (8, 1, 3, 3)

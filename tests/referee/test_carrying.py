@@ -20,9 +20,9 @@ from grader.referee.diagnosis.report import Diagnosed
 from grader.referee.diagnosis.tape import record
 from grader.referee.evidence import Candidate, Outputs
 from grader.referee.oracle import ModelOracle
+from tests.inside.runner import modules
 from tests.ir.modules import save
 from tests.referee.test_tracing import PART, Runners, candidate
-from tests.runner import modules
 
 # A runner has one thread. A process of tests may have others, of which Python 3.12 warns.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")

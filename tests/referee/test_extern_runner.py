@@ -24,8 +24,8 @@ from grader.messages import (
 )
 from grader.referee.runner_client import Runner
 from grader.sandbox.interface import Command, Sandbox
+from tests.inside.runner import modules
 from tests.referee.test_runner_client import Stand, ask, processes, start
-from tests.runner import modules
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 

@@ -33,10 +33,10 @@ from grader.messages import (
 )
 from grader.referee.runner_client import Runner, start_runner
 from grader.sandbox.interface import Process, ResourceLimits, Sandbox
+from tests.inside.runner import modules
+from tests.inside.runner.timed import OUTPUT, RING, function, timing_rules, timing_task
 from tests.ir.modules import save
 from tests.referee import schedules
-from tests.runner import modules
-from tests.runner.timed import OUTPUT, RING, function, timing_rules, timing_task
 from tests.timing.machine import NO_SLOTS
 
 SECONDS = 60.0

@@ -14,6 +14,7 @@ from tvm import relax, te, topi
 from grader.assignment import ArgumentTable, Computation, OracleOptions, PartTable, TensorTable
 from grader.data.dataset import no_data
 from grader.errors import ProtocolError
+from grader.inside.runner.tasks import perform
 from grader.ir.read import read_module
 from grader.messages import (
     PYTHON_FUNCTION,
@@ -33,9 +34,8 @@ from grader.referee.cases import CaseOracle
 from grader.referee.evidence import Candidate, Problem
 from grader.referee.oracle import ModelOracle
 from grader.referee.tracing import Traced, gather_trace
-from grader.runner.tasks import perform
+from tests.inside.runner import modules
 from tests.ir.modules import save
-from tests.runner import modules
 
 # A runner has one thread. A process of tests may have others, of which Python 3.12 warns.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")

@@ -1,7 +1,7 @@
 """Which step of a schedule changes the result, in words.
 
-The steps are done one after the other in a runner (`grader/runner/find_step.py`); here it is looked
-at whether the module without any of them is right, and said what came of it.
+The steps are done one after the other in a runner (`grader/inside/runner/find_step.py`); here it
+is looked at whether the module without any of them is right, and said what came of it.
 """
 
 from __future__ import annotations

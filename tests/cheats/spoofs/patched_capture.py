@@ -1,7 +1,7 @@
 # %%
 import gc
 
-from grader.kernel import capture, outlet
+from grader.inside.kernel import capture, outlet
 
 for watcher in [each for each in gc.get_objects() if isinstance(each, capture.Watcher)]:
     watcher.detach()

@@ -18,6 +18,7 @@ from tvm.tirx import PrimFunc
 
 from grader.assignment import Assignment, CheckTable, GuideTable, OracleOptions, PartTable
 from grader.data.dataset import DataSet
+from grader.inside.runner.tasks import perform
 from grader.ir.read import read_module
 from grader.language import speaking
 from grader.messages import Capture, TaskFailure, TraceModule
@@ -30,7 +31,6 @@ from grader.referee.gather import gather_outputs
 from grader.referee.judge import judge_case
 from grader.referee.oracle import ModelOracle
 from grader.report import Diagnosis
-from grader.runner.tasks import perform
 from tests.ir.modules import save
 
 assert checks.__all__  # importing them registers them

@@ -1,0 +1,1 @@
+"""What several sandboxed processes need: the machine, failures, parcels, poison."""

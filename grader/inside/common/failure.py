@@ -1,0 +1,75 @@
+"""An error of a task, and its way into the message that the referee gets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Literal, TypeVar
+
+from grader.messages import TaskFailure, Violation
+
+Answer = TypeVar("Answer")
+Stage = Literal["decode", "load", "build", "externs", "signature", "run", "time"]
+
+MESSAGE_LIMIT = 500
+"""Longest message of a failure, in characters."""
+
+_ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+_CUTS = re.compile(
+    r"\n?(Stack trace:|Traceback \(most recent call last\)|Extra details from).*", re.S
+)
+_TIME = re.compile(r"^\[\d\d:\d\d:\d\d\] ", re.M)
+_FRAME = re.compile(r'^ *File ".*', re.M)
+_PATH = re.compile(r"(?<![\w.])(?:/[\w.+@~-]+)+/([\w.+@~-]+)")
+
+
+class TaskError(Exception):
+    """Raised when a task cannot be done: `stage` says where, `error_name` and `message` say why.
+
+    `violation` is what a guard has prevented.
+    """
+
+    def __init__(
+        self, stage: Stage, error_name: str, message: str, violation: Violation | None = None
+    ) -> None:
+        super().__init__(message)
+        self.stage = stage
+        self.error_name = error_name
+        self.message = message
+        self.violation = violation
+
+    def as_failure(self) -> TaskFailure:
+        """Return the message for the referee."""
+        name, message = self.error_name[:100], shorten(self.message)
+        return TaskFailure(self.stage, name, message, self.violation)
+
+
+@contextmanager
+def stage(name: Stage) -> Iterator[None]:
+    """Turn any error raised within into a TaskError of this stage; a TaskError stays as it is."""
+    try:
+        yield
+    except TaskError:
+        raise
+    except Exception as error:
+        raise TaskError(name, type(error).__name__, str(error)) from error
+
+
+def answering_for_errors(perform: Callable[[], Answer]) -> Answer | TaskFailure:
+    """Do a task; whatever goes wrong becomes a TaskFailure."""
+    try:
+        return perform()
+    except TaskError as error:
+        return error.as_failure()
+    except Exception as error:  # noqa: BLE001 - an answer says more than a runner that has died
+        return TaskError("run", type(error).__name__, str(error)).as_failure()
+
+
+def shorten(message: str) -> str:
+    """Return a message on one line and of bounded length, without folders and stack traces."""
+    text = _ESCAPES.sub("", message)
+    text = _CUTS.sub("", text) or text
+    text = _PATH.sub(r"\1", _FRAME.sub("", _TIME.sub("", text)))
+    text = " ".join(text.split())
+    return text if len(text) <= MESSAGE_LIMIT else text[: MESSAGE_LIMIT - 1] + "…"

@@ -1,0 +1,253 @@
+"""Entry points: functions of the notebook that are called at the end of a cell for a module."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import inspect
+import time
+from collections.abc import Callable, Mapping
+from types import CoroutineType
+from typing import Any, Literal
+
+import msgspec
+
+from grader.inside.kernel.arguments import NotebookSupply, Supply, signature_of
+from grader.inside.kernel.cells import Cells, Place
+from grader.inside.kernel.complaints import describe_error, error_name
+from grader.inside.kernel.dependencies import Fingerprint, fingerprint
+from grader.inside.kernel.externs import ExternRegistry
+from grader.inside.kernel.faults import Faults
+from grader.inside.kernel.modules import Holds, is_schedule, module_within
+from grader.inside.kernel.objects import (
+    Namespace,
+    is_exactly,
+    is_notebook_callable,
+    ranked,
+    type_name,
+)
+from grader.inside.kernel.outlet import Candidate, Outlet
+from grader.inside.kernel.schedules import Known, ScheduleLedger
+from grader.inside.kernel.snapshots import Snapshot
+from grader.messages import CaptureFailure
+
+SLOW_SECONDS = 10.0
+"""A function that took longer is called again only once it is another function."""
+
+CALL_LIMIT = 40
+"""Calls of one function object; more would mean that it depends on what always changes."""
+
+
+Reason = Literal["raised", "not_a_module", "needs_arguments"]
+Arguments = Callable[[Namespace], inspect.BoundArguments]
+
+
+class Complaint(msgspec.Struct, frozen=True):
+    """What a call raised: the error's class, one line of it, and where it was raised."""
+
+    error: str
+    message: str
+    place: Place | None
+
+
+class Result(msgspec.Struct, frozen=True, eq=False):
+    """What a call gave. `module` is None after an error and when no module came back.
+
+    `returned` is the name of the returned value's type, `known` the schedule that it was, if any.
+    """
+
+    returned: str = ""
+    module: Snapshot | None = None
+    known: Known | None = None
+    complaint: Complaint | None = None
+    registered: Mapping[str, object] = {}
+
+
+def awaited(value: Any) -> Any:
+    """Return what a coroutine returns, and any other value as it is.
+
+    The kernel's own loop is running, and waits for this: for the while, it is not the one there is.
+    """
+    if type(value) is not CoroutineType:
+        return value
+    running, loop = asyncio._get_running_loop(), asyncio.new_event_loop()
+    asyncio._set_running_loop(None)
+    try:
+        return loop.run_until_complete(value)
+    finally:
+        asyncio._set_running_loop(running)
+        loop.close()
+
+
+class _Calls(msgspec.Struct):
+    """What is remembered of one entry point between cells."""
+
+    function: object
+    seen: Fingerprint
+    cell: int
+    count: int = 0
+    seconds: float = 0.0
+    failed: bool = False
+    revision: int = 0
+
+
+class EntryCaller:
+    """Calls functions of the notebook so that the notebook notices nothing of it."""
+
+    def __init__(
+        self,
+        shell: Any,
+        cells: Cells,
+        registry: ExternRegistry,
+        ledger: ScheduleLedger,
+        quiet: Callable[[], contextlib.AbstractContextManager[None]],
+    ) -> None:
+        self.shell = shell
+        self.cells = cells
+        self.registry = registry
+        self._ledger = ledger
+        self._quiet = quiet
+
+    def call(self, function: Any, arguments: Arguments, holds: Holds) -> Result:
+        """Call a function with the arguments for a namespace, and take out the module it returns.
+
+        What it left behind goes while all is still quiet: TVM prints when half a builder is freed.
+        """
+        with self._quiet(), self._ledger.aside(), self.registry.aside() as registered:
+            try:
+                bound = arguments(self.shell.user_ns)
+                value = awaited(function(*bound.args, **bound.kwargs))
+                return self._read(value, holds, registered)
+            except BaseException as error:  # noqa: BLE001 - whatever it raises is its author's matter
+                place = self.cells.locate(error)
+                complaint = Complaint(error_name(error), describe_error(error), place)
+                return Result(complaint=complaint)
+
+    def _read(self, value: Any, holds: Holds, registered: Mapping[str, object]) -> Result:
+        """Find a module in what was returned: it, or the first in a tuple, list or dictionary."""
+        held: list[object] = []
+        if is_exactly(value, tuple, list, dict):
+            held = list(value.values() if type(value) is dict else value)
+        for item in (value, *held):
+            module = module_within(item, holds)
+            if module is not None:
+                known = self._ledger.find(item) if is_schedule(item, holds) else None
+                return Result(module=Snapshot(module), known=known, registered=registered)
+        return Result(returned="None" if value is None else type_name(value))
+
+
+class EntryPoints:
+    """The functions whose names match a part's patterns."""
+
+    def __init__(
+        self,
+        part: str,
+        names: tuple[str, ...],
+        caller: EntryCaller,
+        outlet: Outlet,
+        faults: Faults,
+        holds: Holds = "model",
+        supply: Supply | None = None,
+    ) -> None:
+        self.defined = False
+        self._holds = holds
+        self._supply = NotebookSupply() if supply is None else supply
+        self._part = part
+        self._names = names
+        self._caller = caller
+        self._outlet = outlet
+        self._faults = faults
+        self._calls: dict[str, _Calls] = {}
+
+    def sweep(self, values: Namespace) -> None:
+        """Call the entry points that are due, exact names first."""
+        for name in self._present(values):
+            self.defined = True
+            with self._faults.shielded():
+                self._consider(name, values[name])
+
+    def are_there(self, values: Namespace) -> bool:
+        """Say whether an entry point is defined now."""
+        return bool(self._present(values))
+
+    def _present(self, values: Namespace) -> list[str]:
+        namespace: Namespace = self._caller.shell.user_ns
+        return [
+            name
+            for name in ranked(values, self._names)
+            if is_notebook_callable(values[name], namespace, self._outlet.folders)
+        ]
+
+    def _consider(self, name: str, function: object) -> None:
+        """Call an entry point if what it depends on has changed since it was called last."""
+        signature = signature_of(function)
+        namespace: Namespace = self._caller.shell.user_ns
+        needed = self._supply.needed(signature)
+        lacking = [parameter for parameter in needed if parameter not in namespace]
+        given = {name: self._supply.stand_in(name) for name in lacking}
+        now = fingerprint(
+            function, needed, namespace, self._outlet.folders, given=tuple(given.values())
+        )
+        calls = self._calls.get(name)
+        if calls is None or calls.function is not function:
+            calls = self._calls[name] = _Calls(function, now, self._caller.cells.number)
+        elif not self._is_due(calls, now):
+            return
+        calls.seen, calls.revision = now, self._caller.registry.revision
+        missing = [name for name, value in given.items() if value is None]
+        if missing:
+            complaint = Complaint("", ", ".join(missing), None)
+            self._complain(name, calls.cell, "needs_arguments", complaint)
+            return
+        self._call(name, calls, signature)
+
+    def _is_due(self, calls: _Calls, now: Fingerprint) -> bool:
+        if calls.seconds > SLOW_SECONDS or calls.count >= CALL_LIMIT:
+            return False
+        registered = calls.failed and calls.revision != self._caller.registry.revision
+        return registered or now.tokens != calls.seen.tokens
+
+    def _call(self, name: str, calls: _Calls, signature: inspect.Signature) -> None:
+        started = time.monotonic()
+        arguments = functools.partial(self._supply.bind, signature)
+        result = self._caller.call(calls.function, arguments, self._holds)
+        calls.count, calls.seconds = calls.count + 1, time.monotonic() - started
+        calls.failed = result.module is None
+        if result.complaint is not None:
+            self._complain(name, calls.cell, "raised", result.complaint)
+        elif result.module is None:
+            complaint = Complaint(result.returned, result.returned, None)
+            self._complain(name, calls.cell, "not_a_module", complaint)
+        else:
+            self._offer(name, result, result.module)
+
+    def _offer(self, name: str, result: Result, module: Snapshot) -> None:
+        known = result.known
+        self._outlet.offer(
+            Candidate(
+                part=self._part,
+                name=name,
+                by_name=True,
+                module=module,
+                base=None if known is None else known.base,
+                trace=None if known is None else known.trace(),
+                registered=result.registered,
+                earlier=dict(self._caller.registry.functions),
+            )
+        )
+
+    def _complain(self, name: str, cell: int, reason: Reason, complaint: Complaint) -> None:
+        """Report a failure of the function that was defined in a cell."""
+        place = complaint.place
+        self._outlet.fail(
+            CaptureFailure(
+                part=self._part,
+                name=name,
+                cell=cell if place is None else place.cell,
+                reason=reason,
+                error_name=complaint.error,
+                message=complaint.message,
+                line=None if place is None else place.line,
+            )
+        )

@@ -1,0 +1,101 @@
+"""The launcher's process: it imports, then forks a warden for every request."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import os
+import pkgutil
+import signal
+import socket
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn, cast
+
+import msgspec
+
+from grader.inside.launcher import linux, warden
+from grader.inside.launcher.protocol import DESCRIPTOR_LIMIT, MESSAGE_LIMIT, Preload, Request
+
+_PACKAGES: dict[Preload, tuple[str, ...]] = {
+    "student": ("kernel", "evaluator", "library"),
+    "pure": ("runner", "mutants"),
+    "bare": (),
+}
+"""The folders beside this one that a launcher's children run."""
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Serve requests until the grader closes its end.
+
+    `arguments`: the descriptor's number, what to preload, the folder that `grader` is in, and
+    modules to import besides.
+    """
+    number, preload, source, *modules = arguments
+    linux.close_own_proc()
+    linux.name_process("grader-launcher")
+    linux.begin_session_keyring()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel buries wardens that have ended
+    prepare(cast(Preload, preload), modules)
+    sys.path.remove(source)
+    if source not in sys.path:  # who is closed out of it need not know what else lies there
+        sys.path_importer_cache.pop(source, None)
+    with socket.socket(fileno=int(number)) as requests:
+        serve(requests)
+
+
+def prepare(preload: Preload, modules: Sequence[str] = ()) -> None:
+    """Import all that children will need: in a sandbox, the package's own files are not there.
+
+    And `modules`, which are the environment's: one that is missing is missed in a notebook.
+    """
+    if preload != "bare":
+        importlib.import_module("grader.inside.common.preload").prepare(preload)
+    for name in _PACKAGES[preload]:
+        package = importlib.import_module(f"grader.inside.{name}")
+        for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
+    if preload == "student":
+        importlib.import_module("grader.inside.kernel.preload").prepare()
+    for name in modules:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    gc.collect()
+    gc.freeze()  # children then share these pages: the collector does not write to them
+
+
+def serve(requests: socket.socket) -> None:
+    """Fork a warden for each request, up to the end of the connection."""
+    while True:
+        payload, descriptors, _, _ = socket.recv_fds(requests, MESSAGE_LIMIT, DESCRIPTOR_LIMIT)
+        if not payload:
+            return
+        request = msgspec.msgpack.decode(payload, type=Request)
+        _refuse_threads()
+        if os.fork() == 0:
+            requests.close()
+            warden.guard(request, descriptors, run)
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def _refuse_threads() -> None:
+    """A forked child has one thread and all the locks of the others: it would hang."""
+    if sum(1 for _ in Path("/proc/self/task").iterdir()) != 1:
+        raise RuntimeError("an import has started a thread; no child can be forked safely")
+
+
+def run(request: Request) -> None:
+    """Run a request's program, in the child, once it has given everything up."""
+    if request.program == "python":
+        _execute(request)
+    entry = importlib.import_module(f"grader.inside.{request.program}.entry")
+    entry.main(list(request.arguments))
+
+
+def _execute(request: Request) -> NoReturn:
+    os.execve(  # noqa: S606 - a fixed program, without a shell
+        sys.executable, [sys.executable, "-I", *request.arguments], request.environment
+    )

@@ -1,0 +1,19 @@
+"""Code that runs inside a runner sandbox: it builds, runs and times modules, and states no result.
+
+A runner sees inputs and never an expected output; what it answers is bytes that the referee judges.
+Python externs are loaded and called in another sandbox, by an evaluator, which the runner asks.
+
+    entry       the runner's process: prepares itself, reads tasks, writes answers
+    tasks       which task is done by what
+    model       RunModule: build a module and run `main` on every batch
+    externs     external functions: those that the evaluator calls, and stubs of the runner's own
+    evaluation  the runner's end of its evaluator
+    timing      TimeSchedule: interleaved rounds of baseline, submission and reference
+    find_step   FindStep: find the step of a schedule that changes what is computed
+    replay      ReplayTrace: apply the trace of a schedule to the module it started from
+    target      CompareTarget: compare a schedule's module with the exercise's target
+    trace       TraceModule: run a module step by step
+    guards      what keeps a module inside its buffers while it runs
+    kernels     one compiled function, callable many times in a row without Python
+    arena       the arrays that timed functions work on
+"""

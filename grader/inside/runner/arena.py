@@ -1,0 +1,214 @@
+"""The arrays that timed functions work on, and which of them a function's parameters stand for."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import tvm
+
+from grader.inside.common.failure import TaskError
+from grader.inside.runner.fences import FencedMemory
+from grader.inside.runner.ledger import Ledger
+from grader.messages import Array, FrameError, unpack_array
+
+Shape = tuple[int, ...]
+
+ALIGNMENT = 64
+"""What TVM demands of the address of an array, in bytes."""
+
+
+PLACES = 4096
+"""Places that an array may be moved to, `ALIGNMENT` apart: 64 pages of 64 lines."""
+
+OUTPUT = "output"
+"""What the output is called among the arrays."""
+
+
+class Signature(NamedTuple):
+    """How a function takes its arrays: their names in the order of its parameters, and its shapes.
+
+    The output is called `OUTPUT`; `shapes` has every array that it takes, by name.
+    """
+
+    roles: tuple[str, ...]
+    shapes: dict[str, Shape]
+
+    @property
+    def inputs(self) -> frozenset[str]:
+        """Return the names of the arrays that are no output."""
+        return frozenset(self.roles) - {OUTPUT}
+
+
+class Arrays(NamedTuple):
+    """The referee's inputs as float32 arrays.
+
+    `data` has a leading axis over all inputs and is called `first` in workloads; `fixed` are the
+    arrays that are the same for all of them, by name.
+    """
+
+    first: str
+    data: npt.NDArray[np.float32]
+    fixed: dict[str, npt.NDArray[np.float32]]
+
+    def shapes(self) -> dict[str, Shape]:
+        """Return the shape of each array of one call, the one that changes first."""
+        fixed = {name: each.shape for name, each in self.fixed.items()}
+        return {self.first: self.data.shape[1:], **fixed}
+
+
+def unpack_arrays(names: Sequence[str], data: Array, fixed: Sequence[Array], ring: int) -> Arrays:
+    """Unpack a task's arrays; `ring` inputs are to be there at a time. Raises FrameError."""
+    arrays = [unpack_array(each) for each in (data, *fixed)]
+    if len({*names, OUTPUT}) != 1 + len(arrays):
+        raise FrameError("timed inputs without a name of their own each")
+    if any(each.dtype != np.float32 or each.size == 0 for each in arrays):
+        raise FrameError("timed inputs that are not float32, or empty")
+    if arrays[0].ndim < 2:
+        raise FrameError("timed inputs of the wrong number of axes")
+    if not 2 <= ring <= len(arrays[0]):
+        raise FrameError("a ring of fewer than two inputs, or of more than there are")
+    first, *others = names
+    return Arrays(first, arrays[0], dict(zip(others, arrays[1:], strict=True)))  # type: ignore[arg-type]
+
+
+def read_signature(function: Any, arrays: Arrays, output_shape: Shape) -> Signature:
+    """Tell a PrimFunc's parameters apart by their shapes, in whatever order they are.
+
+    Of several arrays of one shape the first parameter is the first, and the output comes last. What
+    has no array's shape may be an array of one axis in another one. Raises TaskError unless the
+    parameters are the output and arrays, each once, all float32.
+    """
+    shapes = parameter_shapes(function)
+    known = {**arrays.shapes(), OUTPUT: output_shape}
+    roles: list[str | None] = []
+    for shape in shapes:
+        free = [name for name in known if name not in roles]
+        roles.append(next((name for name in free if known[name] == shape), None))
+    for place, shape in enumerate(shapes):
+        roles[place] = roles[place] or next(
+            (name for name in arrays.fixed if name not in roles and _holds(shape, known[name])),
+            None,
+        )
+    named = [
+        role or f"something of shape {shape}" for role, shape in zip(roles, shapes, strict=True)
+    ]
+    if None in roles or not {arrays.first, OUTPUT} <= {*named}:
+        raise wrong_parameters(named, known)
+    return Signature(tuple(named), dict(zip(named, shapes, strict=True)))
+
+
+def wrong_parameters(taken: Iterable[str], wanted: Iterable[str]) -> TaskError:
+    """Return the error of a function that takes other arrays than it should."""
+    return TaskError(
+        "signature",
+        "WrongParameters",
+        f"The function takes {', '.join(taken)}; it should take {', '.join(wanted)}.",
+    )
+
+
+def _holds(shape: Shape, vector: Shape) -> bool:
+    """Say whether an array of one axis can be held in a shape."""
+    return len(vector) == 1 and math.prod(shape) == vector[0]
+
+
+def parameter_shapes(function: Any) -> list[Shape]:
+    """Return the shapes of a PrimFunc's parameters. Raises TaskError unless they are float32."""
+    shapes = []
+    for parameter in function.params:
+        buffer = parameter.ty
+        if not isinstance(buffer, tvm.tirx.BufferType) or str(buffer.dtype) != "float32":
+            message = f"Parameter {parameter.name} is not a float32 array."
+            raise TaskError("signature", "WrongParameters", message)
+        if not all(isinstance(extent, tvm.tirx.IntImm) for extent in buffer.shape):
+            message = f"The shape of parameter {parameter.name} is not fixed."
+            raise TaskError("signature", "WrongParameters", message)
+        shapes.append(tuple(int(extent) for extent in buffer.shape))
+    return shapes
+
+
+class Arena:
+    """The arrays that all timed functions share, so that none has a better place in memory.
+
+    `shapes` has the names of `arrays` in their order, `OUTPUT` as the last; `pointers` say where
+    they are; those given are
+    what the submission's function takes. The `first` array holds the ring as rows of shape (ring,
+    row), each padded to the alignment: `ring` inputs at a time, from `start` on. The originals are
+    kept aside: before each block the arrays are made anew, whatever a function did to them.
+
+    Each array lies between closed pages (`fences`). What calls leave is written down in the
+    `ledger`.
+
+    Where arrays lie decides about ten per cent of a function's time, by the low bits of their
+    addresses and by which lines of the cache their pages share (T. Mytkowicz et al., "Producing
+    wrong data without doing anything obviously wrong!", 2009). So each turn moves them within slabs
+    of memory, and the median over rounds is one over places.
+    """
+
+    def __init__(self, arrays: Arrays, ring: int, shapes: dict[str, Shape]) -> None:
+        self.ring = ring
+        self.first = arrays.first
+        self.start = 0
+        self.shapes: dict[str, Shape] = {**arrays.shapes(), **shapes}
+        flat = arrays.data.reshape(len(arrays.data), -1)
+        step = ALIGNMENT // flat.itemsize
+        padding = -flat.shape[1] % step
+        self._inputs = np.pad(flat, ((0, 0), (0, padding)))
+        self._originals = {
+            arrays.first: self._inputs[:ring],
+            **{name: each.reshape(self.shapes[name]) for name, each in arrays.fixed.items()},
+            OUTPUT: np.full(self.shapes[OUTPUT], np.nan, np.float32),
+        }
+        self.row = self._inputs.shape[1]
+        self._fences = {
+            role: FencedMemory(original.nbytes + PLACES * ALIGNMENT)
+            for role, original in self._originals.items()
+        }
+        self.ledger = Ledger(math.prod(self.shapes[OUTPUT]))
+        self.arrays: dict[str, npt.NDArray[np.float32]] = {}
+        self.pointers: dict[str, ctypes.c_void_p] = {}
+        self._place(dict.fromkeys(self._fences, PLACES))
+        self.restore()
+
+    def take_turn(self, turn: int, generator: np.random.Generator) -> None:
+        """Let the ring be the inputs of a turn, and move all arrays to places drawn at random.
+
+        Inputs are there once the arena is restored.
+        """
+        self.start = turn % (len(self._inputs) // self.ring) * self.ring
+        self._originals[self.first] = self._inputs[self.start : self.start + self.ring]
+        self._place({role: int(generator.integers(PLACES)) for role in self._fences})
+
+    def _place(self, places: dict[str, int]) -> None:
+        for role, place in places.items():
+            original = self._originals[role]
+            memory = self._fences[role].open(place * ALIGNMENT, original.nbytes)
+            view = memory.view(np.float32).reshape(original.shape)
+            self.arrays[role] = view
+            self.pointers[role] = ctypes.c_void_p(view.ctypes.data)
+
+    def is_untouched(self) -> bool:
+        """Say whether all inputs are bit for bit what they were when they were restored."""
+        return all(
+            self.arrays[role].tobytes() == original.tobytes()
+            for role, original in self._originals.items()
+            if role != OUTPUT
+        )
+
+    def is_intact(self) -> bool:
+        """Say whether nothing was written beside the arrays."""
+        return self.ledger.is_intact() and all(each.is_intact() for each in self._fences.values())
+
+    def restore(self) -> None:
+        """Write all inputs anew, fill the output with NaN, and begin with a block."""
+        self.ledger.begin()
+        for role, original in self._originals.items():
+            np.copyto(self.arrays[role], original)
+
+    def output(self) -> npt.NDArray[np.float32]:
+        """Return a copy of the output."""
+        return np.array(self.arrays[OUTPUT], np.float32)

@@ -1,0 +1,112 @@
+"""One compiled function, callable many times in a row without Python in between.
+
+A function of 5 us cannot be timed from a Python loop. So each is called from a loop that is
+compiled as well: a function `block(*arrays, output, *ledger, first, calls)` that calls it `calls`
+times, each time on the next input of the ring, and always into the same output buffer. A call then
+finds the answer to another input in its output: one that skips its work because the output has been
+written ends the block with a wrong output, which the referee sees. What is written down of each
+call is in `grader.inside.runner.ledger`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from typing import Any
+
+import tvm
+from tvm.script.ir_builder import IRBuilder
+from tvm.script.ir_builder import tirx as T  # noqa: N812 - TVM's own name for it
+
+from grader.inside.runner.allocations import PIPELINE
+from grader.inside.runner.arena import OUTPUT, Arena, Signature
+from grader.inside.runner.guards import Guards
+from grader.inside.runner.ledger import TABLE, Ledger
+
+_PREFIX = "grader.timed."
+
+
+class Kernel:
+    """A function compiled for `target`, called on the arrays of an arena.
+
+    `name` is unique among the kernels of this process. With `guards` every access of the function
+    is checked. Raises whatever TVM raises while compiling.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        function: Any,
+        signature: Signature,
+        arena: Arena,
+        target: Any,
+        guards: Guards | None = None,
+    ) -> None:
+        with contextlib.nullcontext(PIPELINE) if guards is None else guards.building() as pipeline:
+            compiled = _compile(function, target, pipeline)
+        tvm.register_global_func(_PREFIX + name, compiled, override=True)
+        self._block = _compile(_block(_PREFIX + name, signature, arena), target)
+        self._arena = arena
+
+    def __call__(self, first: int, calls: int) -> None:
+        """Call the function `calls` times, on the ring's inputs from `first` on."""
+        pointers = (self._arena.pointers[role] for role in self._arena.shapes)
+        ledger = self._arena.ledger
+        self._block(ledger.count, *pointers, *ledger.pointers, first, calls)
+
+
+def _compile(function: Any, target: Any, pipeline: str = PIPELINE) -> Any:
+    public = function.with_attr("global_symbol", "main")
+    return tvm.compile(public, target, tir_pipeline=pipeline).mod["main"]
+
+
+def _block(callee: str, signature: Signature, arena: Arena) -> Any:
+    """Return the loop as a PrimFunc; `callee` is the registered name of the function to call.
+
+    Of all arrays but one it takes pointers: what checks a whole tensor takes time to compile, and
+    the arena is our own. The one tells for which device the arrays of the calls are made.
+    """
+    with IRBuilder() as builder, T.prim_func(s_tir=True):
+        T.func_name("main")
+        items = (math.prod(arena.shapes[OUTPUT]),)
+        shapes = {**arena.shapes, arena.first: (arena.ring, arena.row), OUTPUT: items}
+        count = T.arg("count", T.Buffer((1,), "int64"))
+        of_roles = [T.arg(role, T.handle("float32")) for role in shapes]
+        of_ledger = [T.arg(name, T.handle(dtype)) for name, (_, dtype) in Ledger.tables.items()]
+        first = T.arg("first", T.int32())
+        calls = T.arg("calls", T.int32())
+        buffers = {
+            role: T.decl_buffer(shape, "float32", data=pointer)
+            for (role, shape), pointer in zip(shapes.items(), of_roles, strict=True)
+        }
+        places, numbers, slots = (
+            T.decl_buffer((length,), dtype, data=pointer)
+            for (length, dtype), pointer in zip(Ledger.tables.values(), of_ledger, strict=True)
+        )
+        output = buffers[OUTPUT]
+        with T.serial(0, calls) as index:
+            row = (first + index) % arena.ring
+            arguments = [
+                _array(
+                    T.address_of(buffers[role][row, 0])
+                    if role == arena.first
+                    else buffers[role].data,
+                    arena.shapes[role],
+                )
+                for role in signature.roles
+            ]
+            entry = index % TABLE
+            T.buffer_store(output, numbers[entry], [places[entry]])
+            T.evaluate(T.call_packed(callee, *arguments))
+            T.buffer_store(slots, output[places[entry]], [index])
+            T.buffer_store(count, count[0] + T.int64(1), [0])
+    return builder.get()
+
+
+def _array(address: Any, shape: tuple[int, ...]) -> Any:
+    """Return a dense float32 array on the stack that points to `address`."""
+    extents = T.tvm_stack_make_shape(*shape, dtype="handle")
+    no_strides, no_offset = 0, 0
+    return T.tvm_stack_make_array(
+        address, extents, no_strides, len(shape), T.float32(0), no_offset, dtype="handle"
+    )

@@ -1,0 +1,214 @@
+"""RunModule: build a module and call one of its functions, once for each item of its arguments."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import tvm
+from tvm import relax
+
+from grader.inside.common.failure import TaskError, stage
+from grader.inside.common.machine import find_target, for_one_run, use_threads
+from grader.inside.common.poison import Poison
+from grader.inside.runner.calls import module_to_run
+from grader.inside.runner.evaluation import Evaluator
+from grader.inside.runner.externs import Externs, load_externs
+from grader.inside.runner.guards import Guards
+from grader.messages import (
+    RUNNER_FRAME_LIMIT,
+    FrameError,
+    RunModule,
+    RunResult,
+    pack_array,
+    unpack_array,
+)
+
+Values = npt.NDArray[np.generic]
+Main = Callable[[Sequence[Values]], Values]
+
+OUTPUT_LIMIT = RUNNER_FRAME_LIMIT - 2**20
+"""Most bytes that the outputs of all calls may have, so that the answer fits its frame."""
+
+REPEAT_TOLERANCE = 1e-5
+"""How far two runs on the same input may differ where externs are at work: a library may add in
+another order when its arrays lie elsewhere in memory. TVM's own functions repeat every bit."""
+
+
+def run_module(task: RunModule, evaluator: Evaluator | None = None) -> RunResult:
+    """Do the task, its pickled externs by way of an evaluator. Raises TaskError.
+
+    The first call is made once more at the end: a module whose parallel loops overlap, or that
+    reads memory which it never wrote, is found by giving another answer then.
+    """
+    with stage("decode"):
+        arguments = unpack_arguments(task)
+    with stage("load"):
+        given = load_module(task.module) if task.module else None
+    module = module_to_run(given, task)
+    check_signature(module, arguments)
+    poison = Poison()
+    externs = load_externs(module, task.externs, task.stubs, evaluator, poison)
+    with externs.registered():
+        main = build_main(module, task, externs, poison)
+        outputs = run_calls(main, arguments)
+        calls = dict(externs.calls)
+        externs.reset()
+        exact = not externs.calls
+        if not repeats(main(arguments.of_call(0)), outputs[0], exact=exact):
+            raise TaskError("run", "NotDeterministic", "The same input gave two different outputs.")
+    with stage("run"):
+        packed = pack_array(outputs)
+    return RunResult(packed, unwritten=tuple(poison.unwritten), calls=calls)
+
+
+class Arguments(NamedTuple):
+    """What the function is given: in each call the next item of those arrays that vary."""
+
+    arrays: tuple[Values, ...]
+    varies: tuple[bool, ...]
+
+    @property
+    def calls(self) -> int:
+        """Return how many calls there are to make."""
+        pairs = zip(self.arrays, self.varies, strict=True)
+        return min(len(array) for array, varies in pairs if varies)
+
+    def of_call(self, number: int) -> list[Values]:
+        """Return the arrays of one call."""
+        pairs = zip(self.arrays, self.varies, strict=True)
+        return [array[number] if varies else array for array, varies in pairs]
+
+
+def unpack_arguments(task: RunModule) -> Arguments:
+    """Return the arrays; at least one of them varies, all that do for as many calls."""
+    arrays = tuple(unpack_array(each.array) for each in task.arguments)
+    varies = tuple(each.varies for each in task.arguments)
+    lengths = {
+        len(array) if array.ndim else 0
+        for array, has_axis in zip(arrays, varies, strict=True)
+        if has_axis
+    }
+    if len(lengths) != 1 or 0 in lengths:
+        raise FrameError("no calls, or arguments for different numbers of calls")
+    return Arguments(arrays, varies)
+
+
+def load_module(document: bytes) -> tvm.IRModule:
+    """Load TVM's graph JSON. Raises TypeError when it is something else than a module."""
+    module = tvm.ir.load_json(document.decode())
+    if not isinstance(module, tvm.IRModule):
+        raise TypeError("the JSON holds something else than an IRModule")
+    return module
+
+
+def check_signature(module: tvm.IRModule, arguments: Arguments) -> None:
+    """Raise TaskError unless `main` takes as many tensors as there are arguments, and they fit."""
+    main = {var.name_hint: function for var, function in module.functions.items()}["main"]
+    values = arguments.of_call(0)
+    if len(main.params) != len(values):
+        message = f"main takes {len(main.params)} arguments instead of {len(values)}."
+        raise TaskError("signature", "WrongArguments", message)
+    for parameter, value in zip(main.params, values, strict=True):
+        if not isinstance(parameter.ty, relax.TensorType):
+            raise TaskError("signature", "NotATensor", "main takes something else than a tensor.")
+        if not _fits(parameter.ty, value):
+            message = f"main takes {parameter.ty}, the inputs are {value.dtype}{list(value.shape)}."
+            raise TaskError("signature", "WrongInput", message)
+
+
+def _fits(expected: Any, value: Values) -> bool:
+    if str(expected.dtype) not in ("", "void", str(value.dtype)):
+        return False
+    if expected.ndim not in (-1, value.ndim):
+        return False
+    extents = expected.shape.values if isinstance(expected.shape, relax.ShapeExpr) else []
+    pairs = zip(extents, value.shape, strict=False)
+    return all(int(a) == b for a, b in pairs if isinstance(a, tvm.tirx.IntImm))
+
+
+def build_main(module: tvm.IRModule, task: RunModule, externs: Externs, poison: Poison) -> Main:
+    """Build the module, guarded; return its `main` as a function of one call's arrays, which
+    returns a new array."""
+    with stage("build"):
+        use_threads(task.threads)
+        target, _ = find_target(task.target)
+        guards = Guards(fill=poison.own)
+        with guards.building() as pipeline:
+            executable = relax.build(module, for_one_run(target), tir_pipeline=pipeline)
+        machine = relax.VirtualMachine(executable, tvm.cpu())
+        machine.set_instrument(poison)
+        function = machine["main"]
+    expected = max(1, len(task.outputs))
+    kept: dict[int, Any] = {}
+
+    def main(values: Sequence[Values]) -> Values:
+        poison.reset()
+        try:
+            with stage("run"):
+                result = function(*_tensors(values, task, kept))
+        except TaskError as error:
+            guards.demand_none()
+            raise externs.error or error from None
+        guards.demand_none()  # where only another thread's loop was ended, the call returns
+        return _read_tensors(result, expected)
+
+    return main
+
+
+def _tensors(values: Sequence[Values], task: RunModule, kept: dict[int, Any]) -> list[Any]:
+    """Return the arrays as TVM has them; those that are the same at every call are made once."""
+    tensors = []
+    for place, (value, argument) in enumerate(zip(values, task.arguments, strict=True)):
+        if argument.varies:
+            tensors.append(tvm.runtime.tensor(value))
+            continue
+        if place not in kept:
+            kept[place] = tvm.runtime.tensor(value)
+        tensors.append(kept[place])
+    return tensors
+
+
+def _read_tensors(result: Any, expected: int) -> Values:
+    """Return a copy of the tensors in what `main` returned; several are laid in one row."""
+    fields = list(result) if isinstance(result, tvm.ir.Array | tuple | list) else [result]
+    if len(fields) != expected or not all(isinstance(each, tvm.runtime.Tensor) for each in fields):
+        kinds = ", ".join(type(each).__name__ for each in fields)
+        wanted = "one tensor" if expected == 1 else f"{expected} tensors"
+        raise TaskError("signature", "WrongResult", f"main returns ({kinds}) instead of {wanted}.")
+    with stage("signature"):
+        arrays = [np.array(np.from_dlpack(each)) for each in fields]
+        if expected == 1:
+            return arrays[0]
+        return np.concatenate([each.reshape(-1) for each in arrays])
+
+
+def run_calls(main: Main, arguments: Arguments) -> Values:
+    """Make all calls; return the outputs, shape (calls, *output shape)."""
+    first = main(arguments.of_call(0))
+    if first.nbytes * arguments.calls > OUTPUT_LIMIT:
+        raise TaskError("signature", "TooLarge", f"main returns arrays of shape {first.shape}.")
+    outputs = np.empty((arguments.calls, *first.shape), first.dtype)
+    outputs[0] = first
+    for number in range(1, arguments.calls):
+        output = main(arguments.of_call(number))
+        if output.shape != first.shape or output.dtype != first.dtype:
+            message = f"main returned shape {first.shape}, then {output.shape}."
+            raise TaskError("signature", "ChangingResult", message)
+        outputs[number] = output
+    return outputs
+
+
+def repeats(again: Values, before: Values, *, exact: bool) -> bool:
+    """Say whether a second run gave the same output, bit by bit or nearly."""
+    if again.shape != before.shape:
+        return False
+    if exact or not np.issubdtype(before.dtype, np.floating):
+        return again.tobytes() == before.tobytes()
+    finite = before[np.isfinite(before)]
+    scale = float(np.abs(finite).max()) if finite.size else math.inf
+    tolerance = REPEAT_TOLERANCE * scale if math.isfinite(scale) else 0.0
+    return bool(np.allclose(again, before, rtol=REPEAT_TOLERANCE, atol=tolerance, equal_nan=True))

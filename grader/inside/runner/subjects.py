@@ -1,0 +1,347 @@
+"""The functions that are timed at one shape: compiled, and bound to the arrays that they share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import tvm
+import tvm_ffi
+from tvm import tirx
+
+from grader.inside.common.failure import TaskError, stage
+from grader.inside.runner.arena import (
+    OUTPUT,
+    Arena,
+    Arrays,
+    Signature,
+    parameter_shapes,
+    read_signature,
+    unpack_arrays,
+    wrong_parameters,
+)
+from grader.inside.runner.guards import Guards
+from grader.inside.runner.kernels import Kernel
+from grader.inside.runner.ledger import Slots
+from grader.inside.runner.model import load_module
+from grader.messages import ShapeResult, TimedFunction, TimeSchedule, pack_array
+from grader.messages import Slots as SlotArrays
+
+SAME_RTOL = 1e-3
+SAME_ATOL = 1e-3
+"""How near the submission's output must be to a variant's to be that variant."""
+
+MOST_OUTPUT_BYTES = 64 * 2**20
+"""Most bytes of timed outputs that are kept of a shape for the referee to check."""
+
+MOST_SLOTS = 2**20
+SLOTS_OF_A_BLOCK = 2**12
+"""Most slots that are kept of a shape, and of one block: blocks of a function that takes more than
+a microsecond have no more calls."""
+
+Values = npt.NDArray[np.float32]
+
+
+class CourseSubject:
+    """A function of the course's own, as `grader.timing` wants it."""
+
+    def __init__(self, kernel: Kernel, arena: Arena) -> None:
+        self._kernel = kernel
+        self._arena = arena
+
+    @property
+    def ring(self) -> int:
+        """Return how many inputs calls take in turn."""
+        return self._arena.ring
+
+    def prepare(self, first: int) -> None:
+        """Call it once on another input: that wakes the threads up and loads the code. Then make
+        the arrays anew, so that the output is NaN when the clock starts."""
+        self._kernel((first - 1) % self.ring, 1)
+        self._arena.restore()
+
+    def run(self, first: int, calls: int) -> None:
+        """Call it on the ring's inputs from `first` on."""
+        self._kernel(first, calls)
+
+    def made(self) -> int:
+        """Return how many calls were made since the arrays were made anew."""
+        return self._arena.ledger.calls
+
+    def finish(self, last: int) -> None:
+        """Leave the outputs of the course's own functions unread."""
+
+
+class SubmittedSubject(CourseSubject):
+    """The submission's function: what it has left is looked at after each block."""
+
+    def __init__(self, kernel: Kernel, arena: Arena, outputs: Outputs) -> None:
+        super().__init__(kernel, arena)
+        self._outputs = outputs
+        self._asked = (0, 0)
+
+    def run(self, first: int, calls: int) -> None:
+        """Call it on the ring's inputs from `first` on."""
+        self._asked = (first, calls)
+        super().run(first, calls)
+
+    def finish(self, last: int) -> None:
+        """Keep what the block has left. Raises TaskError when an input is not what it was, when
+        something was written beside the arrays, or when a call is missing."""
+        if not self._arena.is_untouched():
+            raise TaskError("run", "InputChanged", "The function wrote into its inputs.")
+        first, calls = self._asked
+        if not self._arena.is_intact() or self.made() != calls:
+            message = f"{self.made()} of {calls} calls were made, or memory beside arrays written."
+            raise TaskError("run", "Disturbed", message)
+        self._outputs.offer(self._arena, first, last, calls)
+
+
+class Outputs:
+    """A random choice of what timed blocks have left, all that there is room for.
+
+    Each block has the same chance to be among those whose whole output is kept, and whose slots
+    are; which ones is decided after they were computed.
+    """
+
+    def __init__(self, shape: tuple[int, ...], generator: np.random.Generator) -> None:
+        self._shape = shape
+        self._generator = generator
+        self._whole: Sample[tuple[int, Values]] = Sample(
+            max(1, MOST_OUTPUT_BYTES // (4 * math.prod(shape))), generator
+        )
+        self._slots: Sample[Slots] = Sample(MOST_SLOTS // SLOTS_OF_A_BLOCK, generator)
+
+    def offer(self, arena: Arena, first: int, last: int, calls: int) -> None:
+        """Offer a block of so many calls, on the ring's inputs from `first` to `last`."""
+        self._whole.offer(lambda: (arena.start + last, arena.output()))
+        self._slots.offer(lambda: self._read(arena, first, calls))
+
+    def _read(self, arena: Arena, first: int, calls: int) -> Slots:
+        """Return the slots of a block, or of calls drawn from it, with the inputs of the calls."""
+        chosen = np.arange(calls, dtype=np.int32)
+        if calls > SLOTS_OF_A_BLOCK:
+            chosen = self._generator.integers(calls, size=SLOTS_OF_A_BLOCK, dtype=np.int32)
+        slots = arena.ledger.read(chosen)
+        inputs = arena.start + (first + slots.calls) % arena.ring
+        return slots._replace(calls=inputs.astype(np.int32))
+
+    def result(self, calls: int) -> ShapeResult:
+        """Return what was kept."""
+        kept = [output for _, output in self._whole.kept]
+        outputs = np.stack(kept) if kept else np.zeros((0, *self._shape), np.float32)
+        inputs, places, values = (
+            pack_array(np.concatenate([np.zeros(0, dtype), *parts]).astype(dtype))
+            for dtype, parts in (
+                ("int32", [each.calls for each in self._slots.kept]),
+                ("int32", [each.places for each in self._slots.kept]),
+                ("float32", [each.values for each in self._slots.kept]),
+            )
+        )
+        return ShapeResult(
+            calls,
+            pack_array(outputs),
+            tuple(which for which, _ in self._whole.kept),
+            SlotArrays(inputs, places, values),
+        )
+
+
+Item = TypeVar("Item")
+
+
+class Sample(Generic[Item]):
+    """Up to `room` of the things offered, each with the same chance (J. S. Vitter, 1985)."""
+
+    def __init__(self, room: int, generator: np.random.Generator) -> None:
+        self.kept: list[Item] = []
+        self._room = room
+        self._generator = generator
+        self._offered = 0
+
+    def offer(self, read: Callable[[], Item]) -> None:
+        """Offer what `read` returns."""
+        self._offered += 1
+        if len(self.kept) < self._room:
+            self.kept.append(read())
+            return
+        place = int(self._generator.integers(self._offered))
+        if place < self._room:
+            self.kept[place] = read()
+
+
+class ShapeSubjects(NamedTuple):
+    """What is timed at one shape. `control` is the baseline, compiled once more."""
+
+    variant: str
+    arena: Arena
+    baseline: CourseSubject
+    control: CourseSubject
+    submission: SubmittedSubject
+    reference: CourseSubject
+    outputs: Outputs
+
+
+def prepare_shape(
+    number: int,
+    shape: TimedFunction,
+    task: TimeSchedule,
+    workload: ModuleType,
+    target: Any,
+    generator: np.random.Generator,
+) -> ShapeSubjects:
+    """Compile the submission's function, find the variant that it computes, and compile that.
+
+    `number` tells shapes apart. Raises TaskError when the function takes other arrays than the
+    workload's, or computes no variant of it.
+    """
+    with stage("decode"):
+        arrays = unpack_arrays(task.names, shape.data, task.fixed, task.ring)
+    threads = len(task.cpus)
+    builder = _Builder(number, arrays, workload, target, threads)
+    function = _load_function(shape) if shape.module else builder.plain()
+    function = as_timed(function, threads)
+    with stage("time"):
+        output_shape = builder.output_shape()
+    signature = read_signature(function, arrays, output_shape)
+    arena = Arena(arrays, task.ring, {**signature.shapes, OUTPUT: output_shape})
+    if shape.guarded:
+        call_guarded(f"guarded_{number}", function, signature, arena, target)
+    with stage("build"):
+        submission = Kernel(f"submission_{number}", function, signature, arena, target)
+    with stage("run"):
+        computed = _one_call(submission, arena)
+    outputs = Outputs(output_shape, generator)
+    with stage("time"):
+        variant, baseline = builder.find_variant(computed, signature, arena)
+        control = builder.baseline(variant, "control", arena)
+        reference = builder.reference(variant, arena)
+    return ShapeSubjects(
+        variant=variant,
+        arena=arena,
+        baseline=CourseSubject(baseline, arena),
+        control=CourseSubject(control, arena),
+        submission=SubmittedSubject(submission, arena, outputs),
+        reference=CourseSubject(reference, arena),
+        outputs=outputs,
+    )
+
+
+def call_guarded(name: str, function: Any, signature: Signature, arena: Arena, target: Any) -> None:
+    """Call a function once with every access checked, and none that depends on data.
+
+    Then it stays within its arrays in every further call at these shapes. Raises TaskError.
+    """
+    guards = Guards(for_all_inputs=True)
+    with stage("build"):
+        kernel = Kernel(name, function, signature, arena, target, guards)
+    try:
+        with stage("run"):
+            _one_call(kernel, arena)
+    finally:
+        guards.demand_none()
+
+
+def _load_function(shape: TimedFunction) -> Any:
+    with stage("load"):
+        module = load_module(shape.module)
+    return take_function(module, shape.function)
+
+
+def take_function(module: tvm.IRModule, name: str) -> Any:
+    """Return a PrimFunc of a module by its name. Raises TaskError."""
+    functions = {var.name_hint: function for var, function in module.functions.items()}
+    function = functions.get(name)
+    if not isinstance(function, tvm.tirx.PrimFunc):
+        raise TaskError("signature", "NoFunction", f"The module has no TIR function {name}.")
+    return function
+
+
+def as_timed(function: Any, threads: int) -> Any:
+    """Return a function as it is timed: with one thread, its parallel loops are plain ones.
+
+    That is what they mean then. TVM makes a task of each round all the same and calls it through
+    its pool: the schedule of e2e-conv, whose `parallel` the handout asks for, lost 13 %
+    by it on one processor and nothing on another.
+    """
+    if threads > 1:
+        return function
+    return tvm_ffi.structural_map(function, (tirx.For, _in_turn))
+
+
+def _in_turn(loop: Any) -> Any:
+    if loop.kind != tirx.ForKind.PARALLEL:
+        return loop
+    return tirx.For(
+        loop.loop_var,
+        loop.min,
+        loop.extent,
+        tirx.ForKind.SERIAL,
+        loop.body,
+        None,
+        loop.annotations,
+        loop.step,
+    )
+
+
+class _Builder:
+    """Compiles the course's functions for one shape."""
+
+    def __init__(
+        self, number: int, arrays: Arrays, workload: ModuleType, target: Any, threads: int
+    ) -> None:
+        self._number = number
+        self._arrays = arrays
+        self._workload = workload
+        self._target = target
+        self._threads = threads
+
+    def plain(self) -> Any:
+        first = next(iter(self._workload.VARIANTS))
+        return self._workload.baseline(first, self._arrays.shapes())["main"]
+
+    def output_shape(self) -> tuple[int, ...]:
+        return parameter_shapes(self.plain())[-1]
+
+    def find_variant(
+        self, computed: npt.NDArray[np.float32], signature: Signature, arena: Arena
+    ) -> tuple[str, Kernel]:
+        """Return the first variant whose baseline computes the same, and that baseline."""
+        variants: dict[str, tuple[str, ...]] = self._workload.VARIANTS
+        alike = [name for name, taken in variants.items() if {*taken} == signature.inputs]
+        if not alike:
+            raise wrong_parameters(signature.roles, (*next(iter(variants.values())), OUTPUT))
+        for variant in alike:
+            baseline = self.baseline(variant, f"baseline_{variant}", arena)
+            expected = _one_call(baseline, arena)
+            if np.allclose(computed, expected, rtol=SAME_RTOL, atol=SAME_ATOL):
+                return variant, baseline
+        message = "The function computes something else than the workload."
+        raise TaskError("signature", "UnknownWorkload", message)
+
+    def baseline(self, variant: str, name: str, arena: Arena) -> Kernel:
+        return self._compile(name, self._workload.baseline(variant, _inputs(arena)), arena)
+
+    def reference(self, variant: str, arena: Arena) -> Kernel:
+        module = self._workload.reference(variant, _inputs(arena), self._threads)
+        return self._compile("reference", module, arena)
+
+    def _compile(self, name: str, module: tvm.IRModule, arena: Arena) -> Kernel:
+        function = as_timed(module["main"], self._threads)
+        signature = read_signature(function, self._arrays, arena.shapes[OUTPUT])
+        return Kernel(f"{name}_{self._number}", function, signature, arena, self._target)
+
+
+def _inputs(arena: Arena) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the arrays as the submission's function takes them."""
+    return {name: shape for name, shape in arena.shapes.items() if name != OUTPUT}
+
+
+def _one_call(kernel: Kernel, arena: Arena) -> npt.NDArray[np.float32]:
+    arena.restore()
+    arena.ledger.begin(poison=True)
+    kernel(0, 1)
+    return arena.output()

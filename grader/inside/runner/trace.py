@@ -1,0 +1,251 @@
+"""TraceModule: run a module as `run_module` does, and keep the value of every step.
+
+A copy of the module is run in which a function of the runner's own is called after every step, and
+is given its value: so each value is copied when it is made, under its own variable. What comes
+later, a failure or a call that works in place, cannot take it back, and calls are not fused, as
+what is seen between them must exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import tvm
+
+from grader.inside.common.failure import TaskError, stage
+from grader.inside.common.poison import Poison, is_poisoned
+from grader.inside.runner.apart import Send, work_apart
+from grader.inside.runner.buffers import Buffers, expose
+from grader.inside.runner.calls import module_to_run
+from grader.inside.runner.evaluation import Evaluator
+from grader.inside.runner.externs import extern_names, load_externs
+from grader.inside.runner.model import (
+    OUTPUT_LIMIT,
+    Arguments,
+    build_main,
+    check_signature,
+    load_module,
+    unpack_arguments,
+)
+from grader.inside.runner.steps import Step, watched
+from grader.messages import (
+    PYTHON_FUNCTION,
+    Array,
+    Count,
+    Message,
+    RunModule,
+    TaskFailure,
+    TensorSpec,
+    TracedStep,
+    TraceModule,
+    TraceResult,
+    pack_array,
+    unpack_array,
+)
+
+WATCHER = "grader.trace.step"
+"""Name of the function that is called after every step."""
+
+Values = npt.NDArray[np.generic]
+
+_CARRIED = ("float32", "float64", "int64", "int32", "uint8")
+_CONVERTED = ("float16", "int8", "int16", "uint16", "uint32", "uint64", "bool")
+
+
+class _Seen(Message, frozen=True):
+    """The value of one step in one call, None where no message carries anything like it."""
+
+    call: Count
+    step: Count
+    value: Array | None
+    is_unwritten: bool
+
+
+def trace_module(task: TraceModule, evaluator: Evaluator | None = None) -> TraceResult:
+    """Do the task. Raises TaskError where it is not even known which steps there are.
+
+    The module is built and run in a process of its own, so that its crash takes nothing with it.
+    """
+    run = task.run
+    with stage("decode"):
+        arguments = unpack_arguments(run)
+    with stage("load"):
+        given = load_module(run.module) if run.module else None
+        buffers = None if given is None else expose(given, run)
+    if buffers is not None:
+        given, run = buffers.module, _with_outputs(run, buffers)
+    module = module_to_run(given, run)
+    check_signature(module, arguments)
+    name = _free_name(module)
+    with stage("build"):
+        copy, steps = watched(module, name)
+
+    with stage("decode"):
+        corrections = {each.step: unpack_array(each.value) for each in task.corrections}
+
+    def work(send: Send) -> None:
+        watcher = _Watcher(name, steps, send, corrections)
+        failure = _run(copy, run, arguments, watcher, evaluator, cleared=task.cleared)
+        if failure is not None:
+            send(failure)
+
+    limit = len(steps) * arguments.calls + 1
+    said, died = work_apart(work, _Seen | TaskFailure, limit)  # type: ignore[arg-type]
+    failures = [each for each in said if isinstance(each, TaskFailure)]
+    seen = [each for each in said if isinstance(each, _Seen)]
+    found = _described(run, buffers, _traced(steps, seen))
+    return TraceResult(found, next(iter(failures), died))
+
+
+def _run(
+    module: tvm.IRModule,
+    run: RunModule,
+    arguments: Arguments,
+    watcher: _Watcher,
+    evaluator: Evaluator | None,
+    *,
+    cleared: bool,
+) -> TaskFailure | None:
+    """Make all calls; return what ended them early."""
+    poison = Poison(cleared=cleared)
+    try:
+        # The watcher is announced as a stub would be: it is no function of the student's.
+        stubs = {**run.stubs, watcher.name: 0}
+        externs = load_externs(module, run.externs, stubs, evaluator, poison)
+        externs.add(watcher.name, watcher.see)
+        with externs.registered(), stage("run"):
+            main = build_main(module, run, externs, poison)
+            for number in range(arguments.calls):
+                watcher.begin()
+                main(arguments.of_call(number))
+    except TaskError as error:
+        return error.as_failure()
+    return None
+
+
+def _described(
+    run: RunModule, buffers: Buffers | None, steps: tuple[TracedStep, ...]
+) -> tuple[TracedStep, ...]:
+    """Return the steps under the names of what was given, where a `main` was put around it."""
+    if buffers is not None:
+        return buffers.in_order(steps)
+    return steps if run.module else _of_python(steps)
+
+
+def _free_name(module: tvm.IRModule) -> str:
+    """Return a name for the watcher that nothing in the module goes by."""
+    taken = extern_names(module)
+    name = WATCHER
+    while name in taken or tvm.get_global_func(name, allow_missing=True) is not None:
+        name += "_"
+    return name
+
+
+def _with_outputs(run: RunModule, buffers: Buffers) -> RunModule:
+    """Return the task to run a function that has buffers for further outputs."""
+    added = tuple(TensorSpec(each.dtype, each.shape) for each in buffers.added)  # type: ignore[arg-type]
+    return msgspec.structs.replace(run, outputs=(*run.outputs, *added))
+
+
+def _of_python(steps: Sequence[TracedStep]) -> tuple[TracedStep, ...]:
+    """Name the outputs of a Python function, which have no variable."""
+    count = len(steps)
+    return tuple(
+        msgspec.structs.replace(
+            each,
+            variable="output" if count == 1 else f"output {place}",
+            callee=PYTHON_FUNCTION,
+            binding=None,
+        )
+        for place, each in enumerate(steps, start=1)
+    )
+
+
+class _Watcher:
+    """Is given the values of a module's steps, in their order, sends them on, and corrects them."""
+
+    def __init__(
+        self, name: str, steps: Sequence[Step], send: Send, corrections: Mapping[int, Values]
+    ) -> None:
+        self.name = name
+        self._corrections = corrections
+        self._steps = steps
+        self._send = send
+        self._call, self._number = -1, 0
+        self._poisoned: set[int] = set()
+        self._room = OUTPUT_LIMIT
+
+    def begin(self) -> None:
+        """Begin a call of `main`."""
+        self._call, self._number = self._call + 1, 0
+        self._poisoned.clear()
+
+    def see(self, arguments: Sequence[Any]) -> None:
+        """Take down the next value. Raises TaskError when all are too large together."""
+        number, tensor = self._number, arguments[0]
+        if number >= len(self._steps):
+            return  # a function that `main` calls calls it again
+        self._number += 1
+        value = _copy(tensor)
+        self._room -= 0 if value is None else value.nbytes
+        if self._room < 0:
+            raise TaskError("run", "TooLarge", "The values of all steps are too large together.")
+        packed = None if value is None else pack_array(value)
+        self._send(_Seen(self._call, number, packed, self._is_unwritten(number, tensor)))
+        if number in self._corrections:
+            self._correct(number, tensor)
+
+    def _correct(self, number: int, tensor: Any) -> None:
+        """Write another value over that of a step. Raises TaskError for one that does not fit."""
+        value = self._corrections[number]
+        if (str(tensor.dtype), tuple(tensor.shape)) != (str(value.dtype), value.shape):
+            raise TaskError("run", "DoesNotFit", "A step has another shape than its correction.")
+        tensor.copyfrom(value)
+        self._poisoned.discard(number)
+
+    def _is_unwritten(self, number: int, tensor: Any) -> bool:
+        """Say whether a step left its output as it was, and did not only pass that on."""
+        if not is_poisoned(tensor):
+            return False
+        self._poisoned.add(number)
+        return not self._poisoned & set(self._steps[number].takes)
+
+
+def _copy(tensor: Any) -> Values | None:
+    """Return a copy of a tensor's values, None where no message carries anything like them."""
+    dtype = str(tensor.dtype)
+    if dtype not in (*_CARRIED, *_CONVERTED):
+        return None
+    return np.array(np.from_dlpack(tensor), dtype=dtype if dtype in _CARRIED else "float32")
+
+
+def _traced(steps: Sequence[Step], seen: Sequence[_Seen]) -> tuple[TracedStep, ...]:
+    """Return the steps as a message has them."""
+    columns: list[list[_Seen]] = [[] for _ in steps]
+    for each in seen:
+        columns[each.step].append(each)
+    return tuple(
+        TracedStep(
+            variable=step.variable,
+            callee=step.callee,
+            dtype=step.dtype,
+            values=_joined([each.value for each in column if each.value is not None]),
+            takes=step.takes,
+            takes_input=step.takes_input,
+            binding=step.binding,
+            is_unwritten=any(each.is_unwritten for each in column),
+        )
+        for step, column in zip(steps, columns, strict=True)
+    )
+
+
+def _joined(values: Sequence[Array]) -> Array | None:
+    """Return the values of one step in the calls that reached it; None where they do not fit."""
+    if not values or len({(each.shape, each.dtype) for each in values}) != 1:
+        return None
+    data = b"".join(each.data for each in values)
+    return Array(values[0].dtype, (len(values), *values[0].shape), data)

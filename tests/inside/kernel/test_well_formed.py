@@ -1,0 +1,81 @@
+"""A loop's variable in a block is named, with what belongs there: each test has its own process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.inside.kernel.test_compatibility import Output
+
+SCRIPT = """
+from tvm.script import ir as I, tirx as T
+
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def product(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 4), "float32"),
+                C: T.Buffer((4, 4), "float32")):
+        for i, j, k in T.grid(4, 4, 8):
+            with T.sblock("sum"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, COLUMN] = C[vi, vj] + A[vi, SUMMED] * B[SUMMED, vj]
+"""
+
+TRY = """
+import sys
+sys.path.insert(0, FOLDER)
+from grader.inside.kernel.well_formed import install
+accepted = []
+install(accepted.append if ACCEPT else None)
+try:
+    import script
+    print("accepted", *accepted)
+except Exception as error:
+    from grader.inside.kernel.complaints import describe_error
+    print(describe_error(error))
+"""
+
+
+def tried(
+    output_of: Output, folder: Path, column: str, summed: str, *, accept: bool = False
+) -> str:
+    text = SCRIPT.replace("COLUMN", column).replace("SUMMED", summed)
+    (folder / "script.py").write_text(text)
+    program = TRY.replace("FOLDER", repr(str(folder))).replace("ACCEPT", str(accept))
+    return output_of(program)
+
+
+@pytest.mark.parametrize(
+    ("column", "summed", "told"),
+    [
+        (
+            "j",
+            "vi",
+            'In block "sum" of `product`, `j` is a loop\'s variable and not the axis `vj`.',
+        ),
+        (
+            "vj",
+            "k",
+            'In block "sum" of `product`, `k` is a loop\'s variable and has no axis, which is'
+            " `T.axis.reduce(8, k)`.",
+        ),
+    ],
+)
+def test_it_is_told_which_axis_belongs_there(
+    column: str, summed: str, told: str, output_of: Output, tmp_path: Path
+) -> None:
+    assert told == tried(output_of, tmp_path, column, summed)
+
+
+def test_it_is_let_pass_where_an_earlier_version_did(output_of: Output, tmp_path: Path) -> None:
+    told = tried(output_of, tmp_path, "j", "k", accept=True)
+    assert 'accepted In block "sum" of `product`, `' in told
+
+
+@pytest.mark.parametrize("accept", [False, True])
+def test_what_is_right_passes_and_what_is_wrong_otherwise_does_not(
+    accept: bool, output_of: Output, tmp_path: Path
+) -> None:
+    assert "accepted" == tried(output_of, tmp_path, "vj", "vi", accept=accept)
+    assert "well-formed" in tried(output_of, tmp_path, "vj", "T.int32()", accept=accept)

@@ -1,0 +1,459 @@
+"""What is timed: functions told apart, compiled, and given fresh arrays for each block."""
+
+from __future__ import annotations
+
+import ctypes
+from collections import Counter
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+import tvm
+from tvm import te, topi
+
+from grader.inside.common.failure import TaskError
+from grader.inside.runner import arena as arenas
+from grader.inside.runner import subjects
+from grader.inside.runner.ledger import Slots
+from grader.inside.runner.subjects import CourseSubject, Outputs, ShapeSubjects
+from grader.inside.runner.timing import load_workload
+from grader.messages import TimedFunction, Violation, pack_array, unpack_array
+from tests.inside.runner import modules
+from tests.inside.runner.timed import (
+    OUTPUT,
+    RING,
+    convolved,
+    draw,
+    function,
+    fused,
+    prepared,
+    timing_task,
+)
+
+
+def prepare(module: object, **changes: Any) -> ShapeSubjects:
+    return prepared(timing_task(function(module, **changes)))
+
+
+def refusal(module: object, **changes: Any) -> TaskError:
+    with pytest.raises(TaskError) as caught:
+        prepare(module, **changes)
+    return caught.value
+
+
+@pytest.fixture(scope="module")
+def plain() -> ShapeSubjects:
+    """The unscheduled convolution, for tests that keep none of its outputs."""
+    return prepare(modules.timed_convolution())
+
+
+@pytest.fixture(scope="module")
+def kept() -> ShapeSubjects:
+    """The unscheduled convolution, for tests that keep what it leaves."""
+    return prepare(modules.timed_convolution())
+
+
+class TestVariant:
+    @pytest.mark.parametrize(
+        ("names", "variant"),
+        [
+            ((), "conv2d"),
+            (("bias",), "conv2d_bias"),
+            (("relu",), "conv2d_relu"),
+            (("bias", "relu"), "conv2d_bias_relu"),
+        ],
+    )
+    def test_what_is_fused_is_found_out(self, names: tuple[str, ...], variant: str) -> None:
+        assert variant == prepare(fused(*names)).variant
+
+    @pytest.mark.parametrize("shape", [(32,), (32, 1, 1), (1, 32, 1, 1)])
+    def test_the_bias_may_have_any_shape(self, shape: tuple[int, ...]) -> None:
+        assert "conv2d_bias" == prepare(fused("bias", bias_shape=shape)).variant
+
+    @pytest.mark.parametrize("batch", [1, 7])
+    def test_any_batch_is_a_shape_of_its_own(self, batch: int) -> None:
+        shape = prepare(fused(batch=batch), batch=batch)
+        assert ("conv2d", (batch, 32, 26, 26)) == (shape.variant, shape.arena.shapes["output"])
+
+    def test_something_else_is_refused(self) -> None:
+        error = refusal(fused("tanh"))
+        assert ("signature", "UnknownWorkload") == (error.stage, error.error_name)
+
+
+class TestSignature:
+    def test_a_function_that_is_not_there_is_refused(self) -> None:
+        assert "NoFunction" == refusal(modules.timed_convolution(), name="conv").error_name
+
+    def test_other_shapes_are_refused(self) -> None:
+        error = refusal(fused(batch=2))
+        assert ("signature", "WrongParameters") == (error.stage, error.error_name)
+
+    def test_other_dtypes_are_refused(self) -> None:
+        values = te.placeholder((4, 1, 28, 28), "float64", name="data")
+        changed = te.create_prim_func([values, topi.add(values, values)])
+        assert "WrongParameters" == refusal(tvm.IRModule({"conv2d": changed})).error_name
+
+    def test_open_shapes_are_refused(self) -> None:
+        values = te.placeholder((tvm.tirx.Var("n", "int64"), 1, 28, 28), "float32", name="data")
+        changed = te.create_prim_func([values, topi.add(values, values)])
+        assert "WrongParameters" == refusal(tvm.IRModule({"conv2d": changed})).error_name
+
+    def test_a_module_that_cannot_be_loaded_is_refused(self) -> None:
+        shape = TimedFunction(b"{}", "conv2d", pack_array(draw(RING, 4, 1, 28, 28)))
+        with pytest.raises(TaskError) as caught:
+            prepared(timing_task(shape))
+        assert "load" == caught.value.stage
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"data": np.zeros((2, 3), "float64")},
+            {"data": np.zeros((0, 3), "float32")},
+            {"data": np.zeros(3, "float32")},
+            {"data": np.zeros((1, 4, 1, 28, 28), "float32")},
+            {"fixed": (np.zeros((0, 3), "float32"),) * 2},
+            {"fixed": (np.zeros((2, 3), "int32"),) * 2},
+            {"fixed": ()},
+            {"names": ("data", "weight")},
+            {"names": ("data", "weight", "data")},
+            {"names": ("data", "weight", "output")},
+            {"ring": 1},
+            {"ring": RING + 1},
+        ],
+    )
+    def test_arrays_of_another_form_are_refused(self, changes: dict[str, Any]) -> None:
+        data = changes.get("data", draw(RING, 4, 1, 28, 28))
+        document = modules.document(modules.timed_convolution())
+        shape = TimedFunction(document, "conv2d", pack_array(data))
+        others = {name: value for name, value in changes.items() if name != "data"}
+        if "fixed" in others:
+            others["fixed"] = tuple(map(pack_array, others["fixed"]))
+        with pytest.raises(TaskError) as caught:
+            prepared(timing_task(shape, **others))
+        assert "decode" == caught.value.stage
+
+
+class TestSubjects:
+    def test_all_four_compute_the_same(self, plain: ShapeSubjects) -> None:
+        expected = convolved(draw(RING, 4, 1, 28, 28))[1]
+        for subject in (plain.baseline, plain.control, plain.submission, plain.reference):
+            subject.prepare(1)
+            subject.run(1, 1)
+            np.testing.assert_allclose(expected, plain.arena.output(), rtol=1e-4, atol=1e-4)
+
+    def test_the_control_is_a_function_of_its_own(self, plain: ShapeSubjects) -> None:
+        assert plain.control._kernel is not plain.baseline._kernel
+
+    def test_the_last_call_leaves_the_output_of_its_own_input(self, plain: ShapeSubjects) -> None:
+        expected = convolved(draw(RING, 4, 1, 28, 28))
+        plain.submission.prepare(2)
+        plain.submission.run(2, 5)
+        last = (2 + 5 - 1) % RING
+        np.testing.assert_allclose(expected[last], plain.arena.output(), rtol=1e-4, atol=1e-4)
+
+    @pytest.mark.parametrize("which", ["baseline", "submission", "reference"])
+    def test_before_a_block_inputs_are_fresh_and_the_output_is_poisoned(
+        self, plain: ShapeSubjects, which: str
+    ) -> None:
+        for array in plain.arena.arrays.values():
+            array[...] = 7
+        getattr(plain, which).prepare(1)
+        assert plain.arena.is_untouched()
+        assert np.isnan(plain.arena.output()).all()
+
+    @pytest.mark.parametrize("first", range(RING))
+    def test_it_is_woken_up_by_a_call_on_another_input(
+        self, plain: ShapeSubjects, first: int
+    ) -> None:
+        called: list[tuple[int, int]] = []
+        subject = CourseSubject(lambda *call: called.append(call), plain.arena)  # type: ignore[arg-type]
+        subject.prepare(first)
+        ((place, calls),) = called
+        assert (1, True) == (calls, place in range(RING) and place != first)
+
+    def test_all_work_where_the_arrays_lie_now(self) -> None:
+        shape = prepare(modules.timed_convolution(), rings=2)
+        expected = convolved(draw(2 * RING, 4, 1, 28, 28))[RING + 1]
+        shape.arena.take_turn(1, np.random.default_rng(0))
+        for subject in (shape.baseline, shape.control, shape.submission, shape.reference):
+            subject.prepare(1)
+            subject.run(1, 1)
+            np.testing.assert_allclose(expected, shape.arena.output(), rtol=1e-4, atol=1e-4)
+
+    def test_an_output_is_kept_with_the_number_of_its_input(self) -> None:
+        plain = prepare(modules.timed_convolution())
+        plain.submission.prepare(0)
+        plain.submission.run(0, 2)
+        plain.submission.finish(1)
+        result = plain.outputs.result(250)
+        assert (250, (1,), (1, *OUTPUT)) == (result.calls, result.inputs, result.outputs.shape)
+        np.testing.assert_array_equal(plain.arena.output(), unpack_array(result.outputs)[0])
+
+    def test_in_a_later_turn_it_is_the_number_among_all_inputs(self) -> None:
+        shape = prepare(modules.timed_convolution(), rings=3)
+        shape.arena.take_turn(2, np.random.default_rng(0))
+        shape.submission.prepare(0)
+        shape.submission.finish(1)
+        assert (2 * RING + 1,) == shape.outputs.result(1).inputs
+
+    def test_outputs_of_the_courses_functions_are_not_kept(self, plain: ShapeSubjects) -> None:
+        for subject in (plain.baseline, plain.control, plain.reference):
+            subject.finish(0)
+        assert () == plain.outputs.result(1).inputs
+
+    @pytest.mark.parametrize("place", ["data", "weight"])
+    def test_writing_into_an_input_is_a_failure(self, place: str) -> None:
+        marking = prepare(modules.MarkingConvolution, name=f"marks_{place}")
+        marking.submission.prepare(0)
+        marking.submission.run(0, 2)
+        with pytest.raises(TaskError) as caught:
+            marking.submission.finish(1)
+        assert ("run", "InputChanged") == (caught.value.stage, caught.value.error_name)
+
+    def test_skipping_work_that_was_done_shows_in_the_output(self) -> None:
+        """A function that computes only into poisoned memory gives the answer to an old input."""
+        lazy = prepare(modules.LazyConvolution)
+        lazy.submission.prepare(0)
+        lazy.submission.run(0, 8)
+        expected = convolved(draw(RING, 4, 1, 28, 28))
+        assert "conv2d" == lazy.variant
+        stale = np.isclose(expected[0], lazy.arena.output(), rtol=1e-4, atol=1e-4)
+        assert stale.size - stale.sum() <= 8  # each call finds one number that is not its own
+        assert not np.allclose(expected[(8 - 1) % RING], lazy.arena.output(), rtol=1e-3, atol=1e-3)
+
+
+class TestLayers:
+    """What holds a wild function, each by itself: what the referee proves of it is no part here."""
+
+    def test_one_guarded_call_comes_before_anything_is_measured(self) -> None:
+        with pytest.raises(TaskError) as caught:
+            prepare(modules.StrayConvolution)
+        assert Violation("index", "main", "local", 8, 8) == caught.value.violation
+
+    def test_a_function_of_which_enough_is_known_needs_none(self) -> None:
+        shape = msgspec.structs.replace(function(modules.timed_convolution()), guarded=False)
+        assert "conv2d" == prepared(timing_task(shape)).variant
+
+    def test_every_call_leaves_the_value_of_its_own_input(self, kept: ShapeSubjects) -> None:
+        inputs, places, values = blocks_of(kept, first=1, calls=8)
+        expected = convolved(draw(RING, 4, 1, 28, 28)).reshape(RING, -1)
+        assert [(1 + each) % RING for each in range(8)] == inputs.tolist()
+        np.testing.assert_allclose(expected[inputs, places], values, rtol=1e-4, atol=1e-4)
+
+    def test_a_call_that_was_skipped_leaves_another_value(self) -> None:
+        shape = msgspec.structs.replace(function(modules.SkippingConvolution), guarded=False)
+        skipping = prepared(timing_task(shape))
+        inputs, places, values = blocks_of(skipping, first=0, calls=8)
+        expected = convolved(draw(RING, 4, 1, 28, 28)).reshape(RING, -1)
+        right = np.isclose(expected[inputs, places], values, rtol=1e-3, atol=1e-4)
+        assert [True, True, False, True, True, True, True, True] == right.tolist()
+        np.testing.assert_allclose(
+            expected[7 % RING], skipping.arena.output().reshape(-1), rtol=1e-4, atol=1e-4
+        )
+
+    @pytest.mark.parametrize("count", [7, 9, -1])
+    def test_calls_that_were_not_counted_are_missed(self, plain: ShapeSubjects, count: int) -> None:
+        plain.submission.prepare(0)
+        plain.submission.run(0, 8)
+        plain.arena.ledger.arrays[0][0] = count
+        with pytest.raises(TaskError) as caught:
+            plain.submission.finish(7 % RING)
+        assert ("run", "Disturbed") == (caught.value.stage, caught.value.error_name)
+
+    def test_what_was_written_beside_an_array_is_noticed(self, plain: ShapeSubjects) -> None:
+        plain.arena.take_turn(0, np.random.default_rng(0))
+        plain.submission.prepare(0)
+        plain.submission.run(0, 8)
+        output = plain.arena.arrays[arenas.OUTPUT]
+        before = ctypes.c_char.from_address(output.ctypes.data - 1)
+        (kept, before.value) = (before.value, b"!")
+        try:
+            with pytest.raises(TaskError) as caught:
+                plain.submission.finish(7 % RING)
+        finally:
+            before.value = kept
+        assert "Disturbed" == caught.value.error_name
+
+    def test_long_blocks_are_looked_at_in_part(
+        self, kept: ShapeSubjects, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(subjects, "SLOTS_OF_A_BLOCK", 5)
+        assert 5 == len(blocks_of(kept, first=0, calls=20)[0])
+
+
+def blocks_of(shape: ShapeSubjects, first: int, calls: int) -> list[np.ndarray]:
+    """Take one block of the submission; return the slots that it adds to the result."""
+    before = len(unpack_array(shape.outputs.result(calls).slots.inputs))
+    shape.submission.prepare(first)
+    shape.submission.run(first, calls)
+    shape.submission.finish((first + calls - 1) % RING)
+    slots = shape.outputs.result(calls).slots
+    return [unpack_array(each)[before:] for each in (slots.inputs, slots.places, slots.values)]
+
+
+class Reader:
+    """An output that counts how often it is read; it holds the number of its input."""
+
+    def __init__(self) -> None:
+        self.read = 0
+
+    def offer(self, outputs: Outputs, which: int) -> None:
+        def read() -> np.ndarray:
+            self.read += 1
+            return np.full((2, 3), which, np.float32)
+
+        def slots(calls: np.ndarray) -> Slots:
+            return Slots(calls, np.zeros_like(calls), np.full(len(calls), which, np.float32))
+
+        ledger = SimpleNamespace(read=slots)
+        arena: Any = SimpleNamespace(start=which, ring=1, output=read, ledger=ledger)
+        outputs.offer(arena, 0, 0, 1)
+
+
+def offered(count: int, seed: int = 0) -> tuple[Outputs, Reader]:
+    outputs, reader = Outputs((2, 3), np.random.default_rng(seed)), Reader()
+    for which in range(count):
+        reader.offer(outputs, which)
+    return outputs, reader
+
+
+class TestOutputs:
+    @pytest.fixture
+    def room_for_four(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(subjects, "MOST_OUTPUT_BYTES", 4 * 2 * 3 * 4 + 23)
+
+    def test_all_are_kept_while_there_is_room(self) -> None:
+        result = offered(50)[0].result(7)
+        assert tuple(range(50)) == result.inputs
+        assert list(range(50)) == unpack_array(result.outputs)[:, 0, 0].tolist()
+
+    def test_none_is_an_array_of_none(self) -> None:
+        result = offered(0)[0].result(7)
+        assert ((), (0, 2, 3)) == (result.inputs, result.outputs.shape)
+
+    @pytest.mark.usefixtures("room_for_four")
+    def test_no_more_are_kept_than_there_is_room_for_and_each_with_its_input(self) -> None:
+        result = offered(100)[0].result(7)
+        assert 4 == len(set(result.inputs))
+        assert list(result.inputs) == unpack_array(result.outputs)[:, 0, 0].tolist()
+
+    @pytest.mark.usefixtures("room_for_four")
+    def test_each_has_the_same_chance(self) -> None:
+        counts = Counter(
+            which for seed in range(1500) for which in offered(12, seed)[0].result(7).inputs
+        )
+        assert 12 == len(counts)
+        assert all(430 < count < 570 for count in counts.values())  # 500 each, to 4 deviations
+
+    def test_no_more_slots_are_kept_than_there_is_room_for(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(subjects, "MOST_SLOTS", 3 * subjects.SLOTS_OF_A_BLOCK)
+        slots = offered(50)[0].result(7).slots
+        inputs, places, values = (
+            unpack_array(each) for each in (slots.inputs, slots.places, slots.values)
+        )
+        assert 3 == len(set(inputs.tolist()))
+        assert inputs.tolist() == values.tolist()
+        assert [0, 0, 0] == places.tolist()
+
+    @pytest.mark.usefixtures("room_for_four")
+    def test_an_output_that_is_not_kept_is_not_copied(self) -> None:
+        assert offered(400)[1].read < 60
+
+    def test_there_is_room_for_one_however_large(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(subjects, "MOST_OUTPUT_BYTES", 1)
+        assert 1 == len(offered(9)[0].result(7).inputs)
+
+
+class TestNamedArrays:
+    """Any function of arrays is timed likewise: here a product of matrices of one shape."""
+
+    WORKLOAD = """
+import tvm
+from tvm import te
+
+VARIANTS = {"product": ("A", "B"), "scaled": ("A", "B", "scale")}
+
+def baseline(variant, shapes):
+    arguments = [te.placeholder(shapes[name], "float32", name=name) for name in VARIANTS[variant]]
+    a, b, *scale = arguments
+    k = te.reduce_axis((0, 4), name="k")
+    result = te.compute((4, 4), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
+    if scale:
+        place = [0] * len(scale[0].shape)
+        result = te.compute((4, 4), lambda i, j: result[i, j] * scale[0](*place), name="D")
+    return tvm.IRModule({"main": te.create_prim_func([*arguments, result])})
+
+def reference(variant, shapes, threads):
+    return baseline(variant, shapes)
+"""
+    A, B = draw(RING, 4, 4), draw(1, 4, 4)[0]
+
+    def prepare(self, variant: str = "product", order: str = "AB", **shapes: Any) -> ShapeSubjects:
+        workload = load_workload(self.WORKLOAD)
+        known = {"A": (4, 4), "B": (4, 4), "scale": (1,), **shapes}
+        function = workload.baseline(variant, known)["main"]
+        if order == "BA":
+            a, b, *rest = function.params
+            function = tvm.tirx.PrimFunc([b, a, *rest], function.body)
+        module = tvm.IRModule({"mine": function.with_attr("global_symbol", "mine")})
+        shape = TimedFunction(modules.document(module), "mine", pack_array(self.A))
+        fixed = (pack_array(self.B), pack_array(np.full(1, 3, np.float32)))
+        task = timing_task(shape, names=("A", "B", "scale"), fixed=fixed, workload=self.WORKLOAD)
+        return prepared(task, self.WORKLOAD)
+
+    def test_arrays_of_one_shape_are_told_apart_by_their_order(self) -> None:
+        shape = self.prepare()
+        for subject in (shape.baseline, shape.submission, shape.reference):
+            subject.prepare(2)
+            subject.run(2, 1)
+            np.testing.assert_allclose(self.A[2] @ self.B, shape.arena.output(), rtol=1e-4)
+
+    def test_a_function_that_takes_them_the_other_way_round_is_another_one(self) -> None:
+        with pytest.raises(TaskError) as caught:
+            self.prepare(order="BA")
+        assert "UnknownWorkload" == caught.value.error_name
+
+    @pytest.mark.parametrize("scale", [(1,), (1, 1, 1)])
+    def test_the_arrays_that_it_takes_decide_which_variants_it_may_be(
+        self, scale: tuple[int, ...]
+    ) -> None:
+        shape = self.prepare("scaled", scale=scale)
+        assert ("scaled", scale) == (shape.variant, shape.arena.shapes["scale"])
+
+    def test_a_change_of_a_fixed_array_is_noticed(self) -> None:
+        shape = self.prepare()
+        shape.arena.arrays["B"][0, 0] = 7
+        with pytest.raises(TaskError) as caught:
+            shape.submission.finish(0)
+        assert "InputChanged" == caught.value.error_name
+
+    def test_a_function_of_arrays_that_no_variant_takes_is_refused(self) -> None:
+        only = self.WORKLOAD.replace('"product": ("A", "B"), ', "")
+        module = load_workload(self.WORKLOAD).baseline("product", {"A": (4, 4), "B": (4, 4)})
+        shape = TimedFunction(modules.document(module), "main", pack_array(self.A))
+        fixed = (pack_array(self.B), pack_array(np.ones(1, np.float32)))
+        task = timing_task(shape, names=("A", "B", "scale"), fixed=fixed)
+        with pytest.raises(TaskError) as caught:
+            prepared(task, only)
+        assert "it should take A, B, scale, output" in caught.value.message
+
+
+class TestOneThread:
+    """A loop that is marked parallel means no other work than a plain one, and costs no more."""
+
+    def marked(self) -> tvm.tirx.PrimFunc:
+        schedule = tvm.s_tir.Schedule(modules.timed_convolution())
+        block = schedule.get_sblock("conv2d_nchw", func_name="conv2d")
+        schedule.parallel(schedule.get_loops(block)[0])
+        return schedule.mod["conv2d"]
+
+    def test_parallel_loops_are_timed_as_plain_ones(self) -> None:
+        assert "T.parallel" in str(self.marked())
+        assert "T.parallel" not in str(subjects.as_timed(self.marked(), threads=1))
+
+    def test_with_several_threads_they_stay(self) -> None:
+        assert "T.parallel" in str(subjects.as_timed(self.marked(), threads=2))

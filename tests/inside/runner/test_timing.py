@@ -1,0 +1,150 @@
+"""TimeSchedule: what is measured, and what is refused. No test depends on how fast anything is."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grader.inside.common.failure import TaskError
+from grader.inside.runner.timing import load_workload, time_schedule
+from grader.messages import TimedFunction, TimingResult, unpack_array
+from tests.inside.runner import modules
+from tests.inside.runner.timed import (
+    RING,
+    convolved,
+    draw,
+    function,
+    fused,
+    timing_rules,
+    timing_task,
+)
+
+ROUNDS = 5
+PLAIN = modules.timed_convolution()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def unpinned() -> Iterator[None]:
+    """Give this process its processors back, which a measurement confines to the task's."""
+    before = os.sched_getaffinity(0)
+    yield
+    for task in Path("/proc/self/task").iterdir():
+        os.sched_setaffinity(int(task.name), before)
+
+
+def measure(*shapes: TimedFunction, **changes: Any) -> TimingResult:
+    """Measure on one processor, five rounds of inputs of their own if nothing else is said."""
+    rules = timing_rules(**{"budget_seconds": 60.0, **changes.pop("rules", {})})
+    shapes = shapes or (function(PLAIN, rings=ROUNDS + 1),)
+    cpu = min(os.sched_getaffinity(0))
+    return time_schedule(timing_task(*shapes, cpus=(cpu,), rules=rules, **changes))
+
+
+def refusal(*shapes: TimedFunction, **changes: Any) -> tuple[str, str]:
+    with pytest.raises(TaskError) as caught:
+        measure(*shapes, **changes)
+    return caught.value.stage, caught.value.error_name
+
+
+@pytest.fixture(scope="module")
+def measured() -> TimingResult:
+    """One measurement at one shape."""
+    return measure()
+
+
+@pytest.fixture(scope="module")
+def at_two_shapes() -> TimingResult:
+    """One measurement at batches of four and of two."""
+    return measure(
+        function(fused("relu"), rings=ROUNDS + 1),
+        function(fused("relu", batch=2), batch=2, rings=ROUNDS + 1),
+    )
+
+
+class TestResult:
+    def test_it_says_what_was_measured(self, measured: TimingResult) -> None:
+        assert ("conv2d", "llvm") == (measured.variant, measured.target)
+        assert measured.shapes[0].calls >= 1
+        assert measured.limits.flops > 0
+        assert measured.limits.bytes > 0
+
+    def test_rounds_and_control_are_as_many_as_the_rules_say(self, measured: TimingResult) -> None:
+        assert (ROUNDS, 2) == (len(measured.rounds), len(measured.control))
+
+    def test_every_block_took_time(self, measured: TimingResult) -> None:
+        blocks = [
+            block
+            for each in measured.rounds
+            for group in each.groups
+            for block in (group.baseline, group.submission, group.reference)
+        ]
+        blocks += [block for each in measured.control for block in (each.one, each.other)]
+        assert 3 * ROUNDS + 4 == len(blocks)
+        assert all(block.seconds > 0 and block.share > 0 for block in blocks)
+
+    def test_each_round_has_inputs_of_its_own_that_no_control_has_seen(
+        self, measured: TimingResult
+    ) -> None:
+        assert [1, 2, 3, 4, 5] == [which // RING for which in measured.shapes[0].inputs]
+
+    def test_each_output_belongs_to_the_input_that_is_named(self, measured: TimingResult) -> None:
+        (shape,) = measured.shapes
+        data = draw(RING * (ROUNDS + 1), 4, 1, 28, 28)
+        outputs = unpack_array(shape.outputs)
+        assert ROUNDS == len(outputs)
+        expected = convolved(data[list(shape.inputs)])
+        np.testing.assert_allclose(expected, outputs, rtol=1e-4, atol=1e-4)
+
+    def test_the_collector_is_back_at_work(self, measured: TimingResult) -> None:
+        assert gc.isenabled()
+
+
+class TestShapes:
+    def test_each_round_has_a_group_of_blocks_for_each(self, at_two_shapes: TimingResult) -> None:
+        assert "conv2d_relu" == at_two_shapes.variant
+        assert {2} == {len(each.groups) for each in at_two_shapes.rounds}
+
+    def test_each_has_inputs_and_outputs_of_its_own(self, at_two_shapes: TimingResult) -> None:
+        for batch, shape in zip((4, 2), at_two_shapes.shapes, strict=True):
+            data = draw(RING * (ROUNDS + 1), batch, 1, 28, 28)[list(shape.inputs)]
+            expected = np.maximum(convolved(data), 0)
+            np.testing.assert_allclose(expected, unpack_array(shape.outputs), rtol=1e-4, atol=1e-4)
+
+    def test_a_function_that_computes_something_else_at_another_batch_is_refused(self) -> None:
+        other = function(fused("relu", batch=2), batch=2)
+        assert ("signature", "UnknownWorkload") == refusal(function(PLAIN), other)
+
+
+class TestEnd:
+    def test_the_budget_ends_the_rounds_but_not_before_the_minimum(self) -> None:
+        answer = measure(function(PLAIN), rules={"budget_seconds": 0.0})
+        assert (3, 2) == (len(answer.rounds), len(answer.control))
+
+    def test_rounds_end_once_nothing_more_can_be_earned(self) -> None:
+        rules = {"resolution": 1e9, "minimum_rounds": 4, "maximum_rounds": 60}
+        answer = measure(function(PLAIN), rules=rules)
+        assert 4 <= len(answer.rounds) < 60
+
+
+class TestRefusals:
+    @pytest.mark.parametrize("place", ["data", "weight"])
+    def test_a_function_that_writes_into_an_input(self, place: str) -> None:
+        marking = function(modules.MarkingConvolution, name=f"marks_{place}")
+        assert ("run", "InputChanged") == refusal(marking)
+
+    def test_a_workload_that_fails_is_a_failure_of_timing(self) -> None:
+        failing = {"workload": "import nothing_of_that_name"}
+        assert ("time", "ModuleNotFoundError") == refusal(function(PLAIN), **failing)
+
+    def test_a_target_that_does_not_exist(self) -> None:
+        assert "time" == refusal(function(PLAIN), target="nothing")[0]
+
+
+def test_a_workload_is_executed_by_itself() -> None:
+    assert {"a": ()} == load_workload("VARIANTS = {'a': ()}").VARIANTS
