@@ -11,6 +11,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from grader.language import Text
 from grader.launch.protocol import FIRST_DESCRIPTOR, Cause, Program
 
 Level = Literal["strong", "container", "basic", "minimal", "none"]
@@ -112,7 +113,7 @@ class Sandbox(Protocol):
         ...
 
     @property
-    def detail(self) -> str:
+    def detail(self) -> Text:
         """One sentence on the mechanism, for the report."""
         ...
 

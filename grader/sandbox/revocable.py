@@ -7,6 +7,7 @@ import weakref
 from contextlib import ExitStack
 
 from grader.errors import SandboxError
+from grader.language import Text
 from grader.launch.protocol import Program
 from grader.sandbox.interface import Command, Level, Process, Sandbox
 
@@ -30,7 +31,7 @@ class RevocableSandbox:
         return self._sandbox.level
 
     @property
-    def detail(self) -> str:
+    def detail(self) -> Text:
         """As the sandbox says."""
         return self._sandbox.detail
 
