@@ -69,7 +69,7 @@ def assert_troubles_are_named(case: Case, report: Report) -> None:
 
 def summary(report: Report) -> str:
     """Return all that a failing test's reader wants to know."""
-    reasons = [check.reason for part in report.parts for check in part.checks]
+    reasons = [check.reason.english for part in report.parts for check in part.checks]
     return f"{report.score} {report.problems} {report.notes} {reasons}"
 
 
