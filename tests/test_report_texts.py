@@ -81,6 +81,15 @@ class TestForms:
         back = decode_report(encode_report(holding(MISSING, "zh")))
         assert MISSING.in_("ko") == back.notes[0].in_("ko") != MISSING.in_("zh")
 
+    def test_a_report_is_rendered_in_the_language_that_is_asked_for(self) -> None:
+        report = holding(MISSING, "zh")
+        assert MISSING.in_("zh") in report.render("markdown")
+        assert MISSING.in_("ko") in report.render("markdown", language="ko")
+
+    def test_a_language_that_there_is_not_is_refused(self) -> None:
+        with pytest.raises(ValueError, match="'xx', but en, zh, ko"):
+            holding(MISSING).render("markdown", language="xx")
+
 
 X = {"text": "x"}
 DEEP: dict[str, Any] = X
