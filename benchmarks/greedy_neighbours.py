@@ -294,7 +294,7 @@ def _reports(folder: Path, times: int, name: str) -> Iterable[Report]:
 
 def _told(report: Report) -> str:
     problems = [f"{each.error}: {each.message}"[:100] for each in report.problems]
-    return "; ".join([f"{report.score:g}", *problems, *report.notes])
+    return "; ".join([f"{report.score:g}", *problems, *(note.english for note in report.notes)])
 
 
 if __name__ == "__main__":

@@ -103,7 +103,7 @@ class Grading:
         evidence = gather_timing(timed, self._bench, self._oracle, generator)
         if isinstance(evidence, TimedSchedule):
             return evidence.timing
-        print("refused:", evidence.reason, file=sys.stderr)
+        print("refused:", evidence.reason.english, file=sys.stderr)
         return None
 
     def points(self, timing: Timing) -> float:

@@ -7,7 +7,7 @@ from grader.data import DataSet
 from grader.environment import describe_environment
 from grader.execute.places import Places, own_folders
 from grader.execute.result import Execution
-from grader.language import retell, say, spoken
+from grader.language import Text, one_of_ours, say
 from grader.preparation import Preparation
 from grader.reading.submission import SubmissionFile, first_cell_with
 from grader.report import (
@@ -26,14 +26,13 @@ Results = tuple[tuple[Part, ...], "Timing | None"]
 """All parts in order, and the timing if one was made."""
 
 
-def notes_on(submission: SubmissionFile, assignment: Assignment) -> tuple[str, ...]:
+def notes_on(submission: SubmissionFile, assignment: Assignment) -> tuple[Text, ...]:
     """Return what is to be said of a submission's text, whatever it computes."""
-    told = map(retell, submission.notes)
     about = (*_divided(submission), *_watched(submission, assignment), *_withheld(assignment))
-    return (*told, *about)
+    return (*submission.notes, *about)
 
 
-def _withheld(assignment: Assignment) -> tuple[str, ...]:
+def _withheld(assignment: Assignment) -> tuple[Text, ...]:
     """Say which points a release of the course cannot give (docs/ci.md)."""
     if not assignment.withheld:
         return ()
@@ -46,7 +45,7 @@ def _withheld(assignment: Assignment) -> tuple[str, ...]:
     )
 
 
-def _divided(submission: SubmissionFile) -> tuple[str, ...]:
+def _divided(submission: SubmissionFile) -> tuple[Text, ...]:
     """Say of a script or Markdown what its cells are: who wrote it has never seen them."""
     cells = len(submission.starts)
     if not cells:
@@ -60,7 +59,7 @@ def _divided(submission: SubmissionFile) -> tuple[str, ...]:
     )
 
 
-def _watched(submission: SubmissionFile, assignment: Assignment) -> tuple[str, ...]:
+def _watched(submission: SubmissionFile, assignment: Assignment) -> tuple[Text, ...]:
     """Say where the code has a word that the instructor wants to be told of."""
     found = [(word, first_cell_with(word, submission.sources)) for word in assignment.watch]
     return tuple(
@@ -81,7 +80,7 @@ def make_report(
     data: DataSet,
     results: Results,
     execution: Execution | None,
-    notes: tuple[str, ...],
+    notes: tuple[Text, ...],
     duration: Duration,
 ) -> Report:
     """Return all verdicts of a submission as one document."""
@@ -96,12 +95,12 @@ def make_report(
         problems=execution.problems if execution is not None else (),
         notes=notes + (execution.notes if execution is not None else ()),
         timing=timing,
-        data=Data(data.name, len(data.images), _hidden_inputs(assignment), retell(data.detail)),
-        sandbox=SandboxFacts(settings.sandbox.level, retell(settings.sandbox.detail)),
+        data=Data(data.name, len(data.images), _hidden_inputs(assignment), data.detail),
+        sandbox=SandboxFacts(settings.sandbox.level, settings.sandbox.detail),
         environment=describe_environment(),
         seed=settings.seed,
         duration=duration,
-        language=spoken(),
+        language=one_of_ours(settings.language or submission.declared_language),
         dialect="current" if execution is None else execution.dialect,
         cells=transcribe(submission, execution, _places(prepared)),
         basis=prepared.basis(data),
@@ -111,7 +110,7 @@ def make_report(
 
 def _describe_assignment(assignment: Assignment) -> AssignmentId:
     due = "" if assignment.due is None else assignment.due.isoformat()
-    return AssignmentId(assignment.slug, assignment.title_in(spoken()), assignment.version, due)
+    return AssignmentId(assignment.slug, assignment.named, assignment.version, due)
 
 
 def _places(prepared: Preparation) -> Places:

@@ -33,7 +33,7 @@ from grader.pipeline import grade as grade_submission
 from grader.preparation import Preparation, Settings
 from grader.progress import BatchProgress, Progress, Silent, SilentBatch
 from grader.reading.reader import Reader
-from grader.report import SCHEMA_VERSION, Report, decode_report
+from grader.report import READABLE, SCHEMA_VERSION, Report, decode_report
 from grader.sandbox.interface import Level
 
 REPORT_LIMIT = 64 * 2**20
@@ -206,12 +206,12 @@ def load_report(path: Name) -> Report:
     """
     path = Path(path)
     content = _read(path)
-    _check_version(content, path)
+    version = _check_version(content, path)
     try:
         return decode_report(content)
     except msgspec.DecodeError as error:
         raise UsageError(
-            f"{path.name} is not a report of version {SCHEMA_VERSION}: {error}.",
+            f"{path.name} is not a report of version {version}: {error}.",
             "Name a file that `grader run --json` or `grader batch` wrote, as it was written.",
         ) from None
 
@@ -235,7 +235,8 @@ class _Versioned(msgspec.Struct):
     rows: msgspec.Raw | None = None
 
 
-def _check_version(content: bytes, path: Path) -> None:
+def _check_version(content: bytes, path: Path) -> int:
+    """Return the version of a report that can be read. Raises UsageError for anything else."""
     try:
         found = msgspec.json.decode(content, type=_Versioned)
     except (msgspec.DecodeError, RecursionError):
@@ -249,10 +250,11 @@ def _check_version(content: bytes, path: Path) -> None:
             f"{path.name} is the overview of a batch, not a report.",
             "Name one of the reports beside it, such as ada/hw.json.",
         )
-    if version != SCHEMA_VERSION:
+    if version not in READABLE:
         age, hint = "an earlier", "Grade the submission again, or use the grader that wrote it."
         if version > SCHEMA_VERSION:
             age, hint = "a later", "Use the grader that wrote it, or a later one."
         raise UsageError(
             f"{path.name} is a report of {age} version ({version}); this is {SCHEMA_VERSION}.", hint
         )
+    return version

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from grader.language import Text, foreign
 from grader.preamble import bound_names
 from grader.report import Visibility
 from grader.sandbox.interface import Level, ResourceLimits
@@ -175,6 +176,11 @@ class Titled(Table, frozen=True):
         """Return the title in a language, in English where it is not translated."""
         return self.titles.get(language, self.title)
 
+    @property
+    def named(self) -> Text:
+        """The title in all of its languages."""
+        return foreign(self.title, self.titles)
+
 
 class PartTable(Titled, frozen=True, kw_only=True):
     """One part: the names that it is found by, and its checks in the order of the report.
@@ -296,6 +302,11 @@ class GuideTable(Table, frozen=True):
     def link_in(self, language: str) -> str:
         """Return the heading in a language, in English where it is not translated, or the URL."""
         return self.url or self.headings.get(language, self.heading)
+
+    @property
+    def link(self) -> Text:
+        """The address, or the heading in all of its languages."""
+        return foreign(self.url or self.heading, self.headings)
 
 
 class Assignment(Titled, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ from grader.assignment_file import load_assignment, load_variant
 from grader.course_folder import assignment_files, course_folder, variant_files
 from grader.errors import CourseError, UsageError
 from grader.given import GIVEN_FILE, Given, load_given
-from grader.language import later
+from grader.language import NOTHING, Text, foreign, join, say
 from grader.reading.submission import SubmissionFile, defined_names
 from grader.sandbox.protected import is_for_packages
 
@@ -91,8 +91,8 @@ class Course(msgspec.Struct, frozen=True):
         if slug not in found:
             known = ", ".join(sorted(found)) or "none"
             raise UsageError(
-                later("There is no assignment called {slug!r} in this course.", slug=slug),
-                later("There is: {known}.", known=known),
+                say("There is no assignment called {slug!r} in this course.", slug=slug),
+                say("There is: {known}.", known=known),
             )
         return found[slug]
 
@@ -159,7 +159,7 @@ def who_chose(submission: SubmissionFile, chosen: Assignment, demanded: str | No
 
 def choose_assignment(
     course: Course, submission: SubmissionFile, demanded: str | None
-) -> tuple[CourseAssignment, str]:
+) -> tuple[CourseAssignment, Text]:
     """Return the assignment to grade, and a note for the report where one is due.
 
     What the command line demands counts most: a notebook's metadata is the student's to change.
@@ -174,28 +174,28 @@ def choose_assignment(
     if demanded is not None:
         chosen = course.get(demanded)
         if declared not in (None, demanded, chosen.folder.name):
-            return chosen, later(
+            return chosen, say(
                 "The notebook says that it is {declared}; it was graded as {demanded}.",
                 declared=declared,
                 demanded=demanded,
             )
-        return chosen, ""
+        return chosen, NOTHING
     if declared in course.assignments:
-        return course.assignments[declared], ""
+        return course.assignments[declared], NOTHING
     return _by_entry_points(course, submission, declared)
 
 
 def _by_entry_points(
     course: Course, submission: SubmissionFile, declared: str | None
-) -> tuple[CourseAssignment, str]:
+) -> tuple[CourseAssignment, Text]:
     recognised = recognise(course, defined_names(submission.sources))
     if recognised is not None:
         if declared is None:
-            return recognised, later(
+            return recognised, say(
                 "The assignment was recognised by its entry points; the notebook says nothing in"
                 " its metadata."
             )
-        return recognised, later(
+        return recognised, say(
             "The assignment was recognised by its entry points; the notebook says {declared} in"
             " its metadata.",
             declared=declared,
@@ -203,8 +203,11 @@ def _by_entry_points(
     known = ", ".join(sorted(course.assignments))
     if submission.problem:
         raise UsageError(
-            f"{submission.name} cannot be graded: {_lowered(submission.problem)}",
-            f"{submission.hint} With --assignment SLUG it gets a report of no points.".strip(),
+            f"{submission.name} cannot be graded: {_lowered(submission.problem.english)}",
+            join(
+                submission.hint,
+                foreign("With --assignment SLUG it gets a report of no points."),
+            ),
         )
     raise UsageError(
         f"No assignment found: {submission.name} does not say which one it is.",

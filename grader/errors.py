@@ -17,17 +17,34 @@ them into a report. The others mean that nothing could be graded: the command en
 
 from __future__ import annotations
 
+from grader.language import NOTHING, Text, as_text
+
+
+class Told(Exception):  # noqa: N818  it is a base, and caught where it is raised
+    """Base of exceptions that stay within a module or two and say why, in a text."""
+
+    def __init__(self, reason: Text) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return self.reason.english
+
 
 class GraderError(Exception):
     """Base of all errors of the grader.
 
-    `message` says what happened, `hint` what to do next; both are shown to a person as they are.
+    `message` says what happened, `hint` what to do next; words that are in no catalogue are shown
+    to a person as they are.
     """
 
-    def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+    def __init__(self, message: str | Text, hint: str | Text = NOTHING) -> None:
+        super().__init__(message, hint)
+        self.message = as_text(message)
+        self.hint = as_text(hint)
+
+    def __str__(self) -> str:
+        return self.message.english
 
 
 class UsageError(GraderError):

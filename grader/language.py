@@ -1,9 +1,8 @@
-"""The language in which students are spoken to.
+"""Sentences as values: what is said, apart from the language in which it is read.
 
-Every sentence for a student is said by `say`, in English in the code, with its values by name. The
-catalogues in `locale/` have it in other languages; what they lack is said in English. Which
-language is spoken is decided once for each grading, by `speaking`; what is written down before that
-is kept by `later`, and said by `retell`.
+Whoever judges makes a `Text`, by `say`: a sentence in English, which is its key in the catalogues
+of `locale/`, with its values by name. Whoever shows it knows the language: `text.in_("zh")`.
+What a catalogue lacks is said in English.
 """
 
 from __future__ import annotations
@@ -11,11 +10,11 @@ from __future__ import annotations
 import functools
 import gettext
 import io
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+import math
+import string
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NoReturn
 
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
@@ -26,100 +25,324 @@ LANGUAGES: Final = (ENGLISH, "zh", "ko")
 
 CATALOGUES = Path(__file__).parent / "locale"
 
-_spoken: ContextVar[str] = ContextVar("spoken", default=ENGLISH)
+_UNSPACED = frozenset({"zh"})
+"""Languages whose sentences follow one another without a space."""
 
 
-class Marked(NamedTuple):
-    """A sentence in English that is in the catalogues, and has yet to be said.
+class Text:
+    """What is said, in no language yet: `in_` says it. It is false where it says nothing.
 
-    It is no text: a reader of Chinese once got a hint in English that nobody had said.
+    It is no `str`, and does not become one by itself: in an f-string it is a TypeError.
     """
 
-    text: str
+    __slots__ = ()
+
+    def in_(self, language: str) -> str:
+        """Return it in a language, in English where that is none of ours."""
+        raise NotImplementedError
+
+    @property
+    def english(self) -> str:
+        """It in English, for those who are spoken to in no other language: instructors, tests."""
+        return self.in_(ENGLISH)
+
+    def __str__(self) -> NoReturn:
+        raise TypeError(f"{self!r} is in no language yet: say it by in_(language)")
+
+    def __format__(self, form: str) -> NoReturn:
+        raise TypeError(f"{self!r} is in no language yet: say it by in_(language)")
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"{name} of a Text cannot be set")
+
+    def __bool__(self) -> bool:
+        return True
+
+    def holds(self, other: Text) -> bool:
+        """Say whether it is another text, or that is a part of it."""
+        return self == other or any(each.holds(other) for each in self._within())
+
+    def _within(self) -> Iterable[Text]:
+        """Return the texts that it is put together of."""
+        return ()
+
+    def _key(self) -> tuple[object, ...]:
+        """Return all that it consists of."""
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Text) and self._key() == other._key() and type(self) is type(other)
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._key()))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}{self._key()!r}"
+
+    def __reduce__(self) -> tuple[type[Text], tuple[object, ...]]:
+        return type(self), self._key()
 
 
-def say(sentence: str | Marked, /, **values: object) -> str:
-    """Return a sentence in the language that is spoken, with `values` in place of their names.
+Value = str | int | float | Text
+"""What stands in a sentence: names and numbers as they are, or another text."""
 
-    It is what the code says, in English: the key of the catalogues. Raises KeyError where a value
-    is missing.
+
+class Sentence(Text):
+    """A sentence of the catalogues. `id` is it in English, `values` stand for the names in it."""
+
+    __slots__ = ("id", "values")
+
+    id: str
+    values: Mapping[str, Value]
+
+    def __init__(self, id: str, values: Mapping[str, Value]) -> None:
+        object.__setattr__(self, "id", id)
+        object.__setattr__(self, "values", dict(values))
+
+    def in_(self, language: str) -> str:
+        """Return it in a language. Raises KeyError where a value is missing."""
+        translated = _catalogue(language).gettext(self.id)
+        told = {
+            name: value.in_(language) if isinstance(value, Text) else value
+            for name, value in self.values.items()
+        }
+        return translated.format(**told) if told or self.lacks else translated
+
+    @property
+    def lacks(self) -> frozenset[str]:
+        """The names in it without values, as of a constant that is given them where it is used."""
+        return frozenset(filter(str.isidentifier, _formats_in(self.id))) - self.values.keys()
+
+    def _within(self) -> Iterable[Text]:
+        return (value for value in self.values.values() if isinstance(value, Text))
+
+    def _key(self) -> tuple[object, ...]:
+        return self.id, self.values
+
+    def __hash__(self) -> int:
+        return hash((self.id, frozenset(self.values.items())))
+
+
+class Foreign(Text):
+    """Words that no catalogue has: a name, an error's message, a course's title.
+
+    `translations` are what their author says in other languages, by code.
     """
-    text = sentence.text if isinstance(sentence, Marked) else sentence
-    translated = _catalogue(_spoken.get()).gettext(text) if text else ""
-    return translated.format(**values) if values else translated
+
+    __slots__ = ("translations", "words")
+
+    words: str
+    translations: Mapping[str, str]
+
+    def __init__(self, words: str, translations: Mapping[str, str] | None = None) -> None:
+        object.__setattr__(self, "words", words)
+        object.__setattr__(self, "translations", dict(translations or {}))
+
+    def in_(self, language: str) -> str:
+        """Return them in a language, as they are where they are not translated."""
+        return self.translations.get(language, self.words)
+
+    def _key(self) -> tuple[object, ...]:
+        return self.words, self.translations
+
+    def __bool__(self) -> bool:
+        return bool(self.words)
+
+    def __hash__(self) -> int:
+        return hash(self.words)
 
 
-class Later(str):
-    """A sentence in English that can still be said in the language that will be spoken."""
+class Joined(Text):
+    """Texts one after the other."""
 
-    __slots__ = ("text", "values")
+    __slots__ = ("parts",)
 
-    text: str
-    values: dict[str, object]
+    parts: tuple[Text, ...]
+
+    def __init__(self, parts: Iterable[Text]) -> None:
+        object.__setattr__(self, "parts", tuple(parts))
+
+    def in_(self, language: str) -> str:
+        """Return them in a language, with what it has between them."""
+        return self._between(language).join(part.in_(language) for part in self.parts)
+
+    def _within(self) -> Iterable[Text]:
+        return self.parts
+
+    def _key(self) -> tuple[object, ...]:
+        return (self.parts,)
+
+    def _between(self, language: str) -> str:
+        raise NotImplementedError
+
+    def __bool__(self) -> bool:
+        return bool(self.parts)
 
 
-def later(marked: str | Marked, /, **values: object) -> Later:
-    """Return a sentence that is written down before it is known who will read it.
+class Sentences(Joined):
+    """Sentences one after the other. Chinese has its spaces in its full stops."""
 
-    It is the English sentence until `retell` says it; a value may be such a sentence, too.
+    __slots__ = ()
+
+    def _between(self, language: str) -> str:
+        return "" if language in _UNSPACED else " "
+
+
+class Lines(Joined):
+    """Texts below one another, as where one ends in the message of an error."""
+
+    __slots__ = ()
+
+    def _between(self, language: str) -> str:
+        del language
+        return "\n"
+
+
+class Row(Joined):
+    """Words or clauses with commas between them."""
+
+    __slots__ = ()
+
+    def _between(self, language: str) -> str:
+        return say(", ").in_(language)
+
+
+class Clauses(Joined):
+    """Clauses with semicolons between them, as they may have commas."""
+
+    __slots__ = ()
+
+    def _between(self, language: str) -> str:
+        del language
+        return "; "
+
+
+class Clause(Text):
+    """A sentence as the end of another one: its first letter is small, and it has no full stop.
+
+    Words that are foreign keep their first letter.
     """
-    text = marked.text if isinstance(marked, Marked) else marked
-    sentence = Later(text.format(**values) if values else text)
-    sentence.text, sentence.values = text, values
-    return sentence
+
+    __slots__ = ("whole",)
+
+    whole: Text
+
+    def __init__(self, whole: Text) -> None:
+        object.__setattr__(self, "whole", whole)
+
+    def in_(self, language: str) -> str:
+        """Return it in a language."""
+        words = self.whole.in_(language).rstrip(".。")
+        return words if isinstance(self.whole, Foreign) else words[:1].lower() + words[1:]
+
+    def __bool__(self) -> bool:
+        return bool(self.whole)
+
+    def _within(self) -> Iterable[Text]:
+        return (self.whole,)
+
+    def _key(self) -> tuple[object, ...]:
+        return (self.whole,)
 
 
-def retell(sentence: str) -> str:
-    """Say what `later` kept in the language that is spoken; return any other text as it is."""
-    if not isinstance(sentence, Later):
-        return sentence
-    values = {
-        name: retell(value) if isinstance(value, str) else value
-        for name, value in sentence.values.items()
-    }
-    return say(sentence.text, **values)
+NOTHING: Final[Text] = Foreign("")
+"""What says nothing."""
 
 
-def join(*sentences: str) -> str:
-    """Return sentences one after the other; those that are empty are left out.
+def one_of_ours(language: str | None) -> str:
+    """Return a language's code; English where it is None or not one of ours."""
+    return language if language in LANGUAGES and language is not None else ENGLISH
 
-    Chinese has its spaces in its full stops.
+
+def say(sentence: str | Text, /, **values: Value) -> Text:
+    """Return a sentence with its values: what the code has in English, the key of the catalogues.
+
+    A constant may be said without the values that it names, and is given them where it is used.
+    Values that it does not name are left out. Raises KeyError where some are given and one is
+    missing, TypeError for what is no value.
     """
-    return ("" if spoken() == "zh" else " ").join(filter(None, sentences))
+    if not isinstance(sentence, str):
+        if not isinstance(sentence, Sentence):
+            raise TypeError(f"{sentence!r} has no values")
+        return say(sentence.id, **{**sentence.values, **values})
+    if not sentence:
+        return NOTHING
+    formats = _formats_in(sentence) if values else {}
+    told = {name: _told(name, value, formats) for name, value in values.items() if name in formats}
+    said = Sentence(sentence, told)
+    if values and said.lacks:
+        raise KeyError(*said.lacks)
+    return said
 
 
-def in_a_row(items: Iterable[str]) -> str:
-    """Return items in a row, between them what the language has there."""
-    return say(", ").join(items)
+def _told(name: str, value: Value, formats: Mapping[str, frozenset[str]]) -> Value:
+    """Return a value as far as its sentence tells it: a report has no more digits than its words.
 
-
-def mark(text: str) -> Marked:
-    """Mark a constant for the catalogues: whoever uses it says it."""
-    return Marked(text)
-
-
-@contextmanager
-def speaking(language: str | None) -> Iterator[None]:
-    """Speak a language within the context; English where it is None or not one of ours.
-
-    A thread that is started within speaks English unless it gets a copy of the context.
+    Of a hidden input, or of an answer, what is told is how far something is off, in a few digits.
     """
-    token = _spoken.set(language if language in LANGUAGES and language is not None else ENGLISH)
+    if isinstance(value, bool) or not isinstance(value, str | int | float | Text):
+        raise TypeError(f"{name} is {value!r}, which is no word, no number and no text")
+    if not isinstance(value, float) or not math.isfinite(value) or len(formats[name]) != 1:
+        return value
+    (form,) = formats[name]
+    digits = format(value, form).replace(",", "")
+    return float(digits[:-1]) / 100 if form.endswith("%") else float(digits)
+
+
+def foreign(words: str, translations: Mapping[str, str] | None = None) -> Text:
+    """Return words that are in no catalogue as a text, with their author's own translations."""
+    return Foreign(words, translations)
+
+
+def as_text(words: str | Text) -> Text:
+    """Return a text as it is, and words as foreign ones: what a course says is in its language."""
+    return Foreign(words) if isinstance(words, str) else words
+
+
+def join(*sentences: Text) -> Text:
+    """Return sentences one after the other; those that say nothing are left out."""
+    parts: list[Text] = []
+    for each in filter(None, sentences):
+        parts.extend(each.parts if type(each) is Sentences else (each,))
+    return parts[0] if len(parts) == 1 else Sentences(parts) if parts else NOTHING
+
+
+def below(*texts: Text) -> Text:
+    """Return texts on lines of their own; those that say nothing are left out."""
+    parts = [each for each in texts if each]
+    return parts[0] if len(parts) == 1 else Lines(parts)
+
+
+def in_a_row(items: Iterable[str | Text]) -> Text:
+    """Return words or clauses in a row, between them what the language has there."""
+    return Row(map(as_text, items))
+
+
+def in_clauses(items: Iterable[Text]) -> Text:
+    """Return clauses with semicolons between them."""
+    return Clauses(items)
+
+
+def clause(sentence: Text) -> Text:
+    """Return a sentence as the end of another one: beginning small, without its full stop."""
+    return Clause(sentence)
+
+
+@functools.cache
+def _formats_in(sentence: str) -> Mapping[str, frozenset[str]]:
+    """Return the names in a sentence, each with the formats that it has there."""
     try:
-        yield
-    finally:
-        _spoken.reset(token)
-
-
-def spoken() -> str:
-    """Return the code of the language that is spoken."""
-    return _spoken.get()
+        found = list(string.Formatter().parse(sentence))
+    except ValueError:  # a brace that stands for itself
+        return {}
+    named = [(name, form or "") for _, name, form, _ in found if name is not None]
+    return {name: frozenset(form for each, form in named if each == name) for name, _ in named}
 
 
 @functools.cache
 def _catalogue(language: str) -> gettext.NullTranslations:
     path = CATALOGUES / f"{language}.po"
-    if language == ENGLISH or not path.exists():
+    if language == ENGLISH or language not in LANGUAGES or not path.exists():
         return gettext.NullTranslations()
     compiled = io.BytesIO()
     with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""What a student's kernel says of a loop's variable in a block, in the student's language.
+"""What a student's kernel says of a loop's variable in a block, for the student.
 
 `grader/inside/kernel/well_formed.py` names the variable and the axis in English, as TVM's own
 errors are. The text comes from a student's process and may be anything.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from grader.ir.names import shown
-from grader.language import say
+from grader.language import NOTHING, Text, say
 
 _TOLD = re.compile(
     r'In block "(?P<block>[^"\n]{1,80})" of `(?P<function>\w{1,80})`, `(?P<name>\w{1,40})` is a'
@@ -21,11 +21,11 @@ _LOOKED_AT = 2_000
 """Characters of a message that are looked at: the kernel's own have 500."""
 
 
-def advice_on_loop_variable(message: str) -> str:
+def advice_on_loop_variable(message: str) -> Text:
     """Return what belongs in place of a loop's variable; empty for another message."""
     found = _TOLD.search(message[:_LOOKED_AT])
     if found is None:
-        return ""
+        return NOTHING
     values = {each: shown(found[each]) for each in ("block", "function", "name")}
     if found["axis"]:
         return say(

@@ -15,7 +15,7 @@ from nbformat import NotebookNode
 
 from grader.account import Results, make_report, notes_on
 from grader.execute.result import Execution
-from grader.language import retell, speaking
+from grader.language import Text
 from grader.machine.lock import Turn
 from grader.messages import Capture, CaptureFailure
 from grader.preparation import Preparation, Settings
@@ -37,26 +37,18 @@ def grade(
     submission: SubmissionFile,
     prepared: Preparation,
     progress: Progress,
-    notes: tuple[str, ...] = (),
+    notes: tuple[Text, ...] = (),
 ) -> Report:
     """Grade one submission. May be called from several threads with the same preparation.
 
     Raises GraderError when nothing could be graded for a reason that is not the submission's:
     DisplacedError when the machine had no memory left for it beside others.
     """
-    language = prepared.settings.language or submission.declared_language
-    with speaking(language):
-        return _grade(submission, prepared, progress, tuple(map(retell, notes)))
-
-
-def _grade(
-    submission: SubmissionFile, prepared: Preparation, progress: Progress, notes: tuple[str, ...]
-) -> Report:
     stages = Stages(prepared.settings.clock)
     with stages.measure("data"):
         data = prepared.data(progress)
     if submission.notebook is None:
-        problem = Problem(submission.problem, submission.hint)
+        problem = Problem(submission.problem, submission.hint, code="unreadable")
         assignment = prepared.course_assignment.assignment
         parts = tuple(judge_problem(part, problem) for part in assignment.part)
         results: Results = (parts, None)

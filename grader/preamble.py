@@ -11,7 +11,7 @@ import functools
 import re
 from collections.abc import Iterable
 
-from grader.language import say
+from grader.language import NOTHING, Text, say
 
 SLOW = ("torchvision",)
 """Packages that take more than a second to import, and notice nothing of where it is done.
@@ -55,12 +55,12 @@ def _alone(statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> ast.stmt
     return ast.ImportFrom(statement.module, [alias], statement.level)
 
 
-def missing_import(preamble: str, error: str, message: str) -> str:
+def missing_import(preamble: str, error: str, message: str) -> Text:
     """Return what to do about a name that the preamble would have bound; empty for other errors."""
     found = _UNDEFINED.search(message) if error == "NameError" else None
     statement = bound_names(preamble).get(found[1]) if found is not None else None
     if statement is None:
-        return ""
+        return NOTHING
     return say(
         "The assignment's own notebook imports it: put `{statement}` before this.",
         statement=statement,

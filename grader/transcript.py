@@ -15,7 +15,6 @@ from nbformat import NotebookNode
 
 from grader.execute.places import Places
 from grader.execute.result import Execution
-from grader.language import say
 from grader.reading.submission import SubmissionFile, line_in_file
 from grader.report import Cell, CellOutput, CellProblem
 from grader.report.image import image_size
@@ -105,10 +104,10 @@ class _Writer:
     def _text(self, output: NotebookNode, problem: CellProblem | None) -> CellOutput | None:
         if self._texts.is_full:  # a cell may put out more than it takes a second to look through
             return None
-        kind, text = _plain_text(output, problem)
+        kind, text, left_out = _plain_text(output, problem)
         clean = self._places.without(_overwritten(_ANSI.sub("", text[: 4 * OUTPUT_LENGTH])))
         kept = self._texts.take(_cut(clean, OUTPUT_LENGTH)) if clean else ""
-        return CellOutput(kind, kept) if kept else None
+        return CellOutput(kind, kept, left_out) if kept or left_out else None
 
 
 class _Room:
@@ -146,32 +145,34 @@ def _cut(text: str, length: int) -> str:
 _TextKind = Literal["stdout", "stderr", "result", "error"]
 
 
-def _plain_text(output: NotebookNode, problem: CellProblem | None) -> tuple[_TextKind, str]:
-    """Return of an output what is plain text; `problem` stands for a traceback where it is given.
+def _plain_text(
+    output: NotebookNode, problem: CellProblem | None
+) -> tuple[_TextKind, str, tuple[str, ...]]:
+    """Return of an output what is plain text, and the types of what that does not tell of.
 
-    A kernel may send anything as a field of a message.
+    `problem` stands for a traceback where it is given. A kernel may send anything as a field of a
+    message.
     """
     kind = output.get("output_type")
     if kind == "stream":
-        return "stderr" if output.get("name") == "stderr" else "stdout", _string(output.get("text"))
+        name: _TextKind = "stderr" if output.get("name") == "stderr" else "stdout"
+        return name, _string(output.get("text")), ()
     if kind == "error":
         if problem is not None:
-            return "error", f"{problem.error}: {problem.message}"
+            return "error", f"{problem.error}: {problem.message}", ()
         frames = output.get("traceback")
         lines = [_string(frame) for frame in frames] if isinstance(frames, list) else []
         last = f"{_string(output.get('ename'))}: {_string(output.get('evalue'))}"
-        return "error", "\n".join(lines) or last
-    return "result", _shown(_bundle(output))
+        return "error", "\n".join(lines) or last, ()
+    return "result", *_shown(_bundle(output))
 
 
-def _shown(bundle: Mapping[str, Any]) -> str:
+def _shown(bundle: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
     """Return the text of a display, and what it was shown as where the text tells nothing."""
     text = _string(bundle.get("text/plain"))
-    left = sorted(_ALONE & bundle.keys())
-    if left and (not text or _OBJECT.fullmatch(text)):
-        note = say("(not kept in the report: {kinds})", kinds=", ".join(left))
-        return f"{text}\n{note}".strip()
-    return text
+    left = tuple(sorted(_ALONE & bundle.keys()))
+    tells_nothing = not text or _OBJECT.fullmatch(text) is not None
+    return text, left if tells_nothing else ()
 
 
 def _bundle(output: NotebookNode) -> Mapping[str, Any]:

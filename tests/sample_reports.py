@@ -6,6 +6,7 @@ from datetime import datetime, timezone
 
 import msgspec
 
+from grader.language import foreign
 from grader.report import (
     AssignmentId,
     CellProblem,
@@ -85,63 +86,108 @@ def typical() -> Report:
     """Most points earned, some lost in every way, two cells failed."""
     emit = Part(
         id="emit_te",
-        title="The model, built with emit_te",
+        title=foreign("The model, built with emit_te"),
         score=40.0,
         max_score=40.0,
         origin=Origin(name="create_model_via_emit_te", cell=5),
         checks=(
             Check(
-                "structure", "Built of call_tir", 10.0, 10.0, "passed", "Seven calls, no externs."
+                "structure",
+                foreign("Built of call_tir"),
+                10.0,
+                10.0,
+                "passed",
+                foreign("Seven calls, no externs."),
             ),
-            Check("equivalence", "Same outputs as PyTorch", 30.0, 30.0, "passed", "All agree."),
+            Check(
+                "equivalence",
+                foreign("Same outputs as PyTorch"),
+                30.0,
+                30.0,
+                "passed",
+                foreign("All agree."),
+            ),
         ),
     )
     extern = Part(
         id="torch_extern",
-        title="The convolution, done by an external function",
+        title=foreign("The convolution, done by an external function"),
         score=15.0,
         max_score=30.0,
         origin=Origin(name="create_model_with_torch_func", cell=9),
         checks=(
-            Check("extern_call", "Calls an external function", 10.0, 10.0, "passed", "env.conv2d"),
-            Check("writes_output", "Writes its output", 5.0, 5.0, "passed", "Written."),
+            Check(
+                "extern_call",
+                foreign("Calls an external function"),
+                10.0,
+                10.0,
+                "passed",
+                foreign("env.conv2d"),
+            ),
+            Check(
+                "writes_output",
+                foreign("Writes its output"),
+                5.0,
+                5.0,
+                "passed",
+                foreign("Written."),
+            ),
             Check(
                 "equivalence",
-                "Same outputs as PyTorch",
+                foreign("Same outputs as PyTorch"),
                 0.0,
                 15.0,
                 "failed",
-                "On 4,443 of 4,443 test images the output differs from PyTorch. The first layer "
-                "that differs is the convolution: the largest difference is 0.83.",
-                "Add the bias to the result of the convolution, or hand it to torch.conv2d.",
+                foreign(
+                    "On 4,443 of 4,443 test images the output differs from PyTorch. The first "
+                    "layer that differs is the convolution: the largest difference is 0.83."
+                ),
+                foreign(
+                    "Add the bias to the result of the convolution, or hand it to torch.conv2d."
+                ),
             ),
         ),
     )
     schedule = Part(
         id="schedule",
-        title="The convolution, scheduled",
+        title=foreign("The convolution, scheduled"),
         score=22.5,
         max_score=30.0,
         origin=Origin(name="sch", cell=14),
         checks=(
-            Check("pure_tir", "No external functions", 0.0, 0.0, "passed", "None."),
-            Check("equivalence", "Same mathematics", 0.0, 0.0, "passed", "The same."),
-            Check("steps", "Steps of the schedule", 15.0, 15.0, "passed", "All four."),
+            Check(
+                "pure_tir", foreign("No external functions"), 0.0, 0.0, "passed", foreign("None.")
+            ),
+            Check(
+                "equivalence", foreign("Same mathematics"), 0.0, 0.0, "passed", foreign("The same.")
+            ),
+            Check(
+                "steps",
+                foreign("Steps of the schedule"),
+                15.0,
+                15.0,
+                "passed",
+                foreign("All four."),
+            ),
             Check(
                 "speed",
-                "Speed of the convolution",
+                foreign("Speed of the convolution"),
                 7.5,
                 15.0,
                 "partial",
-                "Your schedule makes the convolution 3.11 times as fast; all points need 4.9.",
-                "Vectorize the innermost loop over the output's columns, and try larger tiles.",
+                foreign(
+                    "Your schedule makes the convolution 3.11 times as fast; all points need 4.9."
+                ),
+                foreign(
+                    "Vectorize the innermost loop over the output's columns, and try larger tiles."
+                ),
             ),
         ),
     )
     return Report(
         score=77.5,
         max_score=100.0,
-        assignment=AssignmentId("e2e-conv", "A convolutional classifier, end to end", 1),
+        assignment=AssignmentId("e2e-conv", foreign("A convolutional classifier, end to end"), 1),
         submission=Submission("homework.ipynb", "ab" * 32, cells=17, executed=15),
         parts=(emit, extern, schedule),
         problems=(
@@ -150,8 +196,10 @@ def typical() -> Report:
         ),
         notes=(),
         timing=TIMING,
-        data=Data("Fashion-MNIST", 4443, 256, "Parameters of the course."),
-        sandbox=SandboxFacts("basic", "bubblewrap: no network, a read-only system, an empty home."),
+        data=Data("Fashion-MNIST", 4443, 256, foreign("Parameters of the course.")),
+        sandbox=SandboxFacts(
+            "basic", foreign("bubblewrap: no network, a read-only system, an empty home.")
+        ),
         environment=Environment(
             python="3.11.7",
             cpu="Intel(R) Xeon(R) Processor @ 2.60GHz",
@@ -178,7 +226,11 @@ def full_marks() -> Report:
             score=part.max_score,
             checks=tuple(
                 msgspec.structs.replace(
-                    check, score=check.max_score, verdict="passed", reason="Right.", hint=""
+                    check,
+                    score=check.max_score,
+                    verdict="passed",
+                    reason=foreign("Right."),
+                    hint=foreign(""),
                 )
                 for check in part.checks
             ),
@@ -208,8 +260,8 @@ def nothing_to_grade() -> Report:
                     check,
                     score=0.0,
                     verdict="not_graded",
-                    reason=reason.format(part.origin.name if part.origin else ""),
-                    hint="Write the function in the cell that the notebook marks for it.",
+                    reason=foreign(reason.format(part.origin.name if part.origin else "")),
+                    hint=foreign("Write the function in the cell that the notebook marks for it."),
                 )
                 for check in part.checks
             ),
@@ -222,7 +274,9 @@ def nothing_to_grade() -> Report:
         parts=parts,
         problems=(CellProblem(3, "NotImplementedError", "", 2),),
         timing=None,
-        notes=("The notebook says no assignment; it was found by the names that it defines.",),
+        notes=(
+            foreign("The notebook says no assignment; it was found by the names that it defines."),
+        ),
         submission=Submission("template.ipynb", "00" * 32, cells=1, executed=0),
     )
 
@@ -233,25 +287,33 @@ def korean_and_chinese() -> Report:
     first = report.parts[1]
     check = msgspec.structs.replace(
         first.checks[2],
-        title="파이토치와 같은 출력",
-        reason="4,443개의 시험 영상에서 출력이 파이토치와 다릅니다. "
-        "처음으로 다른 층은 합성곱 층입니다. 가장 큰 차이는 0.83입니다.",
-        hint="把偏置加到卷积的结果上, 或者把它传给 torch.conv2d。然后重新运行笔记本, 再提交一次。",
+        title=foreign("파이토치와 같은 출력"),
+        reason=foreign(
+            "4,443개의 시험 영상에서 출력이 파이토치와 다릅니다. "
+            "처음으로 다른 층은 합성곱 층입니다. 가장 큰 차이는 0.83입니다."
+        ),
+        hint=foreign(
+            "把偏置加到卷积的结果上, 或者把它传给 torch.conv2d。然后重新运行笔记本, 再提交一次。"
+        ),
     )
     part = msgspec.structs.replace(
         first,
-        title="用外部函数完成卷积 — 외부 함수로 계산한 합성곱",
+        title=foreign("用外部函数完成卷积 — 외부 함수로 계산한 합성곱"),
         checks=(*first.checks[:2], check),
     )
-    assignment = AssignmentId("e2e-conv", "합성곱 분류기, 처음부터 끝까지 / 端到端的卷积分类器", 1)
+    assignment = AssignmentId(
+        "e2e-conv", foreign("합성곱 분류기, 처음부터 끝까지 / 端到端的卷积分类器"), 1
+    )
     return msgspec.structs.replace(report, assignment=assignment, parts=(part, *report.parts[::2]))
 
 
 def hostile() -> Report:
     """Every text that a student can influence tries to break the page."""
-    report = typical()
+    report, harm = typical(), foreign(HOSTILE)
     part = report.parts[1]
-    check = msgspec.structs.replace(part.checks[2], title=HOSTILE, reason=HOSTILE, hint=HOSTILE)
+    check = msgspec.structs.replace(
+        part.checks[2], title=harm, reason=foreign(HOSTILE), hint=foreign(HOSTILE)
+    )
     box = Node("tir", HOSTILE, HOSTILE, (HOSTILE, 4), HOSTILE)
     return msgspec.structs.replace(
         report,
@@ -259,13 +321,13 @@ def hostile() -> Report:
         parts=(
             msgspec.structs.replace(
                 part,
-                title=HOSTILE,
+                title=harm,
                 checks=(check,),
                 origin=Origin(HOSTILE, 1),
                 graph=Graph(nodes=(box, box), edges=((0, 1),), output=1),
             ),
         ),
         problems=(CellProblem(1, HOSTILE, HOSTILE * 400, 1),),
-        notes=(HOSTILE,),
+        notes=(harm,),
         timing=msgspec.structs.replace(TIMING, function=HOSTILE, target=HOSTILE),
     )

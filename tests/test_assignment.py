@@ -112,7 +112,7 @@ class TestArguments:
         ],
     )
     def test_what_there_is_nothing_of_is_refused(self, file: Path, line: str, told: str) -> None:
-        assert told in refusal(file, self.text(line)).message
+        assert told in refusal(file, self.text(line)).message.english
 
     def test_a_batch_needs_a_model(self, file: Path) -> None:
         computes = 'entry_kind = "function"\ncomputation = "c"'
@@ -121,7 +121,7 @@ class TestArguments:
             "[oracle]\ninput_shape = [4]\noutput_shape = [2]",
             '[[computation]]\nid = "c"\narguments = [{shape = [1]}]\noutputs = [{shape = [1]}]',
         )
-        assert "[oracle]" in refusal(file, text).message
+        assert "[oracle]" in refusal(file, text).message.english
 
 
 class TestVisibility:
@@ -282,14 +282,14 @@ class TestRefusal:
     ) -> None:
         assert old in SMALL
         error = refusal(file, SMALL.replace(old, new, 1))
-        assert words in error.message
-        assert str(file) in error.message
-        assert error.message.endswith(".")
+        assert words in error.message.english
+        assert str(file) in error.message.english
+        assert error.message.english.endswith(".")
         assert error.hint == "See docs/assignment.md."
 
     def test_two_parts_of_one_name_are_refused(self, file: Path) -> None:
         error = refusal(file, SMALL.replace("points = 3", "points = 6") + SECOND_PART)
-        assert "two parts have the same id" in error.message
+        assert "two parts have the same id" in error.message.english
 
     @pytest.mark.parametrize(
         "content",
@@ -297,7 +297,7 @@ class TestRefusal:
         ids=["empty", "not UTF-8", "UTF-16", "deep", "null byte"],
     )
     def test_a_file_that_is_not_toml_is_refused(self, file: Path, content: bytes) -> None:
-        assert "is not a valid assignment" in refusal(file, content).message
+        assert "is not a valid assignment" in refusal(file, content).message.english
 
     def test_a_missing_file_is_refused(self, tmp_path: Path) -> None:
         with pytest.raises(CourseError) as caught:

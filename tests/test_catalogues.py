@@ -50,7 +50,19 @@ TELLING = {
 }
 """What is called with sentences for students."""
 
-SAYING = {"say", "mark", "later"}
+
+def saying(path: Path) -> Iterator[ast.Call]:
+    """Return what makes texts in a module, and tells them where it shows things."""
+    shows = path.relative_to(GRADER).parts[0] in ("notebook", "render")
+    return calls(path, {"say", "tell"} if shows else {"say"})
+
+
+def is_unfinished(node: ast.expr) -> bool:
+    """Say whether an argument is a sentence that lacks the values that it names."""
+    if not isinstance(node, ast.Call) or node.keywords or not isinstance(node.func, ast.Name):
+        return False
+    text = node.args[0] if node.func.id in ("say", "tell") and node.args else None
+    return isinstance(text, ast.Constant) and bool(placeholders(text.value))
 
 
 def messages(language: str) -> list[Message]:
@@ -109,7 +121,7 @@ class TestCatalogues:
         said = {
             argument.value
             for path in GRADER.rglob("*.py")
-            for call in calls(path, SAYING)
+            for call in saying(path)
             for argument in call.args[:1]
             if isinstance(argument, ast.Constant)
         }
@@ -165,13 +177,31 @@ class TestCode:
     def test_every_saying_is_given_the_values_that_its_sentence_names(self) -> None:
         wrong = []
         for path in GRADER.rglob("*.py"):
-            for call in calls(path, {"say", "later"}):
+            for call in saying(path):
                 names = {each.arg for each in call.keywords}
                 text = call.args[0]
-                if None in names or not isinstance(text, ast.Constant):
+                if not names or None in names or not isinstance(text, ast.Constant):
                     continue
                 if {name for name, _, _ in placeholders(text.value)} != names:
                     wrong.append((path.name, text.value))
+        assert [] == wrong
+
+    def test_no_sentence_is_returned_or_told_without_its_values(self) -> None:
+        """A constant may lack them, until it is used."""
+        wrong = [
+            (path.name, ast.unparse(each))
+            for path in GRADER.rglob("*.py")
+            for each in (
+                *(argument for call in calls(path, TELLING | {"join"}) for argument in call.args),
+                *(call for call in calls(path, {"tell"})),
+                *(
+                    node.value
+                    for node in ast.walk(ast.parse(path.read_text("utf-8")))
+                    if isinstance(node, ast.Return) and node.value is not None
+                ),
+            )
+            if is_unfinished(each)
+        ]
         assert [] == wrong
 
     def test_what_is_said_is_never_put_together_first(self) -> None:
@@ -179,7 +209,7 @@ class TestCode:
         wrong = [
             (path.name, ast.unparse(call))
             for path in GRADER.rglob("*.py")
-            for call in calls(path, SAYING)
+            for call in saying(path)
             if isinstance(call.args[0], ast.JoinedStr | ast.BinOp)
         ]
         assert [] == wrong

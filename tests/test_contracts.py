@@ -18,6 +18,7 @@ LAYERS = "Rooms lie above one another"
 BESIDE = "Sandboxed processes lie beside one another"
 PURE = "Where modules run nothing is unpickled"
 STARTED = "A launcher alone starts"
+NO_LANGUAGE = "Whoever judges speaks no language"
 NO_TVM = "The trusted side has no TVM"
 NO_PICKLE = "Nothing is unpickled"
 
@@ -70,6 +71,7 @@ def test_all_are_kept(copy: Path) -> None:
         (("ir/read.py", "from grader.referee import referee"), LAYERS),
         (("attic/__init__.py", "ROOM = 1"), LAYERS),
         (("referee/referee.py", "from grader.inside.runner import model"), STARTED),
+        (("referee/judge.py", "from grader.render.speech import tell"), NO_LANGUAGE),
         (("referee/referee.py", "import tvm"), NO_TVM),
         (("referee/referee.py", "import cloudpickle"), NO_TVM),
         (("referee/referee.py", "import pickle"), NO_PICKLE),

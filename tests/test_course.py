@@ -10,6 +10,7 @@ import pytest
 
 from grader.course import choose_assignment, find_course, load_course
 from grader.errors import CourseError, UsageError
+from grader.language import NOTHING
 from grader.reading.submission import read_submission
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -53,13 +54,13 @@ oracle = {{ input_shape = [4], output_shape = [4] }}
 class TestChooseAssignment:
     def test_the_metadata_decide(self, course, tmp_path):
         chosen, note = choose_assignment(course, submission(tmp_path, assignment="e2e-conv"), None)
-        assert ("e2e-conv", "") == (chosen.assignment.slug, note)
+        assert ("e2e-conv", NOTHING) == (chosen.assignment.slug, note)
 
     def test_the_command_line_counts_more_than_the_students_metadata(self, course, tmp_path):
         chosen, note = choose_assignment(
             course, submission(tmp_path, assignment="easier"), "e2e-conv"
         )
-        assert ("e2e-conv", True) == (chosen.assignment.slug, "easier" in note)
+        assert ("e2e-conv", True) == (chosen.assignment.slug, "easier" in note.english)
 
     def test_entry_points_decide_when_nothing_else_does(self, course, tmp_path):
         given = submission(tmp_path, "def create_model_via_emit_te():\n    pass")
@@ -82,7 +83,7 @@ class TestChooseAssignment:
     ):
         with pytest.raises(UsageError) as caught:
             choose_assignment(course, submission(tmp_path), None)
-        assert "e2e-conv" in caught.value.hint
+        assert "e2e-conv" in caught.value.hint.english
 
     def test_an_unknown_slug_is_a_usage_error(self, course, tmp_path):
         with pytest.raises(UsageError, match="no-such"):

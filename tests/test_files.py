@@ -60,7 +60,7 @@ class TestTrying:
     def test_one_without_room_is_refused(self, small: Path) -> None:
         with pytest.raises(UsageError, match="No space left") as caught:
             try_place(small / "a.json")
-        assert "Make room there" in caught.value.hint
+        assert "Make room there" in caught.value.hint.english
         assert ["filling"] == names(small)
 
     def test_a_pipe_is_not_waited_for_and_a_device_stays(self, tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ class TestRescue:
         with pytest.raises(UsageError, match="Cannot write the report to /dev/full") as caught:
             write_or_rescue(FULL, b"a report")
         (kept,) = tmp_path.iterdir()
-        assert f"It is kept in {kept} instead" in caught.value.hint
+        assert f"It is kept in {kept} instead" in caught.value.hint.english
         assert b"a report" == kept.read_bytes()
 
     def test_or_printed(

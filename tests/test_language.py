@@ -1,24 +1,28 @@
-"""Sentences in the language that is spoken."""
+"""Sentences as values: what they say in each language, and what they are not."""
 
 from __future__ import annotations
 
-import contextvars
-from concurrent.futures import ThreadPoolExecutor
+import copy
+import math
+import pickle
 from pathlib import Path
 
 import pytest
 
 from grader import language
 from grader.language import (
-    LANGUAGES,
+    NOTHING,
+    Foreign,
+    Text,
+    as_text,
+    below,
+    clause,
+    foreign,
     in_a_row,
+    in_clauses,
     join,
-    later,
-    mark,
-    retell,
+    one_of_ours,
     say,
-    speaking,
-    spoken,
 )
 
 CATALOGUE = """\
@@ -28,9 +32,17 @@ msgstr "Content-Type: text/plain; charset=UTF-8\\n"
 msgid "{count} samples differ."
 msgstr "{count} 个样本不同。"
 
+msgid "Because of this: {reason}"
+msgstr "原因:{reason}"
+
+msgid ", "
+msgstr "、"
+
 msgid "Not translated."
 msgstr ""
 """
+
+DIFFER = say("{count} samples differ.")
 
 
 @pytest.fixture(autouse=True)
@@ -42,72 +54,160 @@ def catalogues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     language._catalogue.cache_clear()
 
 
-def test_a_sentence_is_said_in_the_language_that_is_spoken() -> None:
-    with speaking("zh"):
-        assert "3 个样本不同。" == say("{count} samples differ.", count=3)
-    assert "3 samples differ." == say("{count} samples differ.", count=3)
+class TestSentences:
+    """Sentences of the catalogues."""
+
+    def test_one_is_said_in_the_language_that_is_asked_for(self) -> None:
+        text = say("{count} samples differ.", count=3)
+        assert ("3 个样本不同。", "3 samples differ.") == (text.in_("zh"), text.in_("en"))
+
+    def test_what_is_not_translated_is_said_in_english(self) -> None:
+        assert "Not translated." == say("Not translated.").in_("zh")
+        assert "3 samples differ." == say("{count} samples differ.", count=3).in_("ko")
+
+    @pytest.mark.parametrize("code", ["xx", "../../etc", ""])
+    def test_in_a_language_that_is_none_of_ours_it_is_english(self, code: str) -> None:
+        assert "3 samples differ." == say(DIFFER, count=3).in_(code)
+
+    def test_braces_that_name_nothing_stay(self) -> None:
+        assert "Unknown {}." == say("Unknown {}.").in_("zh")
+
+    def test_a_value_may_be_a_text_and_is_said_in_the_same_language(self) -> None:
+        text = say("Because of this: {reason}", reason=say(DIFFER, count=2))
+        assert "原因:2 个样本不同。" == text.in_("zh")
+        assert "Because of this: 2 samples differ." == text.english
+
+    def test_a_constant_is_given_its_values_where_it_is_used(self) -> None:
+        assert "3 个样本不同。" == say(DIFFER, count=3).in_("zh")
+
+    def test_a_constant_without_its_values_cannot_be_said(self) -> None:
+        with pytest.raises(KeyError):
+            DIFFER.in_("zh")
+
+    def test_a_missing_value_is_an_error_where_the_sentence_is_made(self) -> None:
+        with pytest.raises(KeyError, match="count"):
+            say("{count} samples differ.", counts=3)
+
+    def test_a_value_that_is_neither_word_nor_number_is_an_error(self) -> None:
+        with pytest.raises(TypeError, match="count"):
+            say("{count} samples differ.", count=(3, 4))  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize(
+        ("sentence", "value", "kept"),
+        [
+            ("{x:.2f} s", math.pi, 3.14),
+            ("{x:.0%}", 0.28571, 0.29),
+            ("{x:,.0f}", 12345.678, 12346.0),
+            ("{x:.2g}", 0.0123456, 0.012),
+            ("{x:.2f}", math.inf, math.inf),
+            ("{x}", math.pi, math.pi),
+        ],
+    )
+    def test_a_number_is_kept_as_far_as_it_is_told(
+        self, sentence: str, value: float, kept: float
+    ) -> None:
+        """The digits beyond may be those of a hidden input, and the report has its values."""
+        text = say(sentence, x=value)
+        assert ({"x": kept}, sentence.format(x=value)) == (text.values, text.english)
+
+    def test_values_that_it_does_not_name_are_left_out(self) -> None:
+        assert say(DIFFER, count=3) == say(DIFFER, count=3, other=(1, 2))  # type: ignore[arg-type]
+
+    def test_nothing_is_said_of_nothing(self) -> None:
+        """The empty message is the header of a catalogue."""
+        assert "" == say("").in_("zh")
 
 
-def test_a_marked_sentence_is_no_text_before_it_is_said() -> None:
-    """Where a text is wanted, it is an error of types: Chinese readers once got one in English."""
-    marked = mark("{count} samples differ.")
-    assert not isinstance(marked, str)
-    kept = later(marked, count=3)
-    with speaking("zh"):
-        assert "3 个样本不同。" == say(marked, count=3) == retell(kept)
+class TestValues:
+    """What texts are to Python."""
+
+    @pytest.mark.parametrize("text", [DIFFER, foreign("A."), join(DIFFER, foreign("A."))])
+    def test_none_becomes_a_string_by_itself(self, text: Text) -> None:
+        assert not isinstance(text, str)
+        for spell in (str, "{}".format, lambda each: f"{each}"):
+            with pytest.raises(TypeError, match="in no language"):
+                spell(text)
+        with pytest.raises(TypeError):
+            text + "."  # type: ignore[operator]
+
+    def test_none_can_be_changed(self) -> None:
+        with pytest.raises(AttributeError):
+            foreign("A.").words = "B."  # type: ignore[attr-defined]
+
+    def test_those_that_say_the_same_are_equal(self) -> None:
+        one, other = (join(say(DIFFER, count=3), foreign("A.")) for _ in range(2))
+        assert (one, hash(one)) == (other, hash(other))
+        assert say(DIFFER, count=4) != say(DIFFER, count=3) != foreign("3 samples differ.")
+        assert foreign("3 samples differ.") != "3 samples differ."
+
+    @pytest.mark.parametrize(
+        "text", [say(DIFFER, count=math.pi), foreign("A", {"ko": "B"}), clause(foreign("A."))]
+    )
+    def test_copies_are_equal(self, text: Text) -> None:
+        assert text == copy.deepcopy(text) == pickle.loads(pickle.dumps(text))
+
+    def test_what_says_nothing_is_false(self) -> None:
+        assert not any((NOTHING, join(), foreign(""), in_a_row([]), clause(NOTHING)))
+        assert all((DIFFER, foreign("A."), in_a_row(["a"])))
+
+    def test_one_holds_what_it_is_put_together_of(self) -> None:
+        inner = say(DIFFER, count=2)
+        for whole in (
+            inner,
+            join(foreign("A."), inner),
+            say("Because of this: {reason}", reason=inner),
+        ):
+            assert whole.holds(inner)
+        assert not foreign(inner.english).holds(inner)
 
 
-def test_what_is_not_translated_is_said_in_english() -> None:
-    with speaking("zh"):
-        assert "Not translated." == say("Not translated.")
-        assert "Unknown {}." == say("Unknown {}.")
-    with speaking("ko"):
-        assert "3 samples differ." == say("{count} samples differ.", count=3)
+class TestForeign:
+    """Words that no catalogue has."""
+
+    def test_they_are_the_same_in_every_language(self) -> None:
+        assert {"Not translated."} == {
+            foreign("Not translated.").in_(code) for code in ("en", "zh")
+        }
+
+    def test_their_author_may_have_translated_them(self) -> None:
+        title = foreign("A model", {"zh": "模型"})
+        assert ("A model", "模型", "A model") == tuple(map(title.in_, ("en", "zh", "ko")))
+
+    def test_a_string_becomes_one(self) -> None:
+        assert as_text("A.") == Foreign("A.")
+        assert as_text(DIFFER) is DIFFER
+
+
+class TestSeveral:
+    """Texts that are put together."""
+
+    @pytest.mark.parametrize(("code", "words"), [("en", "A. B."), ("ko", "A. B."), ("zh", "A.B.")])
+    def test_sentences_are_joined_as_their_language_does(self, code: str, words: str) -> None:
+        assert words == join(foreign("A."), NOTHING, foreign("B.")).in_(code)
+
+    def test_joined_once_or_twice_is_the_same(self) -> None:
+        one, two, three = map(foreign, ("A.", "B.", "C."))
+        assert join(one, two, three) == join(join(one, two), three)
+        assert join(one, NOTHING) is one
+
+    def test_what_ends_in_foreign_words_has_the_next_text_below_it(self) -> None:
+        assert "A\nB." == below(foreign("A"), NOTHING, foreign("B.")).in_("zh")
+
+    def test_items_are_separated_as_the_catalogue_says(self) -> None:
+        row = in_a_row(["a", foreign("b")])
+        assert ("a, b", "a、b") == (row.english, row.in_("zh"))
+
+    def test_clauses_are_separated_by_semicolons(self) -> None:
+        assert "a; b" == in_clauses(map(foreign, "ab")).in_("zh")
+
+    def test_a_sentence_within_another_one_has_no_full_stop_and_begins_small(self) -> None:
+        text = clause(say("Because of this: {reason}", reason="it is."))
+        assert ("because of this: it is", "原因:it is") == (text.english, text.in_("zh"))
+
+    def test_foreign_words_within_a_sentence_keep_their_first_letter(self) -> None:
+        assert "ValueError: no" == clause(foreign("ValueError: no.")).english
 
 
 @pytest.mark.parametrize("code", [None, "xx", "../../etc", ""])
 def test_a_language_that_is_none_of_ours_is_english(code: str | None) -> None:
-    with speaking(code):
-        assert "en" == spoken()
-
-
-def test_a_thread_speaks_what_its_context_does() -> None:
-    with speaking("zh"), ThreadPoolExecutor(1) as executor:
-        assert "zh" == executor.submit(contextvars.copy_context().run, spoken).result()
-    assert LANGUAGES[0] == spoken()
-
-
-class TestLater:
-    """Sentences that are written down before it is known who will read them."""
-
-    def test_such_a_sentence_is_english_until_it_is_retold(self) -> None:
-        with speaking("zh"):
-            sentence = later("{count} samples differ.", count=3)
-            assert "3 samples differ." == sentence
-            assert "3 个样本不同。" == retell(sentence)
-        assert "3 samples differ." == retell(sentence)
-
-    def test_its_values_are_retold_too(self) -> None:
-        sentence = later("Not translated: {inner}", inner=later("{count} samples differ.", count=2))
-        with speaking("zh"):
-            assert "Not translated: 2 个样本不同。" == retell(sentence)
-
-    def test_any_other_text_is_returned_as_it_is(self) -> None:
-        with speaking("zh"):
-            assert "{count} samples differ." == retell("{count} samples differ.")
-
-
-def test_nothing_is_said_of_nothing() -> None:
-    """The empty message is the header of a catalogue."""
-    with speaking("zh"):
-        assert "" == say("")
-
-
-@pytest.mark.parametrize(("code", "text"), [("en", "A. B."), ("ko", "A. B."), ("zh", "A.B.")])
-def test_sentences_are_joined_as_their_language_does(code: str, text: str) -> None:
-    with speaking(code):
-        assert text == join("A.", "", "B.")
-
-
-def test_items_are_separated_as_the_catalogue_says() -> None:
-    assert "a, b" == in_a_row(["a", "b"])
+    assert "en" == one_of_ours(code)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.language import LANGUAGES, speaking
+from grader.language import LANGUAGES
 from grader.loop_variables import advice_on_loop_variable
 
 HAS_AXIS = 'In block "sum" of `product`, `j` is a loop\'s variable and not the axis `vj`.'
@@ -16,20 +16,17 @@ HAS_NONE = (
 
 def test_the_axis_is_named_where_the_block_has_one() -> None:
     said = advice_on_loop_variable(HAS_AXIS)
-    assert said.startswith("In block `sum` of `product`, write `vj` in place of `j`")
+    assert said.english.startswith("In block `sum` of `product`, write `vj` in place of `j`")
 
 
 def test_the_axis_is_declared_where_the_block_has_none() -> None:
     said = advice_on_loop_variable(f"{HAS_NONE}\nProgram is not well-formed.")
-    assert "declare `vk = T.axis.reduce(8, k)`, and write `vk` in place of `k`" in said
+    assert "declare `vk = T.axis.reduce(8, k)`, and write `vk` in place of `k`" in said.english
 
 
 @pytest.mark.parametrize("message", [HAS_AXIS, HAS_NONE])
 def test_it_is_said_in_every_language(message: str) -> None:
-    said = set()
-    for language in LANGUAGES:
-        with speaking(language):
-            said.add(advice_on_loop_variable(message))
+    said = {advice_on_loop_variable(message).in_(language) for language in LANGUAGES}
     assert len(LANGUAGES) == len(said)
 
 

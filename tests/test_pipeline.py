@@ -148,7 +148,7 @@ def test_it_is_not_timed_while_another_grading_of_the_machine_is(tmp_path: Path,
         report, _ = run(
             ROOT, "e2e-conv", EXAMPLES / "extern_never_called.ipynb", tmp_path / "lock", told
         )
-    assert any("did not wait any longer" in note for note in report.notes)
+    assert any("did not wait any longer" in note.english for note in report.notes)
     waiting = next(
         place
         for place, stage in enumerate(told.stages)
@@ -167,7 +167,7 @@ def test_the_report_names_cells_with_words_that_are_watched_and_takes_no_points(
     report, _ = run(ROOT, "from-torch", folder / "importer_of_tvm.ipynb")
     assert 64 == report.score
     assert ["`frontend`", "`LegalizeOps`"] == [
-        note.removeprefix("Code cell 2 uses ").split(".")[0] for note in report.notes
+        note.english.removeprefix("Code cell 2 uses ").split(".")[0] for note in report.notes
     ]
 
 

@@ -36,7 +36,7 @@ def test_slow_packages_are_known_from_the_preambles() -> None:
 
 def test_who_lacks_an_import_is_offered_it() -> None:
     hint = missing_import(PREAMBLE, "NameError", "name 'relax' is not defined")
-    assert "`from tvm import relax`" in hint
+    assert "`from tvm import relax`" in hint.english
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from nbformat import NotebookNode
 
 from grader.execute.places import Places
 from grader.execute.result import Execution
+from grader.language import foreign
 from grader.reading.submission import SubmissionFile, parse_notebook
 from grader.report import Cell, CellOutput, CellProblem
 from grader.transcript import IMAGES_SIZE, OUTPUT_LENGTH, OUTPUTS, SOURCE_LENGTH, transcribe
@@ -82,7 +83,7 @@ class TestCells:
         ) == cells  # the whole file is one line here
 
     def test_without_a_run_there_are_none(self) -> None:
-        assert () == transcribe(SubmissionFile("a", "", None, "damaged"), None, PLACES)
+        assert () == transcribe(SubmissionFile("a", "", None, foreign("damaged")), None, PLACES)
 
     def test_a_long_source_is_cut(self) -> None:
         (cell,) = kept({"cell_type": "code", "source": "x" * (SOURCE_LENGTH + 1)})
@@ -135,12 +136,11 @@ class TestTexts:
             data={"text/plain": "<IPython.core.display.HTML object>", "text/html": "<b>x</b>"},
         )
         (made,) = run(output)
-        assert (
-            "<IPython.core.display.HTML object>\n(not kept in the report: text/html)" == made.text
-        )
+        assert ("<IPython.core.display.HTML object>", ("text/html",)) == (made.text, made.left_out)
 
     def test_a_table_that_is_text_too_needs_no_note(self) -> None:
-        assert "   a\n0  1" == run(shown(text_plain="   a\n0  1", text_html="<table>"))[0].text
+        (made,) = run(shown(text_plain="   a\n0  1", text_html="<table>"))
+        assert ("   a\n0  1", ()) == (made.text, made.left_out)
 
     def test_a_cell_that_was_respelt_keeps_the_problem_alone(self) -> None:
         problem = CellProblem(1, "NameError", "name 'tir' is not defined", 1)

@@ -11,6 +11,7 @@ import pytest
 from grader.assignment_file import merged
 from grader.course import choose_assignment, load_course, who_chose
 from grader.errors import CourseError, UsageError
+from grader.language import NOTHING
 from grader.reading.submission import SubmissionFile
 
 ROOT = Path(__file__).parents[1]
@@ -72,25 +73,25 @@ class TestLoading:
             file.write_text(text.replace(old, new), encoding="utf-8")
             with pytest.raises(CourseError) as caught:
                 load_course(tmp_path)
-            assert f"{file}" in caught.value.message
-            assert told in caught.value.message
+            assert f"{file}" in caught.value.message.english
+            assert told in caught.value.message.english
 
 
 class TestChoosing:
     def test_one_word_is_enough_for_whatever_was_handed_in(self) -> None:
         for slug in ("tensorir", "e2e-conv"):
             chosen, note = choose_assignment(COURSE, submission(slug), "course2022")
-            assert (f"{slug}-course2022", "") == (chosen.assignment.slug, note)
+            assert (f"{slug}-course2022", NOTHING) == (chosen.assignment.slug, note)
 
     def test_entry_points_tell_which_assignment_it_is(self) -> None:
         handed_in = submission(code="def create_model_via_emit_te(): ...")
         chosen, note = choose_assignment(COURSE, handed_in, "course2022")
         assert "e2e-conv-course2022" == chosen.assignment.slug
-        assert "entry points" in note
+        assert "entry points" in note.english
 
     def test_a_slug_will_do_and_nothing_is_said_of_the_assignment_s_own(self) -> None:
         chosen, note = choose_assignment(COURSE, submission("tensorir"), "tensorir-course2022")
-        assert ("tensorir-course2022", "") == (chosen.assignment.slug, note)
+        assert ("tensorir-course2022", NOTHING) == (chosen.assignment.slug, note)
         who = who_chose(submission("tensorir"), chosen.assignment, "tensorir-course2022")
         assert "command" == who
 
@@ -112,4 +113,4 @@ class TestChoosing:
     def test_an_assignment_without_one_says_what_there_is(self) -> None:
         with pytest.raises(UsageError) as caught:
             choose_assignment(COURSE, submission("e2e-mlp"), "course2022")
-        assert "tensorir-course2022" in caught.value.hint
+        assert "tensorir-course2022" in caught.value.hint.english

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import io
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,12 @@ from grader.referee import checks
 from grader.referee.registry import registered_kinds
 
 ROOT = Path(__file__).resolve().parent.parent
-KEYWORDS = {"say": None, "mark": None, "later": None}
+SAYING = {"say": None}
+TELLING = {"say": None, "tell": None}
+"""What makes a text. Where things are shown, there is what tells one, too."""
+
+SHOWING = ("notebook", "render")
+"""Folders in which things are shown."""
 
 assert checks.__all__  # importing the package registers the checks
 
@@ -31,14 +37,25 @@ assert checks.__all__  # importing the package registers the checks
 def messages() -> Catalog:
     """Return everything that is said, without translations, with the files that say it."""
     catalogue = Catalog(charset="utf-8", fuzzy=False)
-    found = extract_from_dir(
-        ROOT / "grader", [("**.py", "python")], keywords=KEYWORDS, strip_comment_tags=True
-    )
-    for file, _, message, _, _ in sorted(found, key=lambda each: (each[0], each[1])):
-        catalogue.add(message, locations=[_whole(f"grader/{file}")])
+    found = {(file, message) for folder in ("", *SHOWING) for file, message in _found(folder)}
+    for file, message in sorted(found):
+        catalogue.add(message, locations=[_whole(file)])
     for kind in registered_kinds():
-        catalogue.add(kind.title, locations=[_whole(f"check {kind.kind}")])
+        catalogue.add(kind.title.english, locations=[_whole(f"check {kind.kind}")])
     return catalogue
+
+
+def _found(folder: str) -> Iterator[tuple[str, str]]:
+    """Yield what is said in the files of a folder of grader's, and by which file."""
+    found = extract_from_dir(
+        ROOT / "grader" / folder,
+        [("**.py", "python")],
+        keywords=TELLING if folder else SAYING,
+        strip_comment_tags=True,
+    )
+    for file, _, message, _, _ in found:
+        assert isinstance(message, str), "none has a plural of its own"
+        yield (Path("grader") / folder / file).as_posix(), message
 
 
 def _whole(place: str) -> Any:

@@ -101,7 +101,7 @@ def _unused_arguments(oracle: CaseOracle) -> Iterator[str]:
     """Say which arguments make no difference."""
     for place, name in enumerate(oracle.argument_names):
         if not oracle.depends_on(place):
-            yield f"{name} makes no difference to the output."
+            yield f"{name.english} makes no difference to the output."
 
 
 def _tolerance(flat: np.ndarray, options: Comparison) -> np.ndarray:

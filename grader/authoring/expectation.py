@@ -113,13 +113,13 @@ def _part(expected: PartExpectation, part: Part) -> list[str]:
             found.append(f"{part.id} has no check {name}")
         elif check.verdict != verdict:
             found.append(
-                f"{part.id}/{name} is {check.verdict}, expected {verdict}: {check.reason!r}"
+                f"{part.id}/{name} is {check.verdict}, expected {verdict}: {check.reason.english!r}"
             )
     for text in expected.reason_contains:
-        if not any(text in check.reason for check in part.checks):
+        if not any(text in check.reason.english for check in part.checks):
             found.append(f"no reason of {part.id} contains {text!r}")
     for text in expected.advice_contains:
-        if not any(text in check.hint for check in part.checks):
+        if not any(text in check.hint.english for check in part.checks):
             found.append(f"no advice of {part.id} contains {text!r}")
     if expected.diagnosis is not None:
         found += _diagnosis(expected.diagnosis, part)

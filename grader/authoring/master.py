@@ -88,7 +88,7 @@ def read_master(path: Path) -> NotebookNode:
             return _read_notebook(path)
         return jupytext.read(path, fmt=FORMATS[path.suffix])
     except (OSError, ValueError, nbformat.ValidationError) as error:
-        problem = getattr(error, "message", None) or str(error)
+        problem = error.message if isinstance(error, nbformat.ValidationError) else str(error)
         raise CourseError(
             f"Cannot read the master notebook {path}: {problem}.",
             "docs/masters.md says how it is written.",

@@ -45,7 +45,7 @@ def make_mutants(
     oracle = prepared.answers(prepared.data(Silent())).result().of(part)
     arrangement = arrange(case.candidate, part, oracle)
     if isinstance(arrangement, Problem):
-        raise CourseError(f"Part {part.id} of the reference: {arrangement.reason}")
+        raise CourseError(f"Part {part.id} of the reference: {arrangement.reason.english}")
     kind = runner_kind(part)
     externs = capture.externs if kind == "extern" else {}
     run = run_task(case.candidate, arrangement.first(COMPARED_CALLS), externs)

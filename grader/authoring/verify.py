@@ -300,7 +300,7 @@ class Verifier:
         elif expected and expected not in checks:
             advice = words.unexpected(row.id, expected, checks)
         elif row.declared and graded.capture is None:
-            verdict, advice = "broken", words.broken(row.id, graded.part.checks[0].reason)
+            verdict, advice = "broken", words.broken(row.id, graded.part.checks[0].reason.english)
         return msgspec.structs.replace(
             row, verdict=verdict, score=score, full=full, checks=checks, advice=advice
         )

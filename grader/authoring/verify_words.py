@@ -32,12 +32,12 @@ def not_passed(part: PartTable, result: Part) -> list[Check]:
 
 def say_loss(check: Check) -> str:
     """Say what a check found."""
-    return f"{check.id}: {check.reason}"
+    return f"{check.id}: {check.reason.english}"
 
 
 def reference_problem(part: PartTable, check: Check) -> str:
     """Say that the solved notebook does not get all points."""
-    return f"The reference loses points in part {part.id}, check {check.id}: {check.reason}"
+    return f"The reference loses points in part {part.id}, check {check.id}: {check.reason.english}"
 
 
 def failed_cell(problem: CellProblem) -> str:

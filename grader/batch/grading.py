@@ -18,6 +18,7 @@ from grader.course import Chooser, Course, CourseAssignment, choose_assignment, 
 from grader.environment import describe_environment
 from grader.errors import DisplacedError, GraderError, SubmissionError, UsageError
 from grader.files import rescue
+from grader.language import Text, foreign, join
 from grader.pipeline import grade
 from grader.preparation import Preparation, Settings
 from grader.progress import BatchProgress, Progress, Silent
@@ -141,7 +142,7 @@ class Batch:
             self._store.write(entry, report)
         except UsageError as error:  # of a full disk, say: the others are graded all the same
             kept = rescue(encode_report(report), ".json")
-            return Graded(misplaced(row, f"{error.message} {kept}"), report)
+            return Graded(misplaced(row, f"{error.message.english} {kept}"), report)
         return Graded(row, report)
 
     def _attempt(self, entry: Entry, stages: Progress) -> tuple[Report, Chooser | None]:
@@ -160,11 +161,11 @@ class Batch:
                 report = self._grade_alone(submission, prepared, stages, notes)
             return report, who_chose(submission, chosen.assignment, self._demanded)
         except GraderError as error:
-            reason = " ".join(filter(None, (error.message, error.hint)))
+            reason = join(error.message, error.hint)
         except Exception as error:  # noqa: BLE001  the others shall be graded all the same
             if "GRADER_DEBUG" in self._settings.environment:
                 traceback.print_exc()
-            reason = (
+            reason = foreign(
                 f"The grader failed itself, with {type(error).__name__}. "
                 "Grade it again with GRADER_DEBUG=1 and report what that prints."
             )
@@ -175,7 +176,7 @@ class Batch:
         submission: SubmissionFile,
         prepared: Preparation,
         stages: Progress,
-        notes: tuple[str, ...],
+        notes: tuple[Text, ...],
     ) -> Report:
         """Grade once more, with nothing beside it: what it is ended for now is its own doing.
 

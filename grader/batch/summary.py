@@ -10,6 +10,7 @@ import msgspec
 
 from grader.batch.collect import Entry
 from grader.course import Chooser
+from grader.language import join
 from grader.render.wording import one_line, points_of
 from grader.report import Check, Report
 
@@ -110,11 +111,14 @@ def outcome(row: Row) -> str:
 
 
 def notice(report: Report) -> str:
-    """Return what an instructor should know first, in a line; empty when there is nothing."""
+    """Return what an instructor should know first, in a line; empty when there is nothing.
+
+    It is in English as the rest of the overview, in whichever language the report is.
+    """
     if not is_graded(report):
-        return f"not graded: {' '.join(report.notes)}"
+        return f"not graded: {join(*report.notes).english}"
     for check in _undecided(report):
-        return f"to be graded again: {check.reason}"
+        return f"to be graded again: {check.reason.english}"
     if report.problems:
         first, others = report.problems[0], len(report.problems) - 1
         more = f", and {others} more" if others else ""
@@ -122,11 +126,11 @@ def notice(report: Report) -> str:
     if report.score >= report.max_score:
         return ""
     if report.submission.executed < report.submission.cells and report.notes:
-        return report.notes[-1]
+        return report.notes[-1].english
     lost = [check for part in report.parts for check in part.checks if _lost(check)]
     # what was not graded mostly waits for another check: that one is the reason
     lost.sort(key=lambda check: check.verdict == "not_graded")
-    return lost[0].reason if lost else ""
+    return lost[0].reason.english if lost else ""
 
 
 def _undecided(report: Report) -> Iterator[Check]:

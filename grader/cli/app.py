@@ -13,6 +13,7 @@ from typing import cast
 
 from grader.cli.process import Interruption, OutputError, prepare_process
 from grader.errors import GraderError
+from grader.language import Text, as_text
 
 GRADED, UNGRADED, SIGNALLED = 0, 2, 128
 
@@ -80,15 +81,20 @@ def _say_failed(error: Exception) -> int:
     return _say(text, "Run it again with GRADER_DEBUG=1 and report what it prints.")
 
 
-def _say(message: str, hint: str = "") -> int:
+def _say(message: str | Text, hint: str | Text = "") -> int:
     """Tell a person on the standard error. Returns the exit code of what could not be done."""
     from rich.console import Console
 
     console = Console(stderr=True)
-    text = f"grader: {_printable(message)}"
+    text = f"grader: {_printable(as_text(message).english)}"
     console.print(text, style="bold red", markup=False, highlight=False, soft_wrap=True)
     if hint:
-        console.print(f"        {_printable(hint)}", markup=False, highlight=False, soft_wrap=True)
+        console.print(
+            f"        {_printable(as_text(hint).english)}",
+            markup=False,
+            highlight=False,
+            soft_wrap=True,
+        )
     return UNGRADED
 
 

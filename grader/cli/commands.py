@@ -29,6 +29,7 @@ from grader.cli.options import (
     SandboxOption,
     SeedOption,
     SlugArgument,
+    SpokenOption,
     points_option,
 )
 from grader.cli.process import write_output
@@ -116,6 +117,7 @@ def run(
     epilog="""
     grader render report.json --format html -o report.html
     grader render report.json --format junit
+    grader render report.json --format text --lang ko
     """,
 )
 def render(
@@ -130,6 +132,7 @@ def render(
         typer.Option("--output", "-o", metavar="FILE", help="Where; printed if not given."),
     ] = None,
     audience: AudienceOption = "student",
+    language: SpokenOption = None,
     path: Annotated[
         str,
         typer.Option(
@@ -140,7 +143,7 @@ def render(
     """Make another rendering of a report."""
     from grader.cli.render import RenderOptions, run_render
 
-    run_render(RenderOptions(report, name, output, audience, path), write_output)
+    run_render(RenderOptions(report, name, output, audience, path, language), write_output)
 
 
 @app.command(

@@ -63,8 +63,8 @@ def _print_notebooks(console: Console) -> tuple[str, ...]:
     if missing:
         error = only_self_check(missing)
         console.print(Text("Grading   the self-check alone works"))
-        for text in (error.message, error.hint):
-            console.print(Padding(Text(text), (0, 0, 0, 10)))
+        for told in (error.message, error.hint):
+            console.print(Padding(Text(told.english), (0, 0, 0, 10)))
     return missing
 
 
@@ -84,7 +84,7 @@ def _print_finding(finding: Finding, console: Console) -> None:
     state = "works" if finding.works else "does not work"
     console.print(f"Sandbox   {finding.level} {state}", highlight=False, markup=False)
     for text in filter(None, (finding.detail, finding.hint)):
-        console.print(Padding(Text(text), (0, 0, 0, 10)))
+        console.print(Padding(Text(text.english), (0, 0, 0, 10)))
 
 
 def _print_choice(chosen: Level | None, console: Console) -> bool:

@@ -87,8 +87,8 @@ def _ask(lock: TimingLock) -> tuple[bool, tuple[Doubt, ...]]:
     try:
         return lock.is_taken(), ()
     except LockError as error:
-        what = f"Gradings on this machine cannot wait for one another: {error.message}."
-        return False, (Doubt(what, error.hint, is_obstacle=False),)
+        what = f"Gradings on this machine cannot wait for one another: {error.message.english}."
+        return False, (Doubt(what, error.hint.english, is_obstacle=False),)
 
 
 def _print_facts(facts: MachineFacts, threads: int, console: Console) -> None:

@@ -65,7 +65,7 @@ def install(
         level, detail = chosen.level, chosen.detail
     folder = put(place, name, sandbox)
     _say(f"{folder / 'kernel.json'}")
-    _say(f'Its sandbox here is "{level}": {detail}')
+    _say(f'Its sandbox here is "{level}": {detail.english}')
     _say(f'Next: choose "{DISPLAYED}" in Jupyter, or name it:')
     _say(f"jupyter nbconvert --execute --to html --ExecutePreprocessor.kernel_name={name} hw.ipynb")
 

@@ -61,12 +61,21 @@ SandboxOption = Annotated[
         " strongest that works here.",
     ),
 ]
+Language = Literal["en", "zh", "ko"]
 LanguageOption = Annotated[
-    Literal["en", "zh", "ko"] | None,
+    Language | None,
     typer.Option(
         "--lang",
         metavar="CODE",
         help="Language of the report: en, zh or ko; otherwise the notebook's.",
+    ),
+]
+SpokenOption = Annotated[
+    Language | None,
+    typer.Option(
+        "--lang",
+        metavar="CODE",
+        help="Language of the rendering: en, zh or ko; otherwise the report's.",
     ),
 ]
 DialectOption = Annotated[

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from grader.api import load_report
+from grader.cli.options import Language
 from grader.errors import UsageError
 from grader.files import unwritable, write_whole
 from grader.render.audience import Audience, utc_now
@@ -19,7 +20,8 @@ from grader.report import Report
 class RenderOptions(msgspec.Struct, frozen=True):
     """The arguments of `grader render`, as they were given.
 
-    `output` is None for the standard output. `path` is where the submission is in its repository.
+    `output` is None for the standard output, `language` for the report's own. `path` is where the
+    submission is in its repository.
     """
 
     report: Path
@@ -27,6 +29,7 @@ class RenderOptions(msgspec.Struct, frozen=True):
     output: Path | None = None
     audience: Audience = "student"
     path: str = ""
+    language: Language | None = None
 
 
 def run_render(
@@ -45,7 +48,7 @@ def run_render(
     if options.path:
         submission = msgspec.structs.replace(report.submission, name=options.path)
         report = msgspec.structs.replace(report, submission=submission)
-    content = render_as(options.format, report, options.audience, clock())
+    content = render_as(options.format, report, options.audience, clock(), options.language)
     _write(content, options.output, output)
     return report
 

@@ -18,6 +18,7 @@ from grader.environment import describe_environment
 from grader.errors import GraderError, UsageError
 from grader.files import rescue, try_place, write_or_rescue
 from grader.handed_in import LINK_HINT, absolute, link_on_the_way
+from grader.language import join
 from grader.opening import GradingOptions
 from grader.render.audience import Audience, shown, utc_now
 from grader.render.terminal import render
@@ -90,12 +91,12 @@ def _refuse_link(path: Path, notebook: Path) -> None:
 
 def _write_refusal(options: RunOptions, error: GraderError) -> None:
     """Write a report that says why nothing could be graded. Raises UsageError that says so too."""
-    note = " ".join(filter(None, (error.message, error.hint)))
+    note = join(error.message, error.hint)
     ungraded = ungraded_report(options.notebook.name, note, describe_environment())
     try:
         _write_files(options, ungraded, ungraded)
     except UsageError as unwritten:
-        raise UsageError(error.message, f"{error.hint} {unwritten.message}".strip()) from None
+        raise UsageError(error.message, join(error.hint, unwritten.message)) from None
 
 
 def _print(

@@ -56,7 +56,7 @@ def _self_test(course: Course, course_assignment: CourseAssignment, part: PartTa
             bench = Bench(course_assignment.workload(), options, subject, points, runners, machine)
             timing = _time_unscheduled(bench, np.random.default_rng(secrets.randbits(64)))
         if isinstance(timing, Problem):
-            return timing.reason
+            return timing.reason.english
         trusted = abs(timing.speedup - 1) < MOST_ERROR
         remedy = "" if trusted else "Find out what else this machine does, and try again."
         return SelfTest(timing.speedup, timing.ci_low, timing.ci_high, trusted, remedy)

@@ -12,21 +12,21 @@ from grader.data.dataset import DataSet
 from grader.data.drawing import draw_images
 from grader.data.parameters import KNOWN, Parameters, decode_parameters
 from grader.errors import DataError
-from grader.language import later, mark
+from grader.language import Text, say
 
 TEST_SEED = 2026
 
 TEST_COUNT = 499
 """Number of test images. Batches of four leave a remainder, as in the real images at hand."""
 
-_ALONE = mark("{count} synthetic images drawn by the grader, because {reason}.")
-_TRAINED = mark(
+_ALONE = say("{count} synthetic images drawn by the grader, because {reason}.")
+_TRAINED = say(
     "{count} synthetic images drawn by the grader, with parameters trained on such images, because"
     " {reason}."
 )
 
 
-def builtin_data(parameter_file: str, reason: str) -> DataSet:
+def builtin_data(parameter_file: str, reason: Text) -> DataSet:
     """Return the built-in set. `reason` is the clause that says why it is used.
 
     Raises DataError for a parameter file that has no stand-in.
@@ -36,7 +36,7 @@ def builtin_data(parameter_file: str, reason: str) -> DataSet:
     detail = _TRAINED if parameters else _ALONE
     return DataSet(
         name="built-in",
-        detail=later(detail, count=TEST_COUNT, reason=reason),
+        detail=say(detail, count=TEST_COUNT, reason=reason),
         images=images,
         labels=labels,
         parameters=parameters,

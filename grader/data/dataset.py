@@ -11,7 +11,7 @@ import numpy.typing as npt
 from grader.data.drawing import CLASS_NAMES
 from grader.data.idx import write_idx
 from grader.data.pickles import pickle_arrays
-from grader.language import later
+from grader.language import Text, say
 
 DataSetName = Literal["Fashion-MNIST", "built-in", "none"]
 
@@ -31,7 +31,7 @@ class DataSet(msgspec.Struct, frozen=True, eq=False):
     """
 
     name: DataSetName
-    detail: str
+    detail: Text
     images: npt.NDArray[np.uint8]
     labels: npt.NDArray[np.uint8]
     parameters: dict[str, npt.NDArray[np.float32]]
@@ -89,5 +89,5 @@ def _even(count: int) -> int:
 def no_data() -> DataSet:
     """Return the data of an assignment that needs none."""
     images = np.empty((0, 28, 28), np.uint8)
-    detail = later("The assignment needs no test images.")
+    detail = say("The assignment needs no test images.")
     return DataSet("none", detail, images, np.empty(0, np.uint8), {})

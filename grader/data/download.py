@@ -12,8 +12,8 @@ import msgspec
 
 from grader.data.folder import IMAGES, LABELS, PARAMETERS
 from grader.data.parameters import KNOWN
-from grader.errors import DataError
-from grader.language import later
+from grader.errors import DataError, Told
+from grader.language import say
 from grader.progress import Progress
 
 _CHUNK = 2**16
@@ -55,12 +55,8 @@ class RemoteFile(msgspec.Struct, frozen=True):
     expected: Expected
 
 
-class UnavailableError(Exception):
+class UnavailableError(Told):
     """Raised when a download cannot be had now; `reason` is a clause for the report."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
 
 
 def image_files(sources: Sources) -> tuple[RemoteFile, RemoteFile]:
@@ -75,7 +71,7 @@ def image_files(sources: Sources) -> tuple[RemoteFile, RemoteFile]:
 def known_parameter_file(name: str, sources: Sources) -> RemoteFile:
     """Return the official parameter file of this name. Raises UnavailableError for others."""
     if name not in KNOWN:
-        raise UnavailableError(later("{name} cannot be downloaded", name=name))
+        raise UnavailableError(say("{name} cannot be downloaded", name=name))
     expected = Expected(KNOWN[name].size, KNOWN[name].sha256)
     return RemoteFile(f"{sources.parameters}{name}", PARAMETERS / name, expected)
 
@@ -136,11 +132,11 @@ def _await_answer(url: str, sources: Sources) -> None:
     try:
         error = answers.get(timeout=sources.answer_seconds)
     except queue.Empty:
-        raise UnavailableError(later("the download server did not answer in time")) from None
+        raise UnavailableError(say("the download server did not answer in time")) from None
     if isinstance(error, requests.ReadTimeout):
-        raise UnavailableError(later("the download server did not answer in time")) from error
+        raise UnavailableError(say("the download server did not answer in time")) from error
     if error is not None:
-        raise UnavailableError(later("the download server could not be reached")) from error
+        raise UnavailableError(say("the download server could not be reached")) from error
 
 
 def _download(file: RemoteFile, cache: Path, sources: Sources, show: Callable[[int], None]) -> None:
@@ -162,9 +158,9 @@ def _download(file: RemoteFile, cache: Path, sources: Sources, show: Callable[[i
             downloader=stream,
         )
     except requests.HTTPError as error:
-        raise UnavailableError(later("the download server does not hand out the file")) from error
+        raise UnavailableError(say("the download server does not hand out the file")) from error
     except requests.RequestException as error:
-        raise UnavailableError(later("the download broke off")) from error
+        raise UnavailableError(say("the download broke off")) from error
     except ValueError as error:
         # From pooch for a wrong checksum, from `_stream` for a file that is too long.
         raise DataError(
@@ -173,7 +169,7 @@ def _download(file: RemoteFile, cache: Path, sources: Sources, show: Callable[[i
             " or use --data builtin.",
         ) from error
     except OSError as error:
-        raise UnavailableError(later("the cache folder cannot be written")) from error
+        raise UnavailableError(say("the cache folder cannot be written")) from error
 
 
 def _stream(

@@ -10,7 +10,7 @@ from grader.data.dataset import DataSet
 from grader.data.idx import read_images, read_labels
 from grader.data.parameters import BYTE_LIMIT, accepted_names, decode_parameters
 from grader.errors import DataError
-from grader.language import later, mark
+from grader.language import Text, say
 
 RAW = Path("FashionMNIST") / "raw"
 IMAGES = RAW / "t10k-images-idx3-ubyte"
@@ -49,12 +49,12 @@ def find_files(folder: Path, parameter_file: str) -> Paths:
     return Paths(images, labels, parameters[0] if parameters else None)
 
 
-_ALL = mark("All {count:,} test images {origin}.")
-_PART = mark("{count:,} test images {origin}, a part of the official {official:,}.")
-_MORE = mark("{count:,} test images {origin}, more than the official {official:,}.")
+_ALL = say("All {count:,} test images {origin}.")
+_PART = say("{count:,} test images {origin}, a part of the official {official:,}.")
+_MORE = say("{count:,} test images {origin}, more than the official {official:,}.")
 
 
-def read_files(paths: Paths, parameter_file: str, origin: str) -> DataSet:
+def read_files(paths: Paths, parameter_file: str, origin: Text) -> DataSet:
     """Read a data set; `origin` ends the report's phrase "10,000 test images". Raises DataError."""
     images = read_images(_read(paths.images), paths.images.name)
     labels = read_labels(_read(paths.labels), paths.labels.name)
@@ -78,9 +78,9 @@ def read_files(paths: Paths, parameter_file: str, origin: str) -> DataSet:
     )
 
 
-def _describe(count: int, origin: str) -> str:
+def _describe(count: int, origin: Text) -> Text:
     sentence = _ALL if count == OFFICIAL_COUNT else _PART if count < OFFICIAL_COUNT else _MORE
-    return later(sentence, count=count, origin=origin, official=OFFICIAL_COUNT)
+    return say(sentence, count=count, origin=origin, official=OFFICIAL_COUNT)
 
 
 def _first_file(folder: Path, places: list[Path]) -> Path | None:

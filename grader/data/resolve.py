@@ -20,7 +20,7 @@ from grader.data.download import (
 )
 from grader.data.folder import Paths, find_files, read_files
 from grader.errors import DataError
-from grader.language import later
+from grader.language import say
 from grader.progress import Progress
 
 BUILTIN = "builtin"
@@ -55,7 +55,7 @@ def resolve_data(
         )
     named = str(directory or environment.get("GRADER_DATA", ""))
     if named == BUILTIN:
-        return builtin_data(needs.parameters, later("the built-in set was asked for"))
+        return builtin_data(needs.parameters, say("the built-in set was asked for"))
     if named:
         return _named_folder(Path(named), needs.parameters)
     offline = offline or environment.get("GRADER_OFFLINE", "0") not in ("", "0")
@@ -74,7 +74,7 @@ def _named_folder(folder: Path, parameter_file: str) -> DataSet:
         paths = find_files(folder, parameter_file)
     except PermissionError:
         raise DataError(f"The data folder {folder} may not be read.", hint) from None
-    return read_files(paths, parameter_file, later("from the data folder that was named"))
+    return read_files(paths, parameter_file, say("from the data folder that was named"))
 
 
 def _official(
@@ -90,10 +90,10 @@ def _official(
     missing = [file for file in files if not is_cached(file, cache)]
     if missing and offline:
         raise UnavailableError(
-            later("the cache lacks the official data and downloads are switched off")
+            say("the cache lacks the official data and downloads are switched off")
         )
     if missing:
         download_files(missing, cache, sources, progress)
     images, labels, *parameters = [cache / file.path for file in files]
     paths = Paths(images, labels, parameters[0] if parameters else None)
-    return read_files(paths, parameter_file, later("of the official set, checked by SHA-256"))
+    return read_files(paths, parameter_file, say("of the official set, checked by SHA-256"))

@@ -22,7 +22,7 @@ from grader.execute.problems import cell_problem
 from grader.execute.result import Execution
 from grader.execute.session import KernelSession
 from grader.execute.stop import CAPTURE_DAMAGE, OUTPUT_CELLS, Stop, describe_notes, describe_stop
-from grader.language import say
+from grader.language import Text
 from grader.messages import EntrySpec, NoteKind
 from grader.progress import Progress
 from grader.report import CellProblem
@@ -83,7 +83,7 @@ async def _execute(
         given = Given(tuple(order.files), order.preamble)
         run = _Run(notebook, session, order.limits, given, clock)
         await run.all_cells(progress)
-    damaged = (say(CAPTURE_DAMAGE),) if session.captures.damage else ()
+    damaged = (CAPTURE_DAMAGE,) if session.captures.damage else ()
     received = dict(session.captures.notes)
     notes = {each: detail for each, detail in received.items() if each not in run.told}
     told = describe_notes(notes, run.begun, order.limits)
@@ -135,7 +135,7 @@ class _Run:
         self.begun = 0
         self.stopped: list[int] = []
         self.problems: list[CellProblem] = []
-        self.notes: list[str] = []
+        self.notes: list[Text] = []
         self.told: list[tuple[NoteKind, int]] = []
 
     async def all_cells(self, progress: Progress) -> None:

@@ -37,12 +37,14 @@ def cell_problem(
     """
     error = _text(content.get("ename"))[:80] or "Error"
     message = _COMPILED_PLACE.sub("", telling_line(_text(content.get("evalue"))))
+    code, hint = advice_for(error, message, limits, given)
     return CellProblem(
         cell=cell,
         error=error,
         message=message,
         line=_line_in_cell(content.get("traceback"), cell),
-        hint=advice_for(error, message, limits, given),
+        hint=hint,
+        code=code,
     )
 
 

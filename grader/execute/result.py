@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 from nbformat import NotebookNode
 
+from grader.language import Text
 from grader.messages import Capture, CaptureFailure
 from grader.report import CellProblem, Dialect
 
@@ -43,7 +44,7 @@ class Execution(msgspec.Struct, frozen=True):
     cells: int
     executed: int
     captures: tuple[Capture | CaptureFailure, ...]
-    notes: tuple[str, ...]
+    notes: tuple[Text, ...]
     dialect: Dialect = "current"
     peak: int = 0
     stopped: tuple[int, ...] = ()

@@ -10,14 +10,14 @@ import msgspec
 
 from grader.assignment import Limits
 from grader.inside.launcher.protocol import Cause
-from grader.language import Marked, in_a_row, join, mark, say
+from grader.language import NOTHING, Text, in_a_row, join, say
 from grader.loop_variables import advice_on_loop_variable
 from grader.messages import NoteKind
 
 OUTPUT_CELLS = 4
 """All cells together may print as much as this many cells at their limit."""
 
-CAPTURE_DAMAGE = mark(
+CAPTURE_DAMAGE = say(
     "The notebook wrote something of its own where the grader expects modules. "
     "Only the modules that came before it are graded."
 )
@@ -37,23 +37,23 @@ class Stop(msgspec.Struct, frozen=True):
     is_end: bool = True
 
 
-_NOTES: dict[NoteKind, Marked] = {
-    "cut": mark(
+_NOTES: dict[NoteKind, Text] = {
+    "cut": say(
         "Output was cut (cell {cells}): {output_mb:g} MB are kept of a cell, {all_mb:g} MB of all"
         " cells together. That costs no points."
     ),
-    "asked": mark(
+    "asked": say(
         "A question was asked (cell {cells}). Nobody answers while a notebook is graded: the answer"
         " was an empty line."
     ),
-    "restarted": mark(
+    "restarted": say(
         "The kernel was to be restarted (cell {cells}). The notebook went on in the one it had."
     ),
-    "loop_variable": mark(
+    "loop_variable": say(
         "A block uses a loop's variable in place of an axis (cell {cells}), which today's TVM"
         " refuses. It was run as earlier versions did, and is graded on what it computes."
     ),
-    "drawn": mark(
+    "drawn": say(
         "A window or a widget was asked for to draw in (cell {cells}). It was drawn into the"
         " notebook."
     ),
@@ -64,7 +64,7 @@ _CELLS_NAMED = 5
 
 def describe_notes(
     notes: Mapping[tuple[NoteKind, int], str], cells: int, limits: Limits
-) -> tuple[str, ...]:
+) -> tuple[Text, ...]:
     """Return what the kernel did for the notebook's sake, a sentence for each kind.
 
     `notes` are what a student's process says of cells, with details; it has run so many.
@@ -81,14 +81,14 @@ def describe_notes(
     return tuple(sentences)
 
 
-def describe_stop(stop: Stop, cell: int, cells: int, limits: Limits) -> str:
+def describe_stop(stop: Stop, cell: int, cells: int, limits: Limits) -> Text:
     """Return what happened, which cells were not run, and what to do next."""
     happened, advice = _happened(stop, cell, limits)
-    left_out = _left_out(cell, cells) if stop.is_end else ""
-    return " ".join(filter(None, (happened, left_out, advice)))
+    left_out = _left_out(cell, cells) if stop.is_end else NOTHING
+    return join(happened, left_out, advice)
 
 
-def _happened(stop: Stop, cell: int, limits: Limits) -> tuple[str, str]:
+def _happened(stop: Stop, cell: int, limits: Limits) -> tuple[Text, Text]:
     if stop.cause:
         return _excess(stop.cause, cell, limits)
     if stop.kind == "died":
@@ -134,7 +134,7 @@ def _happened(stop: Stop, cell: int, limits: Limits) -> tuple[str, str]:
     )
 
 
-def _excess(cause: Cause, cell: int, limits: Limits) -> tuple[str, str]:
+def _excess(cause: Cause, cell: int, limits: Limits) -> tuple[Text, Text]:
     excesses = {
         "memory": (
             say(
@@ -192,7 +192,7 @@ def _excess(cause: Cause, cell: int, limits: Limits) -> tuple[str, str]:
     return excesses[cause]
 
 
-def _death(status: int, cell: int) -> tuple[str, str]:
+def _death(status: int, cell: int) -> tuple[Text, Text]:
     causes = {
         128 + signal.SIGSEGV: (
             say("Cell {cell} ended the Python process with a segmentation fault.", cell=cell),
@@ -244,9 +244,9 @@ def _death(status: int, cell: int) -> tuple[str, str]:
     return causes.get(status, other)
 
 
-def _left_out(cell: int, cells: int) -> str:
+def _left_out(cell: int, cells: int) -> Text:
     if cell == cells:
-        return ""
+        return NOTHING
     if cell + 1 == cells:
         return say("Cell {cells} was not run.", cells=cells)
     return say("Cells {first} to {cells} were not run.", first=cell + 1, cells=cells)

@@ -16,7 +16,7 @@ from grader.ir.expressions import Budget
 from grader.ir.facts import Finding
 from grader.ir.graph import Graph
 from grader.ir.names import shown
-from grader.language import Marked, mark, say
+from grader.language import Text, say
 
 FINDING_LIMIT = 20
 """Most findings of one module: one is enough to refuse it."""
@@ -148,7 +148,7 @@ class _FunctionReader:
             yield self.packed_call(self.first_string(index))
         elif name not in allowed.INTRINSICS:
             text = self.told(
-                mark("The function {function} uses the intrinsic {name}, which is not allowed."),
+                say("The function {function} uses the intrinsic {name}, which is not allowed."),
                 name,
             )
             yield self.finding("intrinsic", name, text)
@@ -163,7 +163,7 @@ class _FunctionReader:
             yield self.packed_call(self.graph.name(extern, "global_symbol"))
         elif name not in allowed.OPERATORS:
             text = self.told(
-                mark("The function {function} uses the operator {name}, which is not allowed."),
+                say("The function {function} uses the operator {name}, which is not allowed."),
                 name,
             )
             yield self.finding("operator", name, text)
@@ -178,7 +178,7 @@ class _FunctionReader:
     def extern_call(self, subject: str) -> Finding:
         """Return the finding of a call of a symbol."""
         text = self.told(
-            mark(
+            say(
                 "The function {function} calls the external function {name}, which is not allowed."
             ),
             subject,
@@ -188,7 +188,7 @@ class _FunctionReader:
     def packed_call(self, subject: str) -> Finding:
         """Return the finding of a call of a registered function."""
         text = self.told(
-            mark(
+            say(
                 "The function {function} calls the packed function {name}, which is not"
                 " allowed here."
             ),
@@ -200,9 +200,7 @@ class _FunctionReader:
         """Judge an external function that is used as a value."""
         subject = self.graph.name(index, "global_symbol")
         text = self.told(
-            mark(
-                "The function {function} takes the packed function {name} as a value; it may not."
-            ),
+            say("The function {function} takes the packed function {name} as a value; it may not."),
             subject,
         )
         yield self.finding("packed_call", subject, text)
@@ -212,9 +210,7 @@ class _FunctionReader:
         subject = self.graph.text(index)
         if subject not in allowed.ENVIRONMENT_FUNCTIONS:
             text = self.told(
-                mark(
-                    "The function {function} refers to the function {name}, which is not allowed."
-                ),
+                say("The function {function} refers to the function {name}, which is not allowed."),
                 subject,
             )
             yield self.finding("environment_function", subject, text)
@@ -226,7 +222,7 @@ class _FunctionReader:
         if self.graph.field(index, "kind") == THREAD_BINDING:
             subject = self.graph.name(self.graph.field(index, "loop_var"))
             text = self.told(
-                mark(
+                say(
                     "The function {function} binds the loop {name} to GPU threads, but it"
                     " runs on a CPU."
                 ),
@@ -258,7 +254,7 @@ class _FunctionReader:
             return
         pragma = key.startswith("pragma_")
         text = self.told(
-            mark("The function {function} uses the annotation {name}, which is not allowed."), key
+            say("The function {function} uses the annotation {name}, which is not allowed."), key
         )
         yield self.finding("pragma" if pragma else "attribute", key, text)
 
@@ -270,7 +266,7 @@ class _FunctionReader:
             subject = self.graph.text(key)
             if subject not in allowed.FUNCTION_ATTRIBUTES:
                 text = self.told(
-                    mark("The function {function} has the attribute {name}, which is not allowed."),
+                    say("The function {function} has the attribute {name}, which is not allowed."),
                     subject,
                 )
                 yield self.finding("attribute", subject, text)
@@ -280,21 +276,19 @@ class _FunctionReader:
         subject = self.graph.name(index, "storage_scope")
         if subject not in allowed.STORAGE_SCOPES:
             text = self.told(
-                mark(
-                    "The function {function} keeps a buffer in the memory {name}; a CPU has none."
-                ),
+                say("The function {function} keeps a buffer in the memory {name}; a CPU has none."),
                 subject,
             )
             yield self.finding("storage_scope", subject, text)
 
     # --- wording ----------------------------------------------------------------------------------
 
-    def told(self, sentence: Marked, subject: str) -> str:
+    def told(self, sentence: Text, subject: str) -> Text:
         """Say which `function` does what with the `name` that is its subject."""
         named = shown(subject) if subject else say("with a name that is not written there")
         return say(sentence, function=shown(self.function), name=named)
 
-    def finding(self, code: str, subject: str, message: str) -> Finding:
+    def finding(self, code: str, subject: str, message: Text) -> Finding:
         """Return a finding in this function."""
         return Finding(code=code, subject=subject, where=self.function, message=message)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any, NamedTuple
 
+from grader.errors import Told
 from grader.ir.expressions import Budget, constant, is_buffer
 from grader.ir.graph import Graph
 from grader.language import say
@@ -17,7 +18,7 @@ from grader.language import say
 _SPATIAL = 0
 
 
-class NotPlainError(Exception):
+class NotPlainError(Told):
     """Raised where it is not plain what the batch is; the message is a clause that says why."""
 
 

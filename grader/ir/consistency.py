@@ -15,7 +15,7 @@ from grader.ir.expressions import Budget, constant, data_type, is_buffer
 from grader.ir.facts import LoopKind
 from grader.ir.graph import DAMAGED_HINT, Graph
 from grader.ir.names import is_function_name, is_name, is_symbol, shown
-from grader.language import Marked, mark, say
+from grader.language import Text, say
 
 RANK_LIMIT = 32
 EXTENT_LIMIT = 2**40
@@ -46,7 +46,7 @@ def check_consistency(graph: Graph) -> None:
         raise _damaged(say("there is a module inside the module"))
 
 
-def _damaged(reason: str) -> IRError:
+def _damaged(reason: Text) -> IRError:
     return IRError(say("The saved module is damaged: {reason}.", reason=reason), DAMAGED_HINT)
 
 
@@ -109,7 +109,7 @@ def _module(graph: Graph, index: int) -> None:
 # --- extents -------------------------------------------------------------------------------------
 
 
-def _positive(graph: Graph, index: int, sentence: Marked) -> None:
+def _positive(graph: Graph, index: int, sentence: Text) -> None:
     value = constant(graph, index)
     if value is not None and not 0 < value <= EXTENT_LIMIT:
         raise IRError(
@@ -125,11 +125,11 @@ def _loop(graph: Graph, index: int) -> None:
     if (kind == THREAD_BINDING) != (graph.optional(index, "thread_binding") is not None):
         raise _damaged(say("a loop is bound to no thread, or to one without saying so"))
     _positive(
-        graph, graph.field(index, "extent"), mark("A loop in the module has the extent {value}.")
+        graph, graph.field(index, "extent"), say("A loop in the module has the extent {value}.")
     )
     step = graph.optional(index, "step")
     if step is not None:
-        _positive(graph, step, mark("A loop's step in the module has the extent {value}."))
+        _positive(graph, step, say("A loop's step in the module has the extent {value}."))
 
 
 def _iterator(graph: Graph, index: int) -> None:
@@ -140,7 +140,7 @@ def _iterator(graph: Graph, index: int) -> None:
         _positive(
             graph,
             graph.field(domain, "extent"),
-            mark("An iterator in the module has the extent {value}."),
+            say("An iterator in the module has the extent {value}."),
         )
 
 
@@ -186,7 +186,7 @@ def _buffer_type(graph: Graph, index: int) -> None:
     if len(shape) > RANK_LIMIT or len(strides) not in (0, len(shape)):
         raise _damaged(say("a buffer's strides do not fit its shape"))
     for item in shape:
-        _positive(graph, item, mark("A buffer in the module has the extent {value}."))
+        _positive(graph, item, say("A buffer in the module has the extent {value}."))
     alignment, factor = graph.field(index, "data_alignment"), graph.field(index, "offset_factor")
     if not 0 < alignment <= ALIGNMENT_LIMIT or not 0 <= factor <= ALIGNMENT_LIMIT:
         raise _damaged(say("a buffer's alignment is out of range"))

@@ -29,25 +29,25 @@ from grader.ir.facts import Finding
 from grader.ir.graph import Graph
 from grader.ir.names import shown
 from grader.ir.schema import load_schema
-from grader.language import Marked, mark, say
+from grader.language import Text, say
 
-_RUNS = mark(
+_RUNS = say(
     "The function {name} decides by the contents of the buffer {buffer} which of its"
     " statements run."
 )
-_LOOPS = mark(
+_LOOPS = say(
     "The function {name} decides by the contents of the buffer {buffer} how often a loop runs."
 )
-_ACCESS = mark(
+_ACCESS = say(
     "The function {name} decides by the contents of the buffer {buffer} which element of a"
     " buffer it reads or writes."
 )
-_CHOICE = mark(
+_CHOICE = say(
     "The function {name} decides by the contents of the buffer {buffer} which of two"
     " expressions it computes."
 )
 
-_DECIDING: dict[str, tuple[tuple[str, ...], Marked]] = {
+_DECIDING: dict[str, tuple[tuple[str, ...], Text]] = {
     "ir.Range": (("min", "extent"), _ACCESS),
     "ir.TensorLoad": (("indices",), _ACCESS),
     "prim.And": (("a", "b"), _CHOICE),
@@ -158,7 +158,7 @@ class _Function:
 
     # --- decisions --------------------------------------------------------------------------------
 
-    def deciding(self, index: int) -> Iterator[tuple[int, Marked]]:
+    def deciding(self, index: int) -> Iterator[tuple[int, Text]]:
         """Return the parts of a node that decide something, and what."""
         graph = self.graph
         kind = graph.type_of(index)
@@ -173,7 +173,7 @@ class _Function:
             for name in fields:
                 yield graph.field(index, name), what
 
-    def deciding_argument(self, index: int) -> Iterator[tuple[int, Marked]]:
+    def deciding_argument(self, index: int) -> Iterator[tuple[int, Text]]:
         """Return the argument of a call that decides, if there is one."""
         graph = self.graph
         operator, arguments = graph.field(index, "op"), graph.list(index, "args")
@@ -274,7 +274,7 @@ class _Function:
             pending.extend(reversed(new))
         raise AssertionError("a value has content without a load")
 
-    def finding(self, buffer: int, what: Marked) -> Finding:
+    def finding(self, buffer: int, what: Text) -> Finding:
         """Return the finding for one buffer; `what` is decided by its contents."""
         subject = self.graph.name(buffer)
         text = say(what, name=shown(self.name), buffer=shown(subject))

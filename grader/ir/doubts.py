@@ -4,40 +4,40 @@ from __future__ import annotations
 
 from grader.ir.facts import Finding
 from grader.ir.names import shown
-from grader.language import Marked, mark, say
+from grader.language import Text, say
 
 _UNPROVEN = {
-    "conversion": mark(
+    "conversion": say(
         "In the function {name}, an index comes from a {subject} that may not fit its type."
     ),
-    "division": mark("The function {name} divides by a number of {subject} that may be zero."),
-    "index": mark(
+    "division": say("The function {name} divides by a number of {subject} that may be zero."),
+    "index": say(
         "In the function {name}, index {place} of the buffer {subject} may lie outside of it."
     ),
-    "iterator": mark("In the function {name}, a block's iterator {subject} may leave its range."),
-    "nesting": mark("The function {name} is nested too deep to be looked through."),
-    "overflow": mark("In the function {name}, an index may be too large for its type {subject}."),
-    "part": mark("In the function {name}, the part {subject} of a buffer may lie outside of it."),
-    "size": mark("In the function {name}, it is not known how large the buffer {subject} is."),
-    "stack": mark("The function {name} keeps too much in small buffers: they are on the stack."),
+    "iterator": say("In the function {name}, a block's iterator {subject} may leave its range."),
+    "nesting": say("The function {name} is nested too deep to be looked through."),
+    "overflow": say("In the function {name}, an index may be too large for its type {subject}."),
+    "part": say("In the function {name}, the part {subject} of a buffer may lie outside of it."),
+    "size": say("In the function {name}, it is not known how large the buffer {subject} is."),
+    "stack": say("The function {name} keeps too much in small buffers: they are on the stack."),
 }
 _UNGUARDED = {
-    "annotation": mark(
+    "annotation": say(
         "In the function {name}, an annotation tells TVM something wrong of a buffer ({subject})."
     ),
-    "call": mark("The function {name} calls another function of its module."),
-    "layout": mark(
+    "call": say("The function {name} calls another function of its module."),
+    "layout": say(
         "In the function {name}, the buffer {subject} has strides, an offset or a layout of its"
         " own."
     ),
-    "large": mark("In the function {name}, the buffer {subject} takes more than 1 GB."),
-    "length": mark("The function {name} is too long to be looked through."),
-    "pointer": mark("The function {name} uses addresses of buffers ({subject})."),
-    "scope": mark("The function {name} uses {subject} where it is not defined."),
-    "types": mark(
+    "large": say("In the function {name}, the buffer {subject} takes more than 1 GB."),
+    "length": say("The function {name} is too long to be looked through."),
+    "pointer": say("The function {name} uses addresses of buffers ({subject})."),
+    "scope": say("The function {name} uses {subject} where it is not defined."),
+    "types": say(
         "The function {name} has an expression ({subject}) that is of another type than it says."
     ),
-    "undefined": mark("What the function {name} does depends on an undefined value ({subject})."),
+    "undefined": say("What the function {name} does depends on an undefined value ({subject})."),
 }
 
 
@@ -64,6 +64,6 @@ class Reasons:
         if self.unproven is None:
             self.unproven = self.unguarded
 
-    def _finding(self, sentence: Marked, code: str, subject: str, place: int = 0) -> Finding:
+    def _finding(self, sentence: Text, code: str, subject: str, place: int = 0) -> Finding:
         text = say(sentence, name=shown(self._name), subject=shown(subject), place=place)
         return Finding(code=code, subject=subject, where=self._name, message=text)

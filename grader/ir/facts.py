@@ -6,6 +6,8 @@ from typing import Literal
 
 import msgspec
 
+from grader.language import Text
+
 Shape = tuple["int | str", ...]
 """Extents of a tensor; a symbolic extent is its variable's name."""
 
@@ -134,7 +136,7 @@ class Finding(Facts, frozen=True):
     code: str
     subject: str
     where: str
-    message: str
+    message: Text
 
 
 class FunctionFacts(Facts, frozen=True):

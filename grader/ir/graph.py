@@ -22,7 +22,7 @@ from grader.errors import IRError
 from grader.ir.names import is_data_type, is_text, shown
 from grader.ir.schema import Rule, Schema, load_schema
 from grader.ir.tensors import TensorError, TensorHeader, read_header
-from grader.language import later, say
+from grader.language import Text, say
 
 SIZE_LIMIT = 64 * 2**20
 """Longest text, in bytes."""
@@ -36,8 +36,8 @@ ITEM_LIMIT = 1_000_000
 DEPTH_LIMIT = 1000
 """Longest chain of references. TVM's loader recurses and overflows between 1 000 and 2 000."""
 
-DAMAGED_HINT = later("Restart the kernel, run all cells and hand the notebook in again.")
-UNUSUAL_HINT = later("Build the module with TE, TensorIR and Relax only, as in the lecture notes.")
+DAMAGED_HINT = say("Restart the kernel, run all cells and hand the notebook in again.")
+UNUSUAL_HINT = say("Build the module with TE, TensorIR and Relax only, as in the lecture notes.")
 
 _SPECIAL_FLOAT = re.compile(rb'(?<=[a-z_])":(-?Infinity|NaN)(?=[,}])')
 _SPECIAL_FLOATS = {"Infinity", "-Infinity", "NaN"}
@@ -180,7 +180,7 @@ def _expected_keys(parsed: _Document) -> int:
     return total
 
 
-def _damaged(reason: str) -> IRError:
+def _damaged(reason: Text) -> IRError:
     return IRError(say("The saved module is damaged: {reason}.", reason=reason), DAMAGED_HINT)
 
 
@@ -278,7 +278,9 @@ class _Checker:
         try:
             return read_header(data)
         except TensorError as error:
-            raise _damaged(say("a constant is not a whole tensor, {error}", error=error)) from None
+            raise _damaged(
+                say("a constant is not a whole tensor, {error}", error=error.reason)
+            ) from None
 
     def references(self, data: Any, index: int) -> bool:
         """Say whether `data` is a list of nodes before `index`."""

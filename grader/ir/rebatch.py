@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from grader.ir.batch_axis import Change, Changes, NotPlainError, find_batch_axis
 from grader.ir.graph import Graph, decode_graph
 from grader.ir.schema import load_schema
-from grader.language import say
+from grader.language import NOTHING, Text, say
 
 _SCHEDULABLE = "tirx.PrimFunc"
 
@@ -21,7 +21,7 @@ class Rebatched(NamedTuple):
     """Modules for the batches asked for, in their order; none, and the reason, where it failed."""
 
     documents: tuple[bytes, ...]
-    reason: str = ""
+    reason: Text = NOTHING
 
 
 def rebatch(
@@ -52,7 +52,7 @@ def rebatch(
         writer = _Writer(graph, list(kept), node, changes)
         return Rebatched(tuple(writer.write(batch) for batch in batches))
     except NotPlainError as error:
-        return Rebatched((), str(error))
+        return Rebatched((), error.reason)
 
 
 class _Writer:

@@ -13,6 +13,7 @@ from binascii import a2b_base64
 
 import msgspec
 
+from grader.errors import Told
 from grader.language import say
 
 MAGIC = 0xDD5E40F096B4A13F
@@ -32,7 +33,7 @@ class TensorHeader(msgspec.Struct, frozen=True):
     dtype: str
 
 
-class TensorError(ValueError):
+class TensorError(Told):
     """Raised when a constant is not a whole tensor; says what is wrong with it."""
 
 

@@ -19,7 +19,7 @@ from grader.errors import IRError
 from grader.ir.allowed import STORAGE_SCOPES
 from grader.ir.index_map import rewrite_index_map
 from grader.ir.names import is_function_name, is_name, shown
-from grader.language import later, say
+from grader.language import Text, say
 
 SIZE_LIMIT = 2**18
 """Longest trace, in bytes; a schedule of a convolution has one or two thousand."""
@@ -46,7 +46,7 @@ ANNOTATIONS = frozenset(
 _LOOK_UP = "GetSBlock"
 _NAME = re.compile(r"[blv](?:0|[1-9][0-9]{0,4})", re.ASCII)
 _NUMBERS = range(-(2**31), 2**31)
-_HINT = later(
+_HINT = say(
     "Schedule with the primitives of the lecture notes: split, fuse, reorder, vectorize, ..."
 )
 
@@ -251,7 +251,7 @@ def _check_decision(place: int, decision: Any, instructions: list[_Instruction])
         raise _damaged(say("something was decided where nothing is drawn"))
 
 
-def _damaged(reason: str) -> IRError:
+def _damaged(reason: Text) -> IRError:
     return IRError(say("The trace of the schedule is damaged: {reason}.", reason=reason), _HINT)
 
 

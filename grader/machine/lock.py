@@ -22,7 +22,7 @@ from pathlib import Path
 import msgspec
 
 from grader.errors import GraderError
-from grader.language import mark, say
+from grader.language import NOTHING, Text, say
 
 SHARED_PLACE = Path("/tmp/grader-timing.lock")  # noqa: S108 - one place for all users
 """Where the file is. Not in the folder that TMPDIR names, which may differ from user to user."""
@@ -42,11 +42,11 @@ _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _PERMISSIONS = 0o444
 """Whoever can read a file can lock it, see flock(2): nobody needs to write into this one."""
 
-HELD_TOO_LONG = mark(
+HELD_TOO_LONG = say(
     "Other gradings were timing on this machine, and their turn did not end within {seconds:.0f}"
     " seconds: this one did not wait any longer. More of its measurements may have been disturbed."
 )
-NO_LOCK = mark(
+NO_LOCK = say(
     "Other gradings on this machine could not be kept from timing at the same moment: {reason}."
     " More of the measurements may have been disturbed."
 )
@@ -56,7 +56,7 @@ class Turn(msgspec.Struct, frozen=True):
     """Whether this process is the only one on the machine that times now, and if not, why."""
 
     is_alone: bool
-    note: str = ""
+    note: Text = NOTHING
 
 
 class LockError(GraderError):
@@ -172,11 +172,11 @@ def _open(path: Path) -> int:
             continue
         except OSError as error:
             raise LockError(
-                say("{path} cannot be made ({reason})", path=path, reason=error.strerror)
+                say("{path} cannot be made ({reason})", path=str(path), reason=str(error.strerror))
             ) from None
         os.fchmod(descriptor, _PERMISSIONS)  # whatever the umask: others have to open it
         return descriptor
-    raise LockError(say("{path} comes and goes", path=path))
+    raise LockError(say("{path} comes and goes", path=str(path)))
 
 
 def _open_existing(path: Path) -> int:
@@ -186,13 +186,13 @@ def _open_existing(path: Path) -> int:
     except FileNotFoundError:
         raise
     except OSError as error:
-        reason = say("it is a link") if error.errno == errno.ELOOP else error.strerror
+        reason = say("it is a link") if error.errno == errno.ELOOP else str(error.strerror)
         raise LockError(
-            say("{path} cannot be opened ({reason})", path=path, reason=reason)
+            say("{path} cannot be opened ({reason})", path=str(path), reason=reason)
         ) from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise LockError(say("{path} is no plain file", path=path))
+        raise LockError(say("{path} is no plain file", path=str(path)))
     return descriptor
 
 
@@ -208,6 +208,6 @@ def _try_lock(descriptor: int, kind: int = fcntl.LOCK_EX) -> bool:
     except OSError as error:
         os.close(descriptor)
         raise LockError(
-            say("the file system has no locks ({reason})", reason=error.strerror)
+            say("the file system has no locks ({reason})", reason=str(error.strerror))
         ) from None
     return True

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import struct
 import threading
-from typing import Protocol, TypeVar
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
@@ -42,18 +43,24 @@ class Stream(Protocol):
         ...
 
 
-def encode_frame(message: Message) -> bytes:
-    """Return a message as one frame."""
-    payload = msgspec.msgpack.encode(message)
+Hook = Callable[..., Any]
+
+
+def encode_frame(message: Message, hook: Hook | None = None) -> bytes:
+    """Return a message as one frame; `hook` is msgspec's for values of other kinds."""
+    payload = msgspec.msgpack.encode(message, enc_hook=hook)
     return _HEADER.pack(len(payload)) + payload
 
 
-def decode_payload(payload: bytes, expected: type[T]) -> T:
-    """Decode the bytes of one frame strictly. Raises FrameError."""
+def decode_payload(payload: bytes, expected: type[T], hook: Hook | None = None) -> T:
+    """Decode the bytes of one frame strictly. Raises FrameError.
+
+    `hook` is msgspec's for values of other kinds.
+    """
     # msgspec learns a struct's types when it is first decoded, and crashes when two threads meet
     # there: so one thread learns, and the others wait. Decoding itself needs no lock.
     with _LEARNING:
-        decoder = msgspec.msgpack.Decoder(expected)
+        decoder = msgspec.msgpack.Decoder(expected, dec_hook=hook)
     try:
         return decoder.decode(payload)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:

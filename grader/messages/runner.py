@@ -97,10 +97,12 @@ class Violation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class TaskFailure(Message, frozen=True):
     """The task could not be done. `stage` says where, the rest is the error, shortened.
 
-    `violation` says more of the error "OutOfBounds".
+    `violation` says more of the error "OutOfBounds". `raised` is the text of an error that a
+    student's function raised, whose class is `error_name`; None where that is a name of ours.
     """
 
     stage: Literal["decode", "load", "build", "externs", "signature", "run", "time"]
     error_name: str
     message: str
     violation: Violation | None = None
+    raised: str | None = None

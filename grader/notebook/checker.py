@@ -9,10 +9,11 @@ import sys
 from typing import cast
 
 from grader.errors import GraderError
-from grader.language import retell, say, speaking
+from grader.language import one_of_ours, say
 from grader.messages import decode_payload, encode_frame, read_frame
 from grader.notebook.desk import Desk
 from grader.notebook.messages import FRAME_LIMIT, FindAssignment, FromChecker, Refused, ToChecker
+from grader.report.texts import encoder
 from grader.sandbox.choose import choose_sandbox
 
 
@@ -21,7 +22,9 @@ def serve(connection: socket.socket, desk: Desk) -> None:
     while (payload := read_frame(connection, FRAME_LIMIT)) is not None:
         # mypy has no type for a union as a value
         request = decode_payload(payload, cast("type[ToChecker]", ToChecker))
-        connection.sendall(encode_frame(_answer(desk, request)))
+        connection.sendall(
+            encode_frame(_answer(desk, request), encoder(one_of_ours(desk.language)))
+        )
 
 
 def _answer(desk: Desk, request: ToChecker) -> FromChecker:
@@ -30,19 +33,18 @@ def _answer(desk: Desk, request: ToChecker) -> FromChecker:
             return desk.find(request)
         return desk.check(request)
     except GraderError as error:
-        with speaking(desk.language):
-            return Refused(retell(error.message), retell(error.hint))
+        return Refused(error.message, error.hint, desk.language)
     except Exception as error:
         if "GRADER_DEBUG" in os.environ:
             raise
-        with speaking(desk.language):
-            return Refused(
-                say(
-                    "The grader failed itself, with {error}: {message}",
-                    error=type(error).__name__,
-                    message=error,
-                )
-            )
+        return Refused(
+            say(
+                "The grader failed itself, with {error}: {message}",
+                error=type(error).__name__,
+                message=str(error),
+            ),
+            language=desk.language,
+        )
 
 
 def main(arguments: list[str]) -> None:

@@ -13,9 +13,10 @@ from typing import IO, TypeVar, cast
 
 import grader
 from grader.errors import GraderError
-from grader.language import join, say
+from grader.language import foreign, join, say
 from grader.messages import FrameError, decode_payload, encode_frame, read_frame
 from grader.notebook.messages import FRAME_LIMIT, FromChecker, Refused, ToChecker
+from grader.report import texts
 
 Answer = TypeVar("Answer")
 
@@ -24,7 +25,12 @@ _END_SECONDS = 5.0
 
 
 class CheckError(GraderError):
-    """Raised when a check cannot be made: shown in the notebook, and never raised into it."""
+    """Raised when a check cannot be made: shown in the notebook, and never raised into it.
+
+    `language` is the one to say it in, None where nobody has chosen one.
+    """
+
+    language: str | None = None
 
 
 class Checker:
@@ -54,7 +60,9 @@ class Checker:
             self.close(at_once=True)
             raise
         if isinstance(answer, Refused):
-            raise CheckError(answer.message, answer.hint)
+            error = CheckError(answer.message, answer.hint)
+            error.language = answer.language
+            raise error
         assert isinstance(answer, expected)
         return answer
 
@@ -99,9 +107,11 @@ class Checker:
         except (OSError, FrameError):
             payload = None
         if payload is None:
-            raise CheckError(join(say("The check ended before it was done."), self._last_words()))
+            raise CheckError(
+                join(say("The check ended before it was done."), foreign(self._last_words()))
+            )
         # mypy has no type for a union as a value
-        return decode_payload(payload, cast("type[FromChecker]", FromChecker))
+        return decode_payload(payload, cast("type[FromChecker]", FromChecker), texts.decode)
 
     def _last_words(self) -> str:
         """Return the last line that the process wrote: it closes the connection before it."""

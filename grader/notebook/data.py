@@ -14,7 +14,7 @@ from grader.data.folder import IMAGES, LABELS, Paths, read_files
 from grader.data.parameters import KNOWN, Parameters, accepted_names, decode_parameters
 from grader.data.pickles import pickle_arrays
 from grader.errors import DataError
-from grader.language import later
+from grader.language import say
 from grader.progress import Silent
 
 IMAGE_FOLDERS = ("data", ".")
@@ -32,7 +32,7 @@ def notebook_data(needs: DataNeeds, folder: Path, environment: Mapping[str, str]
     parameters = _parameters(folder, needs.parameters) if needs.parameters else None
     images = _images(folder)
     if images is not None and (parameters is not None or not needs.parameters):
-        data = read_files(images, "", later("from the notebook's folder"))
+        data = read_files(images, "", say("from the notebook's folder"))
     else:
         data = resolve_data(needs, directory=None, environment=environment, progress=Silent())
     if parameters is None:

@@ -16,7 +16,7 @@ from grader.course_folder import folder_of_notebook
 from grader.data import DataSet
 from grader.errors import SandboxError, UsageError
 from grader.inside.launcher.protocol import Program
-from grader.language import join, later, retell, say, speaking, spoken
+from grader.language import Text, join, one_of_ours, say
 from grader.messages import Capture, CaptureFailure
 from grader.notebook.data import notebook_data
 from grader.notebook.messages import AssignmentCard, Checked, CheckParts, FindAssignment, PartCard
@@ -77,15 +77,13 @@ class Desk:
                 sandbox=self._open(), seed=secrets.randbits(48), environment=self._environment
             )
             self.prepared = LivePreparation(chosen, settings, folder, hidden)
-        with speaking(self.language):
-            return self.prepared.card()
+        return self.prepared.card(one_of_ours(self.language))
 
     def check(self, request: CheckParts) -> Checked:
         """Judge parts of the assignment that was found last. Raises DataError."""
         prepared = self.prepared
         assert prepared is not None
-        with speaking(request.language):
-            return _check(prepared, request)
+        return _check(prepared, request)
 
     def _open(self) -> Sandbox:
         """Return the sandbox, which is looked for once."""
@@ -106,7 +104,7 @@ class NoSandbox:
         self._error = error
 
     @property
-    def detail(self) -> str:
+    def detail(self) -> Text:
         """Say why nothing can be run."""
         because = say("It was not checked, because modules cannot be run here.")
         return join(because, self._error.message)
@@ -154,9 +152,9 @@ class LivePreparation(Preparation):
                 )
             return self._data
 
-    def card(self) -> AssignmentCard:
-        """Return what a student may ask for, in the language that is spoken."""
-        assignment, language = self.course_assignment.assignment, spoken()
+    def card(self, language: str) -> AssignmentCard:
+        """Return what a student may ask for, in a language."""
+        assignment = self.course_assignment.assignment
         cards = zip(entries_of(self), assignment.part, strict=True)
         return AssignmentCard(
             slug=assignment.slug,
@@ -167,7 +165,7 @@ class LivePreparation(Preparation):
             ),
         )
 
-    def left_out(self) -> tuple[str, ...]:
+    def left_out(self) -> tuple[Text, ...]:
         """Return sentences that say on what a submission is compared and this notebook was not."""
         sentences = [
             say(
@@ -185,26 +183,26 @@ class LivePreparation(Preparation):
             )
         return tuple(sentences)
 
-    def compared_on(self) -> tuple[str, ...]:
+    def compared_on(self) -> tuple[Text, ...]:
         """Return sentences that say on what, and behind which isolation, modules were run."""
         sandbox = self.settings.sandbox
         if isinstance(sandbox, NoSandbox):
             return ()
         isolation = say("Isolation: {level}.", level=sandbox.level)
-        return retell(self.data(Silent()).detail), join(isolation, retell(sandbox.detail))
+        return self.data(Silent()).detail, join(isolation, sandbox.detail)
 
 
 def _check(prepared: LivePreparation, request: CheckParts) -> Checked:
-    """Judge parts, in the language that is spoken."""
-    sandbox = prepared.settings.sandbox
+    """Judge parts."""
+    sandbox, language = prepared.settings.sandbox, one_of_ours(request.language)
     whole = prepared.course_assignment.assignment
     made = restrict(whole, request.parts, runs=not isinstance(sandbox, NoSandbox))
     judged = _judge(prepared, made, request.captures)
     parts = [part for part in whole.part if part.id in request.parts]
     pairs = list(zip(parts, made.part, strict=True))
     return Checked(
-        title=whole.title_in(spoken()),
-        language=spoken(),
+        title=whole.title_in(language),
+        language=language,
         parts=tuple(map(complete, parts, judged, repeat(sandbox.detail))),
         undecided=sum(undecided(part, kept) for part, kept in pairs),
         left_out=prepared.left_out(),
@@ -266,8 +264,8 @@ def _choose(
     if recognised is not None:
         return recognised
     raise UsageError(
-        later("It is not clear which assignment this notebook is."),
-        later(
+        say("It is not clear which assignment this notebook is."),
+        say(
             "Say it with %grader use SLUG. There is: {known}.",
             known=", ".join(sorted(course.assignments)),
         ),

@@ -19,17 +19,18 @@ from IPython.display import display
 
 from grader.course_folder import assignment_files, folder_of_notebook
 from grader.errors import GraderError, UsageError
-from grader.language import later, mark, retell, say, speaking
-from grader.notebook.client import Checker
+from grader.language import NOTHING, Text, say
+from grader.notebook.client import Checker, CheckError
 from grader.notebook.messages import AssignmentCard, Checked, CheckParts, FindAssignment, PartCard
 from grader.notebook.show import Bundle, show_checked, show_message, show_parts
+from grader.render.speech import speaking, tell
 
 if TYPE_CHECKING:
     from grader.notebook.watch import LiveWatcher, Taken
 
 NAME = "grader"
 
-HELP = mark(
+HELP = say(
     """\
 %grader check [PART ...]   check parts of the assignment, or all of them
 %grader parts              list the parts, their points and the names that are graded
@@ -85,22 +86,28 @@ class Magic:
         """Do what a line of the magic says, and show what comes of it."""
         try:
             bundle = self._serve(line)
+        except CheckError as error:
+            bundle = self._show(error.message, error.hint, error.language)
         except GraderError as error:
             bundle = self._show(error.message, error.hint)
         except KeyboardInterrupt:
-            bundle = self._show(later("The check was interrupted."))
+            bundle = self._show(say("The check was interrupted."))
         except Exception as error:  # noqa: BLE001 - the notebook goes on, whatever is wrong with us
             name = type(error).__name__
             bundle = self._show(
-                later("The check failed itself, with {error}: {message}", error=name, message=error)
+                say(
+                    "The check failed itself, with {error}: {message}",
+                    error=name,
+                    message=str(error),
+                )
             )
         if bundle is not None:
             display(bundle, raw=True)
 
-    def _show(self, message: str, hint: str = "") -> Bundle:
-        """Return a sentence in the language that was spoken last, or that was asked for."""
-        with speaking(self._choice.language or self._language):
-            return show_message(retell(message), retell(hint))
+    def _show(self, message: Text, hint: Text = NOTHING, language: str | None = None) -> Bundle:
+        """Return a sentence in a language, or in the one that was asked for or spoken last."""
+        with speaking(language or self._choice.language or self._language):
+            return show_message(message, hint)
 
     def _serve(self, line: str) -> Bundle | None:
         command, *words = _split(line) or ["help"]
@@ -116,10 +123,10 @@ class Magic:
             return None
         if command == "help":
             with speaking(self._choice.language or self._language):
-                return {"text/plain": say(HELP)}
+                return {"text/plain": tell(HELP)}
         raise UsageError(
-            later("%grader has no command {command!r}.", command=command),
-            later("See %grader help."),
+            say("%grader has no command {command!r}.", command=command),
+            say("See %grader help."),
         )
 
     def _check(self, words: list[str]) -> Bundle:
@@ -135,12 +142,12 @@ class Magic:
         self._look(None)
         if self._obstacle:
             raise UsageError(
-                later("This notebook's TVM cannot be looked into. {error}", error=self._obstacle),
-                later("Install the version that the assignment asks for, and restart the kernel."),
+                say("This notebook's TVM cannot be looked into. {error}", error=self._obstacle),
+                say("Install the version that the assignment asks for, and restart the kernel."),
             )
         if self._watcher is None:
             raise UsageError(
-                later("TVM is not imported yet."), later("Run the cells above this one first.")
+                say("TVM is not imported yet."), say("Run the cells above this one first.")
             )
         return self._watcher
 
@@ -216,7 +223,7 @@ def _answer(checked: Checked, taken: Taken) -> Bundle:
         return show_checked(checked, _notes(taken), identity=uuid.uuid4().hex[:12])
 
 
-def _notes(taken: Taken) -> tuple[str, ...]:
+def _notes(taken: Taken) -> tuple[Text, ...]:
     unseen = (
         say(
             "`{name}` was registered before %load_ext grader, so it could not be taken out: run the"
@@ -241,8 +248,8 @@ def _chosen(words: list[str], before: Choice) -> Choice:
         value = word if name == "slug" else next(rest, "")
         if name in said or not value or value.startswith("-"):
             raise UsageError(
-                later("%grader use takes the name of one assignment."),
-                later("For example: %grader use e2e-conv"),
+                say("%grader use takes the name of one assignment."),
+                say("For example: %grader use e2e-conv"),
             )
         said[name] = value
     return msgspec.structs.replace(before, **said)
@@ -257,16 +264,16 @@ def _expect(choice: Choice) -> None:
     known = [path.parent.name for path in assignment_files(course)]
     if not known:
         raise UsageError(
-            later("No assignment was found."),
-            later(
+            say("No assignment was found."),
+            say(
                 "Open the notebook in the folder that you were given, or name that: {example}",
                 example=f"%grader use {choice.slug or 'SLUG'} --course DIR",
             ),
         )
     if choice.slug is not None and choice.slug not in known:
         raise UsageError(
-            later("There is no assignment called {slug!r} in this course.", slug=choice.slug),
-            later("There is: {known}.", known=", ".join(known)),
+            say("There is no assignment called {slug!r} in this course.", slug=choice.slug),
+            say("There is: {known}.", known=", ".join(known)),
         )
 
 
@@ -283,8 +290,8 @@ def _select(card: AssignmentCard, wanted: list[str]) -> tuple[PartCard, ...]:
         if not any(_is_meant(part, word) for part in card.parts):
             known = ", ".join(part.id for part in card.parts)
             raise UsageError(
-                later("{slug} has no part {word!r}.", slug=card.slug, word=word),
-                later("There is: {known}.", known=known),
+                say("{slug} has no part {word!r}.", slug=card.slug, word=word),
+                say("There is: {known}.", known=known),
             )
     return tuple(
         part for part in card.parts if not wanted or any(_is_meant(part, word) for word in wanted)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
+from grader.language import NOTHING, Text
 from grader.messages import EntrySpec, FromKernel, Message
 from grader.report import Part
 
@@ -74,15 +75,16 @@ class Checked(Message, frozen=True):
     language: str
     parts: tuple[Part, ...]
     undecided: float
-    left_out: tuple[str, ...]
-    compared: tuple[str, ...]
+    left_out: tuple[Text, ...]
+    compared: tuple[Text, ...]
 
 
 class Refused(Message, frozen=True):
-    """Why there is no answer, and what to do next."""
+    """Why there is no answer, and what to do next: to be said in a language, if that is known."""
 
-    message: str
-    hint: str = ""
+    message: Text
+    hint: Text = NOTHING
+    language: str | None = None
 
 
 ToChecker = FindAssignment | CheckParts

@@ -5,17 +5,17 @@ from __future__ import annotations
 import msgspec
 
 from grader.assignment import Assignment, CheckTable, PartTable
-from grader.language import mark, say
+from grader.language import NOTHING, Text, say
 from grader.referee import checks as registered
 from grader.referee.registry import find_check
 from grader.report import Check, Part
 
 assert registered.__all__  # importing the package registers the checks
 
-TIMED = mark("It is timed when you are graded.")
+TIMED = say("It is timed when you are graded.")
 """Said of a check that measures time: a kernel, a browser and this process share the machine."""
 
-POINTS_ONLY = mark("It is decided when you are graded.")
+POINTS_ONLY = say("It is decided when you are graded.")
 """Said of a check of which students see the points alone: here they could ask at every change."""
 
 _LISTED = ("visible", "score_only")
@@ -71,7 +71,7 @@ def restrict(assignment: Assignment, parts: tuple[str, ...], *, runs: bool) -> A
     return msgspec.structs.replace(assignment, part=kept, points=points)
 
 
-def complete(table: PartTable, judged: Part, why_not_run: str) -> Part:
+def complete(table: PartTable, judged: Part, why_not_run: Text) -> Part:
     """Return a part that was judged by some of its checks with all of them, in order.
 
     The others are worth nothing so far. Where nothing was found, that is the reason for all. Where
@@ -103,21 +103,22 @@ def _is_made(part: PartTable, table: CheckTable, *, runs: bool) -> bool:
     return is_shown and not table.withheld and "timing" not in needs and (runs or not needs)
 
 
-def _left_out(part: PartTable, table: CheckTable, absent: Check | None, why_not_run: str) -> Check:
+def _left_out(part: PartTable, table: CheckTable, absent: Check | None, why_not_run: Text) -> Check:
     return Check(
         id=table.id,
-        title=say(find_check(table).title),
+        title=find_check(table).title,
         score=0.0,
         max_score=0.0 if absent is None else table.points,
         verdict="not_graded",
         reason=_why_left_out(part, table, why_not_run) if absent is None else absent.reason,
-        hint="" if absent is None else absent.hint,
+        hint=NOTHING if absent is None else absent.hint,
         visibility=part.visibility_of(table),
         kind=table.kind,
+        code="withheld" if absent is None else absent.code,
     )
 
 
-def _why_left_out(part: PartTable, table: CheckTable, why_not_run: str) -> str:
+def _why_left_out(part: PartTable, table: CheckTable, why_not_run: Text) -> Text:
     if part.visibility_of(table) != "visible":
-        return say(POINTS_ONLY)
-    return say(TIMED) if "timing" in find_check(table).needs else why_not_run
+        return POINTS_ONLY
+    return TIMED if "timing" in find_check(table).needs else why_not_run

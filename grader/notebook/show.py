@@ -14,10 +14,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from grader.language import say, speaking
+from grader.language import NOTHING, say
+from grader.language import Text as Words
 from grader.notebook.messages import AssignmentCard, Checked, PartCard
 from grader.render import wording
 from grader.render.html.answer import render_checked, render_message, render_table
+from grader.render.speech import speaking, tell
 from grader.render.terminal import Page, advice, part_section, points_table
 
 WIDTH = 92
@@ -27,7 +29,7 @@ Bundle = dict[str, str]
 """What is displayed, by MIME type."""
 
 
-def show_checked(checked: Checked, notes: tuple[str, ...] = (), *, identity: str) -> Bundle:
+def show_checked(checked: Checked, notes: tuple[Words, ...] = (), *, identity: str) -> Bundle:
     """Return a self-check, with sentences that concern the notebook as a whole.
 
     `identity` is for this answer alone: letters and digits, of which its HTML makes its ids.
@@ -50,15 +52,18 @@ def show_parts(card: AssignmentCard) -> Bundle:
         return {"text/plain": _text(_parts(title, rows)), "text/html": html}
 
 
-def show_message(message: str, hint: str = "") -> Bundle:
+def show_message(message: Words, hint: Words = NOTHING) -> Bundle:
     """Return a sentence, and what to do next."""
     lines: list[RenderableType] = [Text(wording.plain(message))]
     if hint:
         lines.append(advice(hint))
-    return {"text/plain": _text([Group(*lines)]), "text/html": render_message(message, hint)}
+    return {
+        "text/plain": _text([Group(*lines)]),
+        "text/html": render_message(tell(message), tell(hint)),
+    }
 
 
-def _checked(checked: Checked, notes: tuple[str, ...]) -> Iterator[RenderableType]:
+def _checked(checked: Checked, notes: tuple[Words, ...]) -> Iterator[RenderableType]:
     if len(checked.parts) > 1:
         yield Text(wording.one_line(checked.title), style="bold")
         yield points_table(checked.parts)
@@ -75,14 +80,14 @@ def _checked(checked: Checked, notes: tuple[str, ...]) -> Iterator[RenderableTyp
 def _so_far(checked: Checked) -> str:
     score = sum(part.score for part in checked.parts)
     maximum = sum(part.max_score for part in checked.parts)
-    return say(
+    return tell(
         "So far {score} of {maximum} points. Only the grading counts.",
         score=wording.points(score),
         maximum=wording.points(maximum),
     )
 
 
-def _not_checked(checked: Checked) -> Iterator[str]:
+def _not_checked(checked: Checked) -> Iterator[Words]:
     if checked.undecided:
         yield say(
             "Decided when you are graded: {points} points.",
@@ -95,7 +100,7 @@ _IS_CODE = (True, True, False, False)
 
 
 def _headings() -> tuple[str, ...]:
-    return say("Part"), say("Graded by the name"), say("Title"), say("Points")
+    return tell("Part"), tell("Graded by the name"), tell("Title"), tell("Points")
 
 
 def _row(part: PartCard) -> tuple[str, ...]:

@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterable, Iterator
 
 from grader.errors import SubmissionError
-from grader.language import Later, later
+from grader.language import Sentence, Text, say
 from grader.plain_text import MARKDOWN, SCRIPT, divide
 from grader.reading.fields import RawCell, check_count, read_fields
-from grader.reading.messages import NAME_LENGTH, CellText, Content, Sentence
+from grader.reading.messages import NAME_LENGTH, CellText, Content, Told
 
 SIZE_LIMIT = 64 * 2**20
 """Largest notebook that is read, in bytes. Saved outputs of a long night stay well below."""
@@ -45,13 +45,13 @@ def read_content(content: bytes, suffix: str) -> Content:
 def _read_text(content: bytes, suffix: str) -> Content:
     if len(content) > TEXT_LIMIT:
         raise SubmissionError(
-            later("The file is larger than {limit} MB.", limit=TEXT_LIMIT // 2**20),
-            later("Hand in a shorter one."),
+            say("The file is larger than {limit} MB.", limit=TEXT_LIMIT // 2**20),
+            say("Hand in a shorter one."),
         )
     pieces = divide(_in_utf8(content).decode("utf-8", errors="replace"), suffix.lower())
     if not pieces:
         raise SubmissionError(
-            later("The file has no Python code."), later("Hand in the file with your solution.")
+            say("The file has no Python code."), say("Hand in the file with your solution.")
         )
     check_count(len(pieces))
     cells = tuple(CellText("code", piece.source, piece.line) for piece in pieces)
@@ -61,21 +61,21 @@ def _read_text(content: bytes, suffix: str) -> Content:
 def _read_notebook(content: bytes) -> Content:
     if len(content) > SIZE_LIMIT:
         raise SubmissionError(
-            later("The file is larger than {limit} MB.", limit=SIZE_LIMIT // 2**20),
-            later("Clear the outputs of all cells, save, and hand it in again."),
+            say("The file is larger than {limit} MB.", limit=SIZE_LIMIT // 2**20),
+            say("Clear the outputs of all cells, save, and hand it in again."),
         )
     content = _in_utf8(content)
     if not content.strip():
         raise SubmissionError(
-            later("The file is empty."),
-            later("Hand in the .ipynb file itself, as Jupyter saved it."),
+            say("The file is empty."),
+            say("Hand in the .ipynb file itself, as Jupyter saved it."),
         )
     notebook = read_fields(content)
     cells = tuple(_cells(notebook.cells))
     if not any(cell.kind == "code" and cell.source.strip() for cell in cells):
         raise SubmissionError(
-            later("The notebook has no code."),
-            later("Open the template, solve it, save it, and hand in that file."),
+            say("The notebook has no code."),
+            say("Open the template, solve it, save it, and hand in that file."),
         )
     assignment, notes = _assignment(notebook.declared.get("assignment"))
     language = notebook.declared.get("language")
@@ -96,13 +96,13 @@ def _in_utf8(content: bytes) -> bytes:
     return content.decode(encoding, errors="replace").encode("utf-8", errors="replace")
 
 
-def _assignment(declared: object) -> tuple[str | None, tuple[Sentence, ...]]:
+def _assignment(declared: object) -> tuple[str | None, tuple[Told, ...]]:
     """Return the assignment that metadata name, and a note where that is too long to be a name."""
     if not isinstance(declared, str):
         return None, ()
     if len(declared) <= NAME_LENGTH:
         return _encodable(declared), ()
-    note = later(
+    note = say(
         "The notebook's metadata name an assignment with more than {length} characters. That is no"
         " name, and was passed over.",
         length=NAME_LENGTH,
@@ -110,15 +110,15 @@ def _assignment(declared: object) -> tuple[str | None, tuple[Sentence, ...]]:
     return None, (sentence_of(note),)
 
 
-def sentence_of(text: str) -> Sentence:
-    """Return what `later` keeps as a message."""
-    if not isinstance(text, Later):
-        return Sentence(text)
+def sentence_of(text: Text) -> Told:
+    """Return a sentence as a message."""
+    if not isinstance(text, Sentence):
+        return Told(text.english)
     values = {
         name: value if isinstance(value, int) else str(value)[:NAME_LENGTH]
         for name, value in text.values.items()
     }
-    return Sentence(text.text, values)
+    return Told(text.id, values)
 
 
 def _cells(found: Iterable[RawCell]) -> Iterator[CellText]:
@@ -139,8 +139,8 @@ def _cells(found: Iterable[RawCell]) -> Iterator[CellText]:
 def _check_code(size: int) -> None:
     if size > CODE_LIMIT:
         raise SubmissionError(
-            later("The notebook has more than {limit} MB of code.", limit=CODE_LIMIT // 2**20),
-            later("Hand in a shorter one: large data do not belong in the text of a cell."),
+            say("The notebook has more than {limit} MB of code.", limit=CODE_LIMIT // 2**20),
+            say("Hand in a shorter one: large data do not belong in the text of a cell."),
         )
 
 
@@ -149,10 +149,8 @@ def _source(value: object, number: int) -> str:
         value = "".join(line for line in value if isinstance(line, str))
     if not isinstance(value, str):
         raise SubmissionError(
-            later(
-                "Cell {number} of the notebook is damaged: its source is not text.", number=number
-            ),
-            later("Open it in Jupyter, mend the cell, save it, and hand in that file."),
+            say("Cell {number} of the notebook is damaged: its source is not text.", number=number),
+            say("Open it in Jupyter, mend the cell, save it, and hand in that file."),
         )
     return _encodable(value)
 

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from grader.errors import SubmissionError
-from grader.language import later
+from grader.language import say
 from grader.reading.messages import CELL_LIMIT
 from grader.source_lines import source_lines
 
@@ -60,8 +60,8 @@ def read_fields(content: bytes) -> RawNotebook:
 
 def _no_cells() -> SubmissionError:
     return SubmissionError(
-        later("The file is not a notebook: it has no cells."),
-        later("Hand in the .ipynb file itself, as Jupyter saved it."),
+        say("The file is not a notebook: it has no cells."),
+        say("Hand in the .ipynb file itself, as Jupyter saved it."),
     )
 
 
@@ -69,8 +69,8 @@ def check_count(cells: int) -> None:
     """Raise SubmissionError where there are too many cells."""
     if cells > CELL_LIMIT:
         raise SubmissionError(
-            later("The notebook has more than {cell_limit} cells.", cell_limit=CELL_LIMIT),
-            later("Hand in a shorter one."),
+            say("The notebook has more than {cell_limit} cells.", cell_limit=CELL_LIMIT),
+            say("Hand in a shorter one."),
         )
 
 
@@ -228,11 +228,11 @@ def _place(content: bytes, name: bytes, value: msgspec.Raw) -> int | None:
 
 
 def _read_patiently(text: str) -> RawNotebook:
-    hint = later("Hand in the .ipynb file itself, as Jupyter saved it.")
+    hint = say("Hand in the .ipynb file itself, as Jupyter saved it.")
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
-        raise SubmissionError(later("The file is not a notebook: it is not JSON."), hint) from None
+        raise SubmissionError(say("The file is not a notebook: it is not JSON."), hint) from None
     if not isinstance(document, dict):
         raise _no_cells()
     cells = [_patient_cell(cell) for cell in _cells_of(document)]

@@ -58,8 +58,8 @@ class CellText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     line: _Line | None = None
 
 
-class Sentence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A sentence for the student, as `later` keeps it: English, and the values in it."""
+class Told(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A sentence for the student, as `say` makes it: English, and the values in it."""
 
     text: _Text
     values: dict[str, int | _Name] = {}
@@ -75,7 +75,7 @@ class Content(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     divided: bool = False
     assignment: _Name | None = None
     language: _Name | None = None
-    notes: tuple[Sentence, ...] = ()
+    notes: tuple[Told, ...] = ()
 
 
 class Cost(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -102,8 +102,8 @@ class Unreadable(Message, frozen=True):
     """A file that is no submission: why, and what to do."""
 
     sha256: str
-    problem: Sentence
-    hint: Sentence
+    problem: Told
+    hint: Told
     cost: Cost
 
 

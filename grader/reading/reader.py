@@ -20,7 +20,7 @@ import msgspec
 
 import grader
 from grader.errors import GraderError
-from grader.language import later
+from grader.language import Sentence, Text, foreign, say
 from grader.messages import FrameError, decode_payload
 from grader.plain_text import MARKDOWN, SCRIPT
 from grader.quiet import Quiet
@@ -33,7 +33,7 @@ from grader.reading.messages import (
     Overwhelmed,
     Read,
     Request,
-    Sentence,
+    Told,
     Unreadable,
 )
 from grader.reading.submission import SubmissionFile, as_notebook, open_submission
@@ -174,15 +174,15 @@ class Reader:
         finally:
             work.end()
 
-    def _overwhelmed(self) -> tuple[str, str]:
+    def _overwhelmed(self) -> tuple[Text, Text]:
         return (
-            later(
+            say(
                 "The file is too large or too complicated to be read: that takes more than"
                 " {seconds} seconds or {memory} MB of memory.",
                 seconds=self._bounds.seconds,
                 memory=self._bounds.memory // 2**20,
             ),
-            later(
+            say(
                 "Clear the outputs of all cells, take out what is not part of your solution, and"
                 " hand it in again."
             ),
@@ -310,8 +310,10 @@ class _Waiting:
         return False
 
 
-def _said(sentence: Sentence) -> str:
-    return later(sentence.text, **sentence.values)
+def _said(told: Told) -> Text:
+    """Return a sentence that the reading process says; without its values it is foreign."""
+    text = Sentence(told.text, told.values)
+    return foreign(told.text) if text.lacks or not told.text else text
 
 
 def _digest(file: int) -> str:

@@ -14,6 +14,7 @@ from nbformat import NotebookNode
 from grader.dialects.respelling import Respelling
 from grader.errors import SubmissionError, UsageError
 from grader.handed_in import open_handed_in
+from grader.language import NOTHING, Text
 from grader.reading.content import SIZE_LIMIT, read_content
 from grader.reading.messages import CellText, Content
 
@@ -38,9 +39,9 @@ class SubmissionFile(msgspec.Struct, frozen=True):
     name: str
     sha256: str
     notebook: NotebookNode | None
-    problem: str = ""
-    hint: str = ""
-    notes: tuple[str, ...] = ()
+    problem: Text = NOTHING
+    hint: Text = NOTHING
+    notes: tuple[Text, ...] = ()
     respelling: Respelling | None = None
 
     @property

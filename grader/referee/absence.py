@@ -9,38 +9,37 @@ from fnmatch import fnmatchcase
 
 from grader.assignment import EntryKind, PartTable
 from grader.execute.result import LostCell
-from grader.language import Marked, mark, say
+from grader.language import NOTHING, Text, in_a_row, say
 from grader.loop_variables import advice_on_loop_variable
 from grader.messages import CaptureFailure
 from grader.preamble import missing_import
 from grader.referee.construction import Layers, usual_cause
 from grader.referee.evidence import Problem
+from grader.report import CheckCode
 
-_ABSENT: dict[EntryKind, tuple[Marked, Marked]] = {
+_ABSENT: dict[EntryKind, tuple[Text, Text]] = {
     "function": (
-        mark("The notebook defines no function called {entry}."),
-        mark(
-            "Define {entry}() so that it returns the IRModule. If a cell failed, mend that first."
-        ),
+        say("The notebook defines no function called {entry}."),
+        say("Define {entry}() so that it returns the IRModule. If a cell failed, mend that first."),
     ),
     "module": (
-        mark("The notebook has no module called {entry}."),
-        mark(
+        say("The notebook has no module called {entry}."),
+        say(
             "Let {entry} be the IRModule (or the PrimFunc) that is asked for. If a cell failed,"
             " mend that first."
         ),
     ),
     "schedule": (
-        mark("No schedule was found in the notebook."),
-        mark("Make one with {entry} = tvm.s_tir.Schedule(...) of your unscheduled module."),
+        say("No schedule was found in the notebook."),
+        say("Make one with {entry} = tvm.s_tir.Schedule(...) of your unscheduled module."),
     ),
     "python": (
-        mark("The notebook defines no function called {entry}."),
-        mark("Define {entry} as a function of NumPy arrays. If a cell failed, mend that first."),
+        say("The notebook defines no function called {entry}."),
+        say("Define {entry} as a function of NumPy arrays. If a cell failed, mend that first."),
     ),
     "importer": (
-        mark("The notebook defines no function called {entry}."),
-        mark(
+        say("The notebook defines no function called {entry}."),
+        say(
             "Define {entry}(fx_module, input_shapes) so that it returns the IRModule. If a cell"
             " failed, mend that first."
         ),
@@ -48,54 +47,54 @@ _ABSENT: dict[EntryKind, tuple[Marked, Marked]] = {
 }
 """What is missing, and what to do, by what is looked for."""
 
-_NEEDS = mark("{where} takes arguments that the grader cannot know: {told}")
-_NO_ARGUMENTS = mark("Let the function take no arguments, or give them default values.")
-_SUPPLIED = mark(
+_NEEDS = say("{where} takes arguments that the grader cannot know: {told}")
+_NO_ARGUMENTS = say("Let the function take no arguments, or give them default values.")
+_SUPPLIED = say(
     "Let the function take no arguments, give them default values, or name them so that the grader"
     " knows what they are: {names}."
 )
-_FAILURES: dict[str, tuple[Marked, Marked]] = {
+_FAILURES: dict[str, tuple[Text, Text]] = {
     "not_a_module": (
-        mark("{where} returned {told}, not an IRModule."),
-        mark("End the function with `return bb.get()`."),
+        say("{where} returned {told}, not an IRModule."),
+        say("End the function with `return bb.get()`."),
     ),
     "needs_arguments": (_NEEDS, _NO_ARGUMENTS),
     "cannot_be_saved": (
-        mark("The module that {where} built cannot be saved: {told}"),
-        mark("Build it from call_tir, call_dps_packed and constants only."),
+        say("The module that {where} built cannot be saved: {told}"),
+        say("Build it from call_tir, call_dps_packed and constants only."),
     ),
     "extern_not_portable": (
-        mark("An external function of {where} cannot be taken over: {told}"),
-        mark("Let it use only NumPy, PyTorch and plain values of the notebook."),
+        say("An external function of {where} cannot be taken over: {told}"),
+        say("Let it use only NumPy, PyTorch and plain values of the notebook."),
     ),
 }
 """The same for an entry point of which no module came, by the reason that the kernel gave."""
 
-_OTHERWISE: dict[tuple[EntryKind, str], tuple[Marked, Marked]] = {
+_OTHERWISE: dict[tuple[EntryKind, str], tuple[Text, Text]] = {
     ("importer", "needs_arguments"): (
         _NEEDS,
-        mark("Let it take the traced model and the list of its input shapes, and nothing else."),
+        say("Let it take the traced model and the list of its input shapes, and nothing else."),
     ),
     ("python", "extern_not_portable"): (
-        mark("{where} cannot be taken over: {told}"),
-        mark("Let it use only NumPy and plain values of the notebook."),
+        say("{where} cannot be taken over: {told}"),
+        say("Let it use only NumPy and plain values of the notebook."),
     ),
 }
 """What is said in another way of some kinds of entry points."""
 
 
-_LOST: dict[str, tuple[Marked, Marked]] = {
+_LOST: dict[str, tuple[Text, Text]] = {
     "failed": (
-        mark("{name} is not there: cell {cell}, in which it is made, ended in {error}: {message}"),
-        mark("Mend that cell, and {name} can be graded."),
+        say("{name} is not there: cell {cell}, in which it is made, ended in {error}: {message}"),
+        say("Mend that cell, and {name} can be graded."),
     ),
     "stopped": (
-        mark("{name} is not there: cell {cell}, in which it is made, was stopped."),
-        mark("The notes say why. Make {name} in a cell of its own, before what is slow."),
+        say("{name} is not there: cell {cell}, in which it is made, was stopped."),
+        say("The notes say why. Make {name} in a cell of its own, before what is slow."),
     ),
     "not_run": (
-        mark("{name} is not there: cell {cell}, in which it is made, was not run."),
-        mark("The notes say which cell ended the notebook: mend that one."),
+        say("{name} is not there: cell {cell}, in which it is made, was not run."),
+        say("The notes say which cell ended the notebook: mend that one."),
     ),
 }
 """The same for what stands in a cell that did not run to its end, by that cell's fate."""
@@ -132,7 +131,8 @@ def explain_absence(
         if last.reason == "needs_arguments" and part.entry_kind != "importer" and arguments:
             return Problem(
                 say(_NEEDS, where=_where(last), told=last.message),
-                say(_SUPPLIED, names=", ".join(arguments)),
+                say(_SUPPLIED, names=in_a_row(arguments)),
+                code="needs_arguments",
             )
         return _explain_failure(part.entry_kind, last, preamble, layers)
     for cell, name in itertools.islice(_made(lost), _NAMES):
@@ -140,7 +140,7 @@ def explain_absence(
             return _explain_loss(cell, name, preamble, layers)
     reason, hint = _ABSENT[part.entry_kind]
     entry = part.entry[0]
-    return Problem(say(reason, entry=entry), say(hint, entry=entry))
+    return Problem(say(reason, entry=entry), say(hint, entry=entry), code="absent")
 
 
 def _made(lost: tuple[LostCell, ...]) -> Iterator[tuple[LostCell, str]]:
@@ -152,11 +152,11 @@ def _made(lost: tuple[LostCell, ...]) -> Iterator[tuple[LostCell, str]]:
 def _explain_loss(cell: LostCell, name: str, preamble: str, layers: Layers) -> Problem:
     reason, hint = _LOST[cell.fate]
     told = say(reason, name=name, cell=cell.cell, error=cell.error, message=cell.message)
-    cause = _cause(cell.error, cell.message, preamble, layers) if cell.error else ""
-    return Problem(told, cause or say(hint, name=name))
+    cause = _cause(cell.error, cell.message, preamble, layers) if cell.error else NOTHING
+    return Problem(told, cause or say(hint, name=name), code="unfinished_cell")
 
 
-def _cause(error: str, message: str, preamble: str, layers: Layers) -> str:
+def _cause(error: str, message: str, preamble: str, layers: Layers) -> Text:
     """Return what mostly lies behind an error and what to do about it, or nothing."""
     found = missing_import(preamble, error, message) or advice_on_loop_variable(message)
     return found or usual_cause(error, message, layers)
@@ -170,6 +170,7 @@ def _explain_failure(
         return Problem(
             say("{where} is not solved yet.", where=where),
             say("Replace the stub by your solution."),
+            code="unsolved",
         )
     if failure.reason == "raised" and failure.error_name == "KeyboardInterrupt":
         return Problem(
@@ -178,20 +179,26 @@ def _explain_failure(
                 where=where,
             ),
             say("Look for an endless loop in it."),
+            code="time_limit",
         )
     if failure.reason == "raised":
         cause = _cause(failure.error_name, failure.message, preamble, layers)
         mend = say("Call the function in a cell of its own and mend the first error.")
-        return Problem(_raised(failure, where), cause or mend)
+        return Problem(_raised(failure, where), cause or mend, code="raised")
+    code: CheckCode = "needs_arguments" if failure.reason == "needs_arguments" else "not_captured"
     reason, hint = _OTHERWISE.get((kind, failure.reason), _FAILURES[failure.reason])
-    return Problem(say(reason, where=where, told=failure.message), say(hint))
+    return Problem(
+        say(reason, where=where, told=failure.message),
+        hint,
+        code=code,
+    )
 
 
-def _where(failure: CaptureFailure) -> str:
+def _where(failure: CaptureFailure) -> Text:
     return say("{name} (cell {cell})", name=failure.name, cell=failure.cell)
 
 
-def _raised(failure: CaptureFailure, where: str) -> str:
+def _raised(failure: CaptureFailure, where: Text) -> Text:
     error, message = failure.error_name, failure.message
     if not message:
         if failure.line is None:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.ir.facts import BufferFacts
-from grader.language import retell, say
+from grader.language import Text, in_a_row, say
 from grader.messages import RunArgument, TensorSpec, pack_array
 from grader.referee.evidence import Problem
 
@@ -24,7 +24,7 @@ class Given:
     `redraw` makes other values of the same shape from a generator; None for what stays the same.
     """
 
-    name: str
+    name: Text
     array: Values
     varies: bool = True
     redraw: Callable[[np.random.Generator, tuple[int, ...]], Values] | None = None
@@ -111,7 +111,11 @@ def match_inputs(
     Where their shapes tell them apart, any order will do; otherwise it is the one asked for.
     """
     if len(inputs) != len(given):
-        return Problem(say("`main` takes {count} arguments.", count=len(inputs)), wanted(given))
+        return Problem(
+            say("`main` takes {count} arguments.", count=len(inputs)),
+            wanted(given),
+            code="signature",
+        )
     if len({each.shape for each in given}) == len(given):
         by_shape = {each.shape: each for each in given}
         given = tuple(
@@ -122,18 +126,21 @@ def match_inputs(
             tensor = buffer.tensor
             reason = say(
                 "`main` takes a tensor of shape {shape} and dtype {dtype} as `{name}`.",
-                shape=tensor.shape,
+                shape=str(tensor.shape),
                 dtype=tensor.dtype,
                 name=buffer.name,
             )
-            return Problem(reason, wanted(given))
+            return Problem(reason, wanted(given), code="signature")
     return given
 
 
-def wanted(given: tuple[Given, ...]) -> str:
+def wanted(given: tuple[Given, ...]) -> Text:
     """Say what `main` must take."""
-    spelled = [f"{retell(each.name)} {each.array.dtype}{list(each.shape)}" for each in given]
-    return say("`main` must take {arguments}.", arguments=", ".join(spelled))
+    spelled = [
+        say("{name} {tensor}", name=each.name, tensor=f"{each.array.dtype}{list(each.shape)}")
+        for each in given
+    ]
+    return say("`main` must take {arguments}.", arguments=in_a_row(spelled))
 
 
 def _static(buffer: BufferFacts) -> tuple[int, ...]:

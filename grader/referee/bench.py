@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from grader.errors import ProtocolError
-from grader.language import later, say
+from grader.language import Text, in_clauses, say
 from grader.machine.cpus import quiet_cpus
 from grader.messages import (
     Array,
@@ -46,8 +46,9 @@ ATTEMPTS = 3
 are chosen anew."""
 
 UNREADABLE = Problem(
-    later("The answer of the process that timed the schedule cannot be read."),
-    later("A schedule may compute, and must leave the process that it runs in alone."),
+    say("The answer of the process that timed the schedule cannot be read."),
+    say("A schedule may compute, and must leave the process that it runs in alone."),
+    code="no_answer",
 )
 
 Cpus = Callable[[int], tuple[int, ...]]
@@ -132,7 +133,7 @@ def measure(
     Nothing else may run meanwhile.
     """
     task = _task(versions, bench, generator)
-    reasons: list[str] = []
+    reasons: list[Text] = []
     for _ in range(ATTEMPTS):
         attempt = msgspec.structs.replace(
             task,
@@ -153,7 +154,7 @@ def measure(
         try:
             timing = _read(versions, attempt, answer, bench, generator)
         except Unsteady as unsteady:
-            reasons.append(str(unsteady))
+            reasons.append(unsteady.reason)
         else:
             return Measured(attempt, answer, timing)
     return too_noisy(reasons)
@@ -220,17 +221,17 @@ def _read(
     return msgspec.structs.replace(timing, notes=(*timing.notes, note))
 
 
-def too_noisy(reasons: Sequence[str]) -> Problem:
+def too_noisy(reasons: Sequence[Text]) -> Problem:
     """Return the verdict of a machine on which nothing can be measured."""
-    causes = "; ".join(dict.fromkeys(reasons))
     return Problem(
         say(
             "The machine was too busy to measure the speed, {times} times: {causes}.",
             times=len(reasons),
-            causes=causes,
+            causes=in_clauses(dict.fromkeys(reasons)),
         ),
         say("This is not your fault. Have it graded again on a machine that does nothing else."),
         again=True,
+        code="busy",
     )
 
 

@@ -58,7 +58,7 @@ def inspect(part: PartTable, capture: Capture) -> Candidate | Problem:
         module, facts, left_out = _read(capture.module, permitted)
         started = None if capture.base is None else _read(capture.base)
     except IRError as error:
-        return Problem(error.message, error.hint)
+        return Problem(error.message, error.hint, code="refused")
     if facts.findings:
         first = facts.findings[0]
         is_unknown = first.subject not in capture.externs and _EXTERN_NAME.fullmatch(first.subject)
@@ -70,6 +70,7 @@ def inspect(part: PartTable, capture: Capture) -> Candidate | Problem:
                 "Modules may use TensorIR, Relax and arithmetic, and no other way out of"
                 " the module."
             ),
+            code="refused",
         )
     capture = replace(capture, module=module, base=started and started.document)
     base = None if started is None or started.facts.findings else started.facts
@@ -139,6 +140,7 @@ def _not_registered(name: str) -> Problem:
             " function. Names that TVM itself has are not taken.",
             name=name,
         ),
+        code="refused",
     )
 
 
@@ -146,7 +148,9 @@ def _inspect_python(capture: Capture) -> Candidate | Problem:
     """Take a capture of a Python function: there is no module to read."""
     if capture.module or list(capture.externs) != [PYTHON_FUNCTION]:
         return Problem(
-            say("The function could not be taken over."), say("Define it in a cell of its own.")
+            say("The function could not be taken over."),
+            say("Define it in a cell of its own."),
+            code="not_captured",
         )
     nothing = ModuleFacts(
         has_main=False, inputs=(), output=None, calls=(), functions={}, externs=(), findings=()

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from grader.assignment import ArgumentTable, Computation, PartTable
 from grader.errors import CourseError
 from grader.ir.facts import ModuleFacts
-from grader.language import later, say
+from grader.language import Text, foreign, say
 from grader.messages import TensorSpec
 from grader.referee.arrangement import Arrangement, Given, Values, match_inputs
 from grader.referee.diagnosis.operations import Layer
@@ -30,6 +30,10 @@ Compute = Callable[..., Any]
 """The course's function: arrays with a leading axis over cases to one array, or several."""
 
 
+def _named(argument: ArgumentTable, place: int) -> Text:
+    return foreign(argument.name) if argument.name else say("argument {place}", place=place)
+
+
 class CaseOracle:
     """The answers for one computation. `compute` is the course's function of its arguments."""
 
@@ -39,14 +43,14 @@ class CaseOracle:
         self.options = computation
         self._compute = compute
         self._arguments = tuple(
-            self._given(each, each.name or later("argument {place}", place=place), generator)
+            self._given(each, _named(each, place), generator)
             for place, each in enumerate(computation.arguments, start=1)
         )
         for each in self._arguments:
             each.array.setflags(write=False)
         self.from_test_set: npt.NDArray[np.bool_] = np.zeros(computation.cases, np.bool_)
 
-    def _given(self, table: ArgumentTable, name: str, generator: np.random.Generator) -> Given:
+    def _given(self, table: ArgumentTable, name: Text, generator: np.random.Generator) -> Given:
         def draw(fresh: np.random.Generator, shape: tuple[int, ...]) -> Values:
             return _draw(table, self.options, fresh, shape)
 
@@ -83,7 +87,7 @@ class CaseOracle:
         return tuple(each._replace(value=_without_cases(each.value)) for each in layers)
 
     @property
-    def argument_names(self) -> tuple[str, ...]:
+    def argument_names(self) -> tuple[Text, ...]:
         """Return what messages call the arguments, in their order."""
         return tuple(each.name for each in self._arguments)
 
@@ -122,7 +126,7 @@ class CaseOracle:
         """Say what the module's functions take, and what one of them should."""
         hint = self._wanted()
         if not facts.functions:
-            return Problem(say("The module has no TIR function."), hint)
+            return Problem(say("The module has no TIR function."), hint, code="signature")
         taken = [
             f"`{each.name}`("
             + ", ".join(f"{p.tensor.dtype}{list(p.tensor.shape or ())}" for p in each.parameters)
@@ -134,9 +138,9 @@ class CaseOracle:
             " {functions}.",
             functions=", ".join(taken[:3]),
         )
-        return Problem(reason, hint)
+        return Problem(reason, hint, code="signature")
 
-    def _wanted(self) -> str:
+    def _wanted(self) -> Text:
         wanted = (*self.options.arguments, *self.options.outputs)
         spelled = ", ".join(f"{each.dtype}{list(each.shape)}" for each in wanted)
         return say(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from grader.language import Marked, join, mark, say
+from grader.language import NOTHING, Text, in_clauses, join, say
 from grader.referee.diagnosis.mistakes_convolution import convolution_mistakes
 from grader.referee.diagnosis.mistakes_pooling import pooling_mistakes
 from grader.referee.diagnosis.operations import Layer
@@ -62,73 +62,69 @@ _BROADCAST = (
 )
 _TURNED = re.compile(r"broadcast dims: \d+ and (\d{1,9}) in: \((\d{1,9}), \d{1,9}\) and \(\1,\)")
 
-_USAGE: tuple[tuple[str, Marked], ...] = (
+_USAGE: tuple[tuple[str, Text], ...] = (
     (
         r"^assert len\(bias\.shape\) == 1",
-        mark(
+        say(
             "The bias of topi.nn.dense has one axis, the columns: give it the shape (n,), not"
             " (1, n)."
         ),
     ),
     (
         r"Pooling padding_size must has double elements of kernel",
-        mark("The padding of topi.nn.pool2d has four numbers: top, left, bottom, right."),
+        say("The padding of topi.nn.pool2d has four numbers: top, left, bottom, right."),
     ),
     (
         r"^Cannot convert from type `te\.Tensor` to `bool`",
-        mark(
+        say(
             "topi.matmul takes no bias: what follows the factors says whether they are transposed."
             " Use topi.nn.dense, or add the bias by topi.add."
         ),
     ),
     (
         r"^Mismatched type on argument #2 when calling: `relax\.op\.matmul\(",
-        mark(
-            "relax.op.matmul takes no bias: use relax.op.linear, or add the bias by relax.op.add."
-        ),
+        say("relax.op.matmul takes no bias: use relax.op.linear, or add the bias by relax.op.add."),
     ),
     (
         r"^shape is only available on a Var with BufferType",
-        mark(
+        say(
             "Give emit_te the function and what it takes, one after the other:"
             " bb.emit_te(topi.nn.relu, x), not bb.emit_te(topi.nn.relu(x))."
         ),
     ),
     (
         r"^Mismatched type on argument #2 when calling: `relax\.BlockBuilderEmit\(",
-        mark(
+        say(
             "bb.emit takes an expression, bb.emit_te a function and what it takes:"
             " bb.emit(relax.op.nn.relu(x)), bb.emit_te(topi.nn.relu, x)."
         ),
     ),
     (
         r"^only support te\.tensor or tuple/list/Array of te\.tensor as function output",
-        mark(
+        say(
             "emit_te takes functions of TOPI, or of your own with te.compute. Operators of Relax go"
             " into bb.emit: bb.emit(relax.op.nn.relu(x))."
         ),
     ),
     (
         r"^not supported type in emit_te: <class 'builtin_function",
-        mark("A function of Python is no argument for emit_te: write its name in quotes."),
+        say("A function of Python is no argument for emit_te: write its name in quotes."),
     ),
     (
         r"^Reshape expects the new shape to be convertible from the old shape",
-        mark("The new shape must hold as many numbers as the old one: multiply all axes of each."),
+        say("The new shape must hold as many numbers as the old one: multiply all axes of each."),
     ),
     (
         r"^nested op_tag is not allowed",
-        mark(
-            "TVM is still within a function that raised before: mend the first error, then rerun."
-        ),
+        say("TVM is still within a function that raised before: mend the first error, then rerun."),
     ),
     (
         r"^Invalid conv parameters: lead to negative output shape",
-        mark("A convolution takes the images first, then the weight."),
+        say("A convolution takes the images first, then the weight."),
     ),
     (
         r"^Index out of range\. size: \d+, got index \d+|the input axis -?\d+ is out of range",
-        mark("There is no such axis: they are counted from 0, and -1 is the last one."),
+        say("There is no such axis: they are counted from 0, and -1 is the last one."),
     ),
 )
 """Errors that have one usual cause, by how TVM words them, and what to do."""
@@ -137,7 +133,7 @@ Layers = Callable[[], Sequence[Layer]]
 """What PyTorch does for a part, recorded when it is asked for."""
 
 
-def usual_cause(error: str, message: str, layers: Layers = tuple) -> str:
+def usual_cause(error: str, message: str, layers: Layers = tuple) -> Text:
     """Return what mostly lies behind an error of TVM's constructors and what to do, or nothing.
 
     `layers` returns PyTorch's for the part that was to be built.
@@ -145,28 +141,28 @@ def usual_cause(error: str, message: str, layers: Layers = tuple) -> str:
     return (
         _name_cause(error, message)
         or _argument_cause(error, message)
-        or next((say(told) for form, told in _USAGE if re.search(form, message)), "")
+        or next((told for form, told in _USAGE if re.search(form, message)), NOTHING)
         or _length_cause(message, layers)
         or _broadcast_cause(message, layers)
     )
 
 
-def _name_cause(error: str, message: str) -> str:
+def _name_cause(error: str, message: str) -> Text:
     found = _NO_NAME.search(message)
     if found is None or error != "AttributeError":
-        return ""
+        return NOTHING
     asked = f"{found[1].removeprefix('tvm.')}.{found[2]}"
     if asked not in NAMES:
-        return ""
+        return NOTHING
     return say("TVM has no {asked}; use {name}.", asked=asked, name=NAMES[asked])
 
 
-_GIVE = mark("Give {operator} all of its arguments: {arguments} have no default values.")
+_GIVE = say("Give {operator} all of its arguments: {arguments} have no default values.")
 
 
-def _argument_cause(error: str, message: str) -> str:
+def _argument_cause(error: str, message: str) -> Text:
     found = _MISSING.search(message) if error == "TypeError" else None
-    return "" if found is None else say(_GIVE, operator=found[1], arguments=found[2])
+    return NOTHING if found is None else say(_GIVE, operator=found[1], arguments=found[2])
 
 
 def _two_numbers(message: str, forms: Sequence[re.Pattern[str]]) -> tuple[int, int] | None:
@@ -174,11 +170,11 @@ def _two_numbers(message: str, forms: Sequence[re.Pattern[str]]) -> tuple[int, i
     return None if match is None else (int(match[1]), int(match[2]))
 
 
-def _length_cause(message: str, layers: Layers) -> str:
+def _length_cause(message: str, layers: Layers) -> Text:
     """Explain two lengths that do not fit together."""
     lengths = _two_numbers(message, _LENGTHS)
     if lengths is None:
-        return ""
+        return NOTHING
     recorded = layers()
     weights = [
         each.operation.operands[1].value.shape
@@ -197,18 +193,18 @@ def _length_cause(message: str, layers: Layers) -> str:
     return _tried(*lengths, recorded)
 
 
-def _other_weight(length: int, weights: Sequence[tuple[int, ...]]) -> str:
+def _other_weight(length: int, weights: Sequence[tuple[int, ...]]) -> Text:
     """Say that it may be another layer's weight, where one takes so many numbers."""
     if all(columns != length for _, columns in weights):
-        return ""
+        return NOTHING
     return say("Or it is the weight of another layer: check the name of the parameter.")
 
 
-def _broadcast_cause(message: str, layers: Layers) -> str:
+def _broadcast_cause(message: str, layers: Layers) -> Text:
     """Explain a bias that does not fit what it is added to."""
     lengths = _two_numbers(message, _BROADCAST)
     if lengths is None:
-        return ""
+        return NOTHING
     there, given = lengths
     biases = [each for each in layers() if each.operation.kind == "bias"]
     sizes = {each.operation.operands[1].value.numel() for each in biases}
@@ -236,10 +232,10 @@ def _broadcast_cause(message: str, layers: Layers) -> str:
             given=given,
             there=there,
         )
-    return ""
+    return NOTHING
 
 
-def _tried(found: int, wanted: int, layers: Sequence[Layer]) -> str:
+def _tried(found: int, wanted: int, layers: Sequence[Layer]) -> Text:
     """Return the changes of PyTorch's layers that give a length in place of another."""
     flattened = next((each for each in layers if each.operation.kind == "flatten"), None)
     if flattened is not None and wanted == flattened.value.shape[-1]:
@@ -252,7 +248,7 @@ def _tried(found: int, wanted: int, layers: Sequence[Layer]) -> str:
             )
     causes = _causes(found, wanted, layers)
     if not causes:
-        return ""
+        return NOTHING
     place = causes[0][1]
     there = say(
         "PyTorch has {wanted} there, after {layer}, not {found}.",
@@ -264,7 +260,7 @@ def _tried(found: int, wanted: int, layers: Sequence[Layer]) -> str:
     if len(told) == 1:
         return join(there, say(_ONE, what=_named(causes[0][0], told[0][0], layers)), told[0][1])
     pairs = zip(causes, told, strict=True)
-    listed = "; ".join(_named(one, what, layers) for (one, _), (what, _) in pairs)
+    listed = in_clauses(_named(one, what, layers) for (one, _), (what, _) in pairs)
     return join(there, say("That comes of one of these: {listed}.", listed=listed))
 
 
@@ -281,14 +277,14 @@ _SETTINGS = frozenset(
 )
 """Mistakes that give a tensor other extents."""
 
-_ONE = mark("That comes of this: {what}.")
+_ONE = say("That comes of this: {what}.")
 
 
-def _named(one: Change, what: str, layers: Sequence[Layer]) -> str:
+def _named(one: Change, what: Text, layers: Sequence[Layer]) -> Text:
     """Return a mistake with its layer, unless it says that itself."""
     if one.kind == "layer_left_out":
         return what
-    return f"{layers[one.place].name.partition(' ')[0]}: {what}"
+    return say("{layer}: {what}", layer=layers[one.place].name.partition(" ")[0], what=what)
 
 
 def _causes(found: int, wanted: int, layers: Sequence[Layer]) -> list[tuple[Change, int]]:

@@ -7,13 +7,14 @@ for them, and a constant of as many elements stands for the weight where none ha
 from __future__ import annotations
 
 from grader.ir.facts import Argument, Call, FunctionFacts, ModuleFacts
-from grader.language import later
+from grader.language import say
 from grader.referee.evidence import Problem
 from grader.referee.updates import find_updates, holds_weight
 
 NO_CONVOLUTION = Problem(
-    later("No TIR function of the module is given the convolution's weight."),
-    later("Keep the convolution as a TIR function that takes the weight as an argument."),
+    say("No TIR function of the module is given the convolution's weight."),
+    say("Keep the convolution as a TIR function that takes the weight as an argument."),
+    code="unmet",
 )
 
 

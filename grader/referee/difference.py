@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from grader.ir.facts import FunctionFacts, LoopKind
 from grader.ir.names import shown
-from grader.language import Marked, mark, say
+from grader.language import Text, say
 from grader.referee.nests import Level, Nest, read_nests
 
 Third = Literal["loops", "annotations", "places"]
@@ -18,15 +18,15 @@ the other blocks are inside the right loops of it, with the right loops of their
 
 THIRDS: tuple[Third, ...] = ("loops", "annotations", "places")
 
-_KINDS: dict[LoopKind, tuple[Marked, Marked]] = {
-    "serial": (mark("serial"), mark("Leave that loop as it is.")),
-    "parallel": (mark("parallel"), mark("Call `parallel` on it.")),
+_KINDS: dict[LoopKind, tuple[Text, Text]] = {
+    "serial": (say("serial"), say("Leave that loop as it is.")),
+    "parallel": (say("parallel"), say("Call `parallel` on it.")),
     "vectorized": (
-        mark("vectorized"),
-        mark("Call `vectorize` on it, before you decompose the reduction."),
+        say("vectorized"),
+        say("Call `vectorize` on it, before you decompose the reduction."),
     ),
-    "unrolled": (mark("unrolled"), mark("Call `unroll` on it.")),
-    "thread_binding": (mark("bound to a thread"), mark("Call `bind` on it.")),
+    "unrolled": (say("unrolled"), say("Call `unroll` on it.")),
+    "thread_binding": (say("bound to a thread"), say("Call `bind` on it.")),
 }
 """What a loop of a kind is called, and how it becomes one."""
 
@@ -34,8 +34,8 @@ _KINDS: dict[LoopKind, tuple[Marked, Marked]] = {
 class Difference(NamedTuple):
     """One thing that is other than in the target, in a sentence, and the next step."""
 
-    reason: str
-    hint: str
+    reason: Text
+    hint: Text
 
 
 class Likeness(NamedTuple):
@@ -129,15 +129,15 @@ def _nest_differences(
                 " that of {found} iterations {instead}.",
                 number=number,
                 name=name,
-                wanted=one.extent,
+                wanted=str(one.extent),
                 along=_along(one.axes),
-                found=other.extent,
+                found=str(other.extent),
                 instead=_along(other.axes),
             )
             yield Difference(reason, say("`reorder` the loops."))
 
 
-def _split_hint(extents: tuple[int | None, ...]) -> str:
+def _split_hint(extents: tuple[int | None, ...]) -> Text:
     if len(extents) > 1:
         return say("`split` that loop with the factors {factors}.", factors=_list(extents))
     return say("Do not `split` that loop.")
@@ -202,8 +202,11 @@ def _initialisation(
         number=wanted.shared + 1,
     )
     if found is None:
-        reason = "The sum is initialised within {total}; in the target it has a block of its own."
-        yield Difference(say(reason, total=total), hint)
+        reason = say(
+            "The sum is initialised within {total}; in the target it has a block of its own.",
+            total=total,
+        )
+        yield Difference(reason, hint)
     elif wanted.shared != found.shared:
         reason = say(
             "The sum is initialised inside of the first {found} loops of {total}; in the target"
@@ -250,17 +253,17 @@ def _kinds(wanted: tuple[Level, ...], found: tuple[Level, ...], name: str) -> It
         yield _kind(level._replace(kind="serial"), level.kind, say("A loop"), name)
 
 
-def _kind(wanted: Level, found: LoopKind, loop: str, name: str) -> Difference:
+def _kind(wanted: Level, found: LoopKind, loop: Text, name: str) -> Difference:
     reason = say(
         "{loop} of {extent} iterations {along} around {name} should be {wanted} and is {found}.",
         loop=loop,
-        extent=wanted.extent,
+        extent=str(wanted.extent),
         along=_along(wanted.axes),
         name=name,
-        wanted=say(_KINDS[wanted.kind][0]),
-        found=say(_KINDS[found][0]),
+        wanted=_KINDS[wanted.kind][0],
+        found=_KINDS[found][0],
     )
-    return Difference(reason, say(_KINDS[wanted.kind][1]))
+    return Difference(reason, _KINDS[wanted.kind][1])
 
 
 def _extents(levels: tuple[Level, ...], axes: tuple[int, ...]) -> tuple[int | None, ...]:
@@ -271,7 +274,7 @@ def _name(nest: Nest) -> str:
     return shown(nest.block.name)
 
 
-def _along(axes: tuple[int, ...]) -> str:
+def _along(axes: tuple[int, ...]) -> Text:
     if not axes:
         return say("over the sum")
     return say("along axis {axes}", axes=", ".join(map(str, axes)))

@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from grader.assignment import Comparison
 from grader.ir.facts import FunctionFacts, ModuleFacts
+from grader.language import NOTHING, Text
 from grader.messages import Capture
-from grader.report import Diagnosis, Sample, Scripts, Timing
+from grader.report import CheckCode, Diagnosis, Sample, Scripts, Timing
 
 FloatArray = npt.NDArray[np.floating]
 
@@ -20,12 +21,16 @@ FloatArray = npt.NDArray[np.floating]
 class Problem:
     """Why there is no evidence: a sentence, and what to do next.
 
-    `again` says that this is no fault of the submission, which has to be graded again.
+    `again` says that this is no fault of the submission, which has to be graded again. `quotes`
+    says that the reason ends in the message of an error, to which no sentence can be joined. `code`
+    says what it is, apart from how it is worded.
     """
 
-    reason: str
-    hint: str = ""
+    reason: Text
+    hint: Text = NOTHING
     again: bool = False
+    quotes: bool = False
+    code: CheckCode = "undecided"
 
 
 @dataclass(frozen=True)
@@ -88,9 +93,9 @@ class Replay:
 
     proven: bool
     steps: int = 0
-    reason: str = ""
+    reason: Text = NOTHING
     larger: tuple[LargerBatch, ...] = ()
-    larger_reason: str = ""
+    larger_reason: Text = NOTHING
     scripts: Scripts | None = None
 
 

@@ -4,106 +4,136 @@ from __future__ import annotations
 
 from grader.errors import ProtocolError
 from grader.ir.names import shown
-from grader.language import Marked, join, later, mark, say
+from grader.language import NOTHING, Text, foreign, join, say
 from grader.messages import EXTERN_DIED, FromRunner, TaskFailure, Violation, ViolationKind
 from grader.referee.evidence import Problem
+from grader.report import CheckCode
 
 _REASONS = {
-    "decode": mark("The module could not be taken over: {detail}"),
-    "load": mark("TVM could not load the module: {detail}"),
-    "build": mark("TVM could not build the module: {detail}"),
-    "externs": mark("An external function could not be used: {detail}"),
-    "signature": mark("The module does not have the form that is asked for: {detail}"),
-    "run": mark("The module failed while it ran: {detail}"),
-    "time": mark("The schedule could not be timed: {detail}"),
+    "decode": say("The module could not be taken over: {detail}"),
+    "load": say("TVM could not load the module: {detail}"),
+    "build": say("TVM could not build the module: {detail}"),
+    "externs": say("An external function could not be used: {detail}"),
+    "signature": say("The module does not have the form that is asked for: {detail}"),
+    "run": say("The module failed while it ran: {detail}"),
+    "time": say("The schedule could not be timed: {detail}"),
+}
+
+_CODES: dict[str, CheckCode] = {
+    "decode": "not_captured",
+    "load": "not_built",
+    "build": "not_built",
+    "externs": "extern_failed",
+    "signature": "signature",
+    "run": "run_failed",
+    "time": "untimed",
 }
 
 _HINTS = {
-    "build": mark(
+    "build": say(
         'Build it in your notebook with tvm.compile(mod, "llvm") and read the first error.'
     ),
-    "externs": mark(
+    "externs": say(
         "Register the function with tvm.register_global_func in the notebook, and let it use"
         " only NumPy, PyTorch and names of the notebook."
     ),
-    "run": mark("Run it in your notebook on one batch of the test set."),
-    "signature": mark("`main` must return one tensor."),
+    "run": say("Run it in your notebook on one batch of the test set."),
+    "signature": say("`main` must return one tensor."),
 }
 
-_VIOLATIONS: dict[ViolationKind, Marked] = {
-    "allocation": mark(
+_VIOLATIONS: dict[ViolationKind, Text] = {
+    "allocation": say(
         "The function {function} asks for a buffer {subject} of a size that cannot be."
     ),
-    "assumption": mark("The function {function} assumes something that is not so."),
-    "conversion": mark(
+    "assumption": say("The function {function} assumes something that is not so."),
+    "conversion": say(
         "The function {function} makes an integer of a number that has none: it is too large, or"
         " not a number."
     ),
-    "division": mark("The function {function} divides an integer by zero."),
-    "overflow": mark(
+    "division": say("The function {function} divides an integer by zero."),
+    "overflow": say(
         "In the function {function}, an integer becomes larger or smaller than its type can hold."
     ),
-    "unguarded": mark(
+    "unguarded": say(
         "The function {function} was not run, because it cannot be seen that it stays within its"
         " buffers."
     ),
 }
-_NO_ITEM = mark(
+_NO_ITEM = say(
     "The function {function} would have used item {value} of the buffer {subject}, but it has only"
     " the items 0 to {most}."
 )
-_NO_ITEM_OF_SOME = mark(
+_NO_ITEM_OF_SOME = say(
     "The function {function} would have used item {value} of the buffer {subject}, which it does"
     " not have."
 )
-_WITHIN = mark(
+_WITHIN = say(
     "Compare every index with the extents of its buffer, also where the loop does not divide the"
     " extent, or at the border of a window. Items are counted through all axes."
 )
 
 TIME_LIMIT = Problem(
-    later("The module ran longer than the time limit and was stopped."),
-    later("Look for loops that are much longer than the layer needs."),
+    say("The module ran longer than the time limit and was stopped."),
+    say("Look for loops that are much longer than the layer needs."),
+    code="time_limit",
 )
 
 _SPECIAL = {
     "NotDeterministic": Problem(
-        later("The same input gave two different outputs."),
-        later(
+        say("The same input gave two different outputs."),
+        say(
             "An output or intermediate buffer is read before it is written, or parallel"
             " loops overlap."
         ),
+        code="not_deterministic",
     ),
     "InputChanged": Problem(
-        later("The function wrote into its inputs while it was timed."),
-        later("Write to the output and to buffers of the function's own only."),
+        say("The function wrote into its inputs while it was timed."),
+        say("Write to the output and to buffers of the function's own only."),
+        code="changed_inputs",
     ),
     "Disturbed": Problem(
-        later(
+        say(
             "The function changed what it was measured with: calls are missing, or memory beside"
             " its arrays was written."
         ),
-        later("Keep all indices within the extents of their buffers."),
+        say("Keep all indices within the extents of their buffers."),
+        code="disturbed",
     ),
     "UnknownWorkload": Problem(
-        later(
+        say(
             "The scheduled function computes something else than the unscheduled one that it would"
             " be compared with, so its speed says nothing."
         ),
-        later(
+        say(
             "Let it compute the layer (its bias and its ReLU may be in it) and nothing else: keep"
             " pooling and other layers in functions of their own."
         ),
+        code="other_computation",
     ),
     "TimeLimit": TIME_LIMIT,
     "Died": Problem(
-        later("The module crashed the process that ran it."),
-        later(
+        say("The module crashed the process that ran it."),
+        say(
             "This happens when a loop reads or writes outside its buffers: check extents"
             " and indices."
         ),
+        code="crashed",
     ),
 }
+
+
+class Ended(TaskFailure, frozen=True):
+    """A failure that no process told of, because it was ended: `why` says it in its place."""
+
+    why: Text = NOTHING
+
+
+def told_by(failure: TaskFailure) -> Text:
+    """Return the name of a failure's error and what it says."""
+    if isinstance(failure, Ended):
+        return join(foreign(f"{failure.error_name}:"), failure.why)
+    return foreign(f"{failure.error_name}: {failure.message}".strip(": "))
 
 
 def explain_violation(violation: Violation) -> Problem:
@@ -116,7 +146,7 @@ def explain_violation(violation: Violation) -> Problem:
         value=violation.value,
         most=violation.size - 1,
     )
-    return Problem(reason, say(_WITHIN))
+    return Problem(reason, _WITHIN, code="out_of_bounds")
 
 
 def explain_failure(failure: FromRunner) -> Problem:
@@ -128,13 +158,20 @@ def explain_failure(failure: FromRunner) -> Problem:
         raise ProtocolError("A runner answered another question than it was asked.", "Report this.")
     if failure.violation is not None:
         return explain_violation(failure.violation)
-    if failure.error_name in _SPECIAL:
+    is_ours = failure.raised is None
+    if is_ours and failure.error_name in _SPECIAL:
         return _SPECIAL[failure.error_name]
-    if failure.error_name == EXTERN_DIED:
+    if is_ours and failure.error_name == EXTERN_DIED:
         return Problem(
-            join(say("An external function ended the process that called it."), failure.message),
+            join(say("An external function ended the process that called it."), _ending(failure)),
             say("A function must return: it may neither exit nor write outside of its arrays."),
+            code="extern_failed",
         )
-    detail = f"{failure.error_name}: {failure.message}".strip(": ")
-    hint = _HINTS.get(failure.stage)
-    return Problem(say(_REASONS[failure.stage], detail=detail), "" if hint is None else say(hint))
+    reason = say(_REASONS[failure.stage], detail=told_by(failure))
+    return Problem(
+        reason, _HINTS.get(failure.stage, NOTHING), quotes=True, code=_CODES[failure.stage]
+    )
+
+
+def _ending(failure: TaskFailure) -> Text:
+    return failure.why if isinstance(failure, Ended) else foreign(failure.message)

@@ -35,6 +35,7 @@ def unreadable() -> Problem:
     return Problem(
         say("The answer of the process that ran the module cannot be read."),
         say("External functions may compute, and must leave the process that they run in alone."),
+        code="no_answer",
     )
 
 
@@ -146,6 +147,7 @@ def _by_sample(outputs: Array, arrangement: Arrangement) -> FloatArray | Problem
         return Problem(
             say("The output has no axis for the batch."),
             say("Return one row of scores for every image."),
+            code="shape",
         )
     try:
         values = unpack_array(outputs)
@@ -161,5 +163,6 @@ def _by_sample(outputs: Array, arrangement: Arrangement) -> FloatArray | Problem
                 rows=outputs.shape[1],
             ),
             say("Return one row of scores for every image."),
+            code="shape",
         )
     return cast(FloatArray, values[: arrangement.samples])

@@ -10,15 +10,15 @@ from msgspec.structs import replace
 from grader.assignment import CheckTable, PartTable
 from grader.ir.allowed import FUNCTION_ATTRIBUTES
 from grader.ir.names import shown
-from grader.language import join, mark, say, spoken
+from grader.language import NOTHING, Text, as_text, clause, join, say
 from grader.referee.evidence import Candidate, Case, Problem
 from grader.referee.graph import draw_graph
 from grader.referee.outcome import Outcome, not_graded
 from grader.referee.registry import find_check
-from grader.report import Check, Origin, Part
+from grader.report import Check, Diagnosis, Origin, Part
 
-WITHHELD = mark("This was not graded: what decides it is not in this copy of the course.")
-WHO_HAS_IT = mark("Your instructors grade it with the complete one.")
+WITHHELD = say("This was not graded: what decides it is not in this copy of the course.")
+WHO_HAS_IT = say("Your instructors grade it with the complete one.")
 
 _COARSER = (1, 2, 5, 10, 20, 50)
 """A check's grid is made coarser by these factors, until it is coarser than the interval."""
@@ -39,10 +39,11 @@ def judge_case(part: PartTable, case: Case) -> Part:
         _score(part, table, _blocked(outcomes[table.id], table, blocking, part))
         for table in part.check
     )
+    evidence = case.evidence
     checks = _with_note(checks, _note_on(case.candidate))
+    checks = tuple(_beside(each, evidence.diagnosis) for each in checks)
     capture = case.candidate.capture
     origin = Origin(capture.name, capture.cell)
-    evidence = case.evidence
     return replace(
         _part(part, checks, origin),
         graph=draw_graph(case.candidate.facts),
@@ -52,18 +53,24 @@ def judge_case(part: PartTable, case: Case) -> Part:
     )
 
 
-def _note_on(candidate: Candidate) -> str:
+def _beside(check: Check, diagnosis: Diagnosis | None) -> Check:
+    """Return a check that says whether its reason tells what the diagnosis does."""
+    is_told = diagnosis is not None and check.reason.holds(diagnosis.message)
+    return replace(check, tells_diagnosis=is_told)
+
+
+def _note_on(candidate: Candidate) -> Text:
     """Say what was left out of a module because it means nothing; it costs no points."""
     if not candidate.left_out:
-        return ""
+        return NOTHING
     name = candidate.left_out[0]
     known = [each for each in FUNCTION_ATTRIBUTES if each.startswith(("tirx.", "global_"))]
     meant = get_close_matches(name, known, n=1)
     note = say("The attribute {name} means nothing to TVM and was left out.", name=shown(name))
-    return join(note, say("Is `{name}` meant?", name=meant[0]) if meant else "")
+    return join(note, say("Is `{name}` meant?", name=meant[0]) if meant else NOTHING)
 
 
-def _with_note(checks: tuple[Check, ...], note: str) -> tuple[Check, ...]:
+def _with_note(checks: tuple[Check, ...], note: Text) -> tuple[Check, ...]:
     if not note or not checks:
         return checks
     first = checks[0]
@@ -78,7 +85,7 @@ def judge_problem(part: PartTable, problem: Problem, origin: Origin | None = Non
 
 def _decide(table: CheckTable, case: Case) -> Outcome:
     if table.withheld:
-        return not_graded(Problem(say(WITHHELD), say(WHO_HAS_IT)))
+        return not_graded(Problem(WITHHELD, WHO_HAS_IT, code="withheld"))
     kind = find_check(table)
     return kind.decide(case, kind.parse(table))
 
@@ -87,38 +94,36 @@ def _blocked(outcome: Outcome, table: CheckTable, blocking: list[str], part: Par
     others = [name for name in blocking if name != table.id]
     if not others or table.points == 0:
         return outcome
-    titles = {each.id: say(find_check(each).title) for each in part.check}
+    titles = {each.id: find_check(each).title for each in part.check}
     return not_graded(
         Problem(
-            say("Counts only once this holds: {condition}.", condition=_lowered(titles[others[0]])),
+            say("Counts only once this holds: {condition}.", condition=clause(titles[others[0]])),
             say("Mend that first."),
+            code="waits",
         )
     )
-
-
-def _lowered(title: str) -> str:
-    return f"{title[0].lower()}{title[1:]}"
 
 
 def _score(part: PartTable, table: CheckTable, outcome: Outcome) -> Check:
     return Check(
         id=table.id,
-        title=say(find_check(table).title),
+        title=find_check(table).title,
         score=_round(outcome, table),
         max_score=table.points,
         verdict=outcome.verdict,
-        reason=join(outcome.reason, _certainty(outcome, table)),
-        hint=outcome.hint,
+        reason=join(as_text(outcome.reason), _certainty(outcome, table)),
+        hint=as_text(outcome.hint),
         visibility=part.visibility_of(table),
         kind=table.kind,
         again=outcome.again,
+        code=outcome.code,
     )
 
 
-def _certainty(outcome: Outcome, table: CheckTable) -> str:
+def _certainty(outcome: Outcome, table: CheckTable) -> Text:
     """Say how certain measured points are, and that noise is rounded away."""
     if outcome.interval <= 0:
-        return ""
+        return NOTHING
     half = outcome.interval * table.points / 2
     step = _step(float(table.options.get("grid", 0.01)), 2 * half)
     return say(
@@ -146,7 +151,7 @@ def _step(grid: float, uncertain: float) -> float:
 def _part(part: PartTable, checks: tuple[Check, ...], origin: Origin | None) -> Part:
     return Part(
         id=part.id,
-        title=part.title_in(spoken()),
+        title=part.named,
         score=round(sum(check.score for check in checks), 6),
         max_score=part.points,
         checks=checks,

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from grader.language import later, mark, say
+from grader.language import say
 from grader.messages import LibraryTiming, TimeLibrary, pack_array, unpack_array
 from grader.referee.evidence import FloatArray, Problem
+from grader.referee.failures import told_by
 from grader.referee.runner_client import start_runner
 from grader.sandbox.interface import ResourceLimits, Sandbox
 
@@ -27,12 +28,11 @@ alone by chance."""
 BUDGET_SECONDS = 0.3
 TIMEOUT_SECONDS = 30.0
 
-NOT_HERE = mark("The time of PyTorch's own function is not known: {reason}")
+NOT_HERE = say("The time of PyTorch's own function is not known: {reason}")
 TOO_BUSY = Problem(
-    later(NOT_HERE, reason=later("the machine was too busy to measure it.")),
-    later(
-        "This concerns no points. `grader doctor --timing` says what disturbs measurements here."
-    ),
+    say(NOT_HERE, reason=say("the machine was too busy to measure it.")),
+    say("This concerns no points. `grader doctor --timing` says what disturbs measurements here."),
+    code="busy",
 )
 
 
@@ -71,8 +71,11 @@ def measure_library(
     with start_runner(sandbox, "library", limits, {}) as runner:
         answer = runner.request(task, TIMEOUT_SECONDS)
     if not isinstance(answer, LibraryTiming):
-        reason = f"{answer.error_name}: {answer.message}"
-        return Problem(say(NOT_HERE, reason=reason), say("Look at the assignment's library.py."))
+        return Problem(
+            say(NOT_HERE, reason=told_by(answer)),
+            say("Look at the assignment's library.py."),
+            code="no_answer",
+        )
     if answer.rejected and answer.blocks < FEWEST_BLOCKS:
         return TOO_BUSY
     output = np.asarray(unpack_array(answer.output), np.float64)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from grader.errors import Told
 from grader.language import say
 from grader.messages import TimingResult, TimingRound
 from grader.report import SelfTest, ShapeTiming, Timing
@@ -85,7 +86,7 @@ class Setting:
     pace: float
 
 
-class Unsteady(Exception):  # noqa: N818  it is no error of the grader
+class Unsteady(Told):
     """Raised when a measurement says nothing; the text says what was wrong with it."""
 
 

@@ -9,17 +9,17 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.assignment import Comparison
-from grader.language import join, mark, say
+from grader.language import Text, join, say
 from grader.referee.evidence import Outputs, Problem
-from grader.report import Diagnosis
+from grader.report import CheckCode, Diagnosis
 
-WRITE_THE_BUFFER = mark(
+WRITE_THE_BUFFER = say(
     "Write the result into the last argument: out[...] = result for a NumPy array,"
     " torch.from_dlpack(out).copy_(result) for a tensor. A new variable of the same name is not the"
     " buffer."
 )
 
-NOT_FINITE = mark(
+NOT_FINITE = say(
     "NaN and infinity come of memory that is read before it is written (a sum without T.init(), an"
     " output that is only partly filled), of a division by zero, of the logarithm of zero, or of"
     " the exponential of a large number."
@@ -53,13 +53,13 @@ def explain(
     """
     seen = _seen(outputs, wrong, comparison)
     if isinstance(told, Problem):
-        return Problem(join(seen, told.reason), told.hint)
+        return Problem(join(seen, told.reason), told.hint, code=told.code)
     if told is not None:
-        return Problem(join(seen, told.message), told.advice)
+        return Problem(join(seen, told.message), told.advice, code=_code(outputs, comparison))
     if outputs.unwritten:
         unwritten = say("`{name}` never wrote to its output buffer.", name=outputs.unwritten[0])
-        return Problem(join(seen, unwritten), say(WRITE_THE_BUFFER))
-    return Problem(seen, _hint(outputs, wrong, comparison))
+        return Problem(join(seen, unwritten), WRITE_THE_BUFFER, code="unwritten")
+    return Problem(seen, _hint(outputs, wrong, comparison), code=_code(outputs, comparison))
 
 
 def _has_form(outputs: Outputs, comparison: Comparison) -> bool:
@@ -67,19 +67,29 @@ def _has_form(outputs: Outputs, comparison: Comparison) -> bool:
     return actual.shape == outputs.desired.shape and str(actual.dtype) == comparison.dtype
 
 
-def _seen(outputs: Outputs, wrong: Mask, comparison: Comparison) -> str:
+def _code(outputs: Outputs, comparison: Comparison) -> CheckCode:
+    """Return how the outputs differ, as `_seen` says it."""
+    actual = outputs.actual
+    if actual.shape != outputs.desired.shape:
+        return "shape"
+    if str(actual.dtype) != comparison.dtype:
+        return "dtype"
+    return "values" if np.isfinite(actual).all() else "not_finite"
+
+
+def _seen(outputs: Outputs, wrong: Mask, comparison: Comparison) -> Text:
     """Say how the outputs differ: in shape, in dtype, in being finite, or in their values."""
     actual = outputs.actual
     if actual.shape != outputs.desired.shape:
         return say(
             "One sample's output has the shape {got}, it should be {wanted}.",
-            got=actual.shape[1:],
-            wanted=tuple(comparison.output_shape),
+            got=str(actual.shape[1:]),
+            wanted=str(tuple(comparison.output_shape)),
         )
     if str(actual.dtype) != comparison.dtype:
         return say(
             "The output's dtype is {got}, it should be {wanted}.",
-            got=actual.dtype,
+            got=str(actual.dtype),
             wanted=comparison.dtype,
         )
     finite = np.isfinite(actual)
@@ -94,7 +104,7 @@ def _seen(outputs: Outputs, wrong: Mask, comparison: Comparison) -> str:
     )
 
 
-def _hint(outputs: Outputs, wrong: Mask, comparison: Comparison) -> str:
+def _hint(outputs: Outputs, wrong: Mask, comparison: Comparison) -> Text:
     """Say what to do about what `_seen` says."""
     actual = outputs.actual
     if actual.shape != outputs.desired.shape:
@@ -105,11 +115,11 @@ def _hint(outputs: Outputs, wrong: Mask, comparison: Comparison) -> str:
             wanted=comparison.dtype,
         )
     if not np.isfinite(actual).all():
-        return say(NOT_FINITE)
+        return NOT_FINITE
     return _hint_for_values(actual[wrong].astype(np.float64), outputs.desired[wrong])
 
 
-def _hint_for_values(actual: npt.NDArray[np.floating], desired: npt.NDArray[np.floating]) -> str:
+def _hint_for_values(actual: npt.NDArray[np.floating], desired: npt.NDArray[np.floating]) -> Text:
     """Say what outputs look like beside the right ones."""
     if np.allclose(actual, actual.flat[0]):
         return say("The output is the same everywhere: does it depend on the input at all?")

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from grader.assignment import Comparison, OracleOptions, PartTable
 from grader.data import DataSet
 from grader.ir.facts import ModuleFacts
-from grader.language import later, say
+from grader.language import foreign, say
 from grader.messages import TensorSpec
 from grader.referee.arrangement import Arrangement, Given, Values, match_inputs
 from grader.referee.diagnosis.operations import Layer
@@ -145,8 +145,10 @@ class ModelOracle:
         if isinstance(batch, Problem):
             return batch
         samples = min(part.samples or len(self.inputs), len(self.inputs))
-        image = Given(later("the input"), self.batches(batch, samples), redraw=self._draw)
-        fixed = [Given(each, self._parameters[each], varies=False) for each in part.parameters]
+        image = Given(say("the input"), self.batches(batch, samples), redraw=self._draw)
+        fixed = [
+            Given(foreign(each), self._parameters[each], varies=False) for each in part.parameters
+        ]
         arguments = (image, *fixed)
         if facts is None:
             output = TensorSpec("float32", (batch, *self.options.output_shape))
@@ -171,25 +173,32 @@ class ModelOracle:
             arguments=", ".join([f"float32 (batch, {shape})", *part.parameters]),
         )
         if not facts.has_main:
-            return Problem(say("The module has no Relax function called `main`."), hint)
+            return Problem(
+                say("The module has no Relax function called `main`."), hint, code="signature"
+            )
         if len(facts.inputs) != 1 + len(part.parameters):
-            return Problem(say("`main` takes {count} arguments.", count=len(facts.inputs)), hint)
+            return Problem(
+                say("`main` takes {count} arguments.", count=len(facts.inputs)),
+                hint,
+                code="signature",
+            )
         taken = {self._parameters[each].shape for each in part.parameters}
         left = [each for each in facts.inputs if each.tensor.shape not in taken]
         tensor = (left or facts.inputs)[0].tensor
         if not self._is_input(tensor.shape) or tensor.dtype not in ("float32", ""):
             reason = say(
                 "`main` takes a tensor of shape {shape} and dtype {dtype}.",
-                shape=tensor.shape,
+                shape=str(tensor.shape),
                 dtype=tensor.dtype,
             )
-            return Problem(reason, hint)
+            return Problem(reason, hint, code="signature")
         extent = (tensor.shape or (0,))[0]
         batch = extent if isinstance(extent, int) else DYNAMIC_BATCH
         if not 1 <= batch <= BATCH_LIMIT:
             return Problem(
                 say("`main` takes a batch of {batch}.", batch=batch),
                 say("Take one of 1 to {limit}.", limit=BATCH_LIMIT),
+                code="signature",
             )
         return batch
 

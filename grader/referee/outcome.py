@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from grader.language import retell
+from grader.language import NOTHING, Text, as_text
 from grader.referee.evidence import Problem
-from grader.report import Frozen, Verdict
+from grader.report import CheckCode, Frozen, Verdict
 
 
 class Outcome(Frozen, frozen=True):
@@ -12,35 +12,41 @@ class Outcome(Frozen, frozen=True):
 
     `fraction` is the share of the check's points, from 0 to 1, and above 1 for a bonus. Where it
     was measured, `interval` is the width of its interval: points are rounded no finer than that.
-    `again` is as of a Problem.
+    `again` and `code` are as of a Problem.
     """
 
     verdict: Verdict
     fraction: float
-    reason: str
-    hint: str = ""
+    reason: Text
+    hint: Text = NOTHING
     interval: float = 0.0
     again: bool = False
+    code: CheckCode = "undecided"
 
 
-def passed(reason: str) -> Outcome:
+def passed(reason: str | Text) -> Outcome:
     """All points."""
-    return Outcome("passed", 1.0, reason)
+    return Outcome("passed", 1.0, as_text(reason), code="passed")
 
 
-def partial(fraction: float, reason: str, hint: str) -> Outcome:
+def partial(
+    fraction: float, reason: str | Text, hint: str | Text, code: CheckCode = "incomplete"
+) -> Outcome:
     """Some of the points; nothing or everything becomes failed or passed."""
     if fraction >= 1.0:
         return passed(reason)
-    return Outcome("partial" if fraction > 0 else "failed", max(fraction, 0.0), reason, hint)
+    if fraction <= 0.0:
+        return failed(reason, hint, "unmet" if code == "incomplete" else code)
+    return Outcome("partial", fraction, as_text(reason), as_text(hint), code=code)
 
 
-def failed(reason: str, hint: str) -> Outcome:
+def failed(reason: str | Text, hint: str | Text, code: CheckCode = "unmet") -> Outcome:
     """No points, and why."""
-    return Outcome("failed", 0.0, reason, hint)
+    return Outcome("failed", 0.0, as_text(reason), as_text(hint), code=code)
 
 
 def not_graded(problem: Problem) -> Outcome:
     """No points because there was nothing to decide from."""
-    reason, hint = retell(problem.reason), retell(problem.hint)
-    return Outcome("not_graded", 0.0, reason, hint, again=problem.again)
+    return Outcome(
+        "not_graded", 0.0, problem.reason, problem.hint, again=problem.again, code=problem.code
+    )

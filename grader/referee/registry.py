@@ -14,6 +14,7 @@ import msgspec
 
 from grader.assignment import CheckTable, Table
 from grader.errors import CourseError
+from grader.language import Text, foreign, say
 from grader.referee.evidence import Case
 from grader.referee.outcome import Outcome
 
@@ -29,7 +30,7 @@ class CheckKind(msgspec.Struct, frozen=True):
     """A registered check: its name, the evidence it needs, and the function that decides."""
 
     kind: str
-    title: str
+    title: Text
     needs: frozenset[Need]
     options: type[Table]
     decide: Callable[[Case, Any], Outcome]
@@ -67,9 +68,15 @@ class check(Generic[Options]):  # noqa: N801 - read as a decorator
                 f"Rename the one in {_file(decide)}.",
             )
         _KINDS[self.kind] = CheckKind(
-            self.kind, title.rstrip("."), self.needs, self.options, decide
+            self.kind, _title(decide, title.rstrip(".")), self.needs, self.options, decide
         )
         return decide
+
+
+def _title(decide: Callable[..., object], title: str) -> Text:
+    """Return a check's title: our own are in the catalogues, a course's are in its language."""
+    is_ours = (decide.__module__ or "").startswith("grader.")
+    return say(title) if is_ours else foreign(title)
 
 
 def _file(function: Callable[..., object]) -> str:

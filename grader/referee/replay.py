@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from grader.errors import IRError, ProtocolError
+from grader.errors import IRError, ProtocolError, Told
 from grader.ir.facts import FunctionFacts
 from grader.ir.names import shown
 from grader.ir.read import read_module
 from grader.ir.rebatch import Rebatched, rebatch
 from grader.ir.trace import Trace, read_trace
-from grader.language import mark, say
+from grader.language import clause, foreign, say
 from grader.messages import ReplayResult, ReplayTrace, TaskFailure
 from grader.referee.evidence import Candidate, LargerBatch, Replay
 from grader.referee.runners import RunnerPool
@@ -24,18 +24,16 @@ from grader.referee.steps import is_unscheduled
 from grader.referee.subject import Data, Subject
 from grader.report import Scripts
 
-NO_TRACE = mark(
-    "the module comes from no Schedule, or its Schedule kept no trace that can be saved"
-)
-NO_BASE = mark("the module that its Schedule started from is not known")
-BAD_BASE = mark("the module that its Schedule started from is not one that is accepted here")
-NO_STEPS = mark("its Schedule has done no step")
-OTHER_FUNCTION = mark("it is of another function than the one that is graded")
-CHANGED_BASE = mark("the function was already changed in the module that its Schedule started from")
-NOT_REPLAYED = mark("its trace could not be replayed")
+NO_TRACE = say("the module comes from no Schedule, or its Schedule kept no trace that can be saved")
+NO_BASE = say("the module that its Schedule started from is not known")
+BAD_BASE = say("the module that its Schedule started from is not one that is accepted here")
+NO_STEPS = say("its Schedule has done no step")
+OTHER_FUNCTION = say("it is of another function than the one that is graded")
+CHANGED_BASE = say("the function was already changed in the module that its Schedule started from")
+NOT_REPLAYED = say("its trace could not be replayed")
 
 
-class _UnprovenError(Exception):
+class _UnprovenError(Told):
     """Raised where a schedule cannot be proven; the message says why."""
 
 
@@ -53,7 +51,7 @@ def gather_replay(
         others = _others(candidate, unscheduled, wanted, trace.functions)
         answer = _ask(_task(candidate, trace, unscheduled.name, others.documents), runners)
     except _UnprovenError as unproven:
-        return Replay(proven=False, steps=steps, reason=str(unproven))
+        return Replay(proven=False, steps=steps, reason=unproven.reason)
     larger = _read_larger(answer, unscheduled.name, wanted[: len(others.documents)])
     reason = others.reason
     if not larger and not reason and wanted:
@@ -77,13 +75,13 @@ def _scripts(name: str, answer: ReplayResult) -> Scripts | None:
 def _trace(candidate: Candidate) -> Trace:
     document = candidate.capture.trace
     if document is None:
-        raise _UnprovenError(say(NO_TRACE))
+        raise _UnprovenError(NO_TRACE)
     try:
         trace = read_trace(document)
     except IRError as error:
-        raise _UnprovenError(_clause(error.message)) from None
+        raise _UnprovenError(clause(error.message)) from None
     if trace.steps == 0:
-        raise _UnprovenError(say(NO_STEPS))
+        raise _UnprovenError(NO_STEPS)
     return trace
 
 
@@ -100,16 +98,16 @@ def _unscheduled(candidate: Candidate, subject: Subject) -> _Unscheduled:
     It is judged by itself: what it says of itself as a base counts for nothing.
     """
     if candidate.capture.base is None:
-        raise _UnprovenError(say(NO_BASE))
+        raise _UnprovenError(NO_BASE)
     base = candidate.base
     function = None if base is None else subject.find(base)
     if base is None or function is None:
-        raise _UnprovenError(say(BAD_BASE))
+        raise _UnprovenError(BAD_BASE)
     if not is_unscheduled(function, subject.weight):
-        raise _UnprovenError(say(CHANGED_BASE))
+        raise _UnprovenError(CHANGED_BASE)
     graded = subject.find(candidate.facts)  # which one is found first depends on their order
     if graded is None or graded.name != function.name:
-        raise _UnprovenError(say(OTHER_FUNCTION))
+        raise _UnprovenError(OTHER_FUNCTION)
     return _Unscheduled(function.name, subject.data(base, function))
 
 
@@ -124,7 +122,7 @@ def _others(
     if unscheduled.data is None or base is None:
         return Rebatched((), say("the convolution has not one input of a known batch"))
     if not batches:
-        return Rebatched((), "")
+        return Rebatched(())
     return rebatch(base, unscheduled.name, unscheduled.data.place, batches, functions)
 
 
@@ -141,12 +139,15 @@ def _ask(task: ReplayTrace, runners: RunnerPool) -> ReplayResult:
     try:
         answer = runners.request("pure", task)
     except ProtocolError:
-        raise _UnprovenError(say(NOT_REPLAYED)) from None
+        raise _UnprovenError(NOT_REPLAYED) from None
     if isinstance(answer, TaskFailure) or not isinstance(answer, ReplayResult):
-        raise _UnprovenError(say(NOT_REPLAYED))
+        raise _UnprovenError(NOT_REPLAYED)
     if answer.outcome == "fails":
         raise _UnprovenError(
-            say("its trace could not be replayed ({message})", message=answer.message.rstrip("."))
+            say(
+                "its trace could not be replayed ({message})",
+                message=clause(foreign(answer.message)),
+            )
         )
     if answer.outcome == "differs":
         names = ", ".join(map(shown, answer.functions[:3])) or "`main`"
@@ -184,9 +185,3 @@ def _has_batch(function: FunctionFacts, batch: int) -> bool:
     """Say whether the output is of a batch."""
     shape = function.parameters[-1].tensor.shape if function.parameters else None
     return shape is not None and shape[:1] == (batch,)
-
-
-def _clause(sentence: str) -> str:
-    """Return a sentence as the end of another one."""
-    text = sentence.rstrip(".。")
-    return text[:1].lower() + text[1:]

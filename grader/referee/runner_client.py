@@ -20,7 +20,7 @@ import msgspec
 
 from grader.errors import ProtocolError, SandboxError
 from grader.inside.launcher.protocol import Program
-from grader.language import join, mark, say
+from grader.language import NOTHING, Text, foreign, join, say
 from grader.messages import (
     EXTERN_DIED,
     RUNNER_FRAME_LIMIT,
@@ -49,6 +49,7 @@ from grader.messages import (
     encode_frame,
     read_frame,
 )
+from grader.referee.failures import Ended
 from grader.sandbox.crowded import refuse_displaced
 from grader.sandbox.interface import Command, Process, ResourceLimits, Sandbox, inside_numbers
 
@@ -84,22 +85,22 @@ _BUFFER = 4 * 2**20
 writer need not wait for the reader in between."""
 
 _ENDINGS = {
-    128 + signal.SIGSEGV: mark("It read or wrote memory that is not its own (segmentation fault)."),
-    128 + signal.SIGBUS: mark("It read or wrote memory that is not its own (bus error)."),
-    128 + signal.SIGILL: mark("It used an instruction that this processor does not have."),
-    128 + signal.SIGFPE: mark("It divided an integer by zero."),
-    128 + signal.SIGABRT: mark("It was aborted, because a check in it failed or memory ran out."),
-    128 + signal.SIGKILL: mark("It was killed, most likely because memory ran out."),
-    128 + signal.SIGXCPU: mark("It used up its processor time."),
+    128 + signal.SIGSEGV: say("It read or wrote memory that is not its own (segmentation fault)."),
+    128 + signal.SIGBUS: say("It read or wrote memory that is not its own (bus error)."),
+    128 + signal.SIGILL: say("It used an instruction that this processor does not have."),
+    128 + signal.SIGFPE: say("It divided an integer by zero."),
+    128 + signal.SIGABRT: say("It was aborted, because a check in it failed or memory ran out."),
+    128 + signal.SIGKILL: say("It was killed, most likely because memory ran out."),
+    128 + signal.SIGXCPU: say("It used up its processor time."),
 }
 
 _EXCESSES = {
-    "memory": mark("It was ended, because it used more memory than it may."),
-    "processes": mark("It was ended, because it started more processes than it may."),
-    "files": mark("It was ended, because it made more files than it may."),
-    "disk": mark("It was ended, because it wrote more than it may."),
-    "descriptors": mark("It was ended, because it had more files open than it may."),
-    "machine": mark("It was ended, because it took the memory that the machine had left."),
+    "memory": say("It was ended, because it used more memory than it may."),
+    "processes": say("It was ended, because it started more processes than it may."),
+    "files": say("It was ended, because it made more files than it may."),
+    "disk": say("It was ended, because it wrote more than it may."),
+    "descriptors": say("It was ended, because it had more files open than it may."),
+    "machine": say("It was ended, because it took the memory that the machine had left."),
 }
 
 
@@ -171,7 +172,7 @@ class Runner:
             sentence = say("There was no answer within {seconds:g} seconds.", seconds=timeout)
             self.close()
             self._refuse_displaced()
-            return self._end(TaskFailure(_stage(task), "TimeLimit", sentence))
+            return self._end(Ended(_stage(task), "TimeLimit", "", why=sentence))
         except (ConnectionError, FrameError) as error:
             if self._is_gone():
                 return self._died(task)
@@ -196,7 +197,7 @@ class Runner:
         for process in self._processes():
             process.kill()
         if self._failure is None:
-            self._failure = TaskFailure("run", "Died", say("The runner was ended."))
+            self._failure = Ended("run", "Died", "", why=say("The runner was ended."))
 
     def __enter__(self) -> Runner:
         return self
@@ -248,15 +249,15 @@ class Runner:
         self._refuse_displaced()
         sentence = _describe_end(self._process) or say("Its process ended before it answered.")
         name = "TimeLimit" if status == 128 + signal.SIGXCPU else "Died"
-        return self._end(TaskFailure(_stage(task), name, sentence))
+        return self._end(Ended(_stage(task), name, "", why=sentence))
 
     def _extern_died(self, answer: TaskFailure, evaluator: Process) -> TaskFailure:
         """Add to the runner's answer how the evaluator's process ended."""
         status = evaluator.wait(_END_SECONDS)
         self._refuse_displaced()
-        sentence = _describe_end(evaluator)
+        why = join(foreign(answer.message), _describe_end(evaluator))
         name = "TimeLimit" if status == 128 + signal.SIGXCPU else EXTERN_DIED
-        return self._end(TaskFailure(answer.stage, name, join(answer.message, sentence)))
+        return self._end(Ended(answer.stage, name, "", why=why))
 
     def _end(self, failure: TaskFailure) -> TaskFailure:
         self._failure = failure
@@ -265,13 +266,17 @@ class Runner:
 
 
 def _tells_of_the_end_of_an_extern(answer: Answer) -> TypeGuard[TaskFailure]:
-    return isinstance(answer, TaskFailure) and answer.error_name == EXTERN_DIED
+    return (
+        isinstance(answer, TaskFailure)
+        and answer.raised is None
+        and answer.error_name == EXTERN_DIED
+    )
 
 
-def _describe_end(process: Process) -> str:
+def _describe_end(process: Process) -> Text:
     """Return how a process came to its end; empty for an end that says nothing."""
     end = _EXCESSES.get(process.cause) or _ENDINGS.get(process.wait(_END_SECONDS) or 0)
-    return say(end) if end is not None else ""
+    return end if end is not None else NOTHING
 
 
 def start_runner(

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from grader.assignment import Assignment, PartTable
-from grader.language import mark, say
+from grader.language import say
 from grader.messages import Capture, CaptureFailure
 from grader.referee.evidence import Case, Outputs, Problem
 from grader.referee.registry import find_check
 from grader.report import Part
 
-IS_GIVEN = mark("`{name}` (cell {cell}) is what the assignment gives, and no solution of yours.")
-SOLVE_IT = mark("Write it yourself. What the notebook shows can be read, and is worth no points.")
+IS_GIVEN = say("`{name}` (cell {cell}) is what the assignment gives, and no solution of yours.")
+SOLVE_IT = say("Write it yourself. What the notebook shows can be read, and is worth no points.")
 
 _IN_VAIN = ("raised", "not_a_module", "needs_arguments")
 
@@ -104,7 +104,7 @@ def given_problem(refused: Sequence[Capture], part: PartTable) -> Problem | None
     if not claimed:
         return None
     latest = claimed[0]
-    return Problem(say(IS_GIVEN, name=latest.name, cell=latest.cell), say(SOLVE_IT))
+    return Problem(say(IS_GIVEN, name=latest.name, cell=latest.cell), SOLVE_IT, code="given")
 
 
 def _best_first(graded: list[Graded]) -> list[Graded]:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.ir.facts import FunctionFacts
-from grader.language import join, later, mark, retell, say
+from grader.language import NOTHING, Text, join, say
 from grader.messages import Array, ShapeResult, TimeSchedule, unpack_array
 from grader.referee.bench import Bench, Measured, TimeLibrary, Version, measure
 from grader.referee.checks.speed import SpeedOptions
@@ -21,19 +21,20 @@ from grader.referee.oracle import Workload
 from grader.referee.subject import Subject
 from grader.report import Timing
 
-DECIDES_HINT = mark(
+DECIDES_HINT = say(
     "A schedule must do the same work at every call: let conditions, loop bounds and indices depend"
     " on loop variables only, and write a ReLU as a maximum with 0."
 )
 
-UNGUARDED_HINT = mark(
+UNGUARDED_HINT = say(
     "Read and write buffers by indices only, computed from loop variables as integers, and leave"
     " strides, offsets and alignment to TVM."
 )
 
 UNREADABLE = Problem(
-    later("The answer of the process that timed the schedule cannot be read."),
-    later("A schedule may compute, and must leave the process that it runs in alone."),
+    say("The answer of the process that timed the schedule cannot be read."),
+    say("A schedule may compute, and must leave the process that it runs in alone."),
+    code="no_answer",
 )
 
 TIMED_RTOL = 1e-3
@@ -77,11 +78,11 @@ def gather_timing(
     return TimedSchedule(timing, outputs_right(measured, oracle))
 
 
-def _alone(timing: Timing, options: SpeedOptions, replay: Replay | None) -> list[str]:
+def _alone(timing: Timing, options: SpeedOptions, replay: Replay | None) -> list[Text]:
     """Say why a schedule was timed at its own batch alone, where larger ones were asked for."""
     if replay is None or len(timing.shapes) > 1 or not options.batches:
         return []
-    reason = "" if replay.proven else say("a larger one takes a schedule that is proven")
+    reason = NOTHING if replay.proven else say("a larger one takes a schedule that is proven")
     reason = reason or replay.larger_reason or say("at a larger one it could not be run")
     return [say("Timed at its own batch alone: {reason}.", reason=reason)]
 
@@ -97,7 +98,7 @@ def with_library(measured: Measured, time_library: TimeLibrary | None) -> Timing
         arrays = (unpack(function.data)[0], *fixed)
         found = time_library(timing.workload, arrays, timing.cpus)
         if isinstance(found, Problem):
-            notes.append(retell(found.reason))
+            notes.append(found.reason)
         else:
             shape = msgspec.structs.replace(shape, library_us=round(found.seconds * MICRO, 3))
         shapes.append(shape)
@@ -114,10 +115,10 @@ def _version(module: bytes, facts: FunctionFacts, subject: Subject) -> Version |
     if facts.decisions:
         reason = facts.decisions[0].message
         useless = say("Its time would say nothing about a schedule.")
-        return Problem(join(reason, useless), say(DECIDES_HINT))
+        return Problem(join(reason, useless), DECIDES_HINT, code="refused")
     if facts.unguarded is not None:
         unsure = say("So nothing can show that it stays inside its buffers, and it is not timed.")
-        return Problem(join(facts.unguarded.message, unsure), say(UNGUARDED_HINT))
+        return Problem(join(facts.unguarded.message, unsure), UNGUARDED_HINT, code="refused")
     arrays = subject.arrays(facts)
     if isinstance(arrays, Problem):
         return arrays

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from grader.assignment import Comparison, Computation
 from grader.errors import CourseError
 from grader.ir.facts import FunctionFacts, ModuleFacts
-from grader.language import later, mark, say
+from grader.language import say
 from grader.referee.convolution import (
     NO_CONVOLUTION,
     find_convolution,
@@ -25,14 +25,15 @@ from grader.referee.functions import find_function
 Shape = tuple[int, ...]
 
 NO_FUNCTION = Problem(
-    later(
+    say(
         "No TIR function of the module takes the arguments that are asked for, and after them the"
         " output."
     ),
-    later("Keep the shapes, the dtype and the order of the parameters as the notebook gives them."),
+    say("Keep the shapes, the dtype and the order of the parameters as the notebook gives them."),
+    code="signature",
 )
 FEW = 4
-NO_IMAGES = mark("`{name}` has no argument that could be the images.")
+NO_IMAGES = say("`{name}` has no argument that could be the images.")
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,7 @@ class Subject:
             return Problem(
                 say(NO_IMAGES, name=function.name),
                 say("Keep the convolution a function of the input, the weight and the output."),
+                code="signature",
             )
         return convolution_arrays(images, self.weight)
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from grader.errors import IRError, ProtocolError
 from grader.ir.read import read_module
-from grader.language import later, mark, say
+from grader.language import Text, clause, say
 from grader.messages import CompareTarget, TargetResult, TaskFailure
 from grader.referee.evidence import Candidate, Problem, TargetMatch
-from grader.referee.failures import explain_failure
+from grader.referee.failures import explain_failure, told_by
 from grader.referee.runners import RunnerPool
 from grader.referee.subject import Subject
 
 UNREADABLE = Problem(
-    later("The answer of the process that compared the schedule with the target cannot be read."),
-    later("A schedule may compute, and must leave the process that it runs in alone."),
+    say("The answer of the process that compared the schedule with the target cannot be read."),
+    say("A schedule may compute, and must leave the process that it runs in alone."),
+    code="no_answer",
 )
 
-NO_TARGET = mark("The target of this assignment could not be made ({reason}).")
-NOT_YOURS = mark("This is not your fault: tell your instructor.")
+NO_TARGET = say("The target of this assignment could not be made ({reason}).")
+NOT_YOURS = say("This is not your fault: tell your instructor.")
 
 
 def gather_target(
@@ -33,7 +34,7 @@ def gather_target(
     except ProtocolError:
         return UNREADABLE
     if isinstance(answer, TaskFailure) and answer.stage == "time":
-        return _no_target(f"{answer.error_name}: {answer.message}")
+        return _no_target(told_by(answer))
     if not isinstance(answer, TargetResult):
         return explain_failure(answer)
     try:
@@ -46,5 +47,5 @@ def gather_target(
     return TargetMatch(answer.equal, answer.place, wanted, function)
 
 
-def _no_target(reason: str) -> Problem:
-    return Problem(say(NO_TARGET, reason=reason.rstrip(".。")), say(NOT_YOURS), again=True)
+def _no_target(reason: Text) -> Problem:
+    return Problem(say(NO_TARGET, reason=clause(reason)), NOT_YOURS, again=True, code="no_target")

@@ -75,7 +75,8 @@ def pack_course(course: Course) -> bytes:
             pass
     except DataError as error:
         raise UsageError(
-            f"The course cannot be packed: {error.message}", "Move away what grading does not need."
+            f"The course cannot be packed: {error.message.english}",
+            "Move away what grading does not need.",
         ) from None
     return content
 

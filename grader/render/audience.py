@@ -13,14 +13,14 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from grader.language import mark, say, speaking
+from grader.language import NOTHING, Text, say
 from grader.report import Check, Part, Report, Visibility
 
 Audience = Literal["student", "instructor"]
 
-KEPT_BACK = mark("Your instructor keeps some checks back; they are not in this total.")
-LATER = mark("Some of them are shown from {due} on.")
-POINTS_ONLY = mark("Of some checks, your instructor shows the points alone.")
+KEPT_BACK = say("Your instructor keeps some checks back; they are not in this total.")
+LATER = say("Some of them are shown from {due} on.")
+POINTS_ONLY = say("Of some checks, your instructor shows the points alone.")
 
 _COMPARING = frozenset({"equivalence"})
 _SCHEDULING = frozenset({"schedule_steps", "target", "speed"})
@@ -115,7 +115,18 @@ def _part(part: Part, seen: _Seen) -> Part:
 
 
 def _check(check: Check, seen: _Seen) -> Check:
-    return check if seen.is_full(check) else replace(check, reason="", hint="", again=False)
+    return (
+        check
+        if seen.is_full(check)
+        else replace(
+            check,
+            reason=NOTHING,
+            hint=NOTHING,
+            again=False,
+            tells_diagnosis=False,
+            code="undecided",
+        )
+    )
 
 
 def _sums(shown_ones: Iterable[Part | Check]) -> dict[str, float]:
@@ -129,15 +140,15 @@ def _sums(shown_ones: Iterable[Part | Check]) -> dict[str, float]:
 
 def _notes(
     report: Report, seen: _Seen, checks: list[Check], due: datetime | None
-) -> tuple[str, ...]:
+) -> tuple[Text, ...]:
     """Return the report's notes, and what is said of checks that are not shown in full."""
     kept_back = {check.visibility for check in checks if not seen.is_listed(check)}
     said = []
-    with speaking(report.language):
-        if kept_back:
-            said.append(say(KEPT_BACK))
-        if "after_due" in kept_back and due is not None:
-            said.append(say(LATER, due=due.isoformat(" ", "minutes")))
-        if any(seen.is_listed(check) and not seen.is_full(check) for check in checks):
-            said.append(say(POINTS_ONLY))
-    return (*report.notes, *(each for each in said if each not in report.notes))
+    if kept_back:
+        said.append(KEPT_BACK)
+    if "after_due" in kept_back and due is not None:
+        said.append(say(LATER, due=due.isoformat(" ", "minutes")))
+    if any(seen.is_listed(check) and not seen.is_full(check) for check in checks):
+        said.append(POINTS_ONLY)
+    known = {note.in_(report.language) for note in report.notes}  # an earlier document's are words
+    return (*report.notes, *(each for each in said if each.in_(report.language) not in known))

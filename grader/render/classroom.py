@@ -14,9 +14,10 @@ from typing import Literal
 
 import msgspec
 
-from grader.language import join, speaking
+from grader.language import join
 from grader.render import wording
 from grader.render.findings import explanation, is_graded, is_lost, line_in_file
+from grader.render.speech import speaking
 from grader.report import Check, Report
 
 Status = Literal["pass", "fail", "error"]

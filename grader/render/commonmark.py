@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from grader.language import Text
 from grader.render.wording import one_line, plain
 
 _MARKUP = re.compile(r"[\\`*_\[\]<>&|~$#]")
@@ -21,12 +22,12 @@ _BREAK = "\u200b"
 _NOTHING = "–"
 
 
-def text(foreign: str) -> str:
+def text(foreign: str | Text) -> str:
     """Return foreign text as Markdown for the same text, on one line; it may begin a line."""
     return _escape(one_line(foreign)) or _NOTHING
 
 
-def lines(foreign: str) -> str:
+def lines(foreign: str | Text) -> str:
     """Return foreign text as a paragraph with the lines that it has."""
     rows = (_escape(row.strip()) for row in plain(foreign).split("\n"))
     return "\\\n".join(row for row in rows if row) or _NOTHING
@@ -52,7 +53,7 @@ def code(foreign: str) -> str:
     return f"{fence} {content} {fence}" if "`" in content else f"{fence}{content}{fence}"
 
 
-def block(foreign: str, characters: int, rows: int) -> str:
+def block(foreign: str | Text, characters: int, rows: int) -> str:
     """Return foreign text as a block of code, at most so long."""
     content = plain(foreign, characters, rows)
     fence = "`" * max(3, _longest_run(content) + 1)

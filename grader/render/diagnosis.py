@@ -10,9 +10,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from grader.language import Marked, in_a_row, mark, say
+from grader.language import Text as Words
+from grader.language import in_a_row, say
 from grader.render import phrases, wording
 from grader.render.picture import Picture, read_picture
+from grader.render.speech import tell
 from grader.report import Diagnosis, Sample, Step, StepStatus
 
 _MARK: dict[StepStatus, str] = {"right": "✓", "unknown": "~", "wrong": "✗", "follows": "–"}
@@ -23,11 +25,11 @@ _STYLE: dict[StepStatus, str] = {
     "wrong": "red",
     "follows": "dim",
 }
-_MEANING: dict[StepStatus, Marked] = {
-    "right": mark("as in PyTorch"),
-    "unknown": mark("not a layer of its own in PyTorch"),
-    "wrong": mark("the first to depart"),
-    "follows": mark("after it"),
+_MEANING: dict[StepStatus, Words] = {
+    "right": say("as in PyTorch"),
+    "unknown": say("not a layer of its own in PyTorch"),
+    "wrong": say("the first to depart"),
+    "follows": say("after it"),
 }
 
 BEFORE, AFTER = 8, 4
@@ -42,7 +44,7 @@ _WITH_PICTURE = 74
 
 def diagnosis_section(diagnosis: Diagnosis) -> Iterator[RenderableType]:
     """Yield the steps, what their marks mean, and where the course explains it."""
-    yield Text(say("Step by step beside PyTorch:"), style="dim")
+    yield Text(tell("Step by step beside PyTorch:"), style="dim")
     yield _Steps(diagnosis)
     yield _Legend(tuple(each.status for each in _shown(diagnosis)))
     if diagnosis.link:
@@ -51,8 +53,8 @@ def diagnosis_section(diagnosis: Diagnosis) -> Iterator[RenderableType]:
 
 def _reading(link: str) -> str:
     if link.startswith(("https://", "http://")):
-        return say("To read again: {link}", link=link)
-    return say('To read again in the notebook: "{heading}"', heading=link)
+        return tell("To read again: {link}", link=link)
+    return tell('To read again in the notebook: "{heading}"', heading=link)
 
 
 def _shown(diagnosis: Diagnosis) -> tuple[Step, ...]:
@@ -73,8 +75,8 @@ class _Legend:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         marks = _ASCII_MARK if options.ascii_only else _MARK
-        meanings = (f"{marks[each]} {say(_MEANING[each])}" for each in self._statuses)
-        yield Text(in_a_row(meanings), style="dim")
+        meanings = (f"{marks[each]} {tell(_MEANING[each])}" for each in self._statuses)
+        yield Text(tell(in_a_row(meanings)), style="dim")
 
 
 class _Steps:
@@ -116,7 +118,7 @@ class _Steps:
 
 def _leave_out(grid: Table, count: int) -> None:
     if count > 0:
-        grid.add_row("", Text(say("… and {count} more", count=count), style="dim"))
+        grid.add_row("", Text(tell("… and {count} more", count=count), style="dim"))
 
 
 def _assignment(step: Step) -> str:
@@ -127,7 +129,7 @@ def _assignment(step: Step) -> str:
 def _pytorch(diagnosis: Diagnosis) -> str:
     """Say what PyTorch has where the module departs."""
     layer = phrases.layer_there(diagnosis)
-    return say("PyTorch: {layer}", layer=layer) if layer else ""
+    return tell("PyTorch: {layer}", layer=layer) if layer else ""
 
 
 # --- an image and its scores ----------------------------------------------------------------------
@@ -162,8 +164,8 @@ def _table(sample: Sample, width: int) -> Table:
         box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="dim", padding=(0, 1)
     )
     remarks = width >= _WITH_REMARKS
-    table.add_column(say("Class"), overflow="fold")
-    table.add_column(say("Yours"), justify="right", no_wrap=True)
+    table.add_column(tell("Class"), overflow="fold")
+    table.add_column(tell("Yours"), justify="right", no_wrap=True)
     table.add_column("PyTorch", justify="right", no_wrap=True)
     if remarks:
         table.add_column("", overflow="fold", style="dim")
@@ -173,7 +175,7 @@ def _table(sample: Sample, width: int) -> Table:
             Text(phrases.class_name(sample, place)),
             Text(_number(score), style="bold" if place == sample.predicted else ""),
             Text(_number(wanted), style="bold" if place == sample.pytorch else ""),
-            Text(say("the right class") if place == sample.label else ""),
+            Text(tell("the right class") if place == sample.label else ""),
         ]
         table.add_row(*(cells if remarks else cells[:3]))
     return table
@@ -182,5 +184,5 @@ def _table(sample: Sample, width: int) -> Table:
 def _number(score: float | None) -> str:
     """Return a score with four decimals, a large one with six digits."""
     if score is None:
-        return say("not finite")
+        return tell("not finite")
     return f"{score:.4f}" if abs(score) < 1000 else f"{score:.6g}"

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 from itertools import groupby
 
-from grader.language import say
+from grader.language import Text
 from grader.render import wording
+from grader.render.speech import tell
 from grader.render.speed import speed_sentence
 from grader.report import Cell, CellProblem, Check, Diagnosis, Part, Report, Timing
 
@@ -68,18 +69,18 @@ def explanation(part: Part, check: Check, report: Report) -> list[str]:
         said.append(advice(check.hint))
     diagnosis = diagnosis_of(part, check)
     if diagnosis is not None:
-        if diagnosis.message not in check.reason:
+        if not check.tells_diagnosis:
             said += [wording.plain(diagnosis.message), advice(diagnosis.advice)]
-        said.append(reading(diagnosis.link))
+        said.append(reading(tell(diagnosis.link)))
     timing = timing_of(report, check)
     if timing is not None:
         said.append(wording.plain(speed_sentence(timing)))
     return [each for each in said if each]
 
 
-def advice(hint: str) -> str:
+def advice(hint: Text) -> str:
     """Say what to do next, and that it is that; nothing where there is no hint."""
-    return say("What to do: ") + wording.plain(hint) if hint else ""
+    return tell("What to do: ") + wording.plain(hint) if hint else ""
 
 
 def is_address(link: str) -> bool:
@@ -92,17 +93,17 @@ def reading(link: str) -> str:
     if not link:
         return ""
     if is_address(link):
-        return say("To read again: {link}", link=link)
-    return say('To read again in the notebook: "{heading}"', heading=wording.one_line(link))
+        return tell("To read again: {link}", link=link)
+    return tell('To read again in the notebook: "{heading}"', heading=wording.one_line(link))
 
 
 def place_of(problem: CellProblem, report: Report) -> str:
     """Say in which cell, or on which line of a script, something is."""
     if problem.line is None:
-        return say("Code cell {cell}", cell=problem.cell)
+        return tell("Code cell {cell}", cell=problem.cell)
     if report.submission.starts:
-        return say("Line {line}", line=problem.line)
-    return say("Code cell {cell}, line {line}", cell=problem.cell, line=problem.line)
+        return tell("Line {line}", line=problem.line)
+    return tell("Code cell {cell}, line {line}", cell=problem.cell, line=problem.line)
 
 
 def line_in_file(report: Report, cell: int, line: int | None = None) -> int | None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from types import MappingProxyType
 
+from msgspec.structs import replace
 from rich.console import Console
 
 from grader.render.audience import Audience, shown
@@ -56,10 +57,15 @@ WITHHOLDING = frozenset({"gradescope"})
 """Formats that say of each check who may see it; the service that reads them withholds the rest."""
 
 
-def render_as(name: str, report: Report, audience: Audience, now: datetime) -> bytes:
+def render_as(
+    name: str, report: Report, audience: Audience, now: datetime, language: str | None = None
+) -> bytes:
     """Return a report in a format, with what an audience may see of it at a time.
 
-    Raises KeyError for a name that is none of `FORMATS`.
+    It speaks `language`, by default the report's own. Raises KeyError for a name that is none of
+    `FORMATS`.
     """
+    if language is not None:
+        report = replace(report, language=language)
     seen = report if name in WITHHOLDING else shown(report, audience, now)
     return FORMATS[name](seen)

@@ -12,10 +12,11 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
-from grader.language import join, say, speaking
+from grader.language import join
 from grader.render import wording
 from grader.render.findings import advice, explanation, is_graded, line_in_file, lost_checks
 from grader.render.markdown import sections
+from grader.render.speech import speaking, tell
 from grader.report import CellProblem, Check, Part, Report
 
 SUMMARY_BYTES = 2**20
@@ -52,7 +53,7 @@ def render_github(report: Report) -> bytes:
 
 def _cut(report: Report) -> bytes:
     with speaking(report.language):
-        too_long = say("What follows is too long for this page.")
+        too_long = tell("What follows is too long for this page.")
         return f"{too_long}\n".encode()
 
 
@@ -76,7 +77,7 @@ def _first(findings: list[Annotation], report: Report) -> Iterator[Annotation]:
         return
     yield from findings[: MOST_SHOWN - 1]
     with speaking(report.language):
-        more = say("and {count:,} more", count=len(findings) - MOST_SHOWN + 1)
+        more = tell("and {count:,} more", count=len(findings) - MOST_SHOWN + 1)
     yield Annotation(findings[0].level, wording.one_line(report.assignment.title), more)
 
 
@@ -88,12 +89,12 @@ def _findings(report: Report) -> Iterator[Annotation]:
             yield _of_checks(checks, part, report)
     if not is_graded(report):
         message = wording.plain(join(*report.notes), MESSAGE_CHARACTERS)
-        yield Annotation("error", say("Nothing was graded"), message, report.submission.name)
+        yield Annotation("error", tell("Nothing was graded"), message, report.submission.name)
 
 
 def _of_problem(problem: CellProblem, report: Report) -> Annotation:
     error = wording.one_line(problem.error)
-    title = say("Code cell {cell}: {error}", cell=problem.cell, error=error)
+    title = tell("Code cell {cell}: {error}", cell=problem.cell, error=error)
     said = wording.plain(problem.message, MESSAGE_CHARACTERS) or error, advice(problem.hint)
     line = line_in_file(report, problem.cell, problem.line)
     return Annotation("error", title, _joined(said), report.submission.name, line)

@@ -12,10 +12,10 @@ from typing import Literal
 
 import msgspec
 
-from grader.language import say, speaking
 from grader.render import wording
 from grader.render.circumstances import cells_run
 from grader.render.findings import advice, explanation, is_lost, place_of, timing_of
+from grader.render.speech import speaking, tell
 from grader.report import Report, Visibility
 
 MOST_PROBLEMS = 20
@@ -98,7 +98,7 @@ def _output(report: Report) -> Iterator[str]:
         said = f"{error}: {message}" if message else error
         yield "\n".join(filter(None, (said, advice(problem.hint))))
     if len(report.problems) > MOST_PROBLEMS:
-        yield say("and {count:,} more", count=len(report.problems) - MOST_PROBLEMS)
+        yield tell("and {count:,} more", count=len(report.problems) - MOST_PROBLEMS)
 
 
 def _tests(report: Report) -> Iterator[Case]:
@@ -124,11 +124,11 @@ def _leaderboard(report: Report) -> Iterator[Entry]:
     timed = [check for check in checks if timing_of(report, check) is not None]
     timing = report.timing
     if timing is not None and all(check.visibility == "visible" for check in timed):
-        yield Entry(say("Speed-up"), round(timing.speedup, 3))
-        yield Entry(say("Speed-up, lower end (95 %)"), round(timing.ci_low, 3))
-        yield Entry(say("Speed-up, upper end (95 %)"), round(timing.ci_high, 3))
+        yield Entry(tell("Speed-up"), round(timing.speedup, 3))
+        yield Entry(tell("Speed-up, lower end (95 %)"), round(timing.ci_low, 3))
+        yield Entry(tell("Speed-up, upper end (95 %)"), round(timing.ci_high, 3))
     if all(check.visibility in {"visible", "score_only"} for check in checks):
-        yield Entry(say("Points"), report.score)
+        yield Entry(tell("Points"), report.score)
 
 
 def _extra_data(report: Report) -> dict[str, str]:

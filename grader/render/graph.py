@@ -20,8 +20,10 @@ from collections.abc import Iterator
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from grader.language import Marked, mark, say
+from grader.language import Text as Words
+from grader.language import say
 from grader.render import wording
+from grader.render.speech import tell
 from grader.report import Graph, Node, NodeKind
 
 _UP, _DOWN, _LEFT, _RIGHT = 1, 2, 4, 8
@@ -36,11 +38,11 @@ _ASCII = {
     "→": "->",
     "…": "...",
 }
-_KINDS: dict[NodeKind, str | Marked] = {
+_KINDS: dict[NodeKind, str | Words] = {
     "tir": "TensorIR",
-    "extern": mark("external"),
-    "operator": mark("operator"),
-    "function": mark("Relax function"),
+    "extern": say("external"),
+    "operator": say("operator"),
+    "function": say("Relax function"),
     "input": "",
     "constant": "",
 }
@@ -107,7 +109,7 @@ class _Rails:
         """Return the line that says how much is left out."""
         if self.graph.omitted:
             yield _Row(
-                "", text=Text(say("… and {count} more", count=self.graph.omitted), style="dim")
+                "", text=Text(tell("… and {count} more", count=self.graph.omitted), style="dim")
             )
 
     def node(self, place: int) -> Iterator[_Row]:
@@ -153,13 +155,13 @@ class _Rails:
             text.append(" → ")
         text.append(_tensor(node))
         if place == self.graph.output:
-            text.append(", " + say("returned"))
-        notes = [say(_KINDS[node.kind])] if node.callee else []
+            text.append(", " + tell("returned"))
+        notes = [tell(_KINDS[node.kind])] if node.callee else []
         if beside:
             tensors = ", ".join(_tensor(self.graph.nodes[each]) for each in beside)
-            notes.append(say("with {tensors}", tensors=tensors))
+            notes.append(tell("with {tensors}", tensors=tensors))
         if node.callee and not node.dataflow:
-            notes.append(say("outside of a dataflow block"))
+            notes.append(tell("outside of a dataflow block"))
         return text.append("".join(f", {each}" for each in notes), style="dim")
 
 
@@ -185,7 +187,7 @@ def _join(before: list[int | None], after: list[int | None], joined: set[int], b
 def _tensor(node: Node) -> str:
     name = wording.one_line(node.variable)
     if node.kind == "constant":
-        name = say("constant {name}", name=name).rstrip()
+        name = tell("constant {name}", name=name).rstrip()
     if node.shape is None:
         return name
     extents = ", ".join(wording.one_line(str(extent)) for extent in node.shape)

@@ -13,9 +13,10 @@ from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 from xml.etree import ElementTree
 
-from grader.language import join, say, speaking
+from grader.language import Text, join
 from grader.render import wording
 from grader.render.findings import advice, explanation, is_graded, is_lost, place_of
+from grader.render.speech import speaking, tell
 from grader.report import CellProblem, Check, Part, Report
 
 MESSAGE_CHARACTERS = 400
@@ -59,7 +60,7 @@ def _suites(report: Report) -> Iterator[_Suites]:
     for part in report.parts:
         cases = [_check_case(part, check, report) for check in part.checks]
         yield (part.id, wording.one_line(part.title)), cases, list(_part_properties(part))
-    title = say("Cells that ended in an error")
+    title = tell("Cells that ended in an error")
     cells = [_problem_case(problem, report) for problem in report.problems]
     if not is_graded(report):
         cells.append(_ungraded_case(report))
@@ -121,10 +122,10 @@ def _report_properties(report: Report) -> Iterator[tuple[str, str]]:
 
 
 def _points(score: float, maximum: float) -> str:
-    return say("Points") + ": " + wording.points_of(score, maximum) if maximum else ""
+    return tell("Points") + ": " + wording.points_of(score, maximum) if maximum else ""
 
 
-def _short(text: str) -> str:
+def _short(text: str | Text) -> str:
     """Return foreign text as the message that stands in a list of cases."""
     return wording.one_line(wording.plain(text, MESSAGE_CHARACTERS))
 

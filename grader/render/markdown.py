@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from grader.language import mark, say, speaking
+from grader.language import Text, say
 from grader.render import wording
 from grader.render.circumstances import cells_run, circumstances
 from grader.render.commonmark import block, code, indented, lines, text
 from grader.render.findings import is_address, is_lost, place_of, reading
 from grader.render.phrases import built, is_told
+from grader.render.speech import speaking, tell
 from grader.render.speed import speed_sentence
 from grader.report import CellProblem, Check, Diagnosis, Part, Report, StepStatus, Verdict
 
@@ -24,7 +25,7 @@ ERROR_CHARACTERS = 800
 STEPS_BEFORE, STEPS_AFTER = 8, 4
 """Steps that are shown at most before the first to depart, and after it."""
 
-_POINT, _POINTS = mark("{score} of {maximum} point"), mark("{score} of {maximum} points")
+_POINT, _POINTS = say("{score} of {maximum} point"), say("{score} of {maximum} points")
 _MARK: dict[Verdict, str] = {"passed": "✓", "partial": "~", "failed": "✗", "not_graded": "–"}
 _STEP: dict[StepStatus, str] = {"right": "✓", "unknown": "~", "wrong": "✗", "follows": "–"}
 
@@ -54,8 +55,8 @@ def _section(*blocks: str) -> str:
 
 
 def _score(report: Report) -> str:
-    title = report.assignment.title or report.submission.name
-    reached = say(
+    title = tell(report.assignment.title) or report.submission.name
+    reached = tell(
         _POINT if report.max_score == 1 else _POINTS,
         score=wording.points(report.score),
         maximum=wording.points(report.max_score),
@@ -68,7 +69,7 @@ def _score(report: Report) -> str:
     )
 
 
-def _notes(notes: tuple[str, ...]) -> str:
+def _notes(notes: tuple[Text, ...]) -> str:
     return _section(*(lines(note) for note in notes))
 
 
@@ -107,8 +108,8 @@ def _item(check: Check) -> str:
     )
 
 
-def _advice(hint: str) -> str:
-    return f"**{say('What to do: ').strip()}** {lines(hint)}"
+def _advice(hint: Text) -> str:
+    return f"**{tell('What to do: ').strip()}** {lines(hint)}"
 
 
 def _diagnosis(part: Part) -> Iterator[str]:
@@ -116,14 +117,14 @@ def _diagnosis(part: Part) -> Iterator[str]:
     diagnosis = part.diagnosis
     if diagnosis is None:
         return
-    if not is_told(diagnosis, part):
+    if not is_told(part):
         yield lines(diagnosis.message)
         yield _advice(diagnosis.advice) if diagnosis.advice else ""
-    yield text(say("Step by step beside PyTorch:"))  # and no item of the list above
+    yield text(tell("Step by step beside PyTorch:"))  # and no item of the list above
     yield "\n".join(_steps(diagnosis))
-    link = diagnosis.link
+    link = tell(diagnosis.link)
     if is_address(link):
-        yield say("To read again: {link}", link=f"<{link}>")
+        yield tell("To read again: {link}", link=f"<{link}>")
     elif link:
         yield text(reading(link))
 
@@ -138,11 +139,11 @@ def _steps(diagnosis: Diagnosis) -> Iterator[str]:
 
 
 def _problems(report: Report) -> str:
-    one, many = say("A cell that ended in an error"), say("Cells that ended in an error")
+    one, many = tell("A cell that ended in an error"), tell("Cells that ended in an error")
     told, rest = report.problems[:MOST_PROBLEMS], report.problems[MOST_PROBLEMS:]
     items = [_problem(problem, report) for problem in told]
     if rest:
-        items.append(f"- {say('and {count:,} more', count=len(rest))}")
+        items.append(f"- {tell('and {count:,} more', count=len(rest))}")
     return _section(f"## {one if len(report.problems) == 1 else many}", "\n".join(items))
 
 
@@ -160,10 +161,10 @@ def _speed(report: Report) -> str:
         return ""
     notes = (lines(note) for note in report.timing.notes)
     return _section(
-        f"## {say('Speed of your schedule')}", text(speed_sentence(report.timing)), *notes
+        f"## {tell('Speed of your schedule')}", text(speed_sentence(report.timing)), *notes
     )
 
 
 def _how(report: Report) -> str:
     rows = (f"- {text(name)}: {text(value)}" for name, value in circumstances(report))
-    return _section(f"## {say('How it was graded')}", "\n".join(rows))
+    return _section(f"## {tell('How it was graded')}", "\n".join(rows))

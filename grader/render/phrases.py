@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from grader.language import join, say
 from grader.render import wording
+from grader.render.speech import tell
 from grader.report import Diagnosis, Origin, Part, Sample
 
 
@@ -11,8 +12,8 @@ def built(origin: Origin, starts: tuple[int, ...]) -> str:
     """Say what was graded, and where it was built: `starts` are the lines of a script's cells."""
     name, cell = wording.one_line(origin.name), origin.cell
     if not 0 < cell <= len(starts):
-        return say("Graded: {name}, built in code cell {cell}.", name=name, cell=cell)
-    return say(
+        return tell("Graded: {name}, built in code cell {cell}.", name=name, cell=cell)
+    return tell(
         "Graded: {name}, built in code cell {cell}, which begins on line {line}.",
         name=name,
         cell=cell,
@@ -28,11 +29,11 @@ def taken_for(sample: Sample) -> str:
     shown = say("Test image {place} shows: {label}.", place=sample.place, label=label)
     if sample.predicted == sample.pytorch:
         both = say("Your model and PyTorch both say {name}, with other scores.", name=predicted)
-        return join(shown, both)
+        return tell(join(shown, both))
     told = say(
         "Your model says {predicted}, PyTorch {pytorch}.", predicted=predicted, pytorch=pytorch
     )
-    return join(shown, told)
+    return tell(join(shown, told))
 
 
 def class_name(sample: Sample, place: int) -> str:
@@ -52,6 +53,6 @@ def layer_there(diagnosis: Diagnosis) -> str:
     return " ".join(filter(None, (wording.one_line(diagnosis.layer), wanted)))
 
 
-def is_told(diagnosis: Diagnosis, part: Part) -> bool:
-    """Say whether a check's reason says already what a diagnosis does."""
-    return any(diagnosis.message in check.reason for check in part.checks)
+def is_told(part: Part) -> bool:
+    """Say whether a check's reason says already what the part's diagnosis does."""
+    return any(check.tells_diagnosis for check in part.checks)

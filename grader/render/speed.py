@@ -11,19 +11,21 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from grader.language import join, mark, say
+from grader.language import NOTHING, join, say
+from grader.language import Text as Words
 from grader.render import wording
 from grader.render.bar import Bar
+from grader.render.speech import tell
 from grader.report import ShapeTiming, Timing
 
-_THREADS = mark("{count:,} thread"), mark("{count:,} threads")
-_ROUNDS = mark("{count:,} round"), mark("{count:,} rounds")
-_PROCESSORS = mark("processor {numbers}"), mark("processors {numbers}")
-_COMPUTING = mark(
+_THREADS = say("{count:,} thread"), say("{count:,} threads")
+_ROUNDS = say("{count:,} round"), say("{count:,} rounds")
+_PROCESSORS = say("processor {numbers}"), say("processors {numbers}")
+_COMPUTING = say(
     "The limit is {peak:,.0f} GFLOP/s and {bandwidth:,.0f} GB/s, measured at the same time; here it"
     " is multiplying and adding."
 )
-_MOVING = mark(
+_MOVING = say(
     "The limit is {peak:,.0f} GFLOP/s and {bandwidth:,.0f} GB/s, measured at the same time; here it"
     " is moving the arrays."
 )
@@ -55,10 +57,10 @@ def speed_section(timing: Timing) -> Iterator[RenderableType]:
 
 def speed_sentence(timing: Timing) -> str:
     """Say how fast the schedule is, and what to think of it."""
-    return join(_sentence(timing), _judgement(timing))
+    return tell(join(_sentence(timing), _judgement(timing)))
 
 
-def _sentence(timing: Timing) -> str:
+def _sentence(timing: Timing) -> Words:
     measured = {
         "function": wording.one_line(timing.function),
         "speedup": wording.factor(timing.speedup),
@@ -74,17 +76,17 @@ def _sentence(timing: Timing) -> str:
     return say(
         "Your schedule of {function} is {speedup} times as fast as the unscheduled one, over"
         " batches of {batches} (95 % confidence interval {low} to {high}).",
-        batches=say(" and ").join(f"{shape.batch:,}" for shape in timing.shapes),
+        batches=tell(" and ").join(f"{shape.batch:,}" for shape in timing.shapes),
         **measured,
     )
 
 
-def _judgement(timing: Timing) -> str:
+def _judgement(timing: Timing) -> Words:
     if timing.ci_high < 1:
         return say("It is slower than no schedule at all.")
     if timing.ci_low <= 1:
         return say("This is no measurable difference, because the interval contains 1.")
-    return ""
+    return NOTHING
 
 
 class _Roofline:
@@ -105,12 +107,12 @@ class _Roofline:
             collapse_padding=True,
             header_style="dim",
         )
-        table.add_column(say("Batch of {batch:,}", batch=self._shape.batch), no_wrap=True)
-        for heading in (say("One call"), say("Speed-up"), *(["GFLOP/s"] if rates else [])):
+        table.add_column(tell("Batch of {batch:,}", batch=self._shape.batch), no_wrap=True)
+        for heading in (tell("One call"), tell("Speed-up"), *(["GFLOP/s"] if rates else [])):
             table.add_column(heading, justify="right", overflow="fold")
         if bars:
-            table.add_column(say("Of this machine's limit"), no_wrap=True)
-        table.add_column("" if bars else say("Limit"), justify="right", no_wrap=True)
+            table.add_column(tell("Of this machine's limit"), no_wrap=True)
+        table.add_column("" if bars else tell("Limit"), justify="right", no_wrap=True)
         for line in roofline_rows(self._shape):
             table.add_row(*_cells(self._shape, line, rates, bars))
         yield table
@@ -133,9 +135,9 @@ def _cells(
 def roofline_rows(shape: ShapeTiming) -> list[RooflineRow]:
     """Return the functions that were measured at a batch: PyTorch's only where it was."""
     lines = [
-        RooflineRow(say("unscheduled"), shape.baseline_us, 1.0),
-        RooflineRow(say("yours"), shape.submission_us, shape.speedup),
-        RooflineRow(say("reference"), shape.reference_us, shape.reference_speedup),
+        RooflineRow(tell("unscheduled"), shape.baseline_us, 1.0),
+        RooflineRow(tell("yours"), shape.submission_us, shape.speedup),
+        RooflineRow(tell("reference"), shape.reference_us, shape.reference_speedup),
     ]
     if shape.library_us is not None:
         lines.append(RooflineRow("PyTorch", shape.library_us, shape.baseline_us / shape.library_us))
@@ -149,7 +151,7 @@ def how_measured(timing: Timing) -> str:
         "Measured with {threads} on {processors} for the target {target}: {rounds} kept,"
         " {rejected:,} dropped because the machine was busy with something else.",
         threads=wording.counted(timing.threads, *_THREADS),
-        processors=say(_PROCESSORS[len(timing.cpus) != 1], numbers=numbers),
+        processors=tell(_PROCESSORS[len(timing.cpus) != 1], numbers=numbers),
         target=wording.one_line(timing.target),
         rounds=wording.counted(timing.pairs, *_ROUNDS),
         rejected=timing.rejected,
@@ -165,4 +167,4 @@ def how_measured(timing: Timing) -> str:
         peak=timing.peak_gflops,
         bandwidth=timing.bandwidth_gbs,
     )
-    return join(where, error, limit)
+    return tell(join(where, error, limit))

@@ -18,12 +18,14 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from grader.language import mark, say, speaking
+from grader.language import Text as Words
+from grader.language import say
 from grader.render import phrases, wording
 from grader.render.bar import Bar
 from grader.render.circumstances import cells_run, circumstances
 from grader.render.diagnosis import diagnosis_section, sample_section
 from grader.render.graph import GraphDrawing
+from grader.render.speech import speaking, tell
 from grader.render.speed import speed_section
 from grader.report import CellProblem, Check, Part, Report, Timing, Verdict
 
@@ -36,7 +38,7 @@ ERROR_CHARACTERS = 800
 
 BAR_WIDTH = 50
 
-_POINT, _POINTS = mark("{score} of {maximum} point"), mark("{score} of {maximum} points")
+_POINT, _POINTS = say("{score} of {maximum} point"), say("{score} of {maximum} points")
 _STYLE: dict[Verdict, str] = {
     "passed": "green",
     "partial": "yellow",
@@ -126,7 +128,7 @@ def _score(report: Report) -> RenderableType:
         Text(wording.one_line(submission.name)),
         Text(cells_run(submission), style="dim"),
         Text(),
-        Text(say(unit, **reached), style="bold"),
+        Text(tell(unit, **reached), style="bold"),
         Bar(report.score / report.max_score if report.max_score else 0.0, BAR_WIDTH),
     ]
     return Panel(Group(*lines), box=box.ROUNDED, padding=(1, 2), border_style="dim")
@@ -142,8 +144,8 @@ def points_table(parts: tuple[Part, ...]) -> RenderableType:
     table = Table(
         box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, expand=True, header_style="dim"
     )
-    table.add_column(say("Part"), ratio=1, overflow="fold")
-    table.add_column(say("Points"), justify="right", no_wrap=True)
+    table.add_column(tell("Part"), ratio=1, overflow="fold")
+    table.add_column(tell("Points"), justify="right", no_wrap=True)
     for part in parts:
         table.add_row(Text(wording.one_line(part.title)), _points(part.score, part.max_score))
     return table
@@ -168,7 +170,7 @@ def part_section(part: Part, starts: tuple[int, ...] = ()) -> RenderableType:
     rows.append(_checks(part.checks))
     rows += _explained(part)
     if part.graph is not None and part.graph.nodes:
-        rows += [Text(), Text(say("The graph of main:"), style="dim"), GraphDrawing(part.graph)]
+        rows += [Text(), Text(tell("The graph of main:"), style="dim"), GraphDrawing(part.graph)]
     return Group(*rows)
 
 
@@ -177,7 +179,7 @@ def _explained(part: Part) -> Iterator[RenderableType]:
     diagnosis = part.diagnosis
     if diagnosis is not None:
         yield Text()
-        if not phrases.is_told(diagnosis, part):
+        if not phrases.is_told(part):
             yield Text(wording.plain(diagnosis.message))
             yield advice(diagnosis.advice)
         yield from diagnosis_section(diagnosis)
@@ -201,7 +203,7 @@ def _checks(checks: tuple[Check, ...]) -> RenderableType:
     return grid
 
 
-def _explanation(check: Check) -> tuple[str, str] | str:
+def _explanation(check: Check) -> tuple[Words, Words] | str:
     """Neighbours that lost their points for the same reason share one explanation."""
     return (check.reason, check.hint) if _lost(check) else check.id
 
@@ -217,9 +219,9 @@ def _explain(check: Check) -> RenderableType:
     return Group(*rows)
 
 
-def advice(hint: str) -> Text:
+def advice(hint: str | Words) -> Text:
     """Return what to do next, and that it is that."""
-    return Text.assemble((say("What to do: "), "bold"), wording.plain(hint))
+    return Text.assemble((tell("What to do: "), "bold"), wording.plain(hint))
 
 
 # --- cells and speed ------------------------------------------------------------------------------
@@ -234,10 +236,10 @@ def _problems(
     grid.add_column(no_wrap=True)
     grid.add_column(ratio=1, overflow="fold")
     for problem in problems:
-        where = say("Code cell {cell}", cell=problem.cell)
+        where = tell("Code cell {cell}", cell=problem.cell)
         if problem.line is not None:
-            where = say("Code cell {cell}, line {line}", cell=problem.cell, line=problem.line)
-            where = say("Line {line}", line=problem.line) if starts else where
+            where = tell("Code cell {cell}, line {line}", cell=problem.cell, line=problem.line)
+            where = tell("Line {line}", line=problem.line) if starts else where
         error = Text(wording.one_line(problem.error), style="red")
         if problem.message:
             message = wording.plain(problem.message, ERROR_CHARACTERS, ERROR_LINES)
@@ -245,13 +247,13 @@ def _problems(
         grid.add_row(Text(where), error)
         if problem.hint:
             grid.add_row("", advice(problem.hint))
-    one, many = say("A cell that ended in an error"), say("Cells that ended in an error")
+    one, many = tell("A cell that ended in an error"), tell("Cells that ended in an error")
     yield Group(_Heading(one if len(problems) == 1 else many), grid)
 
 
 def _speed(timing: Timing | None) -> Iterator[RenderableType]:
     if timing is not None:
-        yield Group(_Heading(say("Speed of your schedule")), *speed_section(timing))
+        yield Group(_Heading(tell("Speed of your schedule")), *speed_section(timing))
 
 
 # --- circumstances --------------------------------------------------------------------------------
@@ -263,4 +265,4 @@ def _circumstances(report: Report) -> RenderableType:
     grid.add_column(ratio=1, overflow="fold")
     for name, value in circumstances(report):
         grid.add_row(name, Text(value))
-    return Group(_Heading(say("How it was graded")), grid)
+    return Group(_Heading(tell("How it was graded")), grid)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from grader.language import Marked, say
+from grader.language import Text
+from grader.render.speech import tell
 
 LONGEST_TEXT = 4000
 """Characters of one foreign text that are shown at most."""
@@ -28,20 +29,21 @@ _JOINERS = "\u200c\u200d"
 _INVISIBLE = frozenset({"Cc", "Cf"})
 
 
-def plain(text: str, characters: int = LONGEST_TEXT, lines: int = LONGEST_TEXT) -> str:
-    """Return foreign text as printable plain text, lines separated by newlines.
+def plain(text: str | Text, characters: int = LONGEST_TEXT, lines: int = LONGEST_TEXT) -> str:
+    """Return a text, or foreign words, as printable plain text, lines separated by newlines.
 
     Escape sequences, control characters and marks that turn the direction of writing are taken out;
     half of a surrogate pair, and what Unicode says is no character, become U+FFFD. Tabs become
     spaces. What is longer than `characters` or `lines` is cut there and ends in an ellipsis.
     """
-    cut = _LINE_END.sub("\n", _ESCAPE_SEQUENCE.sub("", text[:characters])).expandtabs(4)
+    whole = text if isinstance(text, str) else tell(text)
+    cut = _LINE_END.sub("\n", _ESCAPE_SEQUENCE.sub("", whole[:characters])).expandtabs(4)
     table = {ord(character): _printable(character) for character in set(cut)}
     printable = cut.translate(table).strip("\n").rstrip()
     rows = printable.split("\n")
     if len(rows) > lines:
         return "\n".join([*rows[:lines], "…"])
-    return printable + " …" if len(text) > characters else printable
+    return printable + " …" if len(whole) > characters else printable
 
 
 def _printable(character: str) -> str:
@@ -58,7 +60,7 @@ def _is_noncharacter(code: int) -> bool:
     return code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF
 
 
-def one_line(text: str) -> str:
+def one_line(text: str | Text) -> str:
     """Return foreign text as `plain` does, on one line."""
     return " ".join(plain(text).split())
 
@@ -70,7 +72,7 @@ def points(value: float) -> str:
 
 def points_of(score: float, maximum: float) -> str:
     """Return "37.5 of 40"."""
-    return say("{score} of {maximum}", score=points(score), maximum=points(maximum))
+    return tell("{score} of {maximum}", score=points(score), maximum=points(maximum))
 
 
 def noun(number: float, singular: str, plural: str = "") -> str:
@@ -83,9 +85,9 @@ def count(number: int, singular: str, plural: str = "") -> str:
     return f"{number:,} {noun(number, singular, plural)}"
 
 
-def counted(number: int, one: Marked, many: Marked) -> str:
+def counted(number: int, one: Text, many: Text) -> str:
     """Say the one message of a count of one, the other one of any other; both have `count`."""
-    return say(one if number == 1 else many, count=number)
+    return tell(one if number == 1 else many, count=number)
 
 
 def seconds(value: float) -> str:

@@ -1,6 +1,8 @@
 """The report of one submission: one JSON document, from which every other output is rendered."""
 
+from grader.report.codes import CellCode, CheckCode
 from grader.report.document import (
+    READABLE,
     SCHEMA_VERSION,
     AssignmentId,
     Cell,
@@ -36,12 +38,15 @@ from grader.report.timing import SelfTest, ShapeTiming, Timing
 from grader.report.value import Frozen
 
 __all__ = [
+    "READABLE",
     "SCHEMA_VERSION",
     "AssignmentId",
     "Cell",
+    "CellCode",
     "CellOutput",
     "CellProblem",
     "Check",
+    "CheckCode",
     "Data",
     "Diagnosis",
     "Dialect",

@@ -10,12 +10,19 @@ from datetime import datetime, timezone
 from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import field
 
+from grader.language import LANGUAGES, NOTHING, Text
+from grader.report import texts
+from grader.report.codes import CellCode
 from grader.report.parts import Part
 from grader.report.timing import Timing
-from grader.report.value import Frozen
+from grader.report.value import Frozen, nothing
 
-SCHEMA_VERSION: Literal[3] = 3
+SCHEMA_VERSION: Literal[4] = 4
+
+READABLE = frozenset({2, 3, 4})
+"""Versions of documents that are read. The sentences of earlier ones are words of one language."""
 
 Dialect = Literal["current", "2022", "2023-24", "2025"]
 
@@ -24,14 +31,15 @@ class CellProblem(Frozen, frozen=True):
     """A cell that ended in an error: `cell` counts code cells from 1, `line` is the line in it.
 
     Lines are those of the text that was handed in; of a script or Markdown, those of the file.
-    `hint` says what to do where a limit of the sandbox was met.
+    `hint` says what to do where a limit of the sandbox was met, and `code` which one.
     """
 
     cell: int
     error: str
     message: str
     line: int | None = None
-    hint: str = ""
+    hint: Text = field(default_factory=nothing)
+    code: CellCode = "error"
 
 
 class Submission(Frozen, frozen=True):
@@ -55,17 +63,19 @@ class AssignmentId(Frozen, frozen=True):
     """
 
     slug: str
-    title: str
+    title: Text
     version: int
     due: str = ""
 
 
 class CellOutput(Frozen, frozen=True):
     """What a cell put out: "stdout", "stderr" and "result" are plain text, an "image" is a PNG in
-    base64, an "error" the traceback. What was cut off ends in an ellipsis."""
+    base64, an "error" the traceback. What was cut off ends in an ellipsis. `left_out` are the types
+    of what was shown beside and is not kept."""
 
     kind: Literal["stdout", "stderr", "result", "image", "error"]
     text: str
+    left_out: tuple[str, ...] = ()
 
 
 class Cell(Frozen, frozen=True):
@@ -88,14 +98,14 @@ class Data(Frozen, frozen=True):
     name: str
     images: int
     hidden: int
-    detail: str = ""
+    detail: Text = field(default_factory=nothing)
 
 
 class SandboxFacts(Frozen, frozen=True):
     """The isolation that was in force, strongest first: strong, container, basic, minimal, none."""
 
     level: str
-    detail: str = ""
+    detail: Text = field(default_factory=nothing)
 
 
 class Environment(Frozen, frozen=True):
@@ -111,7 +121,7 @@ class Duration(Frozen, frozen=True):
     """Wall time in seconds: in all, and by stage."""
 
     total: float
-    stages: dict[str, float] = msgspec.field(default_factory=dict)
+    stages: dict[str, float] = field(default_factory=dict)
 
 
 class Report(Frozen, frozen=True):
@@ -130,7 +140,7 @@ class Report(Frozen, frozen=True):
     submission: Submission
     parts: tuple[Part, ...]
     problems: tuple[CellProblem, ...]
-    notes: tuple[str, ...]
+    notes: tuple[Text, ...]
     timing: Timing | None
     data: Data
     sandbox: SandboxFacts
@@ -142,25 +152,30 @@ class Report(Frozen, frozen=True):
     cells: tuple[Cell, ...] = ()
     basis: str = ""
     graded: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
-    schema_version: Literal[3] = SCHEMA_VERSION
+    schema_version: Literal[4] = SCHEMA_VERSION
 
     def render(
         self,
         format: str,
         audience: Literal["student", "instructor"] = "student",
         now: datetime | None = None,
+        *,
+        language: str | None = None,
     ) -> str:
         """Return the report as text, a page, Markdown ...: a name of `grader.render.FORMATS`.
 
-        It holds what the `audience` may see at the time `now`, by default at this one. Raises
-        ValueError for a format that there is not.
+        It holds what the `audience` may see at the time `now`, by default at this one, in a
+        `language` or the report's own. Raises ValueError for a format or a language that there is
+        not.
         """
         from grader.render.formats import FORMATS, render_as  # renderers are above reports
 
         if format not in FORMATS:
             raise ValueError(f"there is no format {format!r}, but {', '.join(FORMATS)}")
+        if language not in (None, *LANGUAGES):
+            raise ValueError(f"there is no language {language!r}, but {', '.join(LANGUAGES)}")
         moment = datetime.now(timezone.utc) if now is None else now
-        return render_as(format, self, audience, moment).decode()
+        return render_as(format, self, audience, moment, language).decode()
 
 
 def encode_report(report: Report) -> bytes:
@@ -168,10 +183,12 @@ def encode_report(report: Report) -> bytes:
 
     Half of a surrogate pair, as in a file name that is no UTF-8, becomes a question mark.
     """
+    hook = texts.encoder(report.language)
     try:
-        document = msgspec.json.encode(report)
+        document = msgspec.json.encode(report, enc_hook=hook)
     except UnicodeEncodeError:
-        document = msgspec.json.encode(_encodable(msgspec.to_builtins(report)))
+        builtin = msgspec.to_builtins(report, enc_hook=hook)
+        document = msgspec.json.encode(_encodable(msgspec.to_builtins(builtin)))
     return msgspec.json.format(document, indent=2) + b"\n"
 
 
@@ -186,19 +203,52 @@ def _encodable(value: Any) -> Any:
 
 
 def decode_report(document: bytes) -> Report:
-    """Read a report back. Raises msgspec.DecodeError for what is none."""
+    """Read a report back, also one of an earlier version.
+
+    The sentences of an earlier one stay in the language in which they were written. Raises
+    msgspec.DecodeError for what is no report.
+    """
     try:
-        return msgspec.json.decode(document, type=Report)
+        if msgspec.json.decode(document, type=_Versioned).schema_version in _EARLIER:
+            return _decode_earlier(document)
+        return msgspec.json.decode(document, type=Report, dec_hook=texts.decode)
     except (UnicodeDecodeError, RecursionError) as error:  # a key that is not UTF-8
         raise msgspec.DecodeError(str(error)) from None
 
 
-def ungraded_report(name: str, note: str, environment: Environment) -> Report:
+class _Versioned(msgspec.Struct):
+    schema_version: int
+
+
+_EARLIER = READABLE - {SCHEMA_VERSION}
+
+
+def _decode_earlier(document: bytes) -> Report:
+    """Read what has fewer fields, and strings for texts."""
+    fields = msgspec.json.decode(document, type=dict[str, Any])
+    current = {**fields, "schema_version": SCHEMA_VERSION}
+    report = msgspec.convert(current, Report, dec_hook=texts.decode_old)
+    return msgspec.structs.replace(report, parts=tuple(map(_told, report.parts)))
+
+
+def _told(part: Part) -> Part:
+    """Mark the checks whose reasons have the diagnosis's words in them: nothing else tells it."""
+    if part.diagnosis is None or not part.diagnosis.message:
+        return part
+    words = part.diagnosis.message.english
+    checks = tuple(
+        msgspec.structs.replace(check, tells_diagnosis=words in check.reason.english)
+        for check in part.checks
+    )
+    return msgspec.structs.replace(part, checks=checks)
+
+
+def ungraded_report(name: str, note: Text, environment: Environment) -> Report:
     """Return the report of a file that could not be graded: no parts, no points, and why."""
     return Report(
         score=0.0,
         max_score=0.0,
-        assignment=AssignmentId(slug="", title="", version=0),
+        assignment=AssignmentId(slug="", title=NOTHING, version=0),
         submission=Submission(name=name, sha256=""),
         parts=(),
         problems=(),

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from grader.report.value import Frozen
+from msgspec import field
+
+from grader.language import Text
+from grader.report.codes import CheckCode
+from grader.report.value import Frozen, nothing
 
 Verdict = Literal["passed", "partial", "failed", "not_graded"]
 NodeKind = Literal["input", "constant", "tir", "extern", "operator", "function"]
@@ -19,19 +23,23 @@ class Check(Frozen, frozen=True):
 
     `visibility` is what students are shown of it, as the instructor chose. `kind` is what
     assignment.toml calls it; empty where that is not known. `again` says that it was not the
-    submission that kept this from being decided: it has to be graded again.
+    submission that kept this from being decided: it has to be graded again. `tells_diagnosis` says
+    that the reason has the message of the part's diagnosis in it. `code` says what came of it,
+    apart from how the reason is worded; "undecided" where an earlier document does not say.
     """
 
     id: str
-    title: str
+    title: Text
     score: float
     max_score: float
     verdict: Verdict
-    reason: str
-    hint: str = ""
+    reason: Text
+    hint: Text = field(default_factory=nothing)
     visibility: Visibility = "visible"
     kind: str = ""
     again: bool = False
+    tells_diagnosis: bool = False
+    code: CheckCode = "undecided"
 
 
 class Origin(Frozen, frozen=True):
@@ -84,7 +92,7 @@ class Step(Frozen, frozen=True):
     callee: str
     shape: tuple[int, ...]
     status: StepStatus
-    layer: str = ""
+    layer: Text = field(default_factory=nothing)
 
 
 class Diagnosis(Frozen, frozen=True):
@@ -98,12 +106,12 @@ class Diagnosis(Frozen, frozen=True):
 
     steps: tuple[Step, ...]
     wrong: int
-    layer: str
+    layer: Text
     wanted: tuple[int, ...] | None
     mistake: str
-    message: str
-    advice: str
-    link: str = ""
+    message: Text
+    advice: Text
+    link: Text = field(default_factory=nothing)
 
 
 class Sample(Frozen, frozen=True):
@@ -142,7 +150,7 @@ class Part(Frozen, frozen=True):
     """
 
     id: str
-    title: str
+    title: Text
     score: float
     max_score: float
     checks: tuple[Check, ...]

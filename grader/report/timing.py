@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from grader.language import Text
 from grader.report.value import Frozen
 
 
@@ -71,4 +72,4 @@ class Timing(Frozen, frozen=True):
     self_test: SelfTest
     peak_gflops: float
     bandwidth_gbs: float
-    notes: tuple[str, ...] = ()
+    notes: tuple[Text, ...] = ()

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
+from grader.language import NOTHING, Text
+
 
 class Frozen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Base of the report's value objects."""
+
+
+def nothing() -> Text:
+    """Return what a text is by default. A function, as the schema has no form for a value of it."""
+    return NOTHING

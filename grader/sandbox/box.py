@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from grader.inside.launcher.protocol import Confinement
+from grader.language import Text
 from grader.sandbox.interface import Command, Level, ResourceLimits
 
 
@@ -58,7 +59,7 @@ class Boxes(Protocol):
         ...
 
     @property
-    def detail(self) -> str:
+    def detail(self) -> Text:
         """One sentence on the mechanism, for the report."""
         ...
 

@@ -19,7 +19,7 @@ from io import FileIO
 from pathlib import Path, PurePosixPath
 
 from grader.errors import SandboxError
-from grader.language import later, mark
+from grader.language import say
 from grader.machine.packages import how_to_install
 from grader.sandbox.filters import system_call_filter
 from grader.sandbox.hints import install_bubblewrap
@@ -95,8 +95,8 @@ def _ask(executable: str, option: str) -> str:
     return answer.stdout
 
 
-_OWN_USER = mark("{version}: no network, a read-only system, a user id of its own.")
-_OWN_NAMESPACE = mark("{version}: no network, a read-only system, a user namespace of its own.")
+_OWN_USER = say("{version}: no network, a read-only system, a user id of its own.")
+_OWN_NAMESPACE = say("{version}: no network, a read-only system, a user namespace of its own.")
 
 
 class BubblewrapBoxes:
@@ -127,7 +127,7 @@ class BubblewrapBoxes:
         if not as_root and "--disable-userns" in options:
             user.append("--disable-userns")
         self._isolation = (*user, *_NAMESPACES)
-        self.detail = later(_OWN_USER if as_root else _OWN_NAMESPACE, version=version)
+        self.detail = say(_OWN_USER if as_root else _OWN_NAMESPACE, version=version)
 
     def make(self, command: Command) -> HeldBox:
         """Make a box that holds a command's files; may be called from any thread.

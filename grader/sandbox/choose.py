@@ -12,6 +12,7 @@ import msgspec
 
 from grader.errors import SandboxError
 from grader.inside.launcher import linux
+from grader.language import NOTHING, Text
 from grader.machine.packages import Finder, find_manager
 from grader.sandbox.box import Boxes
 from grader.sandbox.bubblewrap import find_bubblewrap
@@ -29,8 +30,8 @@ class Finding(msgspec.Struct, frozen=True):
 
     level: Level
     works: bool
-    detail: str
-    hint: str = ""
+    detail: Text
+    hint: Text = NOTHING
 
 
 def choose_sandbox(
@@ -82,13 +83,15 @@ def _find_out(level: Level, find: Finder) -> Finding:
 def _refusal(reasons: dict[Level, SandboxError], wanted: Level) -> SandboxError:
     """Return the error that says why not even the weakest permitted level works."""
     (_, first), *others = reasons.items()
-    more = "".join(f' "{level}" does not work either: {each.message}' for level, each in others)
+    more = "".join(
+        f' "{level}" does not work either: {each.message.english}' for level, each in others
+    )
     hints = [first.hint]
     if others and find_manager() is None:  # then the first names no command
         hints.append(others[-1][1].hint)
     return SandboxError(
-        f'There is no sandbox of the level "{wanted}". {first.message}{more}',
-        "\nOr: ".join(hints),
+        f'There is no sandbox of the level "{wanted}". {first.message.english}{more}',
+        "\nOr: ".join(hint.english for hint in hints),
     )
 
 

@@ -23,7 +23,7 @@ from typing import Any
 
 import grader
 from grader.errors import SandboxError
-from grader.language import later, mark
+from grader.language import say
 from grader.sandbox.folder import fill
 from grader.sandbox.hints import install_runtime
 from grader.sandbox.holder import (
@@ -73,8 +73,8 @@ _MASKED = (
     "/dev/zero",  # mapped, it is memory that no number of a process shows
 )
 
-_OWN_USER = mark("A container by {version}: no network, a read-only system, a user id of its own.")
-_OWN_NAMESPACE = mark(
+_OWN_USER = say("A container by {version}: no network, a read-only system, a user id of its own.")
+_OWN_NAMESPACE = say(
     "A container by {version}: no network, a read-only system, a user namespace of its own."
 )
 
@@ -111,7 +111,7 @@ class ContainerBoxes:
         self._as_root = as_root
         self._covered = covered
         text = _OWN_USER if as_root else _OWN_NAMESPACE
-        self.detail = later(text, version=Path(runtime).name)
+        self.detail = say(text, version=Path(runtime).name)
 
     def make(self, command: Command) -> ContainerBox:
         """Make a box that holds a command's files; may be called from any thread.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from grader.errors import DisplacedError
 from grader.inside.launcher.protocol import Cause, Program
+from grader.language import Text
 from grader.sandbox.interface import Command, Level, Process, Sandbox
 
 
@@ -35,7 +36,7 @@ class CrowdedSandbox:
         return self._sandbox.level
 
     @property
-    def detail(self) -> str:
+    def detail(self) -> Text:
         """As the sandbox says."""
         return self._sandbox.detail
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from grader.errors import SandboxError
 from grader.inside.launcher.protocol import Confinement
-from grader.language import Marked, later, mark
+from grader.language import Text, say
 from grader.sandbox.filters import system_call_filter
 from grader.sandbox.interface import Command, Level, ResourceLimits
 from grader.sandbox.layout import (
@@ -24,14 +24,14 @@ from grader.sandbox.protected import covers, readable_beside
 from grader.sandbox.users import student_id
 from grader.temporary import OwnFolder
 
-_DETAILS: dict[Level, Marked] = {
-    "basic": mark("Landlock and a system call filter: no network, and no files but the system's."),
-    "minimal": mark("A system call filter: no network, but the files that the user may read."),
-    "none": mark(
+_DETAILS: dict[Level, Text] = {
+    "basic": say("Landlock and a system call filter: no network, and no files but the system's."),
+    "minimal": say("A system call filter: no network, but the files that the user may read."),
+    "none": say(
         "Limits on resources only: nothing keeps the notebook from the network and from files."
     ),
 }
-_WITH_OWN_USER = mark("{isolation} A user id of its own.")
+_WITH_OWN_USER = say("{isolation} A user id of its own.")
 
 _WRITABLE = ("scratch", "tmp")
 
@@ -48,10 +48,10 @@ class FolderBoxes:
         readable, listed = readable_beside(covers(protected)) if level == "basic" else ((), ())
         self._readable = tuple(map(str, readable))
         self._listed = tuple(map(str, listed))
-        self.detail = later(_DETAILS[level])
+        self.detail = _DETAILS[level]
         self._has_own_user = as_root and level != "none"
         if self._has_own_user:
-            self.detail = later(_WITH_OWN_USER, isolation=self.detail)
+            self.detail = say(_WITH_OWN_USER, isolation=self.detail)
 
     def make(self, command: Command) -> FolderBox:
         """Make a folder that holds a command's files. Raises SandboxError for a bad file name."""

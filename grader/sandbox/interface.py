@@ -12,6 +12,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from grader.inside.launcher.protocol import FIRST_DESCRIPTOR, Cause, Program
+from grader.language import Text
 
 Level = Literal["strong", "container", "basic", "minimal", "none"]
 
@@ -112,7 +113,7 @@ class Sandbox(Protocol):
         ...
 
     @property
-    def detail(self) -> str:
+    def detail(self) -> Text:
         """One sentence on the mechanism, for the report."""
         ...
 

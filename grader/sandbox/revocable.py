@@ -8,6 +8,7 @@ from contextlib import ExitStack
 
 from grader.errors import SandboxError
 from grader.inside.launcher.protocol import Program
+from grader.language import Text
 from grader.sandbox.interface import Command, Level, Process, Sandbox
 
 
@@ -30,7 +31,7 @@ class RevocableSandbox:
         return self._sandbox.level
 
     @property
-    def detail(self) -> str:
+    def detail(self) -> Text:
         """As the sandbox says."""
         return self._sandbox.detail
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from threading import Lock
 
 from grader.inside.launcher.protocol import PRELOADS, Bounds, Preload, Program, Request
+from grader.language import Text
 from grader.sandbox.box import Box, Boxes
 from grader.sandbox.groups import BoxGroup, Groups, Quota, bounding_folders
 from grader.sandbox.interface import Command, Level, ResourceLimits
@@ -52,7 +53,7 @@ class SteppingSandbox:
         return self._boxes.level
 
     @property
-    def detail(self) -> str:
+    def detail(self) -> Text:
         """One sentence on the mechanism, for the report."""
         return self._boxes.detail
 

@@ -138,7 +138,7 @@ def look(sandbox: SteppingSandbox) -> Found:
                 Command("python", ("-c", _PROGRAM, which), descriptors=(writer,))
             )
         except SandboxError as error:
-            raise SandboxError(error.message, hint_for(error.message)) from None
+            raise SandboxError(error.message, hint_for(error.message.english)) from None
         finally:
             os.close(writer)
         try:

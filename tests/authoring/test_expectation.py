@@ -7,28 +7,29 @@ import pytest
 
 from grader.authoring.expectation import Expectation, load_expectation, mismatches
 from grader.errors import CourseError
+from grader.language import foreign
 from grader.report import CellProblem, Check, Diagnosis, Part, Step
 from tests.sample_reports import typical
 
 CHECKS = (
-    Check("structure", "Structure", 10.0, 10.0, "passed", "Eleven calls."),
-    Check("equivalence", "Outputs", 0.0, 30.0, "failed", "All images differ."),
+    Check("structure", foreign("Structure"), 10.0, 10.0, "passed", foreign("Eleven calls.")),
+    Check("equivalence", foreign("Outputs"), 0.0, 30.0, "failed", foreign("All images differ.")),
 )
 DIAGNOSIS = Diagnosis(
     (Step("lv", "conv2d", (4, 32), "right"), Step("lv1", "relu", (4, 32), "wrong")),
     wrong=1,
-    layer="conv2d",
+    layer=foreign("conv2d"),
     wanted=None,
     mistake="bias_missing",
-    message="The bias is missing.",
-    advice="Add it.",
+    message=foreign("The bias is missing."),
+    advice=foreign("Add it."),
 )
 REPORT = msgspec.structs.replace(
     typical(),
     score=10.0,
     parts=(
-        Part("emit_te", "The model", 10.0, 40.0, CHECKS, diagnosis=DIAGNOSIS),
-        Part("extern", "An extern", 0.0, 20.0, ()),
+        Part("emit_te", foreign("The model"), 10.0, 40.0, CHECKS, diagnosis=DIAGNOSIS),
+        Part("extern", foreign("An extern"), 0.0, 20.0, ()),
     ),
     problems=(CellProblem(3, "AssertionError", "differs"),),
 )

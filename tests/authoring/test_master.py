@@ -103,7 +103,7 @@ class TestFinding:
     def test_a_missing_one_is_told_with_the_name_that_it_should_have(self, tmp_path):
         with pytest.raises(CourseError) as caught:
             find_master(tmp_path, "task")
-        assert "reference/task.py" in caught.value.hint
+        assert "reference/task.py" in caught.value.hint.english
         assert not has_master(tmp_path, "task")
 
     def test_two_of_one_assignment_are_refused(self, tmp_path):
@@ -141,7 +141,7 @@ class TestDamaged:
     def test_a_language_that_the_master_lacks_is_told_with_those_it_has(self, tmp_path):
         with pytest.raises(UsageError) as caught:
             sources(master_of(tmp_path, TRANSLATED), "de")
-        assert "en, zh, ko" in caught.value.hint
+        assert "en, zh, ko" in caught.value.hint.english
 
     @pytest.mark.parametrize(
         ("text", "problem"),

@@ -116,5 +116,5 @@ def test_a_mistake_costs_the_points_of_the_courses_own_check(graded: dict[str, R
     assert ["passed", "failed", "passed"] == [check.verdict for check in graph.checks]
     _, graph = graded["three_calls"].parts
     check = next(each for each in graph.checks if each.id == "few_calls")
-    assert ("failed", "`main` needs few calls") == (check.verdict, check.title)
+    assert ("failed", "`main` needs few calls") == (check.verdict, check.title.english)
     assert 4 == graph.score

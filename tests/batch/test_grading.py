@@ -25,6 +25,7 @@ from grader.course import Course, load_course
 from grader.data.dataset import DataSet, no_data
 from grader.environment import describe_environment
 from grader.errors import DataError, DisplacedError, SandboxError
+from grader.language import foreign
 from grader.machine.lock import TimingLock
 from grader.pipeline import grade
 from grader.preparation import Preparation, Settings
@@ -43,7 +44,7 @@ class NoSandbox:
     """A sandbox in which nothing can be started."""
 
     level = "none"
-    detail = "Nothing starts."
+    detail = foreign("Nothing starts.")
 
     def expect(self, *programs: str) -> None:
         """Nothing is made ready for it."""
@@ -125,7 +126,7 @@ class Attempts:
             self.beside.append(self._running)
             if number < self._displaced:
                 raise DisplacedError("There was no room.", "Come again.")
-        return ungraded_report(submission.name, "It was reached.", describe_environment())
+        return ungraded_report(submission.name, foreign("It was reached."), describe_environment())
 
     @contextmanager
     def _counted(self) -> Iterator[int]:

@@ -10,6 +10,7 @@ import pytest
 
 from grader.batch.collect import Entry
 from grader.batch.summary import Row, Summary, encode_summary, make_row, notice, outcome
+from grader.language import foreign, say
 from tests.sample_reports import HOSTILE, full_marks, nothing_to_grade, typical
 
 ENTRY = Entry(Path("/class/ada/hw.ipynb"), "ada/hw.ipynb", "ada/hw", Path("/class"))
@@ -30,11 +31,11 @@ class TestNotice:
         assert "cell 7 raised NameError" == notice(report)
 
     def test_full_marks_need_no_word(self) -> None:
-        assert "" == notice(changed(full_marks(), problems=(), notes=("Recognised.",)))
+        assert "" == notice(changed(full_marks(), problems=(), notes=(foreign("Recognised."),)))
 
     def test_a_notebook_that_was_ended_is_told_before_its_checks(self) -> None:
         note = "Cell 15 ran longer than 20 seconds and was stopped."
-        report = changed(typical(), problems=(), notes=("Recognised.", note))
+        report = changed(typical(), problems=(), notes=(foreign("Recognised."), foreign(note)))
         assert note == notice(report)
 
     def test_then_the_first_lost_check(self) -> None:
@@ -43,7 +44,10 @@ class TestNotice:
     def test_what_only_waits_for_another_check_is_told_after_it(self) -> None:
         report = changed(typical(), problems=())
         waiting = changed(
-            report.parts[0].checks[0], score=0, verdict="not_graded", reason="Counts only once ..."
+            report.parts[0].checks[0],
+            score=0,
+            verdict="not_graded",
+            reason=foreign("Counts only once ..."),
         )
         parts = [
             changed(part, checks=(waiting, *part.checks)) if part is report.parts[0] else part
@@ -53,8 +57,18 @@ class TestNotice:
         assert told.startswith("On 4,443 of 4,443 test images")
 
     def test_why_a_submission_was_not_graded(self) -> None:
-        report = changed(nothing_to_grade(), parts=(), notes=("No sandbox.", "Install it."))
+        report = changed(
+            nothing_to_grade(), parts=(), notes=(foreign("No sandbox."), foreign("Install it."))
+        )
         assert "not graded: No sandbox. Install it." == notice(report)
+
+    def test_it_is_in_english_as_the_rest_of_the_overview(self) -> None:
+        """The reports of a class may be in several languages; who reads of all reads one."""
+        reason = say("The notebook defines no function called {entry}.", entry="create")
+        report = changed(typical(), problems=(), language="ko")
+        lost = changed(report.parts[1].checks[2], reason=reason)
+        alone = changed(report, parts=(changed(report.parts[1], checks=(lost,)),))
+        assert "The notebook defines no function called create." == notice(alone)
 
 
 class TestRow:
@@ -77,7 +91,7 @@ class TestRow:
 
     def test_one_that_has_to_be_graded_again(self) -> None:
         (*parts, last) = typical().parts
-        check = msgspec.structs.replace(last.checks[-1], again=True, reason="Too busy.")
+        check = msgspec.structs.replace(last.checks[-1], again=True, reason=foreign("Too busy."))
         last = msgspec.structs.replace(last, checks=(*last.checks[:-1], check))
         row = make_row(ENTRY, changed(typical(), parts=(*parts, last)))
         assert (True, True) == (row.graded, row.again)
@@ -89,7 +103,7 @@ class TestRow:
         assert row.noticed.isprintable()
 
     def test_a_long_reason_is_cut(self) -> None:
-        report = changed(typical(), parts=(), notes=("why " * 100,))
+        report = changed(typical(), parts=(), notes=(foreign("why " * 100),))
         assert 160 == len(make_row(ENTRY, report).noticed)
 
     @pytest.mark.parametrize(

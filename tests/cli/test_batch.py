@@ -167,7 +167,7 @@ def test_a_notebook_of_earlier_years_is_refused_where_only_todays_are_accepted(
     assert 2 == refused.returncode
     report = read_report(tmp_path, "ada")
     assert (0, ()) == (report.max_score, report.parts)
-    assert "code cell 1, line 1 has `tvm.script.tir`" in report.notes[0]
+    assert "code cell 1, line 1 has `tvm.script.tir`" in report.notes[0].english
 
 
 def test_one_that_cannot_be_graded_makes_the_exit_code_2(tmp_path: Path) -> None:

@@ -115,5 +115,5 @@ class TestOnlyTheSelfCheck:
         assert "grading needs torchsummary, too" in capsys.readouterr().err
 
     def test_each_package_is_named(self) -> None:
-        assert "needs a, b, too" in only_self_check(["a", "b"]).message
+        assert "needs a, b, too" in only_self_check(["a", "b"]).message.english
         assert FOR_GRADING["jupyter_client"] == "jupyter-client"

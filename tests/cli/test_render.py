@@ -13,8 +13,10 @@ import pytest
 from msgspec.structs import replace
 
 from grader.api import REPORT_LIMIT
+from grader.cli.options import Language
 from grader.cli.render import RenderOptions, run_render
 from grader.errors import UsageError
+from grader.language import LANGUAGES, foreign, say
 from grader.render.formats import FORMATS, render_as
 from grader.report import Report, encode_report
 from tests import sample_reports
@@ -58,6 +60,20 @@ def refusal(options: RenderOptions) -> UsageError:
 class TestOutput:
     """What is written."""
 
+    @pytest.mark.parametrize("written", LANGUAGES)
+    @pytest.mark.parametrize("name", FORMATS)
+    def test_any_report_is_said_in_any_language(
+        self, tmp_path: Path, name: str, written: Language
+    ) -> None:
+        """Whichever language it was written in, what is said of it in Korean is the same."""
+        note = say("The notebook defines no function called {entry}.", entry="create")
+        known = replace(sample_reports.typical(), notes=(note,))
+        path = write(tmp_path, replace(known, language=written))
+        korean = rendered(RenderOptions(path, name, language="ko"))
+        assert korean == render_as(name, replace(known, language="ko"), "student", NOW)
+        if name in ("text", "json", "html", "github", "markdown"):
+            assert note.in_("ko") in korean.decode()
+
     @pytest.mark.parametrize("name", sorted(FORMATS))
     def test_every_format_can_be_made_later(self, report: Path, name: str) -> None:
         expected = render_as(name, sample_reports.typical(), "student", NOW)
@@ -74,7 +90,7 @@ class TestOutput:
 
     def test_the_audience_decides_what_is_shown(self, tmp_path: Path) -> None:
         part = sample_reports.typical().parts[0]
-        hidden = replace(part.checks[0], title="Kept back", visibility="hidden")
+        hidden = replace(part.checks[0], title=foreign("Kept back"), visibility="hidden")
         part = replace(part, checks=(hidden, *part.checks[1:]))
         path = write(tmp_path, replace(sample_reports.typical(), parts=(part,)))
         told = {
@@ -94,7 +110,7 @@ class TestOutput:
     def test_the_time_decides_about_checks_that_are_shown_when_due(self, tmp_path: Path) -> None:
         base = sample_reports.typical()
         part = base.parts[0]
-        later = replace(part.checks[0], title="Later", visibility="after_due")
+        later = replace(part.checks[0], title=foreign("Later"), visibility="after_due")
         part = replace(part, checks=(later, *part.checks[1:]))
         due = replace(base.assignment, due="2026-11-21T00:00:00+00:00")
         path = write(tmp_path, replace(base, parts=(part,), assignment=due))
@@ -109,12 +125,15 @@ class TestRefusals:
 
     def test_an_unknown_format_is_answered_with_the_known_ones(self, report: Path) -> None:
         error = refusal(RenderOptions(report, "pdf"))
-        assert "There is no format pdf." == error.message
-        assert all(name in error.hint for name in FORMATS)
+        assert "There is no format pdf." == error.message.english
+        assert all(name in error.hint.english for name in FORMATS)
 
     def test_a_file_that_is_not_there(self, tmp_path: Path) -> None:
-        assert "There is no file" in refusal(RenderOptions(tmp_path / "a.json", "text")).message
-        assert "There is no file" in refusal(RenderOptions(tmp_path, "text")).message
+        assert (
+            "There is no file"
+            in refusal(RenderOptions(tmp_path / "a.json", "text")).message.english
+        )
+        assert "There is no file" in refusal(RenderOptions(tmp_path, "text")).message.english
 
     @pytest.mark.parametrize(
         "content",
@@ -136,18 +155,18 @@ class TestRefusals:
     def test_a_file_that_is_no_report(self, tmp_path: Path, content: bytes) -> None:
         path = tmp_path / "a.json"
         path.write_bytes(content)
-        assert "a.json is not a report" in refusal(RenderOptions(path, "text")).message
+        assert "a.json is not a report" in refusal(RenderOptions(path, "text")).message.english
 
     @pytest.mark.parametrize(
         ("version", "said"),
-        [(2, "a report of an earlier version (2); this is 3."), (4, "of a later version (4)")],
+        [(1, "a report of an earlier version (1); this is 4."), (5, "of a later version (5)")],
     )
     def test_a_report_of_another_version(self, report: Path, version: int, said: str) -> None:
         document = json.loads(report.read_bytes())
         document["schema_version"] = version
         del document["parts"]
         report.write_text(json.dumps(document))
-        assert said in refusal(RenderOptions(report, "text")).message
+        assert said in refusal(RenderOptions(report, "text")).message.english
 
     @pytest.mark.parametrize(
         "change", [{"score": "77"}, {"more": 1}, {"parts": None}, {"language": 5}]
@@ -157,22 +176,22 @@ class TestRefusals:
     ) -> None:
         report.write_text(json.dumps(json.loads(report.read_bytes()) | change))
         error = refusal(RenderOptions(report, "text"))
-        assert "report.json is not a report of version 3: " in error.message
+        assert "report.json is not a report of version 4: " in error.message.english
 
     def test_a_file_larger_than_any_report(self, tmp_path: Path) -> None:
         path = tmp_path / "a.json"
         with path.open("wb") as file:
             file.truncate(REPORT_LIMIT + 1)
-        assert "is larger than 64 MB" in refusal(RenderOptions(path, "text")).message
+        assert "is larger than 64 MB" in refusal(RenderOptions(path, "text")).message.english
 
     def test_a_folder_that_is_not_there(self, report: Path) -> None:
         target = report.parent / "none" / "a.xml"
-        assert "Cannot write" in refusal(RenderOptions(report, "junit", target)).message
+        assert "Cannot write" in refusal(RenderOptions(report, "junit", target)).message.english
 
     def test_a_folder_in_place_of_the_file(self, report: Path) -> None:
         target = report.parent / "folder"
         target.mkdir()
-        assert "Cannot write" in refusal(RenderOptions(report, "junit", target)).message
+        assert "Cannot write" in refusal(RenderOptions(report, "junit", target)).message.english
         assert ["folder", "report.json"] == sorted(each.name for each in report.parent.iterdir())
 
 

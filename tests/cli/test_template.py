@@ -73,7 +73,7 @@ def test_an_assignment_without_a_master_is_named_and_left_out(template):
     assert "bare has no master notebook" in template.messages
     with pytest.raises(CourseError) as caught:
         template.run(slug="bare")
-    assert "reference/bare.py" in caught.value.hint
+    assert "reference/bare.py" in caught.value.hint.english
 
 
 def test_what_does_not_exist_is_told_with_what_does(template):
@@ -81,7 +81,7 @@ def test_what_does_not_exist_is_told_with_what_does(template):
         template.run(slug="nothing")
     with pytest.raises(UsageError) as caught:
         template.run(language="de")
-    assert "en, zh, ko" in caught.value.hint
+    assert "en, zh, ko" in caught.value.hint.english
 
 
 class TestCheck:

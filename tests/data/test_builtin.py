@@ -9,11 +9,12 @@ import pytest
 from grader.data.builtin import builtin_data, builtin_parameters
 from grader.data.parameters import KNOWN
 from grader.errors import DataError
+from grader.language import foreign
 
 from .conftest import CONV, MLP
 
 Array = npt.NDArray[np.float64]
-DATA = builtin_data(CONV, "a test asked for it")
+DATA = builtin_data(CONV, foreign("a test asked for it"))
 WEIGHTS = {name: value.astype(np.float64) for name, value in DATA.parameters.items()}
 
 
@@ -98,17 +99,19 @@ def test_a_batch_of_four_leaves_a_remainder() -> None:
 
 def test_the_report_says_why_the_built_in_set_is_used() -> None:
     assert DATA.name == "built-in"
-    assert DATA.detail.startswith("499 synthetic images drawn by the grader, with parameters")
-    assert DATA.detail.endswith(", because a test asked for it.")
+    assert DATA.detail.english.startswith(
+        "499 synthetic images drawn by the grader, with parameters"
+    )
+    assert DATA.detail.english.endswith(", because a test asked for it.")
 
 
 def test_an_assignment_without_parameters_gets_none() -> None:
-    found = builtin_data("", "a test asked for it")
+    found = builtin_data("", foreign("a test asked for it"))
     assert found.parameters == {}
-    assert "parameters" not in found.detail
+    assert "parameters" not in found.detail.english
 
 
 def test_parameters_without_a_stand_in_are_an_error() -> None:
     with pytest.raises(DataError, match=r"no parameters called mine\.pkl") as caught:
-        builtin_data("mine.pkl", "a test asked for it")
-    assert "--data" in caught.value.hint
+        builtin_data("mine.pkl", foreign("a test asked for it"))
+    assert "--data" in caught.value.hint.english

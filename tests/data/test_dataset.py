@@ -14,6 +14,7 @@ import pytest
 
 from grader.data.builtin import builtin_data
 from grader.data.dataset import DataSet, no_data
+from grader.language import foreign
 
 from .conftest import CONV
 
@@ -56,7 +57,7 @@ print(json.dumps({
 
 @pytest.fixture(scope="module")
 def data() -> DataSet:
-    return builtin_data(CONV, "a test asked for it")
+    return builtin_data(CONV, foreign("a test asked for it"))
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +153,7 @@ def test_real_images_are_staged_as_they_are(real: Path) -> None:
     """What is staged of a plain folder are its own images, as many as batches divide."""
     from grader.data.folder import IMAGES, LABELS, find_files, read_files
 
-    staged = read_files(find_files(real, CONV), CONV, "from here").staged_files()
+    staged = read_files(find_files(real, CONV), CONV, foreign("from here")).staged_files()
     for path in (IMAGES, LABELS):
         if (real / path).is_file():
             own, header = (real / path).read_bytes(), 16 if path == IMAGES else 8

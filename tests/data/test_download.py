@@ -101,7 +101,7 @@ def test_a_wrong_checksum_is_an_error_that_says_so(
     server.answers["/a.bin"] = answer
     with pytest.raises(DataError, match=r"a\.bin .* its SHA-256 is wrong") as caught:
         download_files([remote(server)], tmp_path, QUICK, recorder)
-    assert "--data" in caught.value.hint
+    assert "--data" in caught.value.hint.english
     assert left_behind(tmp_path) == []
 
 

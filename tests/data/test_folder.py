@@ -13,12 +13,13 @@ from grader.data.folder import IMAGES, LABELS, find_files, read_files
 from grader.data.idx import write_idx
 from grader.data.parameters import KNOWN
 from grader.errors import DataError
+from grader.language import foreign
 
 from .conftest import CONV, MLP
 
 
 def read(folder: Path, parameters: str = CONV) -> DataSet:
-    return read_files(find_files(folder, parameters), parameters, "from here")
+    return read_files(find_files(folder, parameters), parameters, foreign("from here"))
 
 
 def test_a_plain_folder_is_read(tiny: Path) -> None:
@@ -61,7 +62,7 @@ def test_an_assignment_without_parameters_needs_none(tiny: Path) -> None:
 def test_the_report_says_how_many_images_there_are(tiny: Path, count: int, sentence: str) -> None:
     (tiny / IMAGES).write_bytes(write_idx(np.zeros((count, 28, 28), np.uint8)))
     (tiny / LABELS).write_bytes(write_idx(np.zeros(count, np.uint8)))
-    assert read(tiny).detail == sentence
+    assert read(tiny).detail.english == sentence
 
 
 def test_all_missing_files_are_named_at_once(tiny: Path) -> None:
@@ -70,9 +71,9 @@ def test_all_missing_files_are_named_at_once(tiny: Path) -> None:
     (tiny / CONV).with_suffix(".npz").unlink()
     with pytest.raises(DataError) as caught:
         read(tiny)
-    assert f"{LABELS} and {CONV}" in caught.value.message
-    assert f"{IMAGES}" not in caught.value.message
-    assert "docs/data.md" in caught.value.hint
+    assert f"{LABELS} and {CONV}" in caught.value.message.english
+    assert f"{IMAGES}" not in caught.value.message.english
+    assert "docs/data.md" in caught.value.hint.english
 
 
 def test_more_labels_than_images_are_refused(tiny: Path) -> None:

@@ -105,12 +105,12 @@ class TestNamed:
             needs, directory=directory, environment=environment, progress=Silent(), cache=filled
         )
         assert found.name == "built-in"
-        assert found.detail.endswith(", because the built-in set was asked for.")
+        assert found.detail.english.endswith(", because the built-in set was asked for.")
 
     def test_a_folder_that_is_not_there_is_an_error(self, needs: DataNeeds, tmp_path: Path) -> None:
         with pytest.raises(DataError, match="There is no data folder") as caught:
             resolve_data(needs, directory=tmp_path / "none", environment={}, progress=Silent())
-        assert "--data" in caught.value.hint
+        assert "--data" in caught.value.hint.english
 
     def test_a_folder_that_lacks_files_is_an_error(self, needs: DataNeeds, tiny: Path) -> None:
         """No silent step to other data, neither for the argument nor for the variable."""
@@ -151,7 +151,7 @@ class TestOfficial:
             sources=sources_at(server.url),
         )
         assert found.labels.tolist() == list(range(7))
-        assert "checked by SHA-256" in found.detail
+        assert "checked by SHA-256" in found.detail.english
         assert server.requests == []
         assert recorder.stages == []
 
@@ -250,7 +250,7 @@ class TestFallback:
         )
         assert time.monotonic() - start < 5
         assert (found.name, len(found.images)) == ("built-in", 499)
-        assert found.detail.endswith(", because the download server could not be reached.")
+        assert found.detail.english.endswith(", because the download server could not be reached.")
         assert recorder.stages == ["downloading the test data"]
         assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
@@ -293,7 +293,7 @@ class TestFallback:
             sources=sources_at(server.url),
         )
         assert found.name == "built-in"
-        assert found.detail.endswith("downloads are switched off.")
+        assert found.detail.english.endswith("downloads are switched off.")
         assert server.requests == []
 
     def test_offline_still_uses_a_full_cache(self, filled: Path, nowhere: Sources) -> None:

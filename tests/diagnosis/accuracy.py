@@ -24,6 +24,7 @@ from grader.authoring.mutants import make_mutants
 from grader.authoring.mutants_python import python_mutants
 from grader.authoring.verify import EACH_KIND, Notebooks
 from grader.course import load_course
+from grader.language import foreign
 from grader.messages import (
     Capture,
     CaptureFailure,
@@ -224,7 +225,9 @@ class Trial:
         oracle = self.prepared.answers(self.prepared.data(Silent())).result().of(mutant.part)
         part = msgspec.structs.replace(mutant.part, samples=SAMPLES)
         diagnosed = Diagnosed(mutant.candidate, part, self.chosen.assignment, oracle)
-        found = diagnose(diagnosed, Problem("not run"), runners)  # most mistakes show in any case
+        found = diagnose(
+            diagnosed, Problem(foreign("not run")), runners
+        )  # most mistakes show in any case
         if found is None:
             outputs = gather_outputs(mutant.candidate, part, oracle, runners)
             found = diagnose(diagnosed, outputs, runners)

@@ -158,7 +158,7 @@ def tell(mutant: Unbuilt, layers: Layers) -> Told:
         frames = traceback.extract_tb(error.__traceback__)
         lines = [each.lineno or 1 for each in frames if each.filename == "mutant.py"]
         advice = usual_cause(error_name(error), describe_error(error), layers)
-        return Told(mutant, source.splitlines()[lines[-1] - 1], advice)
+        return Told(mutant, source.splitlines()[lines[-1] - 1], advice.english)
     finally:
         TagScope._current = None  # TVM leaves it as it was when a function of TOPI raised
     raise AssertionError(f"a mutant that TVM builds: {mutant.new}")

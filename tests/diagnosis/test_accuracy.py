@@ -10,6 +10,7 @@ import pytest
 
 from grader.authoring.expectation import load_expectation
 from grader.environment import usable_cores
+from grader.language import foreign
 from grader.report import Diagnosis, Step
 from grader.sandbox.interface import Sandbox
 from tests.diagnosis.accuracy import BAR, SLUGS, Found, Trial, share
@@ -42,7 +43,7 @@ def found(named: int, kind: str = "drop_bias", binding: str = "lv1", *variables:
     steps = tuple(
         Step(name, "f", (1,), "right") for name in variables or ("lv", "lv1", "exact", "half")
     )
-    diagnosis = Diagnosis(steps, named, "", None, "bias_missing", "", "")
+    diagnosis = Diagnosis(steps, named, foreign(""), None, "bias_missing", foreign(""), foreign(""))
     return Found(mistaken(kind, binding), diagnosis)
 
 

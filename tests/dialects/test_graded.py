@@ -69,7 +69,7 @@ class TestOlderNotebooks:
         assert dialect == report.dialect
         assert () == report.problems
         lost = [
-            (part.id, check.id, check.reason)
+            (part.id, check.id, check.reason.english)
             for part in report.parts
             for check in part.checks
             if check.id != "speed" and check.score < check.max_score
@@ -98,4 +98,5 @@ def comparable(report: Report) -> dict[str, object]:
     for part in document["parts"]:
         part["checks"] = [check for check in part["checks"] if check["id"] != "speed"]
         part.pop("score")
-    return json.loads(re.sub(r"\bline \d+", "line", json.dumps(document)))
+    words = re.sub(r"\bline \d+", "line", json.dumps(document))
+    return json.loads(re.sub(r'"line": \d+', '"line": 0', words))

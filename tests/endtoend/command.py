@@ -13,7 +13,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from grader.report import Check, Part, Report, decode_report
+from grader.report import Check, Part, Report, decode_report, encode_report
 
 ROOT = Path(__file__).resolve().parents[2]
 GRADER = Path(sys.executable).with_name("grader")
@@ -81,7 +81,7 @@ def write_notebook(path: Path, *sources: str, **metadata: object) -> Path:
 
 def without_times(report: Report) -> dict[str, object]:
     """Return a report as plain JSON without what may differ from run to run: times."""
-    document = json.loads(report_json(report))
+    document = json.loads(encode_report(report))
     document.pop("graded")
     document.pop("duration")
     document.pop("timing")
@@ -92,9 +92,3 @@ def without_times(report: Report) -> dict[str, object]:
                 part.pop("score")
     document.pop("score")
     return document
-
-
-def report_json(report: Report) -> bytes:
-    import msgspec
-
-    return msgspec.json.encode(report)

@@ -13,13 +13,13 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from grader.report import encode_report
 from tests.endtoend.batches import grade_batch
 from tests.endtoend.cells import EMIT_TE, EXTERN, PRELUDE
 from tests.endtoend.command import (
     ROOT,
     Result,
     make_notebook,
-    report_json,
     run_grader,
     without_times,
     write_notebook,
@@ -138,7 +138,7 @@ def assert_no_traceback(result):
     """Nothing of the grader's own failure may reach a student."""
     text = result.output + result.messages
     if result.report is not None:
-        text += report_json(result.report).decode()
+        text += encode_report(result.report).decode()
     assert "Traceback" not in text
     assert "site-packages" not in text
     assert str(ROOT) not in text
@@ -175,7 +175,7 @@ class TestNothingToGrade:
     def test_a_damaged_file_of_a_known_assignment_is_graded_with_zero(self, demanded, name):
         result = demanded[name]
         assert (0, 100) == (result.report.score, result.report.max_score)
-        assert DAMAGED[name][1] in result.part("emit_te").checks[0].reason
+        assert DAMAGED[name][1] in result.part("emit_te").checks[0].reason.english
         assert_no_traceback(result)
 
 
@@ -183,7 +183,10 @@ class TestRightWorkKeepsItsMarks:
     def test_beside_a_missing_entry_point(self, graded):
         result = graded["no_entry_point"]
         assert 40 == result.part("emit_te").score
-        assert "create_model_with_torch_func" in result.check("torch_extern", "equivalence").reason
+        assert (
+            "create_model_with_torch_func"
+            in result.check("torch_extern", "equivalence").reason.english
+        )
 
     def test_in_a_notebook_of_format_3(self, graded):
         assert 40 == graded["format_3"].part("emit_te").score
@@ -191,7 +194,7 @@ class TestRightWorkKeepsItsMarks:
     def test_before_an_entry_point_that_raises(self, graded):
         result = graded["raises"]
         assert (40, 0) == (result.part("emit_te").score, result.part("torch_extern").score)
-        reason = result.check("torch_extern", "equivalence").reason
+        reason = result.check("torch_extern", "equivalence").reason.english
         assert "KeyError" in reason
         assert "cell 3" in reason
         assert_no_traceback(result)
@@ -199,7 +202,7 @@ class TestRightWorkKeepsItsMarks:
     def test_before_an_entry_point_that_returns_no_module(self, graded):
         result = graded["no_module"]
         assert 40 == result.part("emit_te").score
-        assert "list" in result.check("torch_extern", "equivalence").reason
+        assert "list" in result.check("torch_extern", "equivalence").reason.english
 
     def test_before_and_after_an_endless_loop(self, tmp_path, short_course):
         path = write_notebook(tmp_path / "a.ipynb", PRELUDE, EMIT_TE, "while True: pass", EXTERN)
@@ -217,29 +220,29 @@ class TestRightWorkKeepsItsMarks:
     def test_beside_a_module_of_the_wrong_signature(self, graded):
         result = graded["wrong_signature"]
         assert (0, 30) == (result.part("emit_te").score, result.part("torch_extern").score)
-        assert "(4, 784)" in result.check("emit_te", "equivalence").reason
+        assert "(4, 784)" in result.check("emit_te", "equivalence").reason.english
 
     def test_beside_an_output_of_the_wrong_shape(self, graded):
         result = graded["wrong_shape"]
         assert (0, 30) == (result.part("emit_te").score, result.part("torch_extern").score)
-        assert "shape" in result.check("emit_te", "equivalence").reason
+        assert "shape" in result.check("emit_te", "equivalence").reason.english
 
     def test_beside_an_output_that_is_not_a_number(self, graded):
         result = graded["no_number"]
         assert 30 == result.part("torch_extern").score
-        assert "NaN" in result.check("emit_te", "equivalence").reason
+        assert "NaN" in result.check("emit_te", "equivalence").reason.english
 
 
 class TestWhatMayNotReachTvm:
     def test_a_call_of_a_c_function_is_refused_by_name(self, graded):
         result = graded["c_function"]
         assert (0, 30) == (result.part("emit_te").score, result.part("torch_extern").score)
-        assert "`system`" in result.check("emit_te", "equivalence").reason
+        assert "`system`" in result.check("emit_te", "equivalence").reason.english
 
     def test_a_packed_function_of_tvm_itself_is_refused_by_name(self, graded):
         result = graded["packed_function"]
         assert (40, 0) == (result.part("emit_te").score, result.part("torch_extern").score)
-        assert "rpc.CreatePipeClient" in result.check("torch_extern", "equivalence").reason
+        assert "rpc.CreatePipeClient" in result.check("torch_extern", "equivalence").reason.english
 
 
 class TestModulesWithoutTheirEntryPoint:

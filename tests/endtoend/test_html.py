@@ -103,7 +103,7 @@ def test_the_reference_shows_all_that_there_is_to_show(graded: Graded) -> None:
     assert scheduled.scripts is not None
     assert "What the schedule changed: conv2d" in text
     assert "The graph of main" in text
-    assert all(check.title.replace("`", "") in text for check in scheduled.checks)
+    assert all(check.title.english.replace("`", "") in text for check in scheduled.checks)
     assert "All 26 code cells ran to their end." in text
     assert any(output.kind == "image" for cell in result.report.cells for output in cell.outputs)
 

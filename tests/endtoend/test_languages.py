@@ -10,11 +10,11 @@ import msgspec
 import pytest
 
 from grader.course import load_course
-from grader.language import speaking
 from grader.pipeline import grade
 from grader.preparation import Preparation, Settings
 from grader.progress import Silent
 from grader.reading.submission import read_submission
+from grader.render.speech import speaking
 from grader.report import Report
 from grader.sandbox.interface import Sandbox
 from tests import sample_reports
@@ -51,10 +51,14 @@ def report_in(
 
 def told(report: Report) -> Iterator[str]:
     """Return every text about the submission that is not the assignment's or the student's own."""
-    yield report.data.detail
+    yield report.data.detail.in_(report.language)
     for part in report.parts:
         for check in part.checks:
-            yield from filter(None, (check.title, check.reason, check.hint))
+            yield from (
+                each.in_(report.language)
+                for each in (check.title, check.reason, check.hint)
+                if each
+            )
 
 
 def assert_all_is_translated(report: Report, output: str, language: str) -> None:
@@ -109,7 +113,7 @@ def test_a_damaged_notebook_is_told_of_in_the_language_of_the_option(tmp_path: P
     result = run_grader(
         tmp_path, "hw.ipynb", "--course", COURSE, "--assignment", "small", "--lang", "zh"
     )
-    assert "文件不是 notebook：它不是 JSON。" == result.report.parts[0].checks[0].reason
+    assert "文件不是 notebook：它不是 JSON。" == result.report.parts[0].checks[0].reason.in_("zh")
 
 
 def test_gradings_that_share_data_each_speak_their_own_language(
@@ -121,8 +125,8 @@ def test_gradings_that_share_data_each_speak_their_own_language(
     for language in ("zh", "en", "ko"):
         path = write_homework(tmp_path, FAILING, language)
         report = grade(read_submission(path), prepared, Silent())
-        said[language] = report.data.detail
-        assert (language == "en") == report.sandbox.detail.isascii()
+        said[language] = report.data.detail.in_(report.language)
+        assert (language == "en") == report.sandbox.detail.in_(report.language).isascii()
     assert said == {
         "en": "The assignment needs no test images.",
         "ko": "이 과제에는 테스트 이미지가 필요 없습니다.",

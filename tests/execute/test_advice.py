@@ -6,30 +6,49 @@ import pytest
 
 from grader.assignment import Limits
 from grader.execute.advice import advice_for
+from grader.language import NOTHING
 
 LIMITS = Limits(memory_mb=100, scratch_mb=20, processes=30, open_files=40)
 
 
 @pytest.mark.parametrize(
-    ("error", "message", "size"),
+    ("error", "message", "size", "code"),
     [
-        ("MemoryError", "", "100 MB of memory"),
-        ("RuntimeError", "DefaultCPUAllocator: can't allocate memory", "100 MB of memory"),
-        ("OSError", "[Errno 12] Cannot allocate memory", "100 MB of memory"),
-        ("OSError", "[Errno 28] No space left on device", "20 MB of files"),
-        ("OSError", "[Errno 27] File too large", "256 MB"),
-        ("RuntimeError", "can't start new thread", "30 processes"),
-        ("BlockingIOError", "[Errno 11] Resource temporarily unavailable", "30 processes"),
-        ("OSError", "[Errno 24] Too many open files: 'x'", "40 files"),
-        ("URLError", "<urlopen error [Errno -3] Temporary failure in name resolution>", "network"),
-        ("OSError", "[Errno 101] Network is unreachable", "network"),
-        ("PermissionError", "[Errno 13] Permission denied", "network"),
+        ("MemoryError", "", "100 MB of memory", "memory"),
+        (
+            "RuntimeError",
+            "DefaultCPUAllocator: can't allocate memory",
+            "100 MB of memory",
+            "memory",
+        ),
+        ("OSError", "[Errno 12] Cannot allocate memory", "100 MB of memory", "memory"),
+        ("OSError", "[Errno 28] No space left on device", "20 MB of files", "disk"),
+        ("OSError", "[Errno 27] File too large", "256 MB", "file_size"),
+        ("RuntimeError", "can't start new thread", "30 processes", "processes"),
+        (
+            "BlockingIOError",
+            "[Errno 11] Resource temporarily unavailable",
+            "30 processes",
+            "processes",
+        ),
+        ("OSError", "[Errno 24] Too many open files: 'x'", "40 files", "descriptors"),
+        (
+            "URLError",
+            "<urlopen error [Errno -3] Temporary failure in name resolution>",
+            "network",
+            "network",
+        ),
+        ("OSError", "[Errno 101] Network is unreachable", "network", "network"),
+        ("PermissionError", "[Errno 13] Permission denied", "network", "network"),
     ],
 )
-def test_an_error_from_a_limit_names_the_limit(error: str, message: str, size: str) -> None:
-    advice = advice_for(error, message, LIMITS)
-    assert size in advice
-    assert advice.endswith(".")
+def test_an_error_from_a_limit_names_the_limit(
+    error: str, message: str, size: str, code: str
+) -> None:
+    found, advice = advice_for(error, message, LIMITS)
+    assert code == found
+    assert size in advice.english
+    assert advice.english.endswith(".")
 
 
 @pytest.mark.parametrize(
@@ -40,4 +59,4 @@ def test_an_error_from_a_limit_names_the_limit(error: str, message: str, size: s
     ],
 )
 def test_any_other_error_gets_no_advice(error: str, message: str) -> None:
-    assert advice_for(error, message, LIMITS) == ""
+    assert advice_for(error, message, LIMITS) == ("error", NOTHING)

@@ -101,7 +101,7 @@ def test_only_what_cannot_be_is_a_problem_and_the_first_error_is_told(execution:
 
 def test_the_hint_says_where_the_files_are(execution: Execution) -> None:
     hints = {each.cell: each.hint for each in execution.problems}
-    assert "`given.pkl`, `data/FashionMNIST`" in hints[NUMBERS["stays"]]
+    assert "`given.pkl`, `data/FashionMNIST`" in hints[NUMBERS["stays"]].english
 
 
 def test_a_drawing_is_in_the_notebook(execution: Execution) -> None:
@@ -111,6 +111,9 @@ def test_a_drawing_is_in_the_notebook(execution: Execution) -> None:
 
 def test_the_notes_say_what_was_done(execution: Execution) -> None:
     first, second, third = execution.notes
-    assert f"A question was asked (cell {NUMBERS['asked']}, {NUMBERS['asked for ever']})" in first
-    assert f"to be restarted (cell {NUMBERS['restarted']})" in second
-    assert f"a widget was asked for to draw in (cell {NUMBERS['widget']})" in third
+    assert (
+        f"A question was asked (cell {NUMBERS['asked']}, {NUMBERS['asked for ever']})"
+        in first.english
+    )
+    assert f"to be restarted (cell {NUMBERS['restarted']})" in second.english
+    assert f"a widget was asked for to draw in (cell {NUMBERS['widget']})" in third.english

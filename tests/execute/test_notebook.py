@@ -147,7 +147,7 @@ class TestProblems:
 
     def test_a_question_is_answered_with_an_empty_line(self, execution: Execution) -> None:
         assert printed(execution, "asks") == "name?\n"
-        assert execution.notes == (
+        assert tuple(note.english for note in execution.notes) == (
             f"A question was asked (cell {NUMBERS['asks']}). Nobody answers while a notebook is"
             " graded: the answer was an empty line.",
         )
@@ -189,7 +189,7 @@ class TestPreamble:
     def test_it_is_offered_to_who_lacks_it(self, sandbox: Sandbox) -> None:
         execution = run_cells(sandbox, "json.dumps(1)", preamble="import json\n")
         (problem,) = execution.problems
-        assert "put `import json` before this" in problem.hint
+        assert "put `import json` before this" in problem.hint.english
 
     def test_it_is_run_first_and_is_no_cell(self, sandbox: Sandbox) -> None:
         execution = run_cells(

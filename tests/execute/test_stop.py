@@ -30,9 +30,9 @@ STOPS = [
 @pytest.mark.parametrize("stop", STOPS)
 def test_it_says_where_what_and_what_to_do_next(stop: Stop) -> None:
     note = describe_stop(stop, 5, 5, Limits())
-    assert "ell 5" in note
-    assert note.endswith(".")
-    assert note.count(". ") >= 1
+    assert "ell 5" in note.english
+    assert note.english.endswith(".")
+    assert note.english.count(". ") >= 1
 
 
 @pytest.mark.parametrize(
@@ -41,8 +41,8 @@ def test_it_says_where_what_and_what_to_do_next(stop: Stop) -> None:
 )
 def test_it_names_the_cells_that_were_not_run(cell: int, left_out: str) -> None:
     note = describe_stop(Stop("output"), cell, 6, Limits())
-    assert left_out in note
-    assert ("not run" in note) is bool(left_out)
+    assert left_out in note.english
+    assert ("not run" in note.english) is bool(left_out)
 
 
 def test_processor_time_is_told_from_a_kill() -> None:
@@ -61,4 +61,4 @@ def test_processor_time_is_told_from_a_kill() -> None:
 )
 def test_a_bound_that_was_passed_is_named_with_its_size(cause: Cause, sentence: str) -> None:
     limits = Limits(memory_mb=100, processes=7, files=50, scratch_mb=30)
-    assert sentence in describe_stop(Stop("died", 137, cause), 2, 2, limits)
+    assert sentence in describe_stop(Stop("died", 137, cause), 2, 2, limits).english

@@ -97,7 +97,7 @@ def refusal(document: bytes, edit: Callable[[Document], Any]) -> IRError:
     edit(damaged)
     with pytest.raises(IRError) as caught:
         read_module(damaged.encode())
-    assert caught.value.message.endswith(".")
+    assert caught.value.message.english.endswith(".")
     assert caught.value.hint
-    assert len(caught.value.message) < 250
+    assert len(caught.value.message.english) < 250
     return caught.value

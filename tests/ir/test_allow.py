@@ -67,13 +67,13 @@ class TestAttacks:
     ) -> None:
         finding = read_module(hostile[name], ("env.*",)).findings[0]
         assert EXPECTED[name] == (finding.code, finding.subject, finding.where)
-        assert finding.message.endswith(".")
-        assert f"`{finding.subject}`" in finding.message or name == "while"
+        assert finding.message.english.endswith(".")
+        assert f"`{finding.subject}`" in finding.message.english or name == "while"
 
     def test_the_message_is_a_sentence_about_the_function(self, hostile: dict[str, bytes]) -> None:
         finding = read_module(hostile["call_extern"]).findings[0]
         expected = "The function `main` calls the external function `system`, which is not allowed."
-        assert expected == finding.message
+        assert expected == finding.message.english
 
     def test_all_attributes_of_a_module_and_its_functions_are_looked_at(
         self, hostile: dict[str, bytes]

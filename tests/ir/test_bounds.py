@@ -30,7 +30,7 @@ class TestCertainly:
             "In the function `f`, index 1 of the buffer `A` runs from 1 to 16, but it may only"
             " run from 0 to 15."
         )
-        assert expected == finding.message
+        assert expected == finding.message.english
 
     @pytest.mark.parametrize(
         "index",
@@ -51,7 +51,7 @@ class TestCertainly:
     def test_a_block_iterator_stands_for_its_value(self) -> None:
         """The same function with a loop twice as long."""
         (finding,) = findings(lambda i, _: i, extent=32)
-        assert "from 0 to 31" in finding.message
+        assert "from 0 to 31" in finding.message.english
 
 
 class TestPerhaps:

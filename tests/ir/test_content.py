@@ -175,7 +175,7 @@ class TestStatements:
             finding.code,
             finding.subject,
             finding.where,
-            finding.message,
+            finding.message.english,
         )
 
     @pytest.mark.parametrize("field", ["min", "extent", "step"])
@@ -191,7 +191,7 @@ class TestStatements:
         assert load < loop, "a node comes after those it refers to"
         document.nodes[loop]["data"][field] = load
         (finding,) = read_module(document.encode()).functions["f"].decisions
-        assert finding.message.endswith("how often a loop runs.")
+        assert finding.message.english.endswith("how often a loop runs.")
 
     def test_the_same_by_loop_variables_is_none(self) -> None:
         @T.prim_func(s_tir=True)

@@ -171,7 +171,7 @@ def test_a_function_that_shares_its_body_is_left_alone():
     function = one_loop.with_attr("global_symbol", "layer")
     other = function.with_attr("global_symbol", "other")
     document = modules.save(tvm.IRModule({"layer": function, "other": other}))
-    assert "shares parts" in rebatch(document, "layer", 0, (9,), ("other",)).reason
+    assert "shares parts" in rebatch(document, "layer", 0, (9,), ("other",)).reason.english
     assert 1 == len(rebatch(document, "layer", 0, (9,)).documents)
 
 
@@ -181,7 +181,7 @@ class TestWhatIsNotPlain:
     def reason(self, document: bytes, data: int = 0) -> str:
         made = rebatch(document, "layer", data, (8,))
         assert () == made.documents
-        return made.reason
+        return made.reason.english
 
     def test_a_batch_that_is_mixed_with_another_axis(self):
         def flat(x: Any) -> Any:
@@ -234,7 +234,7 @@ class TestWhatIsNotPlain:
         assert (() == made.documents, bool(made.reason)) == (True, True)
 
     def test_a_function_that_is_not_there(self):
-        assert "no such function" in rebatch(emit(topi.nn.relu), "main", 0, (8,)).reason
+        assert "no such function" in rebatch(emit(topi.nn.relu), "main", 0, (8,)).reason.english
 
     @pytest.mark.parametrize("place", [-1, 1, 7])
     def test_data_that_are_no_argument(self, place):
@@ -274,4 +274,4 @@ def test_a_shared_number_changes_only_where_the_batch_is_meant():
 
 def test_reasons_are_clauses():
     reason = rebatch(emit(topi.nn.relu), "layer", 5, (8,)).reason
-    assert re.fullmatch(r"[a-z`].*[^.]", reason)
+    assert re.fullmatch(r"[a-z`].*[^.]", reason.english)

@@ -427,7 +427,7 @@ class TestRefused:
         expected = (
             "In the function `f`, the buffer `B` has strides, an offset or a layout of its own."
         )
-        assert expected == found.message
+        assert expected == found.message.english
 
 
 class TestStack:

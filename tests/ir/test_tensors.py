@@ -110,7 +110,7 @@ class TestConstants:
 
 
 def refusal_with_extern(document: bytes, change: Any) -> str:
-    return refusal(document, change).message
+    return refusal(document, change).message.english
 
 
 def save_constant(array: Any) -> bytes:

@@ -37,7 +37,7 @@ def written(*instructions: Any, decisions: Any = ()) -> bytes:
 def refuse(document: bytes) -> IRError:
     with pytest.raises(IRError) as caught:
         read_trace(document)
-    assert caught.value.message.endswith(".")
+    assert caught.value.message.english.endswith(".")
     assert caught.value.hint
     return caught.value
 
@@ -64,12 +64,12 @@ class TestRealTraces:
     def test_what_stands_in_the_place_of_an_index_map_must_be_one(self, map_):
         assert (
             "TransformBlockLayout"
-            in refuse(written(["TransformBlockLayout", ["b0"], [map_], []])).message
+            in refuse(written(["TransformBlockLayout", ["b0"], [map_], []])).message.english
         )
 
     @pytest.mark.parametrize("name", sorted(REFUSED))
     def test_what_takes_a_function_or_a_foreign_scope_is_refused(self, name):
-        assert "is not replayed here" in refuse(made(name)).message
+        assert "is not replayed here" in refuse(made(name)).message.english
 
     def test_steps_are_those_that_change_the_program(self):
         trace = read_trace(made("tile"))
@@ -92,12 +92,12 @@ class TestAnnotations:
     def test_those_that_bring_code_are_refused_and_named(self):
         keys = ("pragma_import_llvm", "pragma_import_c", "schedule_rule", "thread_extent")
         for key in keys:
-            assert key in refuse(written(["Annotate", ["l1", 1], [key], []])).message
+            assert key in refuse(written(["Annotate", ["l1", 1], [key], []])).message.english
 
     def test_a_text_is_no_value_of_one(self):
         for text in ('"define void @f()"', "b0", '{"root_index":0,"nodes":[{"type":"None"}]}'):
             key = "pragma_unroll_explicit"
-            assert key in refuse(written(["Annotate", ["l1", text], [key], []])).message
+            assert key in refuse(written(["Annotate", ["l1", text], [key], []])).message.english
 
 
 class TestWhatIsRefused:
@@ -115,7 +115,7 @@ class TestWhatIsRefused:
         ],
     )
     def test_a_kind_that_is_not_listed(self, kind):
-        assert kind in refuse(written([kind, ["b0"], [], []])).message
+        assert kind in refuse(written([kind, ["b0"], [], []])).message.english
 
     @pytest.mark.parametrize(
         "instruction",
@@ -145,7 +145,7 @@ class TestWhatIsRefused:
         ids=json.dumps,
     )
     def test_an_instruction_that_is_not_of_its_form(self, instruction):
-        assert "damaged" in refuse(written(instruction)).message
+        assert "damaged" in refuse(written(instruction)).message.english
 
     @pytest.mark.parametrize(
         "document",
@@ -168,11 +168,13 @@ class TestWhatIsRefused:
         ids=lambda document: document[:40].decode(errors="replace") + str(len(document)),
     )
     def test_a_document_that_is_no_trace(self, document):
-        assert "damaged" in refuse(document).message
+        assert "damaged" in refuse(document).message.english
 
     def test_one_that_is_too_long(self):
-        assert "too long" in refuse(written(*[["EnterPostproc", [], [], []]] * 2000)).message
-        assert "too long" in refuse(b" " * (reader.SIZE_LIMIT + 1)).message
+        assert (
+            "too long" in refuse(written(*[["EnterPostproc", [], [], []]] * 2000)).message.english
+        )
+        assert "too long" in refuse(b" " * (reader.SIZE_LIMIT + 1)).message.english
 
 
 def test_two_readers_see_the_same():

@@ -147,15 +147,15 @@ def test_a_library_that_fails_is_a_problem_that_says_why(
 ) -> None:
     problem = measure(sandbox, library)
     assert isinstance(problem, Problem)
-    assert words in problem.reason
-    assert "library.py" in problem.hint
+    assert words in problem.reason.english
+    assert "library.py" in problem.hint.english
 
 
 def test_more_threads_than_cpus_are_refused(sandbox: SteppingSandbox) -> None:
     """They would wait for one another: it takes a hundred times as long."""
     problem = measure(sandbox, threads=2, count=1)
     assert isinstance(problem, Problem)
-    assert "1 CPUs for 2 threads" in problem.reason
+    assert "1 CPUs for 2 threads" in problem.reason.english
 
 
 def test_a_cpu_that_is_not_there_is_a_problem(sandbox: SteppingSandbox) -> None:

@@ -20,6 +20,7 @@ import pytest
 
 from grader.errors import SandboxError
 from grader.inside.launcher.usage import all_processes, descendants
+from grader.language import foreign
 from grader.referee.runner_client import start_runner
 from grader.sandbox.box import Box, Boxes
 from grader.sandbox.interface import WITH_NAMESPACES, Command, Level, ResourceLimits
@@ -207,7 +208,7 @@ def test_no_two_programs_share_a_session_keyring(sandbox: SteppingSandbox) -> No
 class Spoilt:
     """Boxes of another maker whose programs keep their system calls."""
 
-    detail = "Spoilt."
+    detail = foreign("Spoilt.")
 
     def __init__(self, boxes: Boxes) -> None:
         self._boxes = boxes

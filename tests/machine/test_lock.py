@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.language import NOTHING
 from grader.machine.lock import SHARED_PLACE, LockError, TimingLock
 from tests.missing import needs_root, needs_user
 from tests.users import USER, as_user
@@ -82,7 +83,7 @@ def never() -> None:
 class TestTurn:
     def test_who_is_alone_has_it_at_once(self, path: Path) -> None:
         with TimingLock(path).turn(never) as turn:
-            assert (True, "") == (turn.is_alone, turn.note)
+            assert (True, NOTHING) == (turn.is_alone, turn.note)
 
     def test_it_can_be_had_again(self, path: Path) -> None:
         lock = TimingLock(path)
@@ -184,7 +185,7 @@ class TestPatience:
             assert "True" == says(process)
             with TimingLock(path, 600.0, Clock(step=400.0)).turn() as turn:
                 assert not turn.is_alone
-                assert "within 600 seconds" in turn.note
+                assert "within 600 seconds" in turn.note.english
 
     def test_after_waiting_in_vain_it_waits_less(self, path: Path) -> None:
         lock = TimingLock(path, 600.0, Clock(step=400.0))
@@ -193,7 +194,7 @@ class TestPatience:
             with lock.turn():
                 pass
             with lock.turn() as turn:
-                assert "within 10 seconds" in turn.note
+                assert "within 10 seconds" in turn.note.english
 
     def test_and_as_long_as_before_once_it_had_its_turn(self, path: Path) -> None:
         lock = TimingLock(path, 600.0, Clock(step=400.0))
@@ -201,7 +202,7 @@ class TestPatience:
             with holder(path) as process:
                 assert "True" == says(process)
                 with lock.turn() as turn:
-                    assert "within 600 seconds" in turn.note
+                    assert "within 600 seconds" in turn.note.english
             with lock.turn(never) as turn:
                 assert turn.is_alone
 
@@ -320,7 +321,7 @@ class TestBadPlaces:
         make(path)
         with TimingLock(path).turn(never) as turn:
             assert not turn.is_alone
-            assert reason in turn.note
+            assert reason in turn.note.english
 
     def test_looking_raises(self, path: Path, make: Callable[[Path], object], reason: str) -> None:
         make(path)
@@ -330,7 +331,7 @@ class TestBadPlaces:
 
 def test_a_folder_that_is_not_there_is_a_bad_place(tmp_path: Path) -> None:
     with TimingLock(tmp_path / "missing" / "lock").turn(never) as turn:
-        assert "No such file" in turn.note
+        assert "No such file" in turn.note.english
 
 
 def test_no_link_is_followed_to_make_the_file(path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from grader.notebook.client import Checker, CheckError
-from grader.notebook.messages import AssignmentCard, FindAssignment, Refused
+from grader.notebook.messages import AssignmentCard, FindAssignment
 from tests.notebook.kernels import COURSE, ROOT
 
 
@@ -40,11 +40,11 @@ def test_a_refusal_is_an_error_and_the_process_goes_on() -> None:
         before = children()
         assert "small" == checker.ask(request("small"), AssignmentCard).slug
         assert before == children()
-    assert "There is: small, tight, trio." == caught.value.hint
+    assert "There is: small, tight, trio." == caught.value.hint.english
 
 
 def test_one_that_ends_amid_an_answer_says_its_last_words_and_is_started_again() -> None:
-    no_request = Refused("not a question")
+    no_request = AssignmentCard("no question", "", "en", ())
     with Checker() as checker:
         with pytest.raises(CheckError, match=r"ended before it was done\. .*not a message"):
             checker.ask(no_request, AssignmentCard)  # type: ignore[arg-type]

@@ -13,6 +13,7 @@ from grader.data.folder import IMAGES, LABELS
 from grader.data.idx import write_idx
 from grader.data.pickles import pickle_arrays
 from grader.errors import DataError
+from grader.language import foreign
 from grader.notebook.data import notebook_data
 
 NAME = "fasionmnist_mlp_assignment_params.pkl"
@@ -90,4 +91,4 @@ def test_a_folder_that_was_named_counts_more(folder: Path) -> None:
     put_images(folder / "data", 5)
     put_parameters(folder, 2.0)
     data = notebook_data(NEEDS, folder, {"GRADER_DATA": "builtin"})
-    assert len(builtin_data(NAME, "").images) == len(data.images)
+    assert len(builtin_data(NAME, foreign("")).images) == len(data.images)

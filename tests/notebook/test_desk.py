@@ -14,6 +14,7 @@ from tvm.script import relax as R  # noqa: N812
 
 from grader.data.builtin import builtin_data
 from grader.errors import SandboxError, UsageError
+from grader.language import foreign
 from grader.messages import Capture, CaptureFailure
 from grader.notebook.desk import MOST_IMAGES, Desk
 from grader.notebook.messages import Checked, CheckParts, FindAssignment
@@ -96,7 +97,10 @@ class TestFinding:
     def test_where_several_fit_it_asks(self, desk: Desk, tmp_path: Path) -> None:
         with pytest.raises(UsageError) as caught:
             desk.find(request(tmp_path))
-        assert "Say it with %grader use SLUG. There is: small, tight, trio." == caught.value.hint
+        assert (
+            "Say it with %grader use SLUG. There is: small, tight, trio."
+            == caught.value.hint.english
+        )
 
     def test_a_course_may_be_named_beside_the_notebook(self, desk: Desk, tmp_path: Path) -> None:
         shutil.copytree(COURSE / "assignments" / "small", tmp_path / "ours/assignments/small")
@@ -122,8 +126,8 @@ def test_modules_are_run_on_inputs_of_this_check(tmp_path: Path) -> None:
     assert [4, 6] == [each.score for each in right.parts[0].checks]
     assert [4, 0] == [each.score for each in wrong.parts[0].checks]
     assert 0 == right.undecided
-    assert "the hidden inputs of the grading" in right.left_out[0]
-    assert any(sentence.startswith("Isolation: ") for sentence in right.compared)
+    assert "the hidden inputs of the grading" in right.left_out[0].english
+    assert any(sentence.english.startswith("Isolation: ") for sentence in right.compared)
 
 
 def test_without_a_sandbox_modules_are_read_and_not_run(desk: Desk, tmp_path: Path) -> None:
@@ -132,7 +136,7 @@ def test_without_a_sandbox_modules_are_read_and_not_run(desk: Desk, tmp_path: Pa
     structure, equivalence = checked.parts[0].checks
     assert "passed" == structure.verdict
     assert "not_graded" == equivalence.verdict
-    assert equivalence.reason.endswith("The sandbox needs Linux.")
+    assert equivalence.reason.english.endswith("The sandbox needs Linux.")
     assert (4, 10, 6) == (checked.parts[0].score, checked.parts[0].max_score, checked.undecided)
     assert () == checked.compared
 
@@ -162,17 +166,19 @@ def test_hidden_parts_are_neither_listed_nor_needed(tmp_path: Path) -> None:
         card = desk.find(request(tmp_path, slug="from-torch"))
         checked = desk.check(CheckParts(tuple(part.id for part in card.parts), (), "en"))
     assert not [part.title for part in card.parts if "Hidden" in part.title]
-    assert "Not checked here: hidden parts, for 40 points." == checked.left_out[-1]
+    assert "Not checked here: hidden parts, for 40 points." == checked.left_out[-1].english
 
 
 class TestData:
     @pytest.fixture
     def notebook_folder(self, tmp_path: Path) -> Path:
         """A folder as the notebook of e2e-conv leaves it, with more images than are compared."""
-        data = builtin_data("fasionmnist_mlp_assignment_params.pkl", "the test asks for it")
+        data = builtin_data(
+            "fasionmnist_mlp_assignment_params.pkl", foreign("the test asks for it")
+        )
         many = np.concatenate([data.images, data.images])
         staged = type(data)(
-            "Fashion-MNIST", "", many, np.zeros(len(many), np.uint8), data.parameters,
+            "Fashion-MNIST", foreign(""), many, np.zeros(len(many), np.uint8), data.parameters,
             data.parameter_file,
         )  # fmt: skip
         for name, content in staged.staged_files().items():
@@ -188,4 +194,4 @@ class TestData:
             data = desk.prepared.data(Silent())
             left_out = desk.prepared.left_out()
         assert MOST_IMAGES == len(data.images) == len(data.labels)
-        assert "Not checked here: 300 more test images." == left_out[1]
+        assert "Not checked here: 300 more test images." == left_out[1].english

@@ -16,15 +16,20 @@ def test_a_refusal_is_in_the_language_that_was_asked_in() -> None:
     unknown = FindAssignment("/", (), str(COURSE), slug="huge", language="zh")
     with Checker() as checker, pytest.raises(CheckError) as caught:
         checker.ask(unknown, AssignmentCard)
-    assert "这门课程里没有名为 'huge' 的作业。" == caught.value.message
-    assert "现有的是：small, tight, trio。" == caught.value.hint
+    assert "这门课程里没有名为 'huge' 的作业。" == caught.value.message.in_("zh")
+    assert ("现有的是：small, tight, trio。", "zh") == (
+        caught.value.hint.in_("zh"),
+        caught.value.language,
+    )
 
 
 def test_a_refusal_is_in_the_language_of_the_notebook(tmp_path: Path) -> None:
     kernels.write_notebook(tmp_path / "hw.ipynb", "1", grader={"language": "ko"})
     unknown = FindAssignment(str(tmp_path), (), str(COURSE), slug="huge", notebook="hw.ipynb")
-    with Checker() as checker, pytest.raises(CheckError, match="과제가 없습니다"):
+    with Checker() as checker, pytest.raises(CheckError) as caught:
         checker.ask(unknown, AssignmentCard)
+    assert caught.value.language == "ko"
+    assert "과제가 없습니다" in caught.value.message.in_("ko")
 
 
 def test_every_answer_is_in_the_language_that_was_chosen(tmp_path: Path) -> None:

@@ -152,8 +152,8 @@ class TestWords:
     ) -> None:
         text = shown(notebook, "%grader check create_model")
         (reason,) = {check.reason for check in last["model"].checks}
-        assert reason.startswith("create_model (cell 6) raised AttributeError at line 3:")
-        assert reason.replace("cell 6", "cell 21") in " ".join(text.split())
+        assert reason.english.startswith("create_model (cell 6) raised AttributeError at line 3:")
+        assert reason.english.replace("cell 6", "cell 21") in " ".join(text.split())
 
     def test_of_a_stub(self, notebook: NotebookNode) -> None:
         text = shown(notebook, "%grader check model extern")

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from grader.assignment import Assignment, CheckTable, PartTable
 from grader.course import load_course
-from grader.language import speaking
+from grader.language import foreign
 from grader.notebook.public import complete, hidden_points, published, restrict, undecided
 from grader.referee.evidence import Problem
 from grader.referee.judge import judge_problem
@@ -28,9 +28,12 @@ def part(assignment: Assignment, name: str) -> PartTable:
 def judged(table: PartTable) -> Part:
     """A part whose checks all passed."""
     checks = tuple(
-        Check(each.id, each.id, each.points, each.points, "passed", "") for each in table.check
+        Check(each.id, foreign(each.id), each.points, each.points, "passed", foreign(""))
+        for each in table.check
     )
-    return Part(table.id, table.title, table.points, table.points, checks, Origin("sch", 3))
+    return Part(
+        table.id, foreign(table.title), table.points, table.points, checks, Origin("sch", 3)
+    )
 
 
 def names(tables: tuple[CheckTable, ...] | tuple[Check, ...]) -> list[str]:
@@ -68,8 +71,8 @@ class TestVisibility:
         table = part(published(KEPT), "model")
         made = part(restrict(published(KEPT), ("model",), runs=True), "model")
         assert ["structure"] == names(made.check)
-        shown = complete(table, judged(made), "")
-        assert "It is decided when you are graded." == shown.checks[1].reason
+        shown = complete(table, judged(made), foreign(""))
+        assert "It is decided when you are graded." == shown.checks[1].reason.english
         assert ("not_graded", 0, 0) == (
             shown.checks[1].verdict,
             shown.checks[1].score,
@@ -88,12 +91,12 @@ class TestVisibility:
         (table,) = published(replace(TRIO, part=(one,), points=0.0)).part
         (made,) = restrict(replace(TRIO, part=(table,), points=0.0), ("extern",), runs=True).part
         tried = replace(
-            judge_problem(made, Problem("")),
+            judge_problem(made, Problem(foreign(""))),
             origin=Origin("sch", 3),
             diagnosis=DIAGNOSIS,
             sample=SAMPLE,
         )
-        whole = complete(table, tried, "")
+        whole = complete(table, tried, foreign(""))
         told = (DIAGNOSIS, SAMPLE) if visibility == "visible" else (None, None)
         assert told == (whole.diagnosis, whole.sample)
 
@@ -127,32 +130,37 @@ class TestComplete:
     def test_checks_that_were_left_out_are_back_in_their_places(self) -> None:
         table = part(CONVOLUTION, "schedule")
         made = part(restrict(CONVOLUTION, ("schedule",), runs=True), "schedule")
-        whole = complete(table, judged(made), "")
+        whole = complete(table, judged(made), foreign(""))
         assert names(table.check) == names(whole.checks)
         assert (15, 30) == (whole.score, whole.max_score)
         timed = whole.checks[-1]
         assert ("not_graded", 0) == (timed.verdict, timed.score)
-        assert "It is timed when you are graded." == timed.reason
+        assert "It is timed when you are graded." == timed.reason.english
 
     def test_what_could_not_be_run_says_why(self) -> None:
         table = part(TRIO, "model")
         made = part(restrict(TRIO, ("model",), runs=False), "model")
-        whole = complete(table, judged(made), NOT_RUN)
-        assert ["", NOT_RUN] == [check.reason for check in whole.checks]
+        whole = complete(table, judged(made), foreign(NOT_RUN))
+        assert ["", NOT_RUN] == [check.reason.english for check in whole.checks]
 
     def test_where_nothing_was_found_all_checks_give_that_reason(self) -> None:
         table = part(CONVOLUTION, "schedule")
         made = part(restrict(CONVOLUTION, ("schedule",), runs=True), "schedule")
-        whole = complete(table, judge_problem(made, Problem("Nothing there.", "Look.")), "")
-        assert {("Nothing there.", "Look.")} == {(each.reason, each.hint) for each in whole.checks}
-        assert judge_problem(table, Problem("Nothing there.", "Look.")) == whole
+        whole = complete(
+            table,
+            judge_problem(made, Problem(foreign("Nothing there."), foreign("Look."))),
+            foreign(""),
+        )
+        assert {("Nothing there.", "Look.")} == {
+            (each.reason.english, each.hint.english) for each in whole.checks
+        }
+        assert judge_problem(table, Problem(foreign("Nothing there."), foreign("Look."))) == whole
 
-    def test_titles_are_said_in_the_language_that_is_spoken(self) -> None:
+    def test_titles_are_those_of_the_grading(self) -> None:
         table = part(CONVOLUTION, "schedule")
         made = part(restrict(CONVOLUTION, ("schedule",), runs=True), "schedule")
-        with speaking("zh"):
-            whole = complete(table, judged(made), "")
-            missing = judge_problem(table, Problem(""))
+        whole = complete(table, judged(made), foreign(""))
+        missing = judge_problem(table, Problem(foreign("")))
         assert missing.checks[-1].title == whole.checks[-1].title
 
 

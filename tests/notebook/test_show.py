@@ -6,6 +6,7 @@ import re
 
 import msgspec
 
+from grader.language import foreign
 from grader.messages import EntrySpec
 from grader.notebook import show
 from grader.notebook.messages import AssignmentCard, Checked, PartCard
@@ -19,8 +20,16 @@ MARKUP = '<script>alert("&")</script>'
 
 def part(name: str, score: float) -> Part:
     verdict = "passed" if score == 10 else "failed"
-    check = Check("same", f"It is right {MARKUP}", score, 10, verdict, f"Why {HOSTILE}", MARKUP)
-    return Part(name, f"Part {MARKUP}", score, 10, (check,), Origin(f"f {MARKUP}", 3))
+    check = Check(
+        "same",
+        foreign(f"It is right {MARKUP}"),
+        score,
+        10,
+        verdict,
+        foreign(f"Why {HOSTILE}"),
+        foreign(MARKUP),
+    )
+    return Part(name, foreign(f"Part {MARKUP}"), score, 10, (check,), Origin(f"f {MARKUP}", 3))
 
 
 def show_checked(answer: Checked, notes: tuple[str, ...] = ()) -> Bundle:
@@ -28,7 +37,7 @@ def show_checked(answer: Checked, notes: tuple[str, ...] = ()) -> Bundle:
 
 
 def checked(*parts: Part, undecided: float = 0) -> Checked:
-    return Checked("Title", "en", parts, undecided, ("Not this.",), ("On that.",))
+    return Checked("Title", "en", parts, undecided, (foreign("Not this."),), (foreign("On that."),))
 
 
 class TestText:
@@ -69,7 +78,7 @@ class TestText:
         assert re.search(r"^a +make_a, make_a\* +First +2\.5$", text, re.MULTILINE)
 
     def test_a_message_has_its_next_step_below(self) -> None:
-        text = show_message("No.", "Do.")["text/plain"]
+        text = show_message(foreign("No."), foreign("Do."))["text/plain"]
         assert "No.\nWhat to do: Do." == text
 
 
@@ -79,7 +88,7 @@ class TestHtml:
         bundles = (
             show_checked(checked(part("a", 0), part(MARKUP, 10)), (MARKUP,)),
             show_parts(AssignmentCard("slug", MARKUP, "en", (PartCard(entry, MARKUP, 2.5),))),
-            show_message(MARKUP, MARKUP),
+            show_message(foreign(MARKUP), foreign(MARKUP)),
         )
         for bundle in bundles:
             assert "<script" not in bundle["text/html"]
@@ -90,7 +99,7 @@ class TestHtml:
         assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\ud800]", html)
 
     def test_it_says_the_same_as_the_text(self) -> None:
-        bundle = show_message("It's so.", "Do & look.")
+        bundle = show_message(foreign("It's so."), foreign("Do & look."))
         bare = re.sub("<style>.*</style>|<[^>]*>", "", bundle["text/html"], flags=re.DOTALL)
         assert ["It&#39;s so.", "What to do: Do &amp; look."] == bare.split("\n")[2:-3]
 

@@ -76,7 +76,7 @@ from grader.referee.registry import NoOptions
 from grader.referee.speed import outputs_right
 from grader.referee.subject import convolution_arrays
 from grader.render.terminal import render
-from grader.report import Report, decode_report, encode_report
+from grader.report import Report, decode_report, encode_report, texts
 from grader.timing.pace import KnownPace
 from tests import sample_reports
 from tests.broken import files
@@ -122,7 +122,7 @@ def check_notebook(content: bytes) -> None:
         path.write_bytes(content)
         submission = read_submission(path)
     if submission.notebook is None:
-        assert submission.problem.endswith(".")
+        assert submission.problem.english.endswith(".")
         return
     defined_names(submission.sources)
     json.dumps(submission.declared_assignment)
@@ -231,7 +231,7 @@ def _modules() -> tuple[bytes, ...]:
 def check_module(document: bytes) -> None:
     """Bytes are a module's facts, or an IRError, which belongs to the grader's errors."""
     with suppress(GraderError):
-        msgspec.json.encode(read_module(document, ("env.*",)))
+        msgspec.json.encode(read_module(document, ("env.*",)), enc_hook=texts.encoder("en"))
 
 
 @cache

@@ -87,7 +87,7 @@ class TestReadSubmission:
     def test_a_damaged_file_comes_back_with_its_problem(self, tmp_path):
         path = tmp_path / "bad.ipynb"
         path.write_bytes(b"{")
-        assert "not JSON" in read_submission(path).problem
+        assert "not JSON" in read_submission(path).problem.english
 
     def test_a_slug_that_is_not_text_is_ignored(self, tmp_path):
         path = tmp_path / "a.ipynb"

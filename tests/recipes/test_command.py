@@ -45,7 +45,7 @@ def init(*words: str) -> tuple[int, str]:
     """Run the command; return its exit code, or 2 for an error, and all that it said."""
     done = CliRunner().invoke(app, ["ci", "init", *words])
     if isinstance(done.exception, GraderError):
-        return 2, f"{done.output}{done.exception.message}"
+        return 2, f"{done.output}{done.exception.message.english}"
     return done.exit_code, done.output
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.language import foreign
 from grader.recipes.options import Choices
 from grader.recipes.wheel import read_wheel
 from grader.recipes.write import github_files, write_new
@@ -125,7 +126,9 @@ def test_what_is_installed_writes_recipes_with_its_own_wheel(
     assert build().name == read_wheel(tmp_path / build().name).name
 
 
-@pytest.mark.skipif(sys.version_info < (3, 11), reason="constraints.txt leaves it to pip there")
+@pytest.mark.skipif(
+    sys.version_info < (3, 11), reason=foreign("constraints.txt leaves it to pip there")
+)
 def test_everything_that_is_locked_is_what_the_tests_run_with(installed: Installed) -> None:
     """So what the recipes install is what is tested: pip had nothing to fetch."""
     options = ("--dry-run", "--no-index", "--no-deps", "--require-hashes")

@@ -80,7 +80,7 @@ class TestOwn:
         shutil.rmtree(checkout / "dist")
         with pytest.raises(UsageError, match="no wheel of this grader yet") as caught:
             own_wheel(checkout / "grader")
-        assert "make wheel" in str(caught.value.hint)
+        assert "make wheel" in caught.value.hint.english
 
     @pytest.mark.parametrize("name", ["course.py", "recipes/github.yml", "added.py"])
     def test_one_of_another_state_is_refused(self, checkout: Path, name: str) -> None:

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from grader.ir.facts import BufferFacts, TensorFacts
+from grader.language import foreign
 from grader.referee.arrangement import Arrangement, Given, match_inputs
 from grader.referee.evidence import Problem
 
-IMAGE = Given("the input", np.zeros((7, 1, 784), "float32"))
-WEIGHT = Given("w0", np.zeros((128, 784), "float32"), varies=False)
-BIAS = Given("b0", np.zeros((128,), "float32"), varies=False)
-OTHER = Given("other", np.ones((7, 1, 784), "float32"))
+IMAGE = Given(foreign("the input"), np.zeros((7, 1, 784), "float32"))
+WEIGHT = Given(foreign("w0"), np.zeros((128, 784), "float32"), varies=False)
+BIAS = Given(foreign("b0"), np.zeros((128,), "float32"), varies=False)
+OTHER = Given(foreign("other"), np.ones((7, 1, 784), "float32"))
 
 
 def buffer(*shape: int | str, dtype: str = "float32") -> BufferFacts:
@@ -22,7 +23,7 @@ def buffer(*shape: int | str, dtype: str = "float32") -> BufferFacts:
 def order(*inputs: BufferFacts, given: tuple[Given, ...] = (IMAGE, WEIGHT, BIAS)) -> list[str]:
     matched = match_inputs(inputs, given)
     assert not isinstance(matched, Problem), matched
-    return [each.name for each in matched]
+    return [each.name.english for each in matched]
 
 
 def problem(*inputs: BufferFacts, given: tuple[Given, ...] = (IMAGE, WEIGHT, BIAS)) -> Problem:
@@ -46,18 +47,18 @@ def test_a_shape_that_is_left_open_fits() -> None:
 
 
 def test_what_is_missing_or_wrong_is_spelled_out() -> None:
-    assert "takes 2 arguments" in problem(buffer(1, 784), buffer(128)).reason
+    assert "takes 2 arguments" in problem(buffer(1, 784), buffer(128)).reason.english
     wrong = problem(buffer(1, 784), buffer(784, 128), buffer(128))
-    assert "(784, 128)" in wrong.reason
-    assert "w0 float32[128, 784]" in wrong.hint
-    assert "int8" in problem(buffer(1, 784, dtype="int8"), given=(IMAGE,)).reason
+    assert "(784, 128)" in wrong.reason.english
+    assert "w0 float32[128, 784]" in wrong.hint.english
+    assert "int8" in problem(buffer(1, 784, dtype="int8"), given=(IMAGE,)).reason.english
 
 
 def test_the_first_calls_twice_and_others_drawn_anew() -> None:
     def redraw(generator: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
         return np.full(shape, 5.0)
 
-    given = Given("x", np.arange(6.0).reshape(3, 2), redraw=redraw)
+    given = Given(foreign("x"), np.arange(6.0).reshape(3, 2), redraw=redraw)
     arrangement = Arrangement("main", (given, BIAS), samples=3)
     twice = arrangement.first(2, repeated=2).arguments
     assert [[0, 1], [2, 3], [0, 1], [2, 3]] == twice[0].array.tolist()
@@ -68,7 +69,7 @@ def test_the_first_calls_twice_and_others_drawn_anew() -> None:
 
 def batched(samples: int = 7, batch: int = 3) -> Arrangement:
     """Samples 0 to 6 in batches of three; two more fill up the last one."""
-    image = Given("x", np.arange(9.0).reshape(3, batch, 1))
+    image = Given(foreign("x"), np.arange(9.0).reshape(3, batch, 1))
     return Arrangement("main", (BIAS, image), samples=samples, is_batched=True)
 
 
@@ -92,7 +93,7 @@ def test_a_batch_that_is_larger_than_all_samples_is_filled_up_with_what_does_not
 
 
 def test_without_a_batch_the_first_one_is_taken() -> None:
-    given = Given("x", np.arange(6.0).reshape(3, 2))
+    given = Given(foreign("x"), np.arange(6.0).reshape(3, 2))
     arrangement, samples = Arrangement("main", (given, BIAS), samples=3).chosen([2, 0])
     assert (2,) == samples
     assert [[4.0, 5.0]] == arrangement.arguments[0].array.tolist()

@@ -64,8 +64,8 @@ def test_a_tir_function_is_called_on_every_case_and_an_output_of_its_own() -> No
 def test_no_function_that_fits_is_a_problem_that_says_what_would() -> None:
     problem = oracle().arrange(PART, facts(function("f", ((4,), "int64"))))
     assert isinstance(problem, Problem)
-    assert "`f`(int64[4])" in problem.reason
-    assert "int64[4, 4], int64[4], int64[4, 4]" in problem.hint
+    assert "`f`(int64[4])" in problem.reason.english
+    assert "int64[4, 4], int64[4], int64[4, 4]" in problem.hint.english
 
 
 def test_several_outputs_become_one_row() -> None:

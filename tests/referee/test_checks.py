@@ -11,7 +11,7 @@ import pytest
 from grader.assignment import CheckTable
 from grader.errors import CourseError
 from grader.ir.facts import Argument
-from grader.language import say, speaking
+from grader.language import below, foreign, join
 from grader.referee.checks.equivalence import equivalence
 from grader.referee.checks.externs import ExternOptions, extern_call, writes_output
 from grader.referee.checks.python import LowLevelOptions, low_level
@@ -64,11 +64,11 @@ class TestCallTirGraph:
 
     def test_a_missing_weight_fails_and_is_named(self):
         outcome = call_tir_graph(case(module(call("tir", "relu"))), GRAPH)
-        assert ("failed", True) == (outcome.verdict, "(32, 1, 3, 3)" in outcome.reason)
+        assert ("failed", True) == (outcome.verdict, "(32, 1, 3, 3)" in outcome.reason.english)
 
     def test_an_operator_among_the_calls_costs_half_and_is_named(self):
         outcome = call_tir_graph(case(module(CONV, call("operator", "relax.nn.relu"))), GRAPH)
-        assert (0.5, True) == (outcome.fraction, "relax.nn.relu" in outcome.reason)
+        assert (0.5, True) == (outcome.fraction, "relax.nn.relu" in outcome.reason.english)
 
     def test_a_module_without_any_call_fails(self):
         assert "failed" == call_tir_graph(case(module()), GRAPH).verdict
@@ -95,11 +95,11 @@ class TestLowLevel:
 
     def test_an_operation_on_a_whole_array_fails_and_is_quoted(self):
         outcome = self.judge(LOOPS.replace("return y", "return y @ w"))
-        assert ("failed", True) == (outcome.verdict, "`y @ w`" in outcome.reason)
+        assert ("failed", True) == (outcome.verdict, "`y @ w`" in outcome.reason.english)
 
     def test_loops_that_are_not_deep_enough_fail(self):
         outcome = self.judge(LOOPS, loops=2)
-        assert ("failed", True) == (outcome.verdict, "1 deep" in outcome.reason)
+        assert ("failed", True) == (outcome.verdict, "1 deep" in outcome.reason.english)
 
     def test_without_an_allocation_the_given_share_is_left(self):
         text = LOOPS.replace("np.empty(10)", "[0] * 10")
@@ -117,7 +117,7 @@ class TestLowLevel:
 class TestPureTir:
     def test_an_extern_fails_and_is_named(self):
         outcome = pure_tir(case(module(EXTERN_CONV)), NONE)
-        assert ("failed", True) == (outcome.verdict, "env.c" in outcome.reason)
+        assert ("failed", True) == (outcome.verdict, "env.c" in outcome.reason.english)
 
 
 def noise(*, matters: bool = True, inputs_matter: bool = False) -> StubOutputs:
@@ -143,7 +143,7 @@ class TestExternCall:
         calls = (CONV, EXTERN_CONV, call("extern", "env.copy", argument("value", 4, 32, 26, 26)))
         facts = module(*calls[::order])
         outcome = extern_call(case(facts, stubs=noise()), EXTERN)
-        assert ("failed", True) == (outcome.verdict, "conv2d" in outcome.reason)
+        assert ("failed", True) == (outcome.verdict, "conv2d" in outcome.reason.english)
 
     def test_no_extern_at_all_fails(self):
         assert "failed" == extern_call(case(module(CONV)), EXTERN).verdict
@@ -176,7 +176,7 @@ class TestThroughExtern:
 
     def test_a_run_in_which_inputs_matter_fails_whatever_the_graph_shows(self):
         outcome = self.judge(EXTERN_CONV, inputs_matter=True)
-        assert ("failed", True) == (outcome.verdict, "past it" in outcome.reason)
+        assert ("failed", True) == (outcome.verdict, "past it" in outcome.reason.english)
 
     def test_a_way_around_the_extern_fails_whatever_the_run_shows(self):
         own = call("tir", "own", argument("input", 4, 1, 28, 28))
@@ -210,22 +210,23 @@ class TestWritesOutput:
     def test_an_unwritten_buffer_fails_and_names_the_extern(self):
         bad = outputs(softmax(4), softmax(4), unwritten=("env.c",))
         outcome = writes_output(case(module(EXTERN_CONV), outputs=bad), NONE)
-        assert ("failed", True) == (outcome.verdict, "env.c" in outcome.reason)
+        assert ("failed", True) == (outcome.verdict, "env.c" in outcome.reason.english)
 
     def test_what_to_do_is_said_in_the_language_of_the_rest(self):
         bad = outputs(softmax(4), softmax(4), unwritten=("env.c",))
-        with speaking("ko"):
-            outcome = writes_output(case(module(EXTERN_CONV), outputs=bad), NONE)
-            assert say(WRITE_THE_BUFFER) == outcome.hint
-        assert WRITE_THE_BUFFER.text != outcome.hint
+        outcome = writes_output(case(module(EXTERN_CONV), outputs=bad), NONE)
+        assert WRITE_THE_BUFFER == outcome.hint
+        assert outcome.hint.english != outcome.hint.in_("ko")
 
     def test_wrong_but_written_values_pass(self):
         written = outputs(np.zeros((4, 10)), softmax(4))
         assert "passed" == writes_output(case(module(EXTERN_CONV), outputs=written), NONE).verdict
 
     def test_a_module_that_did_not_run_is_not_graded(self):
-        outcome = writes_output(case(module(EXTERN_CONV), outputs=Problem("It crashed.")), NONE)
-        assert ("not_graded", "It crashed.") == (outcome.verdict, outcome.reason)
+        outcome = writes_output(
+            case(module(EXTERN_CONV), outputs=Problem(foreign("It crashed."))), NONE
+        )
+        assert ("not_graded", "It crashed.") == (outcome.verdict, outcome.reason.english)
 
 
 class TestEquivalence:
@@ -240,7 +241,7 @@ class TestEquivalence:
         actual = softmax(6).astype(np.float32)
         actual[3, 2] += 1e-3
         outcome = self.judge(actual)
-        assert ("failed", True) == (outcome.verdict, "1 of 6" in outcome.reason)
+        assert ("failed", True) == (outcome.verdict, "1 of 6" in outcome.reason.english)
 
     def test_half_precision_fails(self):
         outcome = self.judge(softmax(6).astype(np.float16).astype(np.float32))
@@ -248,31 +249,43 @@ class TestEquivalence:
 
     def test_another_shape_fails_before_values_are_compared(self):
         outcome = self.judge(np.zeros((6, 1, 10), np.float32))
-        assert ("failed", True) == (outcome.verdict, "shape" in outcome.reason)
+        assert ("failed", True) == (outcome.verdict, "shape" in outcome.reason.english)
 
     def test_another_dtype_fails(self):
         assert "failed" == self.judge(softmax(6)).verdict
 
     def test_nan_fails_and_is_called_so(self):
         outcome = self.judge(np.full((6, 10), np.nan, np.float32))
-        assert ("failed", True) == (outcome.verdict, "NaN" in outcome.reason)
+        assert ("failed", True) == (outcome.verdict, "NaN" in outcome.reason.english)
 
     def test_a_diagnosis_says_where_and_what_to_do(self):
         actual = outputs(np.zeros((6, 10), np.float32), softmax(6))
         evidence = {"outputs": actual, "diagnosis": DIAGNOSIS}
         outcome = equivalence(case(module(CONV), **evidence), NONE)
         assert ("failed", DIAGNOSIS.advice) == (outcome.verdict, outcome.hint)
-        assert outcome.reason.startswith("6 of 6 samples differ from the right outputs")
-        assert outcome.reason.endswith(DIAGNOSIS.message)
+        assert outcome.reason.english.startswith("6 of 6 samples differ from the right outputs")
+        assert outcome.reason.english.endswith(DIAGNOSIS.message.english)
 
     def test_a_run_that_failed_is_diagnosed_too(self):
-        evidence = {"outputs": Problem("It crashed.", "Look."), "diagnosis": DIAGNOSIS}
+        evidence = {
+            "outputs": Problem(foreign("It crashed."), foreign("Look.")),
+            "diagnosis": DIAGNOSIS,
+        }
         outcome = equivalence(case(module(CONV), **evidence), NONE)
         assert ("not_graded", DIAGNOSIS.advice) == (outcome.verdict, outcome.hint)
-        assert f"It crashed. {DIAGNOSIS.message}" == outcome.reason
+        assert join(foreign("It crashed."), DIAGNOSIS.message) == outcome.reason
+
+    def test_a_run_that_ended_in_an_error_is_diagnosed_below_its_message(self):
+        """Whatever the message ends in: it is not ours, and nothing of it is looked at."""
+        for message in ("no such thing", "No such thing."):
+            problem = Problem(foreign(message), quotes=True, code="run_failed")
+            evidence = {"outputs": problem, "diagnosis": DIAGNOSIS}
+            outcome = equivalence(case(module(CONV), **evidence), NONE)
+            assert below(foreign(message), DIAGNOSIS.message) == outcome.reason
+            assert "run_failed" == outcome.code
 
     def test_a_constant_output_is_called_so(self):
-        assert "same everywhere" in self.judge(np.zeros((6, 10), np.float32)).hint
+        assert "same everywhere" in self.judge(np.zeros((6, 10), np.float32)).hint.english
 
 
 class TestScheduleSteps:
@@ -299,12 +312,12 @@ class TestScheduleSteps:
     def test_each_missing_step_is_named_and_the_most_worthwhile_is_the_hint(self):
         outcome = self.judge(update(loops(128, 26, 26, 9)))
         assert 7 / 15 == outcome.fraction
-        assert "decomposed" in outcome.reason
-        assert outcome.hint.startswith("Vectorize")
+        assert "decomposed" in outcome.reason.english
+        assert outcome.hint.english.startswith("Vectorize")
 
     def test_the_hint_names_what_earns_most(self):
         options = StepOptions(weight=WEIGHT, inline=3, reorganize=4, decompose=5, annotate=4)
-        assert "decompose_reduction" in self.judge(update(), options=options).hint
+        assert "decompose_reduction" in self.judge(update(), options=options).hint.english
 
     def test_steps_may_be_paid_one_by_one(self):
         nest = (*loops(4, kind="parallel"), *loops(32, 26, 2, 13, 3, 3))
@@ -314,9 +327,9 @@ class TestScheduleSteps:
         options = StepOptions(weight=WEIGHT, split=1, reorder=2, parallel=4, unroll=8)
         outcome = self.judge(msgspec.structs.replace(block, statements=(store,)), options=options)
         assert 5 / 15 == outcome.fraction
-        assert "Done: a loop is split, a loop is parallel." in outcome.reason
-        assert "Not seen: the loops are reordered, a loop is unrolled." in outcome.reason
-        assert outcome.hint.startswith("Unroll")
+        assert "Done: a loop is split, a loop is parallel." in outcome.reason.english
+        assert "Not seen: the loops are reordered, a loop is unrolled." in outcome.reason.english
+        assert outcome.hint.english.startswith("Unroll")
 
     def test_scattered_stores_are_no_vector_stores_and_are_called_so(self):
         options = StepOptions(weight=WEIGHT, vectorize=1, annotate=1)
@@ -325,35 +338,40 @@ class TestScheduleSteps:
             store = msgspec.structs.replace(block.statements[0], lane_stride=stride)
             changed = msgspec.structs.replace(block, statements=(store,))
             outcome = self.judge(changed, options=options)
-            assert (fraction, fraction < 1) == (outcome.fraction, "scattered" in outcome.reason)
-            assert ("last axis" in outcome.hint) == (fraction < 1)
+            assert (fraction, fraction < 1) == (
+                outcome.fraction,
+                "scattered" in outcome.reason.english,
+            )
+            assert ("last axis" in outcome.hint.english) == (fraction < 1)
 
     def test_a_step_that_earns_nothing_is_not_spoken_of(self):
         outcome = self.judge(update(), options=StepOptions(weight=WEIGHT, split=1))
-        assert ("failed", "Not seen: a loop is split.") == (outcome.verdict, outcome.reason)
+        assert ("failed", "Not seen: a loop is split.") == (outcome.verdict, outcome.reason.english)
 
     def test_a_proven_schedule_is_called_so(self):
         scheduled = update(loops(128, 26, 26, 9))
         many = self.judge(scheduled, replay=Replay(proven=True, steps=5))
         assert (
             "The schedule is proven: its 5 steps, applied to the unscheduled module, give your"
-            " module." in many.reason
+            " module." in many.reason.english
         )
         one = self.judge(scheduled, replay=Replay(proven=True, steps=1))
-        assert "its one step, applied to the unscheduled module, gives" in one.reason
+        assert "its one step, applied to the unscheduled module, gives" in one.reason.english
 
     def test_one_that_is_not_proven_was_graded_on_its_result_and_says_why(self):
-        replay = Replay(proven=False, reason="its trace could not be replayed")
+        replay = Replay(proven=False, reason=foreign("its trace could not be replayed"))
         outcome = self.judge(update(loops(128, 26, 26, 9)), replay=replay)
         assert (
             "The schedule was graded on its result alone: its trace could not be replayed."
-            in outcome.reason
+            in outcome.reason.english
         )
         assert 7 / 15 == outcome.fraction
 
     def test_where_nothing_was_done_there_is_nothing_to_prove(self):
-        outcome = self.judge(padding(), padded_update(), replay=Replay(proven=False, reason="x"))
-        assert "result alone" not in outcome.reason
+        outcome = self.judge(
+            padding(), padded_update(), replay=Replay(proven=False, reason=foreign("x"))
+        )
+        assert "result alone" not in outcome.reason.english
 
     def test_options_without_any_points_are_refused(self):
         table = CheckTable(id="steps", kind="schedule_steps", options={"weight": [32, 1, 3, 3]})
@@ -392,7 +410,7 @@ class TestSpeed:
     def test_a_faster_schedule_earns_a_share(self):
         outcome = self.judge(share=0.6)
         assert ("partial", 0.6 / 0.9) == (outcome.verdict, pytest.approx(outcome.fraction))
-        assert "3.06 times as fast as the unscheduled one" in outcome.reason
+        assert "3.06 times as fast as the unscheduled one" in outcome.reason.english
         assert outcome.hint
 
     @pytest.mark.parametrize("share", [0.9, 1.0, 1.1])
@@ -408,16 +426,18 @@ class TestSpeed:
     def test_a_slower_schedule_earns_nothing_and_is_told_why(self):
         outcome = self.judge(share=-0.5)
         assert ("failed", 0.0) == (outcome.verdict, outcome.fraction)
-        assert "slower than doing nothing" in outcome.reason
-        assert "makes vectors of the plain loops by itself" in outcome.reason
-        assert "Take steps back until it is no longer slower" in outcome.hint
+        assert "slower than doing nothing" in outcome.reason.english
+        assert "makes vectors of the plain loops by itself" in outcome.reason.english
+        assert "Take steps back until it is no longer slower" in outcome.hint.english
 
     def test_the_advice_is_what_was_measured(self):
         """No step of which it is not known what it brings here: what the reference does as a whole,
         and how much less the unscheduled function takes."""
         slow, slower = self.judge(share=0.6), self.judge(share=-0.5)
-        assert slow.hint.startswith("The reference schedule, measured beside yours, is faster")
-        assert "takes 0.39 of its time" in slower.hint
+        assert slow.hint.english.startswith(
+            "The reference schedule, measured beside yours, is faster"
+        )
+        assert "takes 0.39 of its time" in slower.hint.english
 
     @pytest.mark.parametrize(
         ("kind", "threads", "cause"),
@@ -432,16 +452,16 @@ class TestSpeed:
         timing = msgspec.structs.replace(sample_reports.TIMING, ci_high=0.9, threads=threads)
         facts = module(CONV, functions={"conv2d": function})
         outcome = speed(case(facts, timed=TimedSchedule(timing, True)), self.OPTIONS)
-        assert cause in outcome.reason
+        assert cause in outcome.reason.english
 
     def test_what_is_missing_to_all_points_is_said(self):
-        assert "All points are earned from 5.36 times on." in self.judge(share=0.6).reason
-        assert "All points" not in self.judge(share=1.0).reason
+        assert "All points are earned from 5.36 times on." in self.judge(share=0.6).reason.english
+        assert "All points" not in self.judge(share=1.0).reason.english
 
     def test_one_that_may_be_as_fast_as_the_unscheduled_is_not_called_slower(self):
         outcome = self.judge(share=-0.001, width=0.01)
         assert ("failed", 0.0) == (outcome.verdict, outcome.fraction)
-        assert "slower" not in outcome.reason
+        assert "slower" not in outcome.reason.english
 
     @pytest.mark.parametrize(
         ("share", "width", "interval"),
@@ -453,8 +473,8 @@ class TestSpeed:
     def test_a_schedule_that_is_too_good_is_held_for_the_instructor(self):
         outcome = self.judge(share=1.9)
         assert ("not_graded", 0.0) == (outcome.verdict, outcome.fraction)
-        assert "held for your instructor's look" in outcome.reason
-        assert "More than 4 times the reference's speed" in outcome.reason
+        assert "held for your instructor's look" in outcome.reason.english
+        assert "More than 4 times the reference's speed" in outcome.reason.english
 
     def test_one_that_may_be_within_what_is_believed_is_not(self):
         assert "passed" == self.judge(share=1.78, width=0.1).verdict
@@ -466,9 +486,11 @@ class TestSpeed:
     def test_one_that_is_faster_than_the_machine_can_be_is_held_too(self):
         outcome = self.judge(floor_us=12.0, us=10.0)
         assert ("not_graded", 0.0) == (outcome.verdict, outcome.fraction)
-        assert "faster than this machine can multiply and add (15 GFLOP/s)" in outcome.reason
-        assert "move the arrays (22 GB/s)" in outcome.reason
-        assert "held for your instructor's look" in outcome.reason
+        assert (
+            "faster than this machine can multiply and add (15 GFLOP/s)" in outcome.reason.english
+        )
+        assert "move the arrays (22 GB/s)" in outcome.reason.english
+        assert "held for your instructor's look" in outcome.reason.english
 
     def test_the_machines_limit_is_known_to_a_tenth(self):
         assert "partial" == self.judge(floor_us=10.9, us=10.0).verdict
@@ -478,8 +500,14 @@ class TestSpeed:
         assert ("failed", 0.0) == (outcome.verdict, outcome.fraction)
 
     def test_what_could_not_be_timed_is_not_graded(self):
-        busy = speed(case(module(CONV), timed=Problem("Too busy.", "Again.")), self.OPTIONS)
-        assert ("not_graded", "Too busy.", "Again.") == (busy.verdict, busy.reason, busy.hint)
+        busy = speed(
+            case(module(CONV), timed=Problem(foreign("Too busy."), foreign("Again."))), self.OPTIONS
+        )
+        assert ("not_graded", "Too busy.", "Again.") == (
+            busy.verdict,
+            busy.reason.english,
+            busy.hint.english,
+        )
         assert "not_graded" == speed(case(module(CONV)), self.OPTIONS).verdict
 
 
@@ -530,29 +558,34 @@ class TestTarget:
     def test_what_differs_in_statements_alone_does_too(self):
         outcome = self.judge()
         assert "passed" == outcome.verdict
-        assert "how the statements are written" in outcome.reason
+        assert "how the statements are written" in outcome.reason.english
 
     def test_each_third_earns_a_third_and_the_first_difference_is_told(self):
         outcome = self.judge(lambda sch: products.transform(sch, without="unroll"))
         assert ("partial", 2 / 3) == (outcome.verdict, pytest.approx(outcome.fraction))
-        assert "As in the target: the loops of the sum, where the initialisation" in outcome.reason
-        assert "should be unrolled and is serial." in outcome.reason
-        assert "Call `unroll` on it." == outcome.hint
+        assert (
+            "As in the target: the loops of the sum, where the initialisation"
+            in outcome.reason.english
+        )
+        assert "should be unrolled and is serial." in outcome.reason.english
+        assert "Call `unroll` on it." == outcome.hint.english
 
     def test_nothing_done_earns_nothing(self):
         outcome = self.judge(lambda sch: None)
         assert ("failed", 0.0) == (outcome.verdict, outcome.fraction)
-        assert "First difference from the target" in outcome.reason
+        assert "First difference from the target" in outcome.reason.english
 
     def test_it_says_whether_the_schedule_is_proven(self):
         reason = self.judge(equal=True, replay=Replay(proven=True, steps=9)).reason
-        assert "The schedule is proven: its 9 steps" in reason
+        assert "The schedule is proven: its 9 steps" in reason.english
 
-    @pytest.mark.parametrize("replay", [None, Replay(proven=False, reason="it has no trace")])
+    @pytest.mark.parametrize(
+        "replay", [None, Replay(proven=False, reason=foreign("it has no trace"))]
+    )
     def test_what_is_not_proven_keeps_the_share_that_is_left_for_it(self, replay):
         copied = self.judge(equal=True, replay=replay, unproven=0)
         assert ("failed", 0.0) == (copied.verdict, copied.fraction)
-        assert "make one Schedule of your unscheduled function" in copied.hint
+        assert "make one Schedule of your unscheduled function" in copied.hint.english
         assert 0.5 == self.judge(equal=True, replay=replay, unproven=0.5).fraction
         incomplete = self.judge(
             lambda sch: products.transform(sch, without="unroll"), replay=replay, unproven=0.5
@@ -565,11 +598,11 @@ class TestTarget:
 
     def test_nothing_done_is_told_of_the_difference_and_not_of_a_proof(self):
         outcome = self.judge(lambda sch: None, unproven=0)
-        assert "First difference from the target" in outcome.reason
-        assert "make one Schedule" not in outcome.hint
+        assert "First difference from the target" in outcome.reason.english
+        assert "make one Schedule" not in outcome.hint.english
 
     def test_without_a_comparison_it_is_not_graded(self):
-        problem = Problem("It could not be compared.")
+        problem = Problem(foreign("It could not be compared."))
         outcome = target(case(module(), target=problem), TargetOptions())
         assert ("not_graded", problem.reason) == (outcome.verdict, outcome.reason)
         assert "not_graded" == target(case(module()), TargetOptions()).verdict

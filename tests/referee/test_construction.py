@@ -8,6 +8,7 @@ import pytest
 from tvm import relax, topi
 
 from grader.assignment import PartTable
+from grader.language import NOTHING
 from grader.messages import Capture, CaptureFailure
 from grader.referee.absence import explain_absence
 from grader.referee.candidates import inspect
@@ -43,34 +44,34 @@ class TestCause:
         assert callable(find(NAMES[name]))
         with pytest.raises(AttributeError) as caught:
             find(name)
-        assert NAMES[name] in usual_cause("AttributeError", str(caught.value))
+        assert NAMES[name] in usual_cause("AttributeError", str(caught.value)).english
 
     def test_a_padding_too_many_is_found_by_the_length_of_a_row(self) -> None:
         told = usual_cause("AssertionError", LENGTHS.format(75, 48), network.layers)
-        assert "PyTorch has 48 there, after flatten, not 75" in told
-        assert "padding is 1, should be 0" in told
+        assert "PyTorch has 48 there, after flatten, not 75" in told.english
+        assert "padding is 1, should be 0" in told.english
 
     def test_a_length_that_no_change_gives_is_not_explained(self) -> None:
-        assert "" == usual_cause("AssertionError", LENGTHS.format(77, 48), network.layers)
+        assert NOTHING == usual_cause("AssertionError", LENGTHS.format(77, 48), network.layers)
 
     def test_a_weight_the_wrong_way_round(self) -> None:
         told = usual_cause("AssertionError", LENGTHS.format(48, 12), network.layers)
-        assert "(12, 48)" in told
+        assert "(12, 48)" in told.english
 
     @pytest.mark.parametrize("message", ERRORS)
     def test_an_error_as_tvm_words_it_has_its_cause(self, message: str) -> None:
-        assert ERRORS[message] in usual_cause("InternalError", message, network.layers)
+        assert ERRORS[message] in usual_cause("InternalError", message, network.layers).english
 
     def test_a_bias_of_two_axes(self) -> None:
-        assert "(n,)" in usual_cause("AssertionError", "assert len(bias.shape) == 1")
+        assert "(n,)" in usual_cause("AssertionError", "assert len(bias.shape) == 1").english
 
     def test_arguments_that_are_missing_are_named(self) -> None:
         with pytest.raises(TypeError) as caught:
             topi.nn.conv2d(1, 2)
-        assert "'strides'" in usual_cause("TypeError", str(caught.value))
+        assert "'strides'" in usual_cause("TypeError", str(caught.value)).english
 
     def test_nothing_is_said_of_another_error(self) -> None:
-        assert "" == usual_cause("ValueError", "3 vs 4")
+        assert NOTHING == usual_cause("ValueError", "3 vs 4")
 
     def test_it_takes_the_place_of_the_general_advice(self) -> None:
         failure = CaptureFailure(
@@ -78,15 +79,17 @@ class TestCause:
         )
 
         problem = explain_absence(PART, (failure,), layers=network.layers)
-        assert "at line 7" in problem.reason
-        assert "padding" in problem.hint
+        assert "at line 7" in problem.reason.english
+        assert "padding" in problem.hint.english
 
 
 class TestNothingAfterTheColon:
     @pytest.mark.parametrize("line", [None, 11])
     def test_an_error_without_a_message_ends_in_a_full_stop(self, line: int | None) -> None:
         failure = CaptureFailure("p", "MyConv", 5, "raised", "AssertionError", "", line)
-        assert explain_absence(PART, (failure,)).reason.endswith((" 11.", "AssertionError."))
+        assert explain_absence(PART, (failure,)).reason.english.endswith(
+            (" 11.", "AssertionError.")
+        )
 
 
 class TestExtern:
@@ -105,6 +108,6 @@ class TestExtern:
         )
         problem = inspect(part, capture)
         assert isinstance(problem, Problem)
-        assert "registers none of that name" in problem.reason
-        assert 'register_global_func("env.relu")' in problem.hint
-        assert "not allowed" not in problem.reason
+        assert "registers none of that name" in problem.reason.english
+        assert 'register_global_func("env.relu")' in problem.hint.english
+        assert "not allowed" not in problem.reason.english

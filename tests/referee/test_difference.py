@@ -69,7 +69,7 @@ class TestThirds:
         likeness = compare_functions(TARGET, flat)
         assert () == likeness.right
         assert likeness.first is not None
-        assert "no blocks" in likeness.first.reason
+        assert "no blocks" in likeness.first.reason.english
 
 
 class TestWords:
@@ -123,19 +123,21 @@ class TestWords:
     def test_they_name_the_first_difference_and_the_primitive(
         self, changes: dict[str, Any], reason: str, hint: str
     ):
-        assert Difference(reason, hint) == compare(but(**changes))[1]
+        found = compare(but(**changes))[1]
+        assert found is not None
+        assert (reason, hint) == (found.reason.english, found.hint.english)
 
     def test_what_is_not_in_the_target_is_to_be_left_out(self):
         likeness = compare_functions(facts_of(Written), TARGET)
         assert likeness.first is not None
         assert "`Y_update`, the loops along axis 2 should have the extents [128]" in (
-            likeness.first.reason
+            likeness.first.reason.english
         )
-        assert "Do not `split` that loop." == likeness.first.hint
+        assert "Do not `split` that loop." == likeness.first.hint.english
 
     def test_a_block_more_is_one_that_the_target_has_not(self):
         def cache(sch: Any) -> None:
             sch.cache_read(sch.get_sblock("Y", "bmm_relu"), 1, "global")
             transform(sch)
 
-        assert "Blocks beside the sum: 2; in the target: 1." == compare(cache)[1].reason
+        assert "Blocks beside the sum: 2; in the target: 1." == compare(cache)[1].reason.english

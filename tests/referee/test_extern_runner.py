@@ -22,6 +22,7 @@ from grader.messages import (
     pack_array,
     unpack_array,
 )
+from grader.referee.failures import told_by
 from grader.referee.runner_client import Runner
 from grader.sandbox.interface import Command, Sandbox
 from tests.inside.runner import modules
@@ -104,7 +105,7 @@ class TestEnd:
         answer = ask(extern, modules.calls_extern("env.f"), externs=pickles)
         assert isinstance(answer, TaskFailure)
         assert (answer.stage, answer.error_name) == ("run", EXTERN_DIED)
-        assert answer.message.startswith(message)
+        assert told_by(answer).english.startswith(f"{answer.error_name}: {message}")
         assert time.monotonic() - before < 20
         assert all(each.poll() is not None for each in processes(extern))
         assert ask(extern, modules.TwoOutputs) == answer
@@ -117,7 +118,7 @@ class TestEnd:
             answer = ask(extern, modules.calls_extern("env.f"), externs=pickles)
         assert isinstance(answer, TaskFailure)
         assert answer.error_name == "TimeLimit"
-        assert "processor time" in answer.message
+        assert "processor time" in told_by(answer).english
 
     def test_an_extern_that_does_not_return_is_a_time_limit(self, extern: Runner) -> None:
         pickles = {"env.f": cloudpickle.dumps(waits)}

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from grader.assignment import CheckTable, PartTable
 from grader.errors import CourseError
+from grader.language import foreign
 from grader.referee import checks
 from grader.referee.evidence import Problem, Replay, TimedSchedule
 from grader.referee.judge import judge_case, judge_problem
@@ -46,7 +47,7 @@ class TestJudgeCase:
         assert 0 == judged.score
         assert ("not_graded", True) == (
             judged.checks[1].verdict,
-            "Counts only once" in judged.checks[1].reason,
+            "Counts only once" in judged.checks[1].reason.english,
         )
 
     def test_the_part_says_where_the_module_came_from(self):
@@ -142,7 +143,7 @@ class TestVisibility:
         assert ["pure_tir", "equivalence", "equivalence"] == [each.kind for each in judged.checks]
 
     def test_in_a_part_with_nothing_to_judge(self):
-        judged = judge_problem(part(EQUAL, self.SECRET), Problem("It is not there."))
+        judged = judge_problem(part(EQUAL, self.SECRET), Problem(foreign("It is not there.")))
         assert ["visible", "hidden"] == [each.visibility for each in judged.checks]
 
     def test_what_a_hidden_check_decides_is_hidden(self):
@@ -153,6 +154,8 @@ class TestVisibility:
 
 
 def test_a_problem_of_the_part_is_the_reason_of_every_check():
-    judged = judge_problem(part(REQUIRED, EQUAL), Problem("It is not there.", "Write it."))
+    judged = judge_problem(
+        part(REQUIRED, EQUAL), Problem(foreign("It is not there."), foreign("Write it."))
+    )
     assert 0 == judged.score
-    assert {"It is not there."} == {check.reason for check in judged.checks}
+    assert {"It is not there."} == {check.reason.english for check in judged.checks}

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from grader.assignment import ArgumentTable, Computation, TensorTable
+from grader.language import join
 from grader.referee.evidence import Outputs
 from grader.referee.mismatch import WRITE_THE_BUFFER, explain, wrong_samples
 from tests.referee.factory import outputs
@@ -62,12 +63,12 @@ class TestWithoutADiagnosis:
         self, actual: np.ndarray, seen: str, told: str
     ) -> None:
         problem = explain(outputs(actual, VALUES + 10.0), ALL, FUNCTION, None)
-        assert (True, True) == (seen in problem.reason, told in problem.hint)
+        assert (True, True) == (seen in problem.reason.english, told in problem.hint.english)
 
     def test_a_function_that_wrote_nothing_is_named(self) -> None:
         problem = explain(outputs(one_nan(), VALUES, ("env.f",)), ALL, FUNCTION, None)
-        assert "`env.f` never wrote to its output buffer." in problem.reason
-        assert WRITE_THE_BUFFER.text == problem.hint
+        assert "`env.f` never wrote to its output buffer." in problem.reason.english
+        assert WRITE_THE_BUFFER == problem.hint
 
 
 class TestWithADiagnosis:
@@ -80,5 +81,5 @@ class TestWithADiagnosis:
         made: Outputs = outputs(EDGE_MISSING, VALUES + 10.0, unwritten)
         problem = explain(made, ALL, FUNCTION, DIAGNOSIS)
         seen = explain(outputs(EDGE_MISSING, VALUES + 10.0), ALL, FUNCTION, None).reason
-        assert f"{seen} {DIAGNOSIS.message}" == problem.reason
+        assert join(seen, DIAGNOSIS.message) == problem.reason
         assert DIAGNOSIS.advice == problem.hint

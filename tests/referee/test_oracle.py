@@ -9,6 +9,7 @@ import pytest
 
 from grader.assignment import OracleOptions, PartTable
 from grader.data.dataset import DataSet
+from grader.language import foreign
 from grader.referee.arrangement import Arrangement
 from grader.referee.oracle import ModelOracle
 
@@ -19,7 +20,9 @@ SEEDS = range(4)
 
 def make(seed: int) -> ModelOracle:
     images = np.zeros((IMAGES, 28, 28), np.uint8)
-    data = DataSet("fashion-mnist", "Black pictures.", images, np.zeros(IMAGES, np.uint8), {})
+    data = DataSet(
+        "fashion-mnist", foreign("Black pictures."), images, np.zeros(IMAGES, np.uint8), {}
+    )
     return ModelOracle(SimpleNamespace(), OPTIONS, data, np.random.default_rng(seed))  # type: ignore[arg-type]
 
 

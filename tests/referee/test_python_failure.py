@@ -19,12 +19,21 @@ CAPTURE = Capture("low", "lnumpy_mlp", 4, True, b"", externs={PYTHON_FUNCTION: b
     ],
 )
 def test_it_is_named(error: str, message: str, told: str) -> None:
-    failure = TaskFailure("run", error, f"{PYTHON_FUNCTION} raised {error}: {message}")
+    raised = None if error == EXTERN_DIED else message
+    text = f"{PYTHON_FUNCTION} raised {error}: {message}"
+    failure = TaskFailure("run", error, text, raised=raised)
     problem = explain_python_failure(failure, CAPTURE)
-    assert told in problem.reason
-    assert PYTHON_FUNCTION not in problem.reason + problem.hint
+    assert told in problem.reason.english
+    assert PYTHON_FUNCTION not in problem.reason.english + problem.hint.english
 
 
 def test_what_is_not_its_fault_is_told_as_of_a_module() -> None:
     failure = TaskFailure("run", "TimeLimit", "It ran too long.")
-    assert "time limit" in explain_python_failure(failure, CAPTURE).reason
+    assert "time limit" in explain_python_failure(failure, CAPTURE).reason.english
+
+
+@pytest.mark.parametrize("name", [EXTERN_DIED, "Died", "TimeLimit"])
+def test_an_error_of_its_own_with_a_name_of_ours_is_its_own(name: str) -> None:
+    failure = TaskFailure("run", name, f"{PYTHON_FUNCTION} raised {name}: no", raised="no")
+    problem = explain_python_failure(failure, CAPTURE)
+    assert (f"lnumpy_mlp raised {name}: no", "raised") == (problem.reason.english, problem.code)

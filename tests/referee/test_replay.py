@@ -12,6 +12,7 @@ import tvm
 from tvm import s_tir, te
 
 from grader.errors import ProtocolError
+from grader.language import NOTHING
 from grader.messages import ReplayResult, ReplayTrace, TaskFailure
 from grader.referee import replay as proving
 from grader.referee.evidence import Candidate, Replay
@@ -49,7 +50,7 @@ class Answering:
 class TestProof:
     def test_an_honest_schedule_is_proven(self):
         found = gather(honest())
-        assert (True, "", 8) == (found.proven, found.reason, found.steps)
+        assert (True, NOTHING, 8) == (found.proven, found.reason, found.steps)
 
     def test_a_proven_schedule_comes_with_both_texts_of_its_function(self):
         scripts = gather(honest()).scripts
@@ -95,19 +96,19 @@ class TestByHand:
     def reason(self, subject: Candidate, runners: Any = None) -> str:
         found = gather(subject, runners=runners)
         assert (False, ()) == (found.proven, found.larger)
-        return found.reason
+        return found.reason.english
 
     def test_a_module_without_a_trace(self):
         made = honest().capture
-        assert proving.NO_TRACE.text == self.reason(read_candidate(made.module, made.base, None))
+        assert proving.NO_TRACE.english == self.reason(read_candidate(made.module, made.base, None))
 
     def test_a_module_whose_beginning_is_not_known(self):
         made = honest().capture
-        assert proving.NO_BASE.text == self.reason(read_candidate(made.module, None, made.trace))
+        assert proving.NO_BASE.english == self.reason(read_candidate(made.module, None, made.trace))
 
     def test_a_schedule_that_did_nothing(self):
         subject = candidate(schedules.model(), lambda sch: sch.get_sblock("conv2d_nchw", "conv2d"))
-        assert proving.NO_STEPS.text == self.reason(subject)
+        assert proving.NO_STEPS.english == self.reason(subject)
 
     def test_a_module_that_was_changed_before(self):
         """The student scheduled one part, and made a new Schedule of the result."""
@@ -117,7 +118,7 @@ class TestByHand:
         def rest(sch: Any) -> None:
             sch.parallel(sch.get_loops(sch.get_sblock("compute", "relu"))[0])
 
-        assert proving.CHANGED_BASE.text == self.reason(candidate(first.mod, rest))
+        assert proving.CHANGED_BASE.english == self.reason(candidate(first.mod, rest))
 
     def test_a_module_that_was_changed_after(self):
         def swap(module: Any) -> Any:
@@ -131,7 +132,7 @@ class TestByHand:
         made = honest().capture
         for base in (modules.save(modules.product_module(16)), modules.save(modules.conv_model())):
             subject = read_candidate(made.module, base, made.trace)
-            assert proving.BAD_BASE.text == self.reason(subject)
+            assert proving.BAD_BASE.english == self.reason(subject)
 
     def test_a_trace_of_something_else(self):
         made = honest().capture
@@ -146,7 +147,8 @@ class TestByHand:
         ).encode()
         reason = self.reason(read_candidate(made.module, made.base, trace))
         assert (
-            f"{proving.NOT_REPLAYED.text} (Cannot find a block with the specified name)" == reason
+            f"{proving.NOT_REPLAYED.english} (Cannot find a block with the specified name)"
+            == reason
         )
 
     def test_a_trace_that_is_refused_is_given_to_nobody(self):
@@ -187,7 +189,7 @@ class TestByHand:
         ids=["died", "silent", "unreadable"],
     )
     def test_a_runner_that_gives_no_answer(self, answer):
-        assert proving.NOT_REPLAYED.text == self.reason(honest(), Answering(answer))
+        assert proving.NOT_REPLAYED.english == self.reason(honest(), Answering(answer))
 
 
 def deciding() -> bytes:
@@ -239,7 +241,10 @@ class TestLargerBatches:
     def test_only_larger_ones_are_made(self):
         found = gather(honest(), (1, 4, 9))
         assert [9] == [each.batch for each in found.larger]
-        assert ((), "") == (gather(honest(), (1, 4)).larger, gather(honest(), (1, 4)).larger_reason)
+        assert ((), NOTHING) == (
+            gather(honest(), (1, 4)).larger,
+            gather(honest(), (1, 4)).larger_reason,
+        )
 
     def test_a_batch_that_was_split_into_all_its_parts_does_not_fit(self):
         def schedule(sch: Any) -> None:
@@ -248,7 +253,7 @@ class TestLargerBatches:
 
         found = gather(candidate(schedules.model(), schedule))
         assert (True, ()) == (found.proven, found.larger)
-        assert "the same steps do not fit a larger batch" == found.larger_reason
+        assert "the same steps do not fit a larger batch" == found.larger_reason.english
 
     def test_what_a_runner_made_is_read_before_it_is_believed(self):
         """One of another batch, one with a forbidden attribute, one that decides, and none."""
@@ -271,7 +276,7 @@ class TestLargerBatches:
 def test_reasons_fit_into_a_sentence():
     names = ("NO_TRACE", "NO_BASE", "BAD_BASE", "NO_STEPS", "CHANGED_BASE", "NOT_REPLAYED")
     for name in names:
-        reason = getattr(proving, name).text
+        reason = getattr(proving, name).english
         assert reason[0].islower()
         assert not reason.endswith(".")
 
@@ -304,14 +309,14 @@ class TestFunctions:
         first = s_tir.Schedule(products.Written)
         first.parallel(first.get_loops(first.get_sblock("C", "bmm_relu"))[0])
         found = self.gather(products.scheduled(module=first.mod))
-        assert (False, proving.CHANGED_BASE.text) == (found.proven, found.reason)
+        assert (False, proving.CHANGED_BASE) == (found.proven, found.reason)
 
     def test_one_of_another_module_is_not(self):
         made = products.scheduled().capture
         found = self.gather(
             read_candidate(made.module, modules.save(schedules.model()), made.trace)
         )
-        assert (False, proving.BAD_BASE.text) == (found.proven, found.reason)
+        assert (False, proving.BAD_BASE) == (found.proven, found.reason)
 
     def test_one_of_another_function_than_the_one_that_is_graded_is_not(self):
         written = products.Written["bmm_relu"]
@@ -324,6 +329,6 @@ class TestFunctions:
         turned = tvm.IRModule({name: beside.mod[name] for name in ("second", "first")})
         trace = json.dumps(beside.trace.as_json(), default=int).encode()
         found = self.gather(read_candidate(modules.save(turned), modules.save(base), trace))
-        assert (False, proving.OTHER_FUNCTION.text) == (found.proven, found.reason)
+        assert (False, proving.OTHER_FUNCTION) == (found.proven, found.reason)
         in_order = read_candidate(modules.save(beside.mod), modules.save(base), trace)
         assert self.gather(in_order).proven

@@ -31,6 +31,7 @@ from grader.messages import (
     pack_array,
     unpack_array,
 )
+from grader.referee.failures import told_by
 from grader.referee.runner_client import Runner, start_runner
 from grader.sandbox.interface import Process, ResourceLimits, Sandbox
 from tests.inside.runner import modules
@@ -135,7 +136,7 @@ class TestEnd:
         answer = ask(pure, modules.Aborts)
         assert isinstance(answer, TaskFailure)
         assert (answer.stage, answer.error_name) == ("run", "Died")
-        assert "SIGABRT" in answer.message or "abort" in answer.message
+        assert "SIGABRT" in told_by(answer).english or "abort" in told_by(answer).english
 
     def test_every_later_request_gets_the_same_failure(self, pure: Runner) -> None:
         assert ask(pure, modules.Aborts) == ask(pure, modules.TwoOutputs)
@@ -208,7 +209,7 @@ class TestProtocol:
         runner, process = stand(b"")
         with pytest.raises(SandboxError) as caught:
             runner.request(TASK, 1.0)
-        assert "ImportError: nothing there" in caught.value.hint
+        assert "ImportError: nothing there" in caught.value.hint.english
         assert process.killed
 
     def test_one_that_takes_too_long_to_start_could_not_be_started(self) -> None:
@@ -259,7 +260,7 @@ class TestProtocol:
         answer = runner.request(TASK, 1.0)
         assert isinstance(answer, TaskFailure)
         assert answer.error_name == name
-        assert words in answer.message
+        assert words in told_by(answer).english
         assert process.killed
 
     def test_half_an_answer_of_one_that_died_is_its_end(self, stand: StandIn) -> None:
@@ -287,7 +288,7 @@ class TestProtocol:
         answer = runner.request(TASK, 1.0)
         assert isinstance(answer, TaskFailure)
         assert answer.error_name == name
-        assert answer.message.startswith(message)
+        assert told_by(answer).english.startswith(f"{answer.error_name}: {message}")
         assert process.killed
         assert evaluator.killed
 
@@ -315,7 +316,7 @@ class TestProtocol:
         process.cause = "machine"
         answer = runner.request(TASK, 1.0)
         assert isinstance(answer, TaskFailure)
-        assert "the memory that the machine had left" in answer.message
+        assert "the memory that the machine had left" in told_by(answer).english
 
     def test_why_an_evaluator_did_not_start_is_told(self, stand: StandIn) -> None:
         evaluator = Stand(1)
@@ -323,7 +324,7 @@ class TestProtocol:
         runner, _ = stand(b"", 1, evaluator)
         with pytest.raises(SandboxError) as caught:
             runner.request(TASK, 1.0)
-        assert "ImportError: no torch" in caught.value.hint
+        assert "ImportError: no torch" in caught.value.hint.english
         assert evaluator.killed
 
     def test_a_closed_runner_answers_nothing_more(self, stand: StandIn) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from grader.assignment import Assignment, CheckTable, PartTable
+from grader.language import foreign
 from grader.messages import Capture, CaptureFailure
 from grader.referee import checks as registered
 from grader.referee.evidence import Case, Evidence, Outputs, Problem
@@ -34,7 +35,7 @@ ASSIGNMENT = Assignment(
     slug="small", title="Small", version=1, points=20, part=(PART, OTHER_PART), oracle=ORACLE
 )
 OUTPUTS = Outputs(np.zeros((1, 2)), np.zeros((1, 2)), np.zeros(1, np.bool_))
-NOT_CALLED = Problem("It takes one argument.")
+NOT_CALLED = Problem(foreign("It takes one argument."))
 
 
 def graded(
@@ -42,10 +43,10 @@ def graded(
 ) -> Graded:
     """Return what two checks, of 4 and 6 points, said of a candidate."""
     checks = tuple(
-        Check(id, id, points * good, points, "passed" if good else "failed", "")
+        Check(id, foreign(id), points * good, points, "passed" if good else "failed", foreign(""))
         for id, points, good in (("blocks", 4, blocks), ("equivalence", 6, right))
     )
-    part = Part("conv", "A convolution", sum(each.score for each in checks), 10, checks)
+    part = Part("conv", foreign("A convolution"), sum(each.score for each in checks), 10, checks)
     found: Case = replace(
         case(module()), evidence=Evidence(outputs=OUTPUTS if fits else NOT_CALLED)
     )
@@ -107,7 +108,7 @@ def test_a_part_without_a_comparison_is_computed_by_what_is_complete() -> None:
     part = PartTable(
         id="conv", title="", entry_kind="module", entry=("MyConv",), check=PART.check[:1]
     )
-    half = Part("conv", "", 4, 4, WRONG.part.checks[:1])
+    half = Part("conv", foreign(""), 4, 4, WRONG.part.checks[:1])
     assert computes(part, replace(WRONG, part=half))
 
 
@@ -117,5 +118,5 @@ def test_of_what_is_given_only_what_bears_the_name_is_told() -> None:
     assert given_problem([], PART) is None
     problem = given_problem([Capture("conv", "MyConv", 3, True, b"{}")], PART)
     assert problem is not None
-    assert "`MyConv` (cell 3) is what the assignment gives" in problem.reason
+    assert "`MyConv` (cell 3) is what the assignment gives" in problem.reason.english
     assert given_problem([given], SCHEDULE) is not None

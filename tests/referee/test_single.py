@@ -47,12 +47,14 @@ class TestParameters:
     def test_inputs_then_outputs_pass_whatever_the_function_is_called(self):
         outcome = judge(function(X, SUMS, name="anything"), (4,))
         assert "passed" == outcome.verdict
-        assert outcome.reason.endswith(" has the parameters (4, 8), (4).")
+        assert outcome.reason.english.endswith(" has the parameters (4, 8), (4).")
 
     def test_an_intermediate_that_was_not_asked_for_fails_and_is_told(self):
         outcome = judge(function(X, DOUBLED, SUMS), (4,))
         assert "failed" == outcome.verdict
-        assert "parameters (4, 8), (4, 8), (4); it should have (4, 8), (4)." in outcome.reason
+        assert (
+            "parameters (4, 8), (4, 8), (4); it should have (4, 8), (4)." in outcome.reason.english
+        )
 
     def test_an_intermediate_that_was_asked_for_passes(self):
         assert "passed" == judge(function(X, DOUBLED, SUMS), (4, 8), (4,)).verdict
@@ -68,7 +70,9 @@ class TestParameters:
         copied = te.compute((4, 8), lambda i, j: whole[i, j], name="copied")
         outcome = judge(function(whole, copied), (4, 8))
         assert "failed" == outcome.verdict
-        assert "(4, 8) int64, (4, 8) int64; it should have (4, 8), (4, 8)." in outcome.reason
+        assert (
+            "(4, 8) int64, (4, 8) int64; it should have (4, 8), (4, 8)." in outcome.reason.english
+        )
 
     def test_one_of_several_functions_is_enough(self):
         several = function(X, DOUBLED, name="other")
@@ -86,7 +90,7 @@ class TestGraphs:
             bb.emit_func_output(output)
         outcome = judge(bb.get(), (4, 8))
         assert "failed" == outcome.verdict
-        assert "not a TensorIR function" in outcome.reason
+        assert "not a TensorIR function" in outcome.reason.english
 
 
 class TestTable:

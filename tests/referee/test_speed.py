@@ -13,6 +13,7 @@ import pytest
 
 from grader.errors import ProtocolError
 from grader.ir.facts import Finding, FunctionFacts
+from grader.language import foreign
 from grader.messages import (
     Array,
     MachineLimits,
@@ -166,13 +167,15 @@ def larger(batch: int = 16, **facts: Any) -> LargerBatch:
 
 
 def deciding(name: str, text: str) -> FunctionFacts:
-    finding = Finding("content", "kept", name, text)
+    finding = Finding("content", "kept", name, foreign(text))
     return msgspec.structs.replace(convolution(update()), name=name, decisions=(finding,))
 
 
 def doubtful(**reasons: str) -> FunctionFacts:
     """Return the convolution as one that is not proven, or can not be guarded."""
-    findings = {name: Finding("x", "pad", "conv2d", text) for name, text in reasons.items()}
+    findings = {
+        name: Finding("x", "pad", "conv2d", foreign(text)) for name, text in reasons.items()
+    }
     return msgspec.structs.replace(convolution(update()), **findings)
 
 
@@ -232,7 +235,7 @@ class TestTask:
 
     def test_fewer_processors_than_threads_are_noted(self) -> None:
         (note,) = timed(Machine(), choose_cpus=lambda count: (3,)).timing.notes
-        assert "Measured with 1 of 2 threads: this machine has no more." == note
+        assert "Measured with 1 of 2 threads: this machine has no more." == note.english
         assert () == timed(Machine()).timing.notes
 
     def test_processors_are_those_of_this_process(self) -> None:
@@ -258,8 +261,8 @@ class TestGuards:
         refused = problem(
             machine, candidate=case(module(CALL, functions={"conv2d": function})).candidate
         )
-        assert refused.reason.startswith("It has strides. So nothing can show")
-        assert "leave strides, offsets and alignment to TVM" in refused.hint
+        assert refused.reason.english.startswith("It has strides. So nothing can show")
+        assert "leave strides, offsets and alignment to TVM" in refused.hint.english
         assert [] == machine.asked
 
 
@@ -269,15 +272,15 @@ class TestRefusals:
         facts = module(CALL, functions={"conv2d": deciding("conv2d", text)})
         machine = Machine()
         refused = problem(machine, candidate=case(facts).candidate)
-        assert refused.reason.startswith(text)
-        assert "loop variables only" in refused.hint
+        assert refused.reason.english.startswith(text)
+        assert "loop variables only" in refused.hint.english
         assert [] == machine.asked
 
     def test_nor_is_one_that_does_so_at_a_larger_batch(self) -> None:
         decisions = deciding("conv2d", "It decides.").decisions
         machine = Machine()
         refused = problem(machine, larger=(larger(16, decisions=decisions),))
-        assert refused.reason.startswith("It decides.")
+        assert refused.reason.english.startswith("It decides.")
         assert [] == machine.asked
 
     def test_another_function_may_decide_by_contents(self) -> None:
@@ -298,12 +301,12 @@ class TestRefusals:
         blind = msgspec.structs.replace(version.facts, parameters=weight_only)
         machine = Machine()
         refused = problem(machine, larger=(LargerBatch(16, b"", "conv2d", blind),))
-        assert "no argument that could be the images" in refused.reason
+        assert "no argument that could be the images" in refused.reason.english
         assert [] == machine.asked
 
     def test_what_a_runner_could_not_do_is_told(self) -> None:
         machine = Machine(spoil=lambda _: TaskFailure("run", "InputChanged", "It wrote."))
-        assert "wrote into its inputs" in problem(machine).reason
+        assert "wrote into its inputs" in problem(machine).reason.english
         assert 1 == len(machine.asked)
 
 
@@ -319,9 +322,11 @@ class TestNoise:
         machine = Machine(disturbs=lambda cpus: True)
         refused = problem(machine)
         assert ATTEMPTS == len(machine.asked)
-        assert "too busy to measure the speed, 3 times: only 0 of 20 rounds" in refused.reason
-        assert 1 == refused.reason.count("undisturbed")
-        assert "not your fault" in refused.hint
+        assert (
+            "too busy to measure the speed, 3 times: only 0 of 20 rounds" in refused.reason.english
+        )
+        assert 1 == refused.reason.english.count("undisturbed")
+        assert "not your fault" in refused.hint.english
 
     def test_several_threads_are_never_measured_on_one_processor_instead(self) -> None:
         machine = Machine(disturbs=lambda cpus: len(cpus) > 1)
@@ -340,7 +345,7 @@ class TestNoise:
         problem(Machine(probe=1.5 * PACE), pace=pace)
 
     def test_a_reference_that_is_not_faster_gives_no_grade(self) -> None:
-        assert "hardly faster" in problem(Machine(reference=1.0)).reason
+        assert "hardly faster" in problem(Machine(reference=1.0)).reason.english
 
 
 class TestOutputs:
@@ -440,14 +445,14 @@ class TestUnreadable:
     )
     def test_an_answer_that_does_not_fit_is_a_problem(self, changes: Any) -> None:
         machine = Machine(spoil=lambda answer: msgspec.structs.replace(answer, **changes(answer)))
-        assert "cannot be read" in problem(machine).reason
+        assert "cannot be read" in problem(machine).reason.english
         assert 1 == len(machine.asked)
 
     def test_an_answer_that_is_no_message_is_a_problem(self) -> None:
         def fail(_: TimingResult) -> None:
             raise ProtocolError("no", "no")
 
-        assert "cannot be read" in problem(Machine(spoil=fail)).reason
+        assert "cannot be read" in problem(Machine(spoil=fail)).reason.english
 
 
 def spoiled(array: Array, value: Any) -> Array:
@@ -542,7 +547,7 @@ class TestComputation:
     def test_a_module_without_it_is_not_timed(self) -> None:
         evidence, asked = self.gather(CANDIDATE)
         assert isinstance(evidence, Problem)
-        assert "the arguments that are asked for" in evidence.reason
+        assert "the arguments that are asked for" in evidence.reason.english
         assert [] == asked
 
 

@@ -120,7 +120,7 @@ class TestModel:
         runners = Runners(lambda _: TaskFailure("build", "ValueError", "no"))
         problem = gather(twice_and_more(1), model_oracle(), [0], runners)
         assert isinstance(problem, Problem)
-        assert "ValueError: no" in problem.reason
+        assert "ValueError: no" in problem.reason.english
 
     def test_what_ended_a_run_early_is_told_beside_the_steps(self) -> None:
         def fail(answer: FromRunner) -> FromRunner:
@@ -131,7 +131,7 @@ class TestModel:
         result = traced(twice_and_more(1), model_oracle(), [0], Runners(fail))
         assert [False, True] == [step.value is None for step in result.steps]
         assert result.failure is not None
-        assert "ValueError: no" in result.failure.reason
+        assert "ValueError: no" in result.failure.reason.english
 
 
 class TestDistrust:
@@ -168,7 +168,7 @@ class TestDistrust:
     def test_what_cannot_be_is_an_answer_that_cannot_be_read(self, changes: dict[str, Any]) -> None:
         result = self.said(**changes)
         assert isinstance(result, Problem)
-        assert "cannot be read" in result.reason
+        assert "cannot be read" in result.reason.english
 
     def test_what_was_never_written_is_an_ordinary_nan(self) -> None:
         poison = np.full((1, 2), 0x7FA5A5A5, np.uint32).view(np.float32)
@@ -183,7 +183,7 @@ class TestDistrust:
 
         result = gather(twice_and_more(1), model_oracle(), [0], Broken())
         assert isinstance(result, Problem)
-        assert "cannot be read" in result.reason
+        assert "cannot be read" in result.reason.english
 
 
 def case_oracle(*arguments: ArgumentTable) -> CaseOracle:

@@ -227,4 +227,4 @@ class TestFetching:
 
 def told(error: GraderError) -> str:
     """Return all that is printed of an error, at worst with its traceback."""
-    return "".join([error.hint, *traceback.format_exception(error)])
+    return "".join([error.hint.english, *traceback.format_exception(error)])

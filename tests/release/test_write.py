@@ -274,7 +274,7 @@ def run(*words: str | Path) -> tuple[int, str]:
     """Run `grader release`; return its exit code, or 2 for an error, and what it said."""
     done = CliRunner().invoke(app, ["release", *map(str, words)])
     if isinstance(done.exception, GraderError):
-        return 2, f"{done.output}{done.exception.message}"
+        return 2, f"{done.output}{done.exception.message.english}"
     return done.exit_code, done.output
 
 
@@ -343,7 +343,7 @@ class TestGrading:
         result = run_grader(tmp_path, solved, "--course", copy)
         assert result.report is not None, result.messages
         assert (60, 60) == (result.report.score, result.report.max_score)
-        assert any("hidden parts, for 40 points" in note for note in result.report.notes)
+        assert any("hidden parts, for 40 points" in note.english for note in result.report.notes)
 
     def test_a_target_is_compared_and_speed_is_not_graded(self, tmp_path: Path, copy: Path) -> None:
         solved = ROOT / "examples/tensorir/reference.ipynb"
@@ -353,7 +353,7 @@ class TestGrading:
         assert 20 == result.check("transform", "target").score
         speed = result.check("transform", "speed")
         assert "not_graded" == speed.verdict
-        assert "강의 사본" in speed.reason
+        assert "강의 사본" in speed.reason.in_("ko")
         assert result.report.timing is None
 
     def test_with_the_archive_everything_is_graded(self, tmp_path: Path, wheel: Path) -> None:
@@ -364,4 +364,4 @@ class TestGrading:
         result = run_grader(tmp_path, solved, "--course", tmp_path / "complete")
         assert result.report is not None, result.messages
         assert (100, 100) == (result.report.score, result.report.max_score)
-        assert not any("hidden parts" in note for note in result.report.notes)
+        assert not any("hidden parts" in note.english for note in result.report.notes)

@@ -8,13 +8,14 @@ import msgspec
 import numpy as np
 
 from grader.data.drawing import CLASS_NAMES
+from grader.language import foreign, join
 from grader.referee.diagnosis.sample import encode_png
 from grader.report import Check, Diagnosis, Part, Report, Sample, Step
 from tests import sample_reports
 
 STEPS = (
     Step("lv", "conv2d", (4, 32, 26, 26), "unknown"),
-    Step("lv1", "add", (4, 32, 26, 26), "right", "conv2d"),
+    Step("lv1", "add", (4, 32, 26, 26), "right", foreign("conv2d")),
     Step("lv2", "max_pool2d", (4, 32, 25, 25), "wrong"),
     Step("lv3", "flatten", (4, 20000), "follows"),
 )
@@ -22,12 +23,14 @@ STEPS = (
 DIAGNOSIS = Diagnosis(
     steps=STEPS,
     wrong=2,
-    layer="max_pool2d",
+    layer=foreign("max_pool2d"),
     wanted=(4, 32, 13, 13),
     mistake="pooling_stride",
-    message="After `lv2 = max_pool2d` the shape is (4, 32, 25, 25), PyTorch has (4, 32, 13, 13).",
-    advice="Give the pooling a stride of 2.",
-    link="Part 1. The network out of TensorIR functions",
+    message=foreign(
+        "After `lv2 = max_pool2d` the shape is (4, 32, 25, 25), PyTorch has (4, 32, 13, 13)."
+    ),
+    advice=foreign("Give the pooling a stride of 2."),
+    link=foreign("Part 1. The network out of TensorIR functions"),
 )
 
 PIXELS = np.zeros((28, 28), np.uint8)
@@ -50,7 +53,19 @@ def with_diagnosis(
     diagnosis: Diagnosis | None = DIAGNOSIS, sample: Sample | None = SAMPLE, *, told: bool = True
 ) -> Report:
     """Return a report of one part that departs; its check says so if it is `told`."""
-    reason = f"9 of 9 samples differ. {DIAGNOSIS.message}" if told else "Counts only if it is run."
-    check = Check("equivalence", "Same outputs", 0.0, 30.0, "failed", reason, "Mend it.")
-    part = Part("emit_te", "The model", 0.0, 30.0, (check,), diagnosis=diagnosis, sample=sample)
+    why = foreign("9 of 9 samples differ.")
+    reason = join(why, DIAGNOSIS.message) if told else foreign("Counts only if it is run.")
+    check = Check(
+        "equivalence",
+        foreign("Same outputs"),
+        0.0,
+        30.0,
+        "failed",
+        reason,
+        foreign("Mend it."),
+        tells_diagnosis=told,
+    )
+    part = Part(
+        "emit_te", foreign("The model"), 0.0, 30.0, (check,), diagnosis=diagnosis, sample=sample
+    )
     return msgspec.structs.replace(sample_reports.typical(), parts=(part,))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from grader.language import foreign
 from grader.report import (
     Cell,
     CellOutput,
@@ -51,7 +52,7 @@ def everywhere(text: str, language: str = "en") -> Report:
     part = report.parts[1]
     check = msgspec.structs.replace(part.checks[2], title=text, reason=text, hint=text)
     box = Node("tir", text, text, (text, 4), text)
-    step = Step(text, text, (1,), "wrong", text)
+    step = Step(text, text, (1,), "wrong", foreign(text))
     submission = msgspec.structs.replace(report.submission, name=text, cells=1)
     return msgspec.structs.replace(
         report,
@@ -64,12 +65,21 @@ def everywhere(text: str, language: str = "en") -> Report:
                 checks=(check, msgspec.structs.replace(check, id="other")),
                 origin=Origin(text, 1),
                 graph=Graph(nodes=(box, box), edges=((0, 1),), output=1),
-                diagnosis=Diagnosis((step,), 0, text, (1,), "bias", text, text, text),
+                diagnosis=Diagnosis(
+                    (step,),
+                    0,
+                    foreign(text),
+                    (1,),
+                    "bias",
+                    foreign(text),
+                    foreign(text),
+                    foreign(text),
+                ),
                 scripts=Scripts(text, text, text),
             ),
             msgspec.structs.replace(report.parts[0], title=text),
         ),
-        problems=(CellProblem(1, text, text, 1, text), CellProblem(2, text, text * 400)),
+        problems=(CellProblem(1, text, text, 1, foreign(text)), CellProblem(2, text, text * 400)),
         notes=(text, text),
         timing=msgspec.structs.replace(
             sample_reports.TIMING, function=text, target=text, notes=(text,)

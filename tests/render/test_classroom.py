@@ -14,7 +14,7 @@ from typing import Any, Literal
 import msgspec
 import pytest
 
-from grader.language import LANGUAGES
+from grader.language import LANGUAGES, foreign
 from grader.render.classroom import render_classroom
 from grader.report import Environment, Report, ungraded_report
 from tests import sample_reports
@@ -63,7 +63,7 @@ REPORTS = [
     sample_reports.nothing_to_grade(),
     sample_reports.korean_and_chinese(),
     sample_reports.hostile(),
-    ungraded_report("broken.ipynb", "No notebook.", Environment("3.11.7", "CPU", 4, {})),
+    ungraded_report("broken.ipynb", foreign("No notebook."), Environment("3.11.7", "CPU", 4, {})),
 ]
 
 

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from rich.cells import cell_len
 
+from grader.language import foreign
 from grader.report import Step
 from tests import sample_reports
 from tests.render.diagnoses import DIAGNOSIS, SAMPLE, STEPS, with_diagnosis
@@ -24,7 +25,7 @@ def rows(text: str) -> list[str]:
 
 def many(right: int, after: int) -> list[Step]:
     return [
-        *(Step(f"lv{place}", "relu", (4, 10), "right", "relu") for place in range(right)),
+        *(Step(f"lv{place}", "relu", (4, 10), "right", foreign("relu")) for place in range(right)),
         Step("out", "softmax", (4, 10), "wrong"),
         *(Step(f"after{place}", "relu", (4, 10), "follows") for place in range(after)),
     ]
@@ -95,22 +96,24 @@ class TestSteps:
 
 class TestSentences:
     def test_what_a_check_says_already_is_not_said_again(self) -> None:
-        assert 1 == flat(page(with_diagnosis())).count(DIAGNOSIS.message)
+        assert 1 == flat(page(with_diagnosis())).count(DIAGNOSIS.message.english)
 
     def test_what_no_check_says_is_said_here(self) -> None:
         text = flat(page(with_diagnosis(told=False)))
-        assert f"{DIAGNOSIS.message} What to do: {DIAGNOSIS.advice}" in text
+        assert f"{DIAGNOSIS.message.english} What to do: {DIAGNOSIS.advice.english}" in text
 
     def test_a_heading_of_the_notebook_is_named(self) -> None:
-        assert f'To read again in the notebook: "{DIAGNOSIS.link}"' in flat(page(with_diagnosis()))
+        assert f'To read again in the notebook: "{DIAGNOSIS.link.english}"' in flat(
+            page(with_diagnosis())
+        )
 
     def test_an_address_is_given_as_it_is(self) -> None:
-        diagnosis = msgspec.structs.replace(DIAGNOSIS, link="https://example.org/conv")
+        diagnosis = msgspec.structs.replace(DIAGNOSIS, link=foreign("https://example.org/conv"))
         text = flat(page(with_diagnosis(diagnosis)))
         assert "To read again: https://example.org/conv" in text
 
     def test_without_a_link_there_is_no_such_line(self) -> None:
-        diagnosis = msgspec.structs.replace(DIAGNOSIS, link="")
+        diagnosis = msgspec.structs.replace(DIAGNOSIS, link=foreign(""))
         assert "To read" not in page(with_diagnosis(diagnosis))
 
     def test_a_part_without_a_diagnosis_has_no_such_section(self) -> None:
@@ -159,7 +162,7 @@ class TestScores:
 
 
 def test_names_of_a_notebook_steer_nothing() -> None:
-    step = Step(HOSTILE, HOSTILE, (4,), "wrong", HOSTILE)
+    step = Step(HOSTILE, HOSTILE, (4,), "wrong", foreign(HOSTILE))
     diagnosis = msgspec.structs.replace(
         DIAGNOSIS,
         steps=(step, msgspec.structs.replace(step, status="right")),

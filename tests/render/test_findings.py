@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from grader.language import foreign
 from grader.render.findings import (
     diagnosis_of,
     explanation,
@@ -18,18 +19,34 @@ from tests import sample_reports
 from tests.render.foreign import with_cells
 
 DIAGNOSIS = Diagnosis(
-    (Step("lv", "f", (1,), "wrong"),), 0, "f", None, "", "It departs.", "Mend it."
+    (Step("lv", "f", (1,), "wrong"),),
+    0,
+    foreign("f"),
+    None,
+    "",
+    foreign("It departs."),
+    foreign("Mend it."),
 )
 
 
 def check(name: str, kind: str = "", visibility: Visibility = "visible", score: float = 0) -> Check:
     """A check of one point, lost unless `score` is 1."""
     verdict = "passed" if score == 1 else "failed"
-    return Check(name, name, score, 1.0, verdict, f"Why {name}.", "Do.", visibility, kind)
+    return Check(
+        name,
+        foreign(name),
+        score,
+        1.0,
+        verdict,
+        foreign(f"Why {name}."),
+        foreign("Do."),
+        visibility,
+        kind,
+    )
 
 
 def part(*checks: Check) -> Part:
-    return Part("part", "Part", 0.0, 1.0, checks, diagnosis=DIAGNOSIS)
+    return Part("part", foreign("Part"), 0.0, 1.0, checks, diagnosis=DIAGNOSIS)
 
 
 class TestLines:
@@ -90,7 +107,7 @@ class TestLost:
     """Which checks are findings."""
 
     def test_a_check_with_all_points_that_did_not_pass_is_lost(self) -> None:
-        free = Check("a", "A", 0.0, 0.0, "failed", "Why.")
+        free = Check("a", foreign("A"), 0.0, 0.0, "failed", foreign("Why."))
         assert is_lost(free)
         assert not is_lost(msgspec.structs.replace(free, verdict="passed"))
 
@@ -131,7 +148,9 @@ class TestDiagnosis:
         ] == explanation(part(compares), compares, sample_reports.typical())
 
     def test_what_a_reason_says_is_not_said_again(self) -> None:
-        compares = msgspec.structs.replace(check("same", "equivalence"), reason="So: It departs.")
+        compares = msgspec.structs.replace(
+            check("same", "equivalence"), reason=foreign("So: It departs."), tells_diagnosis=True
+        )
         assert ["So: It departs.", "What to do: Do."] == explanation(
             part(compares), compares, sample_reports.typical()
         )

@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 import grader.render
-from grader.language import LANGUAGES
+from grader.language import LANGUAGES, foreign
 from grader.render.audience import Audience
 from grader.render.formats import FORMATS, WITHHOLDING, render_as, render_text
 from grader.render.terminal import WIDEST
@@ -28,7 +28,16 @@ OPEN = sorted(set(FORMATS) - WITHHOLDING)
 def kept_back(visibility: Visibility) -> Report:
     """A typical report with one more check, which students are not shown."""
     report = sample_reports.typical()
-    secret = Check("s", "Secret", 0.25, 1.5, "partial", "It is secret.", "Hush.", visibility)
+    secret = Check(
+        "s",
+        foreign("Secret"),
+        0.25,
+        1.5,
+        "partial",
+        foreign("It is secret."),
+        foreign("Hush."),
+        visibility,
+    )
     part = report.parts[0]
     more = replace(part, checks=(*part.checks, secret), score=40.25, max_score=41.5)
     return replace(

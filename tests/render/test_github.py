@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 from msgspec.structs import replace
 
-from grader.language import LANGUAGES
+from grader.language import LANGUAGES, foreign
 from grader.render.github import (
     MOST_SHOWN,
     SUMMARY_BYTES,
@@ -80,15 +80,15 @@ class TestSummary:
 
     def test_what_says_that_it_is_cut_has_room(self) -> None:
         """Sections that are shorter than that sentence fill the page to its last bytes."""
-        part = Part("p", "P", 0.0, 1.0, ())
+        part = Part("p", foreign("P"), 0.0, 1.0, ())
         summary = render_github(replace(sample_reports.typical(), parts=(part,) * 40_000))
         assert SUMMARY_BYTES - 100 < len(summary) <= SUMMARY_BYTES
 
 
 def huge() -> Report:
     """A report of two megabytes."""
-    check = Check("a", "A", 0.0, 1.0, "failed", "가" * 3000)
-    part = Part("part", "Part", 0.0, 1.0, (check,))
+    check = Check("a", foreign("A"), 0.0, 1.0, "failed", foreign("가" * 3000))
+    part = Part("part", foreign("Part"), 0.0, 1.0, (check,))
     return replace(sample_reports.typical(), parts=(part,) * 200)
 
 
@@ -139,7 +139,7 @@ class TestAnnotations:
         assert ["error", "error", "error", "warning", "notice", "notice"] == names
 
     def test_neighbours_of_which_one_has_no_points_are_an_error(self) -> None:
-        some = Check("a", "A", 0.5, 1.0, "partial", "The same.")
+        some = Check("a", foreign("A"), 0.5, 1.0, "partial", foreign("The same."))
         none = replace(some, id="b", score=0.0, verdict="failed")
         report = sample_reports.full_marks()
         part = replace(report.parts[0], checks=(some, none))
@@ -172,7 +172,9 @@ class TestAnnotations:
         assert "warning" in [each.name for each in found]
 
     def test_what_could_not_be_graded_is_an_error(self) -> None:
-        report = ungraded_report("a.ipynb", "No notebook.", Environment("3.11.7", "CPU", 4, {}))
+        report = ungraded_report(
+            "a.ipynb", foreign("No notebook."), Environment("3.11.7", "CPU", 4, {})
+        )
         (only,) = commands(report)
         assert ("error", "No notebook.") == (only.name, only.data)
         assert "a.ipynb" == only.properties["file"]

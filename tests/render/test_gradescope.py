@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from grader.language import LANGUAGES
+from grader.language import LANGUAGES, foreign
 from grader.render.gradescope import MOST_PROBLEMS, render_gradescope
 from grader.report import (
     CellProblem,
@@ -84,7 +84,7 @@ REPORTS = [
     sample_reports.nothing_to_grade(),
     sample_reports.korean_and_chinese(),
     sample_reports.hostile(),
-    ungraded_report("broken.ipynb", "No notebook.", Environment("3.11.7", "CPU", 4, {})),
+    ungraded_report("broken.ipynb", foreign("No notebook."), Environment("3.11.7", "CPU", 4, {})),
 ]
 
 
@@ -164,15 +164,25 @@ def kept(visibility: Visibility, kind: str = "calls") -> Check:
     """A check that lost a point; its texts say what its visibility is."""
     name = f"{kind}_{visibility}"
     return Check(
-        name, name, 1.0, 2.0, "partial", f"Reason of {name}.", "Mend it.", visibility, kind
+        name,
+        foreign(name),
+        1.0,
+        2.0,
+        "partial",
+        foreign(f"Reason of {name}."),
+        foreign("Mend it."),
+        visibility,
+        kind,
     )
 
 
 def with_checks(*checks: Check, **changes: Any) -> Report:
     """A report of one part with these checks and a diagnosis."""
     steps = (Step("lv", "f", (1,), "wrong"),)
-    diagnosis = Diagnosis(steps, 0, "f", None, "", "It departs at lv.", "Mend it.")
-    part = Part("part", "Part", 1.0, 2.0, checks, diagnosis=diagnosis)
+    diagnosis = Diagnosis(
+        steps, 0, foreign("f"), None, "", foreign("It departs at lv."), foreign("Mend it.")
+    )
+    part = Part("part", foreign("Part"), 1.0, 2.0, checks, diagnosis=diagnosis)
     return replace(sample_reports.typical(), parts=(part,), **changes)
 
 

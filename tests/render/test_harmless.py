@@ -19,6 +19,7 @@ import pytest
 from markdown_it import MarkdownIt
 from msgspec.structs import replace
 
+from grader.language import foreign, say
 from grader.render.formats import FORMATS
 from grader.report import (
     Cell,
@@ -26,6 +27,7 @@ from grader.report import (
     CellProblem,
     Report,
     decode_report,
+    texts,
 )
 from tests.render.foreign import HARMFUL
 from tests.render.test_audience import ALL, check, part, report
@@ -46,7 +48,7 @@ MORE = (
 
 _FIXED = frozenset(
     {"verdict", "visibility", "status", "language", "dialect", "clock", "image", "kind", "due"}
-    | {"slug", "id", "sha256", "level", "graded"}
+    | {"slug", "id", "sha256", "level", "graded", "code"}
 )
 """Fields whose values are words of the grader's own or of assignment.toml, or no text."""
 
@@ -58,13 +60,14 @@ def full() -> Report:
     )
     (first, *others) = whole.parts
     assert first.sample is not None
+    hint = say("Done: {steps}.", steps="The hint")
     outputs = [CellOutput(kind, kind) for kind in ("stdout", "stderr", "result", "error")]
     return replace(
         whole,
         parts=(replace(first, sample=replace(first.sample, image=PICTURE)), *others),
-        problems=(CellProblem(1, "ValueError", "The message", 1, "The hint"),),
-        notes=("A note",),
-        timing=replace(whole.timing, notes=("A note on the timing",)) if whole.timing else None,
+        problems=(CellProblem(1, "ValueError", "The message", 1, hint),),
+        notes=(foreign("A note"),),
+        timing=whole.timing and replace(whole.timing, notes=(foreign("A note on the timing"),)),
         cells=(
             Cell("markdown", "Some text", None, 3),
             Cell("code", "print(1)", 1, 9, (*outputs, CellOutput("image", PICTURE))),
@@ -85,7 +88,8 @@ def harmed(harm: str) -> Report:
         is_image = key == "text" and value == PICTURE
         return harm if isinstance(value, str) and key not in _FIXED and not is_image else value
 
-    return msgspec.convert(walk(msgspec.to_builtins(full())), Report)
+    builtin = msgspec.to_builtins(full(), enc_hook=texts.encoder("en"))
+    return msgspec.convert(walk(msgspec.to_builtins(builtin)), Report, dec_hook=texts.decode)
 
 
 _OPEN = frozenset({"packages", "stages"})
@@ -201,4 +205,4 @@ def test_text_stays_text(name: str, harm: str) -> None:
 def test_in_json_it_comes_back_as_it_was(harm: str) -> None:
     """But for halves of surrogate pairs, which no UTF-8 has."""
     back = decode_report(FORMATS["json"](harmed(harm)))
-    assert (harm.encode("utf-8", "replace").decode(),) == back.notes
+    assert (foreign(harm.encode("utf-8", "replace").decode()),) == back.notes

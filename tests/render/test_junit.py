@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
-from grader.language import LANGUAGES
+from grader.language import LANGUAGES, foreign
 from grader.render.junit import render_junit
 from grader.report import Check, Environment, Report, ungraded_report
 from tests import sample_reports
@@ -86,7 +86,7 @@ REPORTS = [
     sample_reports.nothing_to_grade(),
     sample_reports.korean_and_chinese(),
     sample_reports.hostile(),
-    ungraded_report("broken.ipynb", "The file is not a notebook.", ENVIRONMENT),
+    ungraded_report("broken.ipynb", foreign("The file is not a notebook."), ENVIRONMENT),
 ]
 
 
@@ -132,7 +132,7 @@ class TestFormat:
         assert len(set(cases)) == len(cases)
 
     def test_checks_with_the_same_title_are_numbered(self) -> None:
-        first = Check("a", "Same", 1.0, 1.0, "passed", "Right.")
+        first = Check("a", foreign("Same"), 1.0, 1.0, "passed", foreign("Right."))
         cases = parsed(with_checks(first, msgspec.structs.replace(first, id="b"))).iter("testcase")
         assert ["Same (1)", "Same (2)"] == [case.get("name") for case in cases]
 
@@ -170,7 +170,9 @@ class TestContent:
     )
     def test_a_verdict_is_an_outcome(self, verdict: str, maximum: float, outcome: str) -> None:
         score = {"passed": maximum, "partial": 1.0}.get(verdict, 0.0)
-        check = Check("a", "A", score, maximum, verdict, "Why.", "Do it.")
+        check = Check(
+            "a", foreign("A"), score, maximum, verdict, foreign("Why."), foreign("Do it.")
+        )
         (case,) = parsed(with_checks(check)).iter("testcase")
         assert [outcome] == [child.tag for child in case]
 
@@ -201,7 +203,9 @@ class TestContent:
         assert "Code cell 16" == second.get("name")
 
     def test_what_could_not_be_graded_is_an_error(self) -> None:
-        report = ungraded_report("broken.ipynb", "The file is not a notebook.", ENVIRONMENT)
+        report = ungraded_report(
+            "broken.ipynb", foreign("The file is not a notebook."), ENVIRONMENT
+        )
         (case,) = parsed(report).iter("testcase")
         assert ("error", "The file is not a notebook.") == (case[0].tag, case[0].get("message"))
 
@@ -219,7 +223,7 @@ class TestContent:
         assert "18.420" == parsed(sample_reports.typical()).get("time")
 
     def test_a_long_reason_is_cut_in_the_list_of_cases_only(self) -> None:
-        check = Check("a", "A", 0.0, 1.0, "failed", "word " * 200)
+        check = Check("a", foreign("A"), 0.0, 1.0, "failed", foreign("word " * 200))
         (case,) = parsed(with_checks(check)).iter("testcase")
         assert len(case[0].get("message", "")) < 500
         assert 200 == (case[0].text or "").count("word")

@@ -10,7 +10,7 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from grader.language import LANGUAGES
+from grader.language import LANGUAGES, foreign
 from grader.render.commonmark import block, code, lines, text
 from grader.render.markdown import MOST_PROBLEMS, render_markdown
 from grader.render.wording import one_line, plain
@@ -93,7 +93,7 @@ class TestContent:
 
     def test_steps_are_a_list_of_their_own(self) -> None:
         report = with_diagnosis("")
-        steps = tuple(Step(f"lv{each}", "f", (1,), "right", "relu") for each in range(20))
+        steps = tuple(Step(f"lv{each}", "f", (1,), "right", foreign("relu")) for each in range(20))
         diagnosis = msgspec.structs.replace(report.parts[0].diagnosis, steps=steps, wrong=10)
         part = msgspec.structs.replace(report.parts[0], diagnosis=diagnosis)
         page = rendered(msgspec.structs.replace(report, parts=(part,)))
@@ -106,7 +106,9 @@ class TestContent:
 
     def test_a_diagnosis_that_a_reason_tells_is_not_told_again(self) -> None:
         report = with_diagnosis("")
-        check = msgspec.structs.replace(report.parts[0].checks[2], reason="So: It departs at lv.")
+        check = msgspec.structs.replace(
+            report.parts[0].checks[2], reason=foreign("So: It departs at lv."), tells_diagnosis=True
+        )
         part = msgspec.structs.replace(report.parts[0], checks=(check,))
         assert 1 == rendered(msgspec.structs.replace(report, parts=(part,))).count("departs at lv")
 
@@ -144,7 +146,16 @@ class TestContent:
 def with_diagnosis(link: str) -> Report:
     report = sample_reports.typical()
     steps = (Step("lv", "conv2d", (1,), "wrong"),)
-    diagnosis = Diagnosis(steps, 0, "", None, "", "It departs at lv.", "Add the bias.", link)
+    diagnosis = Diagnosis(
+        steps,
+        0,
+        foreign(""),
+        None,
+        "",
+        foreign("It departs at lv."),
+        foreign("Add the bias."),
+        foreign(link),
+    )
     part = msgspec.structs.replace(report.parts[1], diagnosis=diagnosis)
     return msgspec.structs.replace(report, parts=(part,))
 

@@ -19,6 +19,7 @@ import pytest
 from msgspec.structs import replace
 
 from grader.course import load_course
+from grader.language import foreign
 from grader.render.audience import shown
 from grader.render.formats import FORMATS, render_as
 from grader.report import Check, Report, Verdict, Visibility
@@ -198,7 +199,11 @@ def _spelled(each: Check) -> Check:
     """Name a check's texts by letters alone: they are found whatever a format escapes."""
     mark = f"{each.kind}{each.visibility.replace('_', '')}"
     return replace(
-        each, id=f"id{mark}", title=f"Title{mark}", reason=f"Reason{mark}", hint=f"Hint{mark}"
+        each,
+        id=f"id{mark}",
+        title=foreign(f"Title{mark}"),
+        reason=foreign(f"Reason{mark}"),
+        hint=foreign(f"Hint{mark}"),
     )
 
 
@@ -210,8 +215,10 @@ def test_checks_show_as_the_instructor_chose(name: str, now: datetime) -> None:
     for each in (each for some in whole.parts for each in some.checks):
         listed = each.visibility in SHOWN[now]
         told = listed and each.visibility != "score_only"
-        assert listed == (each.title in letters), each.title
-        assert (told, told) == (each.reason in letters, each.hint in letters), each.title
+        assert listed == (each.title.english in letters), each.title
+        assert (told, told) == (each.reason.english in letters, each.hint.english in letters), (
+            each.title
+        )
         assert listed or each.id not in letters
 
 
@@ -225,7 +232,10 @@ def test_what_became_of_a_hidden_check_changes_no_byte(
 
     def page(verdict: Verdict, score: float, **explaining: object) -> bytes:
         kept_back = replace(
-            check(visibility, kind, 8.0), verdict=verdict, score=score, reason=f"It {verdict}."
+            check(visibility, kind, 8.0),
+            verdict=verdict,
+            score=score,
+            reason=foreign(f"It {verdict}."),
         )
         both = part(check("visible"), kept_back)
         whole = report(replace(both, **explaining), part(kept_back, name="other"))

@@ -9,8 +9,9 @@ import msgspec
 import pytest
 from rich.cells import cell_len
 
+from grader.language import foreign
 from grader.render.terminal import WIDEST
-from grader.report import Check, Report, ungraded_report
+from grader.report import Check, Report, texts, ungraded_report
 from tests import sample_reports
 from tests.render.pages import flat, page
 
@@ -57,8 +58,10 @@ class TestContent:
     def test_equal_reasons_apart_are_told_apart(self) -> None:
         """A passed check between two failed ones must not seem to explain the first."""
         report = sample_reports.typical()
-        lost = Check("a", "A", 0.0, 1.0, "failed", "The reason.", "Mend it.")
-        good = Check("b", "B", 1.0, 1.0, "passed", "Right.")
+        lost = Check(
+            "a", foreign("A"), 0.0, 1.0, "failed", foreign("The reason."), foreign("Mend it.")
+        )
+        good = Check("b", foreign("B"), 1.0, 1.0, "passed", foreign("Right."))
         part = msgspec.structs.replace(
             report.parts[0], checks=(lost, good, msgspec.structs.replace(lost, id="c"))
         )
@@ -70,7 +73,15 @@ class TestContent:
 
     def test_a_failed_check_without_points_is_explained_too(self) -> None:
         report = sample_reports.typical()
-        check = Check("pure", "No externs", 0.0, 0.0, "failed", "It calls env.f.", "Use TIR.")
+        check = Check(
+            "pure",
+            foreign("No externs"),
+            0.0,
+            0.0,
+            "failed",
+            foreign("It calls env.f."),
+            foreign("Use TIR."),
+        )
         part = msgspec.structs.replace(report.parts[0], checks=(check,))
         text = flat(page(msgspec.structs.replace(report, parts=(part,))))
         assert "✗ No externs It calls env.f. What to do: Use TIR." in text
@@ -125,7 +136,9 @@ class TestContent:
         ).replace("Speed of the convolution", "")
 
     def test_a_file_that_could_not_be_graded_has_a_page(self) -> None:
-        report = ungraded_report("a.ipynb", "No such file.", sample_reports.typical().environment)
+        report = ungraded_report(
+            "a.ipynb", foreign("No such file."), sample_reports.typical().environment
+        )
         text = page(report)
         assert "a.ipynb" in text
         assert "No such file." in text
@@ -169,7 +182,7 @@ class TestLayout:
         text = "".join(page(report, width).split())
         check = report.parts[0].checks[2]
         for phrase in (check.title, check.reason, check.hint, report.parts[0].title):
-            assert "".join(phrase.split()) in text
+            assert "".join(phrase.english.split()) in text
 
     def test_points_of_wide_titles_end_in_one_column(self) -> None:
         lines = page(sample_reports.korean_and_chinese()).splitlines()
@@ -222,9 +235,11 @@ def marked(value: object, labels: list[str]) -> object:
     changed = {}
     for key, item in value.items():
         hidden = key == "reason" and value["verdict"] == "passed"
-        if key in SHOWN and isinstance(item, str) and item and not hidden:
-            labels.append(f"[b]text{len(labels)}[/b]")
-            changed[key] = labels[-1]
+        words = item["text"] if isinstance(item, dict) and "text" in item else item
+        if key in SHOWN and isinstance(words, str) and words and not hidden:
+            label = f"[b]text{len(labels)}[/b]"
+            labels.append(label)
+            changed[key] = label if isinstance(item, str) else {"text": label}
         else:
             changed[key] = marked(item, labels)
     return changed
@@ -235,8 +250,9 @@ class TestHostileText:
 
     def test_no_text_anywhere_is_read_as_markup(self) -> None:
         labels: list[str] = []
-        builtins = marked(msgspec.to_builtins(sample_reports.typical()), labels)
-        text = page(msgspec.convert(builtins, Report), width=WIDEST)
+        builtins = msgspec.to_builtins(sample_reports.typical(), enc_hook=texts.encoder("en"))
+        shown = marked(msgspec.to_builtins(builtins), labels)
+        text = page(msgspec.convert(shown, Report, dec_hook=texts.decode), width=WIDEST)
         assert len(labels) > 20
         assert [label for label in labels if label not in text] == []
         parts = text.split("Part ")[1].split("Graded:")[0]
@@ -260,7 +276,7 @@ class TestHostileText:
     def test_hostile_text_gets_no_colours_of_its_own(self) -> None:
         tame = sample_reports.typical()
         note = "[bold red]x[/]\x1b[35my"
-        report = msgspec.structs.replace(tame, notes=(note,))
+        report = msgspec.structs.replace(tame, notes=(foreign(note),))
         text = page(report, force_terminal=True, color_system="standard")
         assert "\x1b[35m" not in text
         assert "[bold red]x[/]y" in text

@@ -33,8 +33,8 @@ def refusing(folder: Path, message: str, options: str = OPTIONS) -> str:
 def test_this_machine_has_a_strong_one() -> None:
     with choose_sandbox() as sandbox:
         assert sandbox.level == "strong"
-        assert sandbox.detail.startswith("bubblewrap ")
-        assert sandbox.detail.endswith(".")
+        assert sandbox.detail.english.startswith("bubblewrap ")
+        assert sandbox.detail.english.endswith(".")
 
 
 def test_one_level_can_be_demanded() -> None:
@@ -45,8 +45,8 @@ def test_one_level_can_be_demanded() -> None:
 def test_a_level_below_the_minimum_is_refused_before_anything_is_tried() -> None:
     with pytest.raises(SandboxError) as raised:
         choose_sandbox("minimal", minimum="basic", find=lambda name: pytest.fail(name))
-    assert '"basic" or a stronger one, "minimal" is weaker' in raised.value.message
-    assert "minimum" in raised.value.hint
+    assert '"basic" or a stronger one, "minimal" is weaker' in raised.value.message.english
+    assert "minimum" in raised.value.hint.english
 
 
 def test_nothing_below_the_minimum_takes_the_place_of_a_level_that_is_missing() -> None:
@@ -63,9 +63,9 @@ def test_the_survey_says_of_every_level_whether_it_works() -> None:
     findings = survey(lambda name: None)
     assert list(LEVELS) == [each.level for each in findings]
     assert not findings[0].works
-    assert how_to_install("bubblewrap") in findings[0].hint
+    assert how_to_install("bubblewrap") in findings[0].hint.english
     assert findings[-1].works
-    assert findings[-1].detail.endswith(".")
+    assert findings[-1].detail.english.endswith(".")
 
 
 @pytest.mark.parametrize("minimum", ["strong", "minimal"])
@@ -77,7 +77,7 @@ def test_no_level_takes_the_place_of_a_folder_that_cannot_be_kept(minimum: Level
 def test_a_missing_program_names_the_package_to_install() -> None:
     with pytest.raises(SandboxError) as raised:
         choose_sandbox("strong", find=lambda name: None)
-    assert how_to_install("bubblewrap") in raised.value.hint
+    assert how_to_install("bubblewrap") in raised.value.hint.english
 
 
 def test_without_a_package_manager_the_weakest_level_says_what_mends_it(
@@ -86,7 +86,7 @@ def test_without_a_package_manager_the_weakest_level_says_what_mends_it(
     monkeypatch.setattr("grader.sandbox.choose.find_manager", lambda: None)
     with pytest.raises(SandboxError) as raised:
         choose_sandbox(minimum="container", find=lambda name: None)
-    assert "\nOr: Install one: " in raised.value.hint
+    assert "\nOr: Install one: " in raised.value.hint.english
 
 
 def test_a_home_that_is_closed_is_named_with_the_command_that_opens_it(tmp_path: Path) -> None:
@@ -115,8 +115,8 @@ def test_a_refusal_comes_with_what_mends_it(tmp_path: Path, message: str, hint: 
     program = refusing(tmp_path, message)
     with pytest.raises(SandboxError) as raised:
         choose_sandbox("strong", find=lambda name: program)
-    assert message in raised.value.message
-    assert hint in raised.value.hint
+    assert message in raised.value.message.english
+    assert hint in raised.value.hint.english
 
 
 def test_a_bubblewrap_that_cannot_bound_folders_is_too_old(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from grader.errors import DisplacedError
+from grader.language import foreign
 from grader.sandbox.crowded import CrowdedSandbox, refuse_displaced
 from grader.sandbox.interface import Command
 
@@ -28,7 +29,7 @@ class Ending:
     """A sandbox in which everything has ended for a reason."""
 
     level = "strong"
-    detail = "Everything ends."
+    detail = foreign("Everything ends.")
 
     def __init__(self, cause: str) -> None:
         self._cause = cause

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from grader.errors import SandboxError
+from grader.language import foreign
 from grader.sandbox.interface import Command
 from grader.sandbox.revocable import RevocableSandbox
 
@@ -27,7 +28,7 @@ class FakeSandbox:
     """A sandbox whose processes are fakes; `wait` is called before one is there."""
 
     level = "strong"
-    detail = "A fake."
+    detail = foreign("A fake.")
 
     def __init__(self) -> None:
         self.started: list[FakeProcess] = []
@@ -51,7 +52,7 @@ def sandbox(inner: FakeSandbox) -> RevocableSandbox:
 
 
 def test_it_says_what_the_sandbox_says(sandbox: RevocableSandbox) -> None:
-    assert ("strong", "A fake.") == (sandbox.level, sandbox.detail)
+    assert ("strong", "A fake.") == (sandbox.level, sandbox.detail.english)
 
 
 def test_what_was_started_goes_on_until_it_is_revoked(
@@ -79,7 +80,7 @@ def test_what_is_just_being_started_is_ended(sandbox: RevocableSandbox, inner: F
         try:
             sandbox.start(COMMAND)
         except SandboxError as error:
-            errors.append(error.message)
+            errors.append(error.message.english)
 
     thread = threading.Thread(target=start, daemon=True)
     thread.start()

@@ -27,22 +27,29 @@ _PATH = re.compile(r"(?<![\w.])(?:/[\w.+@~-]+)+/([\w.+@~-]+)")
 class TaskError(Exception):
     """Raised when a task cannot be done: `stage` says where, `error_name` and `message` say why.
 
-    `violation` is what a guard has prevented.
+    `violation` is what a guard has prevented, `raised` the text of an error of a student's own.
     """
 
     def __init__(
-        self, stage: Stage, error_name: str, message: str, violation: Violation | None = None
+        self,
+        stage: Stage,
+        error_name: str,
+        message: str,
+        violation: Violation | None = None,
+        raised: str | None = None,
     ) -> None:
         super().__init__(message)
         self.stage = stage
         self.error_name = error_name
         self.message = message
         self.violation = violation
+        self.raised = raised
 
     def as_failure(self) -> TaskFailure:
         """Return the message for the referee."""
         name, message = self.error_name[:100], shorten(self.message)
-        return TaskFailure(self.stage, name, message, self.violation)
+        raised = None if self.raised is None else shorten(self.raised)
+        return TaskFailure(self.stage, name, message, self.violation, raised)
 
 
 @contextmanager

@@ -108,7 +108,7 @@ class Evaluator:
             raise _bad_answer("run", name)
         if isinstance(answer, EvaluationFailed):
             detail = f"{name} raised {answer.error_name}: {answer.message}"
-            raise TaskError("run", answer.error_name, detail)
+            raise TaskError("run", answer.error_name, detail, raised=answer.message)
         if answer.outputs != tuple(describe(output) for output in outputs):
             raise _bad_answer("run", name)
         try:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from grader.assignment import Table
 from grader.errors import CourseError
-from grader.language import join, retell, say
+from grader.language import Text, below, in_a_row, join, say
 from grader.referee.diagnosis.words import name_layer
 from grader.referee.evidence import Case, JudgedLayer, Problem
 from grader.referee.mismatch import explain, wrong_samples
@@ -36,7 +36,7 @@ def equivalence(case: Case, options: EquivalenceOptions) -> Outcome:
     """
     outputs, diagnosis = case.evidence.outputs, case.evidence.diagnosis
     if isinstance(outputs, Problem) or outputs is None:
-        problem = outputs or Problem(say("The module was not run."))
+        problem = outputs or Problem(say("The module was not run."), code="not_run")
         return not_graded(problem if diagnosis is None else _located(problem, diagnosis))
     wrong = wrong_samples(outputs, case.comparison)
     if wrong.any():
@@ -44,7 +44,7 @@ def equivalence(case: Case, options: EquivalenceOptions) -> Outcome:
         problem = explain(outputs, wrong, case.comparison, told)
         if case.evidence.layers:
             return _carried(case.evidence.layers, options.weights, problem)
-        return failed(problem.reason, problem.hint)
+        return failed(problem.reason, problem.hint, code=problem.code)
     images = int(outputs.from_test_set.sum())
     hidden = len(wrong) - images
     if not images:
@@ -72,7 +72,7 @@ def _carried(
     return partial(right / sum(shares), join(problem.reason, said), problem.hint)
 
 
-def _told(layers: tuple[JudgedLayer, ...]) -> str:
+def _told(layers: tuple[JudgedLayer, ...]) -> Text:
     """Say which layers are right in themselves."""
     wrong = [name_layer(each.name) for each in layers if not each.is_right]
     if not wrong:
@@ -82,7 +82,7 @@ def _told(layers: tuple[JudgedLayer, ...]) -> str:
         " Lost: {wrong}.",
         right=len(layers) - len(wrong),
         count=len(layers),
-        wrong=", ".join(wrong),
+        wrong=in_a_row(wrong),
     )
 
 
@@ -103,10 +103,7 @@ def _located(problem: Problem, diagnosis: Diagnosis) -> Problem:
 
     What to do about the error is said already, unless the step's mistake is known.
     """
-    reason = retell(problem.reason).rstrip()
-    if reason.endswith((".", "。", "!", "?", "…")):
-        reason = join(reason, diagnosis.message)
-    else:  # it ends in the message of an error
-        reason = f"{reason}\n{diagnosis.message}"
-    hint = diagnosis.advice if diagnosis.mistake or not problem.hint else retell(problem.hint)
-    return Problem(reason, hint)
+    connect = below if problem.quotes else join
+    reason = connect(problem.reason, diagnosis.message)
+    hint = diagnosis.advice if diagnosis.mistake or not problem.hint else problem.hint
+    return Problem(reason, hint, code=problem.code)

@@ -84,7 +84,7 @@ def _judge_flow(case: Case, layer: list[Call], options: ExternOptions) -> Outcom
     """Judge whether the output depends on the layer's extern, and on the input by way of it."""
     name, facts, stubs = layer[0].callee, case.candidate.facts, case.evidence.stubs
     if isinstance(stubs, Problem) or stubs is None:
-        return not_graded(stubs or Problem(say("The module was not run.")))
+        return not_graded(stubs or Problem(say("The module was not run."), code="not_run"))
     if np.array_equal(stubs.first, stubs.second, equal_nan=True):
         return failed(
             say("`{name}` is called, but the model's output does not depend on it.", name=name),
@@ -112,12 +112,13 @@ def writes_output(case: Case, _options: NoOptions) -> Outcome:
     """The external functions write their output argument."""
     outputs = case.evidence.outputs
     if isinstance(outputs, Problem) or outputs is None:
-        return not_graded(outputs or Problem(say("The module was not run.")))
+        return not_graded(outputs or Problem(say("The module was not run."), code="not_run"))
     unwritten = sorted(set(outputs.unwritten) & _extern_names(case.candidate.facts))
     if unwritten:
         return failed(
             say("`{name}` never wrote to its last argument, the output buffer.", name=unwritten[0]),
-            say(WRITE_THE_BUFFER),
+            WRITE_THE_BUFFER,
+            code="unwritten",
         )
     if not np.isfinite(np.asarray(outputs.actual, dtype=np.float64)).all():
         return failed(
@@ -126,6 +127,7 @@ def writes_output(case: Case, _options: NoOptions) -> Outcome:
                 "Every element of the output argument must be written in every call. Where that is"
                 " so, look for a division by zero, or the exponential of a large number."
             ),
+            code="not_finite",
         )
     return passed(say("Every output buffer was written in every call."))
 

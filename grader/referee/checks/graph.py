@@ -10,7 +10,7 @@ import msgspec
 
 from grader.assignment import Table
 from grader.ir.facts import Call, ModuleFacts
-from grader.language import Marked, mark, say
+from grader.language import Text, say
 from grader.referee.evidence import Case
 from grader.referee.flow import used_calls
 from grader.referee.outcome import Outcome, failed, partial, passed
@@ -25,50 +25,50 @@ Shape = tuple[int, ...]
 _KINDS: tuple[Kind, ...] = get_args(Kind)
 
 # Whole sentences, so that they can be translated.
-_MADE: dict[Kind, Marked] = {
-    "tir": mark("`{binding}` is made by the TensorIR function `{callee}`."),
-    "extern": mark("`{binding}` is made by the external function `{callee}`."),
-    "operator": mark("`{binding}` is made by the operator `{callee}`."),
-    "function": mark("`{binding}` is made by the Relax function `{callee}`."),
+_MADE: dict[Kind, Text] = {
+    "tir": say("`{binding}` is made by the TensorIR function `{callee}`."),
+    "extern": say("`{binding}` is made by the external function `{callee}`."),
+    "operator": say("`{binding}` is made by the operator `{callee}`."),
+    "function": say("`{binding}` is made by the Relax function `{callee}`."),
 }
-_MANY: dict[Kind, Marked] = {
-    "tir": mark("Calls of TensorIR functions in `main`: {count}. At most {most} may be."),
-    "extern": mark("Calls of external functions in `main`: {count}. At most {most} may be."),
-    "operator": mark("Calls of operators in `main`: {count}. At most {most} may be."),
-    "function": mark("Calls of Relax functions in `main`: {count}. At most {most} may be."),
+_MANY: dict[Kind, Text] = {
+    "tir": say("Calls of TensorIR functions in `main`: {count}. At most {most} may be."),
+    "extern": say("Calls of external functions in `main`: {count}. At most {most} may be."),
+    "operator": say("Calls of operators in `main`: {count}. At most {most} may be."),
+    "function": say("Calls of Relax functions in `main`: {count}. At most {most} may be."),
 }
-_FEW: dict[Kind, Marked] = {
-    "tir": mark("Calls of TensorIR functions that make the output: {count}. It takes {wanted}."),
-    "extern": mark("Calls of external functions that make the output: {count}. It takes {wanted}."),
-    "operator": mark("Calls of operators that make the output: {count}. It takes {wanted}."),
-    "function": mark("Calls of Relax functions that make the output: {count}. It takes {wanted}."),
+_FEW: dict[Kind, Text] = {
+    "tir": say("Calls of TensorIR functions that make the output: {count}. It takes {wanted}."),
+    "extern": say("Calls of external functions that make the output: {count}. It takes {wanted}."),
+    "operator": say("Calls of operators that make the output: {count}. It takes {wanted}."),
+    "function": say("Calls of Relax functions that make the output: {count}. It takes {wanted}."),
 }
-_NAMED: dict[Kind, Marked] = {
-    "tir": mark("Calls of the TensorIR function `{name}` in `main`: {count}. It takes {wanted}."),
-    "extern": mark("Calls of the extern `{name}` in `main`: {count}. It takes {wanted}."),
-    "operator": mark("Calls of the operator `{name}` in `main`: {count}. It takes {wanted}."),
-    "function": mark("Calls of the Relax function `{name}` in `main`: {count}. It takes {wanted}."),
+_NAMED: dict[Kind, Text] = {
+    "tir": say("Calls of the TensorIR function `{name}` in `main`: {count}. It takes {wanted}."),
+    "extern": say("Calls of the extern `{name}` in `main`: {count}. It takes {wanted}."),
+    "operator": say("Calls of the operator `{name}` in `main`: {count}. It takes {wanted}."),
+    "function": say("Calls of the Relax function `{name}` in `main`: {count}. It takes {wanted}."),
 }
-_GIVEN: dict[Kind, Marked] = {
-    "tir": mark("No TensorIR function is given the tensor of shape {shape}."),
-    "extern": mark("No external function is given the tensor of shape {shape}."),
-    "operator": mark("No operator is given the tensor of shape {shape}."),
-    "function": mark("No Relax function is given the tensor of shape {shape}."),
+_GIVEN: dict[Kind, Text] = {
+    "tir": say("No TensorIR function is given the tensor of shape {shape}."),
+    "extern": say("No external function is given the tensor of shape {shape}."),
+    "operator": say("No operator is given the tensor of shape {shape}."),
+    "function": say("No Relax function is given the tensor of shape {shape}."),
 }
-_CALLING: dict[Kind, Marked] = {
-    "tir": mark("Write the layer as a TensorIR function and call it with R.call_tir(...)."),
-    "extern": mark(
+_CALLING: dict[Kind, Text] = {
+    "tir": say("Write the layer as a TensorIR function and call it with R.call_tir(...)."),
+    "extern": say(
         "Register a function that does the layer and call it by its name with"
         " R.call_dps_packed(...)."
     ),
-    "operator": mark("Use an operator of Relax, as in R.matmul(x, w)."),
-    "function": mark("Call a function of the module that is written with R.function."),
+    "operator": say("Use an operator of Relax, as in R.matmul(x, w)."),
+    "function": say("Call a function of the module that is written with R.function."),
 }
-_INSTEAD: dict[Kind, Marked] = {
-    "tir": mark("Take TensorIR out here: this part asks for something else."),
-    "extern": mark("Do this without an external function: this part asks for something else."),
-    "operator": mark("Do this without an operator of Relax: this part asks for something else."),
-    "function": mark("Write this into `main` itself."),
+_INSTEAD: dict[Kind, Text] = {
+    "tir": say("Take TensorIR out here: this part asks for something else."),
+    "extern": say("Do this without an external function: this part asks for something else."),
+    "operator": say("Do this without an operator of Relax: this part asks for something else."),
+    "function": say("Write this into `main` itself."),
 }
 _NAMES_SHOWN = 8
 
@@ -117,8 +117,8 @@ class _Unmet(NamedTuple):
     """A demand that is not met, why, and what to do."""
 
     demand: Demand
-    reason: str
-    hint: Marked
+    reason: Text
+    hint: Text
 
 
 @check("calls", options=CallOptions)
@@ -140,7 +140,7 @@ def calls(case: Case, options: CallOptions) -> Outcome:
     for demand in {each.demand for each in unmet}:
         fraction *= options.partial.get(demand, 0.0)
     worst = min(unmet, key=lambda each: options.partial.get(each.demand, 0.0))
-    return partial(fraction, worst.reason, say(options.hints.get(worst.demand, worst.hint)))
+    return partial(fraction, worst.reason, options.hints.get(worst.demand, worst.hint))
 
 
 @check("dataflow", options=NoOptions)
@@ -173,15 +173,15 @@ def _unmet(facts: ModuleFacts, options: CallOptions) -> Iterator[_Unmet]:
         if not any(_is_given(call, shape, ("constant",)) for call in used):
             yield _Unmet(
                 "constants",
-                say("No call is given a constant of shape {shape}.", shape=tuple(shape)),
-                mark("Bind the parameters to the module: they are constants then, not arguments."),
+                say("No call is given a constant of shape {shape}.", shape=str(tuple(shape))),
+                say("Bind the parameters to the module: they are constants then, not arguments."),
             )
     outside = [call for call in facts.calls if not call.dataflow] if options.dataflow else []
     if outside:
         yield _Unmet(
             "dataflow",
             say("`{binding}` is made outside of a dataflow block.", binding=outside[0].binding),
-            mark("Put the calls under `with R.dataflow():` and name the result in R.output(...)."),
+            say("Put the calls under `with R.dataflow():` and name the result in R.output(...)."),
         )
 
 
@@ -208,7 +208,7 @@ def _too_few(found: list[Call], kind: Kind, amount: Amount) -> Iterator[_Unmet]:
         yield _Unmet(kind, reason, hint)
     for shape in amount.given:
         if not any(_is_given(call, shape, ("input", "constant")) for call in found):
-            yield _Unmet(kind, say(_GIVEN[kind], shape=tuple(shape)), hint)
+            yield _Unmet(kind, say(_GIVEN[kind], shape=str(tuple(shape))), hint)
 
 
 def _of(kind: Kind, calls: tuple[Call, ...]) -> list[Call]:
@@ -222,7 +222,7 @@ def _is_given(call: Call, shape: Shape, kinds: tuple[str, ...]) -> bool:
     )
 
 
-def _describe(facts: ModuleFacts) -> str:
+def _describe(facts: ModuleFacts) -> Text:
     names = [call.callee for call in facts.calls]
     shown = [f"`{name}`" for name in names[:_NAMES_SHOWN]]
     more = ["…"] if len(names) > _NAMES_SHOWN else []

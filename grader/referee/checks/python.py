@@ -37,6 +37,7 @@ def low_level(case: Case, options: LowLevelOptions) -> Outcome:
             Problem(
                 say("The text of `{name}` is not known.", name=capture.name),
                 say("Define the function with `def` in a cell of the notebook."),
+                code="not_captured",
             )
         )
     facts = read_python(capture.source, capture.name)
@@ -45,6 +46,7 @@ def low_level(case: Case, options: LowLevelOptions) -> Outcome:
             Problem(
                 say("The text of `{name}` cannot be read.", name=capture.name),
                 say("Write a plain function of a few dozen lines."),
+                code="not_captured",
             )
         )
     return _judge(facts, options)

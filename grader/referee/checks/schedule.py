@@ -8,7 +8,7 @@ from typing import Literal
 
 from grader.assignment import Points, Table
 from grader.ir.facts import FunctionFacts
-from grader.language import Marked, in_a_row, join, mark, say
+from grader.language import NOTHING, Text, in_a_row, join, say
 from grader.referee.convolution import find_convolutions
 from grader.referee.evidence import Case, Replay
 from grader.referee.outcome import Outcome, not_graded, partial
@@ -63,34 +63,34 @@ Paid = Literal[
 ]
 """What an assignment may give points for."""
 
-_WORDING: dict[Paid, tuple[Marked, Marked]] = {
+_WORDING: dict[Paid, tuple[Text, Text]] = {
     "inline": (
-        mark("the padding is inlined"),
-        mark("Compute_inline the block that only copies the input."),
+        say("the padding is inlined"),
+        say("Compute_inline the block that only copies the input."),
     ),
-    "reorganize": (mark("the loops are reorganised"), mark("Split, reorder or fuse the loops.")),
+    "reorganize": (say("the loops are reorganised"), say("Split, reorder or fuse the loops.")),
     "split": (
-        mark("a loop is split"),
-        mark("Split the loops over the output, so that a small tile of it is computed at a time."),
+        say("a loop is split"),
+        say("Split the loops over the output, so that a small tile of it is computed at a time."),
     ),
     "reorder": (
-        mark("the loops are reordered"),
-        mark("Reorder the loops: those of a tile inside, those over the tiles outside."),
+        say("the loops are reordered"),
+        say("Reorder the loops: those of a tile inside, those over the tiles outside."),
     ),
     "decompose": (
-        mark("the reduction is decomposed"),
-        mark("Call decompose_reduction, as the last step."),
+        say("the reduction is decomposed"),
+        say("Call decompose_reduction, as the last step."),
     ),
     "annotate": (
-        mark("a loop is vectorized, parallel or unrolled"),
-        mark("Vectorize an inner loop and run an outer one in parallel, before you decompose."),
+        say("a loop is vectorized, parallel or unrolled"),
+        say("Vectorize an inner loop and run an outer one in parallel, before you decompose."),
     ),
     "vectorize": (
-        mark("a loop is vectorized along the output's last axis"),
-        mark("Vectorize an inner loop over the last axis of the output, before you decompose."),
+        say("a loop is vectorized along the output's last axis"),
+        say("Vectorize an inner loop over the last axis of the output, before you decompose."),
     ),
-    "unroll": (mark("a loop is unrolled"), mark("Unroll the short loops inside of a tile.")),
-    "parallel": (mark("a loop is parallel"), mark("Run the outermost loop in parallel.")),
+    "unroll": (say("a loop is unrolled"), say("Unroll the short loops inside of a tile.")),
+    "parallel": (say("a loop is parallel"), say("Run the outermost loop in parallel.")),
 }
 """What a step is called when it was done, and what to do where it was not."""
 
@@ -107,15 +107,15 @@ _WORTH: tuple[Paid, ...] = (
 )
 """Among steps of the same points, the hint names the one that helps most."""
 
-_SCATTERED = mark(
+_SCATTERED = say(
     "Vectorized, but its stores are scattered: the loop is not the last axis of the output."
 )
-_PARTS: dict[Paid, dict[Step, Marked]] = {
-    "reorganize": {"split": mark("split"), "fuse": mark("fused"), "reorder": mark("reordered")},
+_PARTS: dict[Paid, dict[Step, Text]] = {
+    "reorganize": {"split": say("split"), "fuse": say("fused"), "reorder": say("reordered")},
     "annotate": {
-        "vectorize": mark("vectorized"),
-        "parallel": mark("parallel"),
-        "unroll": mark("unrolled"),
+        "vectorize": say("vectorized"),
+        "parallel": say("parallel"),
+        "unroll": say("unrolled"),
     },
 }
 
@@ -151,27 +151,27 @@ def _is_done(name: Paid, steps: Steps) -> bool:
     return name in steps and (name != "vectorize" or "contiguous" in steps)
 
 
-def _spell(steps: Steps, done: list[Paid], missing: list[Paid]) -> list[str]:
+def _spell(steps: Steps, done: list[Paid], missing: list[Paid]) -> list[Text]:
     sentences = []
     if done:
         names = in_a_row(_name(name, steps) for name in done)
         sentences.append(say("Done: {steps}.", steps=names))
     if missing:
-        names = in_a_row(say(_WORDING[name][0]) for name in missing)
+        names = in_a_row(_WORDING[name][0] for name in missing)
         sentences.append(say("Not seen: {steps}.", steps=names))
     if "vectorize" in steps and "contiguous" not in steps:
-        sentences.append(say(_SCATTERED))
+        sentences.append(_SCATTERED)
     return sentences
 
 
-def _name(name: Paid, steps: Steps) -> str:
+def _name(name: Paid, steps: Steps) -> Text:
     """Name a step that was done; one that may be done in several ways says how it was."""
-    ways = [say(text) for step, text in _PARTS.get(name, {}).items() if step in steps]
-    step = say(_WORDING[name][0])
+    ways = [text for step, text in _PARTS.get(name, {}).items() if step in steps]
+    step = _WORDING[name][0]
     return say("{step} ({ways})", step=step, ways=in_a_row(ways)) if ways else step
 
 
-def spell_provenance(replay: Replay) -> str:
+def spell_provenance(replay: Replay) -> Text:
     """Say whether the schedule is proven, or why it was graded on its result."""
     if not replay.proven:
         return say("The schedule was graded on its result alone: {reason}.", reason=replay.reason)
@@ -187,9 +187,9 @@ def spell_provenance(replay: Replay) -> str:
     )
 
 
-def _next_step(points: dict[Paid, float], missing: list[Paid]) -> str:
+def _next_step(points: dict[Paid, float], missing: list[Paid]) -> Text:
     """Say what to do next: the step that earns most, and of these the one that helps most."""
     if not missing:
-        return ""
+        return NOTHING
     best = min(missing, key=lambda name: (-points[name], _WORTH.index(name)))
-    return say(_WORDING[best][1])
+    return _WORDING[best][1]

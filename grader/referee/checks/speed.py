@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 
 from grader.assignment import Positive, PositiveInt
-from grader.language import join, say
+from grader.language import Text, in_clauses, join, say
 from grader.messages import ROUND_LIMIT, SHAPE_LIMIT
 from grader.referee.evidence import Case, Problem
 from grader.referee.measurement import MINIMUM_ROUNDS
@@ -17,7 +17,7 @@ from grader.referee.points import Anchors, speed_fraction
 from grader.referee.registry import check
 from grader.referee.steps import NO_STEPS, find_steps
 from grader.referee.subject import Subject
-from grader.report import Timing
+from grader.report import Timing, Verdict
 from grader.timing.stopping import HIGHEST_SHARE
 
 ALLOWANCE = 1.1
@@ -79,11 +79,12 @@ def speed(case: Case, options: SpeedOptions) -> Outcome:
     """The scheduled function is faster than the unscheduled one."""
     timed = case.evidence.timed
     if isinstance(timed, Problem) or timed is None:
-        return not_graded(timed or Problem(say("The schedule was not timed.")))
+        return not_graded(timed or Problem(say("The schedule was not timed."), code="not_run"))
     if not timed.outputs_right:
         return failed(
             say("The function gave wrong values while it was timed."),
             say("A schedule must not change the result: look for loops that overlap in parallel."),
+            code="values",
         )
     timing = timed.timing
     if timing.ci_high < 1.0:
@@ -109,7 +110,7 @@ def _slower(case: Case, timing: Timing, options: SpeedOptions) -> Outcome:
             _measured(timing),
             say(
                 "Yours is slower than doing nothing. What is likely: {causes}.",
-                causes="; ".join(causes),
+                causes=in_clauses(causes),
             ),
         ),
         say(
@@ -117,6 +118,7 @@ def _slower(case: Case, timing: Timing, options: SpeedOptions) -> Outcome:
             " beside yours, takes {speedup:.2f} of its time.",
             speedup=timing.speedup,
         ),
+        code="slower",
     )
 
 
@@ -143,11 +145,12 @@ def _hold(timing: Timing, options: SpeedOptions) -> Outcome | None:
         Problem(
             join(_measured(timing), beyond),
             say("You need not do anything if the function does all of its work at each call."),
+            code="held",
         )
     )
 
 
-def _measured(timing: Timing) -> str:
+def _measured(timing: Timing) -> Text:
     return say(
         "The function is {speedup:.2f} times as fast as the unscheduled one [{low:.2f},"
         " {high:.2f}]; the reference schedule is {reference:.2f} times as fast.",
@@ -165,7 +168,7 @@ def _judge(timing: Timing, options: SpeedOptions) -> Outcome:
         for share in (timing.share, timing.share_low, timing.share_high)
     )
     if fraction >= 1.0:
-        return Outcome("passed", fraction, measured, interval=high - low)
+        return Outcome("passed", fraction, measured, interval=high - low, code="passed")
     # Not "do this": unrolling a tile that spills its sums, or vectors of 13 numbers, cost time.
     hint = say(
         "The reference schedule, measured beside yours, is faster: it keeps a small tile of outputs"
@@ -174,6 +177,6 @@ def _judge(timing: Timing, options: SpeedOptions) -> Outcome:
     )
     goal = timing.reference_speedup ** min(1.0, options.full_at)
     reason = join(measured, say("All points are earned from {goal:.2f} times on.", goal=goal))
-    return Outcome(
-        "partial" if fraction > 0 else "failed", fraction, reason, hint, interval=high - low
-    )
+    verdict: Verdict = "partial" if fraction > 0 else "failed"
+    width = high - low
+    return Outcome(verdict, fraction, reason, hint, interval=width, code="incomplete")

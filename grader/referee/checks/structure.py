@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from grader.assignment import Table
 from grader.ir.facts import Call, ModuleFacts
-from grader.language import mark, say
+from grader.language import say
 from grader.referee.convolution import takes_weight
 from grader.referee.evidence import Case
 from grader.referee.outcome import Outcome, failed, partial, passed
 from grader.referee.registry import NoOptions, check
 
 _MADE = {
-    "extern": mark("`{binding}` is made by the external function `{callee}`, not by call_tir."),
-    "operator": mark("`{binding}` is made by the operator `{callee}`, not by call_tir."),
-    "function": mark("`{binding}` is made by `{callee}`, not by call_tir."),
+    "extern": say("`{binding}` is made by the external function `{callee}`, not by call_tir."),
+    "operator": say("`{binding}` is made by the operator `{callee}`, not by call_tir."),
+    "function": say("`{binding}` is made by `{callee}`, not by call_tir."),
 }
 
 

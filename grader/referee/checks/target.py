@@ -7,25 +7,25 @@ from typing import Annotated
 import msgspec
 
 from grader.assignment import Table
-from grader.language import Marked, in_a_row, join, mark, say
+from grader.language import NOTHING, Text, in_a_row, join, say
 from grader.referee.checks.schedule import spell_provenance
 from grader.referee.difference import THIRDS, Third, compare_functions
 from grader.referee.evidence import Case, Problem, TargetMatch
 from grader.referee.outcome import Outcome, not_graded, partial, passed
 from grader.referee.registry import check
 
-_WORDING: dict[Third, Marked] = {
-    "loops": mark("the loops of the sum"),
-    "annotations": mark("which loops are parallel, vectorized and unrolled"),
-    "places": mark("where the initialisation and the other blocks are"),
+_WORDING: dict[Third, Text] = {
+    "loops": say("the loops of the sum"),
+    "annotations": say("which loops are parallel, vectorized and unrolled"),
+    "places": say("where the initialisation and the other blocks are"),
 }
 
-_EQUAL = mark("It is the target: TVM finds both structurally equal.")
-_ALIKE = mark(
+_EQUAL = say("It is the target: TVM finds both structurally equal.")
+_ALIKE = say(
     "It has the loops, the annotations and the blocks of the target. TVM still finds a difference,"
     " in how the statements are written: that is no matter of scheduling, and costs nothing."
 )
-_PROVE = mark(
+_PROVE = say(
     "Here the steps count, not a result that is written down: make one Schedule of your unscheduled"
     " function, do every step with it, and leave it bound to its name."
 )
@@ -49,22 +49,24 @@ def target(case: Case, options: TargetOptions) -> Outcome:
     """
     match = case.evidence.target
     if isinstance(match, Problem) or match is None:
-        return not_graded(match or Problem(say("The function was not compared with the target.")))
+        return not_graded(
+            match or Problem(say("The function was not compared with the target."), code="not_run")
+        )
     replay = case.evidence.replay
-    provenance = "" if replay is None else spell_provenance(replay)
-    found = passed(join(say(_EQUAL), provenance)) if match.equal else _compare(match, provenance)
+    provenance = NOTHING if replay is None else spell_provenance(replay)
+    found = passed(join(_EQUAL, provenance)) if match.equal else _compare(match, provenance)
     if options.unproven < 1 and found.fraction > 0 and not (replay and replay.proven):
-        return partial(options.unproven * found.fraction, found.reason, say(_PROVE))
+        return partial(options.unproven * found.fraction, found.reason, _PROVE)
     return found
 
 
-def _compare(match: TargetMatch, provenance: str) -> Outcome:
+def _compare(match: TargetMatch, provenance: Text) -> Outcome:
     likeness = compare_functions(match.wanted, match.found)
     if likeness.first is None:
-        return passed(join(say(_ALIKE), provenance))
-    done = in_a_row(say(_WORDING[each]) for each in likeness.right)
+        return passed(join(_ALIKE, provenance))
+    done = [_WORDING[each] for each in likeness.right]
     reason = say("First difference from the target: {reason}", reason=likeness.first.reason)
     if done:
-        reason = join(say("As in the target: {done}.", done=done), reason, provenance)
+        reason = join(say("As in the target: {done}.", done=in_a_row(done)), reason, provenance)
     # With a difference somewhere, all thirds cannot be right: it is in one of them.
     return partial(len(likeness.right) / len(THIRDS), reason, likeness.first.hint)

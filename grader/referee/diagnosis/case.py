@@ -11,7 +11,6 @@ from grader.referee.diagnosis.report import Diagnosed, diagnose
 from grader.referee.diagnosis.sample import choose_sample
 from grader.referee.diagnosis.schedule import SCHEDULE_STEP, find_step
 from grader.referee.evidence import Case, Evidence, Outputs, Problem
-from grader.referee.failures import TIME_LIMIT
 from grader.referee.mismatch import wrong_samples
 from grader.referee.runners import RunnerPool
 
@@ -23,7 +22,7 @@ def explain_case(case: Case, diagnosed: Diagnosed, runners: RunnerPool) -> Case:
     is not run again.
     """
     outputs = case.evidence.outputs
-    if outputs is None or outputs == TIME_LIMIT:
+    if outputs is None or (isinstance(outputs, Problem) and outputs.code == "time_limit"):
         return case
     if isinstance(outputs, Outputs) and not wrong_samples(outputs, case.comparison).any():
         return case

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.assignment import Assignment, PartTable
-from grader.language import spoken
+from grader.language import NOTHING
 from grader.referee.diagnosis.align import Alignment, Observed, align
 from grader.referee.diagnosis.memory import of_memory, tried_on_zeros
 from grader.referee.diagnosis.operations import Layer
@@ -165,7 +165,7 @@ def _diagnosis(
         mistake=kind,
         message=message,
         advice=advice,
-        link="" if guide is None else guide.link_in(spoken()),
+        link=NOTHING if guide is None else guide.link,
     )
 
 
@@ -181,7 +181,7 @@ def _steps(
             callee=step.callee,
             shape=_declared(diagnosed, binding) if step.value is None else step.value.shape,
             status=status,
-            layer="" if place is None else name_layer(layers[place].name),
+            layer=NOTHING if place is None else name_layer(layers[place].name),
         )
         for step, binding, status, place in found
     )

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from grader.language import Marked, mark
+from grader.language import Text, say
 from grader.referee.mismatch import WRITE_THE_BUFFER
 
 
 class Saying(NamedTuple):
     """Two texts for `language.say`."""
 
-    what: Marked
-    advice: Marked
+    what: Text
+    advice: Text
 
 
 DECIDES: Mapping[str, str] = {
@@ -32,11 +32,11 @@ DECIDES: Mapping[str, str] = {
 }
 """The fact by which the sayings of a mistake differ."""
 
-_OVER_ALL = mark(
+_OVER_ALL = say(
     "Let the sum go over all {wanted}: a loop over them is range({wanted}), and a block's axis for"
     " it has the extent {wanted}."
 )
-_ADD_BIAS = mark(
+_ADD_BIAS = say(
     "Add the bias to the product, once: one number for each channel of a convolution, or for each"
     " column of a linear layer."
 )
@@ -44,306 +44,306 @@ _ADD_BIAS = mark(
 SAYINGS: Mapping[str, Saying] = {
     # --- convolution ---
     "kernel_flipped": Saying(
-        mark("the filters are flipped"),
-        mark(
+        say("the filters are flipped"),
+        say(
             "Read image and filter in the same direction: the image at (y + i, x + j), the filter"
             " at (i, j). A layer called convolution does not flip its filters."
         ),
     ),
     "kernel_transposed": Saying(
-        mark("rows and columns of the filters are exchanged"),
-        mark("Read the filter at (i, j) where the image is read in row y + i and column x + j."),
+        say("rows and columns of the filters are exchanged"),
+        say("Read the filter at (i, j) where the image is read in row y + i and column x + j."),
     ),
     "padding": Saying(
-        mark("padding is {found}, should be {wanted}"),
-        mark("Give the convolution a padding of {wanted}."),
+        say("padding is {found}, should be {wanted}"),
+        say("Give the convolution a padding of {wanted}."),
     ),
     "convolution_stride": Saying(
-        mark("stride is {found}, should be {wanted}"),
-        mark("Give the convolution a stride of {wanted}."),
+        say("stride is {found}, should be {wanted}"),
+        say("Give the convolution a stride of {wanted}."),
     ),
     "dilation": Saying(
-        mark("dilation is {found}, should be {wanted}"),
-        mark("Give the convolution a dilation of {wanted}."),
+        say("dilation is {found}, should be {wanted}"),
+        say("Give the convolution a dilation of {wanted}."),
     ),
     # --- pooling ---
     "pooling_kind:average": Saying(
-        mark("it takes the mean of each window, should take the largest number"),
-        mark('Take the maximum: the kind of pooling is "max".'),
+        say("it takes the mean of each window, should take the largest number"),
+        say('Take the maximum: the kind of pooling is "max".'),
     ),
     "pooling_kind:smallest": Saying(
-        mark("it takes the smallest number of each window, should take the largest"),
-        mark('Take the maximum: the kind of pooling is "max", and it begins at the least number.'),
+        say("it takes the smallest number of each window, should take the largest"),
+        say('Take the maximum: the kind of pooling is "max", and it begins at the least number.'),
     ),
     "pooling_stride": Saying(
-        mark("stride is {stride_found}, should be {stride_wanted}"),
-        mark("Give the pooling a stride of {stride_wanted}, in both directions."),
+        say("stride is {stride_found}, should be {stride_wanted}"),
+        say("Give the pooling a stride of {stride_wanted}, in both directions."),
     ),
     "pooling_padding": Saying(
-        mark("padding is {padding_found}, should be {padding_wanted}"),
-        mark("Give the pooling a padding of {padding_wanted} on every side."),
+        say("padding is {padding_found}, should be {padding_wanted}"),
+        say("Give the pooling a padding of {padding_wanted} on every side."),
     ),
     "pooling_size": Saying(
-        mark(
+        say(
             "window, stride and padding are {size_found}, {stride_found} and {padding_found},"
             " should be {size_wanted}, {stride_wanted} and {padding_wanted}"
         ),
-        mark(
+        say(
             "Give the pooling a window of {size_wanted} by {size_wanted}, a stride of"
             " {stride_wanted} and a padding of {padding_wanted}."
         ),
     ),
     # --- products ---
     "weight_not_transposed": Saying(
-        mark("the weight is not transposed"),
-        mark("A linear layer computes x @ weight.T: row j of the weight makes column j."),
+        say("the weight is not transposed"),
+        say("A linear layer computes x @ weight.T: row j of the weight makes column j."),
     ),
     "weight_not_transposed:True": Saying(
-        mark("the weight is reshaped, should be transposed"),
-        mark(
+        say("the weight is reshaped, should be transposed"),
+        say(
             "A linear layer computes x @ weight.T. A reshape keeps the numbers in their order in"
             " memory, so that rows do not become columns: use a transposition."
         ),
     ),
     "transposed:first": Saying(
-        mark("the first matrix is transposed, should not be"),
-        mark("Read the first argument in row i and column k, where k is the index of the sum."),
+        say("the first matrix is transposed, should not be"),
+        say("Read the first argument in row i and column k, where k is the index of the sum."),
     ),
     "transposed:second": Saying(
-        mark("the second matrix is transposed, should not be"),
-        mark("Read the second argument in row k and column j, where k is the index of the sum."),
+        say("the second matrix is transposed, should not be"),
+        say("Read the second argument in row k and column j, where k is the index of the sum."),
     ),
     "transposed:both": Saying(
-        mark("both matrices are transposed, should not be"),
-        mark("Read the first argument at (i, k) and the second one at (k, j)."),
+        say("both matrices are transposed, should not be"),
+        say("Read the first argument at (i, k) and the second one at (k, j)."),
     ),
     "result_transposed": Saying(
-        mark("the result is transposed, should not be"),
-        mark("Store the sum of row i and column j at (i, j)."),
+        say("the result is transposed, should not be"),
+        say("Store the sum of row i and column j at (i, j)."),
     ),
     "operands_swapped": Saying(
-        mark("the arguments of the product are exchanged"),
-        mark("A product of matrices depends on the order: the first argument gives the rows."),
+        say("the arguments of the product are exchanged"),
+        say("A product of matrices depends on the order: the first argument gives the rows."),
     ),
     "index_fixed:first": Saying(
-        mark("of the first argument, only the first matrix is read"),
-        mark("Read the first argument at (n, i, k): every matrix of the batch has its own n."),
+        say("of the first argument, only the first matrix is read"),
+        say("Read the first argument at (n, i, k): every matrix of the batch has its own n."),
     ),
     "index_fixed:second": Saying(
-        mark("of the second argument, only the first matrix is read"),
-        mark("Read the second argument at (n, k, j): every matrix of the batch has its own n."),
+        say("of the second argument, only the first matrix is read"),
+        say("Read the second argument at (n, k, j): every matrix of the batch has its own n."),
     ),
     # --- sums ---
     "reduction_too_short:first": Saying(
-        mark("its sum takes {found} of {wanted} {axis}, the first is left out"), _OVER_ALL
+        say("its sum takes {found} of {wanted} {axis}, the first is left out"), _OVER_ALL
     ),
     "reduction_too_short:last": Saying(
-        mark("its sum takes {found} of {wanted} {axis}, the last is left out"), _OVER_ALL
+        say("its sum takes {found} of {wanted} {axis}, the last is left out"), _OVER_ALL
     ),
     "reduction_too_short:inner": Saying(
-        mark("its sum takes {found} of {wanted} {axis}: a loop of it ends one round early"),
+        say("its sum takes {found} of {wanted} {axis}: a loop of it ends one round early"),
         _OVER_ALL,
     ),
     "initialised_in_every_round": Saying(
-        mark("the sum begins anew in every round, so that one term is left of it"),
-        mark(
+        say("the sum begins anew in every round, so that one term is left of it"),
+        say(
             "Set the sum to 0 once, before its loop. In a block, declare the axis of the sum as a"
             " reduction (R): T.init() is done in its first round only."
         ),
     ),
     "sum_not_initialised": Saying(
-        mark("a sum begins with whatever the memory holds"),
-        mark(
+        say("a sum begins with whatever the memory holds"),
+        say(
             "Set the sum to 0 before its loop: with T.init() in a block, by an assignment in NumPy."
             " Buffers do not start as zeros."
         ),
     ),
     # --- bias and sums of two ---
-    "bias_missing": Saying(mark("the bias of {layer} is missing"), _ADD_BIAS),
-    "bias_twice": Saying(mark("the bias of {layer} is added twice"), _ADD_BIAS),
+    "bias_missing": Saying(say("the bias of {layer} is missing"), _ADD_BIAS),
+    "bias_twice": Saying(say("the bias of {layer} is added twice"), _ADD_BIAS),
     "bias_in_every_round": Saying(
-        mark("the bias of {layer} is added in each of the {rounds} rounds of the sum"),
-        mark("Add the bias once, when the sum is complete, or let the sum begin with it."),
+        say("the bias of {layer} is added in each of the {rounds} rounds of the sum"),
+        say("Add the bias once, when the sum is complete, or let the sum begin with it."),
     ),
-    "bias_subtracted": Saying(mark("the bias is subtracted, should be added"), _ADD_BIAS),
-    "bias_first_item": Saying(mark("the first number of the bias is added everywhere"), _ADD_BIAS),
-    "bias_differs": Saying(mark("another vector than the bias is added"), _ADD_BIAS),
+    "bias_subtracted": Saying(say("the bias is subtracted, should be added"), _ADD_BIAS),
+    "bias_first_item": Saying(say("the first number of the bias is added everywhere"), _ADD_BIAS),
+    "bias_differs": Saying(say("another vector than the bias is added"), _ADD_BIAS),
     "bias_extra": Saying(
-        mark("a vector is added that does not belong there"),
-        mark("Leave the addition out here, or add the bias where PyTorch does."),
+        say("a vector is added that does not belong there"),
+        say("Leave the addition out here, or add the bias where PyTorch does."),
     ),
     "bias_axis": Saying(
-        mark("the bias goes along another axis than it should"),
-        mark(
+        say("the bias goes along another axis than it should"),
+        say(
             "Give the bias a shape that goes along the channels: (1, channels, 1, 1) beside NCHW,"
             " (columns,) beside a matrix."
         ),
     ),
     "operand_missing:product": Saying(
-        mark("only the bias is there"),
-        mark("Add the bias to the product: a sum begins with 0, and takes every term."),
+        say("only the bias is there"),
+        say("Add the bias to the product: a sum begins with 0, and takes every term."),
     ),
     "operand_missing:first": Saying(
-        mark("the first operand of the sum is missing"), mark("Add both operands.")
+        say("the first operand of the sum is missing"), say("Add both operands.")
     ),
     "operand_missing:second": Saying(
-        mark("the second operand of the sum is missing"), mark("Add both operands.")
+        say("the second operand of the sum is missing"), say("Add both operands.")
     ),
     "operand_twice:first": Saying(
-        mark("the first operand is added to itself"), mark("Add both operands, once each.")
+        say("the first operand is added to itself"), say("Add both operands, once each.")
     ),
     "operand_twice:second": Saying(
-        mark("the second operand is added to itself"), mark("Add both operands, once each.")
+        say("the second operand is added to itself"), say("Add both operands, once each.")
     ),
     "subtracted": Saying(
-        mark("the operands are subtracted, should be added"), mark("Add the operands.")
+        say("the operands are subtracted, should be added"), say("Add the operands.")
     ),
     "scaled": Saying(
-        mark("all numbers are {factor:.3g} times as large as PyTorch's"),
-        mark("Look for a factor, or a division, that does not belong there or is missing."),
+        say("all numbers are {factor:.3g} times as large as PyTorch's"),
+        say("Look for a factor, or a division, that does not belong there or is missing."),
     ),
     "multiplied": Saying(
-        mark("the operands are multiplied, should be added"), mark("Add the operands.")
+        say("the operands are multiplied, should be added"), say("Add the operands.")
     ),
     "added_to_columns": Saying(
-        mark("the vector is added along the columns, should be along the rows"),
-        mark("Add item j of the vector to column j: it is read with the last index."),
+        say("the vector is added along the columns, should be along the rows"),
+        say("Add item j of the vector to column j: it is read with the last index."),
     ),
     # --- activations ---
     "relu_missing": Saying(
-        mark("the ReLU is missing"), mark("Replace what is negative by 0: max(x, 0).")
+        say("the ReLU is missing"), say("Replace what is negative by 0: max(x, 0).")
     ),
     "relu_extra": Saying(
-        mark("there is a ReLU too many"),
-        mark("Leave the ReLU out here: negative numbers must stay."),
+        say("there is a ReLU too many"),
+        say("Leave the ReLU out here: negative numbers must stay."),
     ),
     "relu_in_every_round": Saying(
-        mark("the ReLU is taken in every round of the sum, should be once"),
-        mark(
+        say("the ReLU is taken in every round of the sum, should be once"),
+        say(
             "Take the ReLU when the sum is complete: in a block of its own, or behind the loop of"
             " the sum."
         ),
     ),
     "relu_inverted": Saying(
-        mark("what is positive is cut off, should be what is negative"),
-        mark("ReLU is the larger one of x and 0: max, not min."),
+        say("what is positive is cut off, should be what is negative"),
+        say("ReLU is the larger one of x and 0: max, not min."),
     ),
     "relu_absolute": Saying(
-        mark("signs are dropped, negative numbers should become 0"),
-        mark("ReLU is the larger one of x and 0, not the absolute value."),
+        say("signs are dropped, negative numbers should become 0"),
+        say("ReLU is the larger one of x and 0, not the absolute value."),
     ),
     "softmax_missing": Saying(
-        mark("the softmax is missing"), mark("Take a softmax here, along the axis of PyTorch's.")
+        say("the softmax is missing"), say("Take a softmax here, along the axis of PyTorch's.")
     ),
     "softmax_missing:along": Saying(
-        mark("the softmax is missing"), mark("Take a softmax along axis {along} here.")
+        say("the softmax is missing"), say("Take a softmax along axis {along} here.")
     ),
     "softmax_extra": Saying(
-        mark("there is a softmax too many"), mark("Leave the softmax out: PyTorch has none here.")
+        say("there is a softmax too many"), say("Leave the softmax out: PyTorch has none here.")
     ),
     "softmax_axis": Saying(
-        mark("the softmax goes along axis {found}, should go along axis {wanted}"),
-        mark("Take the softmax along axis {wanted}: along it, the results sum to 1."),
+        say("the softmax goes along axis {found}, should go along axis {wanted}"),
+        say("Take the softmax along axis {wanted}: along it, the results sum to 1."),
     ),
     "softmax_of_all": Saying(
-        mark("the softmax goes over all numbers, should go over those of one row"),
-        mark("Divide by the sum of the row, not by that of all numbers."),
+        say("the softmax goes over all numbers, should go over those of one row"),
+        say("Divide by the sum of the row, not by that of all numbers."),
     ),
     "softmax_logarithm": Saying(
-        mark("it is the logarithm of the softmax"), mark("Use softmax in place of log_softmax.")
+        say("it is the logarithm of the softmax"), say("Use softmax in place of log_softmax.")
     ),
     "softmax_not_divided": Saying(
-        mark("the exponentials are not divided by their sum"),
-        mark("Divide the exponentials by their sum over the row."),
+        say("the exponentials are not divided by their sum"),
+        say("Divide the exponentials by their sum over the row."),
     ),
     "softmax_without_exponential": Saying(
-        mark("the scores are divided by their sum without the exponential"),
-        mark("Take the exponential of each score first, then divide by the sum of the row."),
+        say("the scores are divided by their sum without the exponential"),
+        say("Take the exponential of each score first, then divide by the sum of the row."),
     ),
     # --- shapes and order ---
     "flatten_order:NHWC": Saying(
-        mark("the channels are moved to the end before it"),
-        mark("Flatten in the order of NCHW: channel, row, column."),
+        say("the channels are moved to the end before it"),
+        say("Flatten in the order of NCHW: channel, row, column."),
     ),
     "flatten_order:NCWH": Saying(
-        mark("rows and columns are exchanged before it"),
-        mark("Flatten in the order of NCHW: channel, row, column."),
+        say("rows and columns are exchanged before it"),
+        say("Flatten in the order of NCHW: channel, row, column."),
     ),
     "layer_left_out": Saying(
-        mark("{layers} is left out"), mark("Add {layers} here, before what follows.")
+        say("{layers} is left out"), say("Add {layers} here, before what follows.")
     ),
     "layer_left_out:several": Saying(
-        mark("{layers} are left out"),
-        mark("Add the layers that are missing, in this order: {layers}."),
+        say("{layers} are left out"),
+        say("Add the layers that are missing, in this order: {layers}."),
     ),
-    "layer_repeated": Saying(mark("{layer} is done twice"), mark("Do {layer} once.")),
+    "layer_repeated": Saying(say("{layer} is done twice"), say("Do {layer} once.")),
     "order_swapped": Saying(
-        mark("{first} and {second} are exchanged"),
-        mark("Do {first} first, and {second} on its result."),
+        say("{first} and {second} are exchanged"),
+        say("Do {first} first, and {second} on its result."),
     ),
     "other_operand": Saying(
-        mark("it takes another value than it should"),
-        mark("Give it the result of the layer before it: check the variables of the call."),
+        say("it takes another value than it should"),
+        say("Give it the result of the layer before it: check the variables of the call."),
     ),
     "other_operand:layers": Saying(
-        mark("it takes the result of {taken}, should take that of {wanted}"),
-        mark("Give it the result of {wanted}: check the variables of the call."),
+        say("it takes the result of {taken}, should take that of {wanted}"),
+        say("Give it the result of {wanted}: check the variables of the call."),
     ),
     "outputs_swapped": Saying(
-        mark("the outputs are in another order than they should be"),
-        mark("Exchange the outputs."),
+        say("the outputs are in another order than they should be"),
+        say("Exchange the outputs."),
     ),
     "other_step_returned": Saying(
-        mark("`{returned}` is returned, should be `{wanted}`"),
-        mark("Return `{wanted}`."),
+        say("`{returned}` is returned, should be `{wanted}`"),
+        say("Return `{wanted}`."),
     ),
     "constant_swapped": Saying(
-        mark("another layer's parameter is used"),
-        mark("Give every layer its own weight and bias: check the names that you read them by."),
+        say("another layer's parameter is used"),
+        say("Give every layer its own weight and bias: check the names that you read them by."),
     ),
     "constant_zero": Saying(
-        mark("a parameter is 0 everywhere"),
-        mark("Make the constant of the parameter's own numbers."),
+        say("a parameter is 0 everywhere"),
+        say("Make the constant of the parameter's own numbers."),
     ),
     # --- memory and numbers ---
     "not_written": Saying(
-        mark("`{callee}` does not write into its output"),
+        say("`{callee}` does not write into its output"),
         WRITE_THE_BUFFER,
     ),
     "partly_written": Saying(
-        mark("{share:.0%} of its numbers are never written"),
-        mark(
+        say("{share:.0%} of its numbers are never written"),
+        say(
             "Let the loops go over all of the output. Inside of a block use the block's own"
             " variables (vi), not the loops' (i), and bind each axis to the loop that it belongs"
             " to."
         ),
     ),
     "partly_right": Saying(
-        mark("{share:.0%} of its numbers are right"),
-        mark(
+        say("{share:.0%} of its numbers are right"),
+        say(
             "Look at the edges of the loops, at which index belongs to which axis, and where a sum"
             " begins."
         ),
     ),
     "partly_right:along": Saying(
-        mark(
+        say(
             "{share:.0%} of its numbers are right, and those that are not lie from {start} to {end}"
             " along axis {axis}"
         ),
-        mark(
+        say(
             "Look at how far the loop along axis {axis} goes, and whether something else is done at"
             " its edge."
         ),
     ),
     "zeros": Saying(
-        mark("all numbers are 0"),
-        mark("Look for a result that is computed and never stored where it is returned from."),
+        say("all numbers are 0"),
+        say("Look for a result that is computed and never stored where it is returned from."),
     ),
     "input_returned": Saying(
-        mark("its input comes out unchanged"), mark("Return what is computed, not what is taken.")
+        say("its input comes out unchanged"), say("Return what is computed, not what is taken.")
     ),
     "low_precision": Saying(
-        mark("it computes in {dtype}, should compute in float32"),
-        mark("Use float32 for the input, the constants and every layer."),
+        say("it computes in {dtype}, should compute in float32"),
+        say("Use float32 for the input, the constants and every layer."),
     ),
 }

@@ -14,7 +14,7 @@ import numpy as np
 from grader.errors import IRError, ProtocolError
 from grader.ir.names import shown
 from grader.ir.trace import Trace, read_trace
-from grader.language import join, say
+from grader.language import NOTHING, Text, join, say
 from grader.messages import Capture, FindStep, FoundStep, FrameError, unpack_array
 from grader.referee.diagnosis.report import Diagnosed, choose_rows
 from grader.referee.diagnosis.values import TOLERANCE
@@ -106,7 +106,7 @@ def _told(answer: FoundStep) -> Problem:
         steps=answer.steps,
         step=step,
     )
-    return Problem(join(reason, _why(answer)), _advice(answer))
+    return Problem(join(reason, _why(answer)), _advice(answer), code="values")
 
 
 def _spelled(answer: FoundStep) -> str:
@@ -116,7 +116,7 @@ def _spelled(answer: FoundStep) -> str:
     return shown(f"{_WORD.sub('_', answer.instruction).lower()}({', '.join(names)})")
 
 
-def _why(answer: FoundStep) -> str:
+def _why(answer: FoundStep) -> Text:
     facts = {
         "reader": shown(answer.reader),
         "writer": shown(answer.writer),
@@ -134,10 +134,10 @@ def _why(answer: FoundStep) -> str:
             " the one hands the other has room for a single item.",
             **facts,
         )
-    return ""
+    return NOTHING
 
 
-def _advice(answer: FoundStep) -> str:
+def _advice(answer: FoundStep) -> Text:
     """Return what was tried and gives the right outputs; a place to look where nothing did."""
     if answer.other_loop:
         return say(

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from grader.language import in_a_row, mark, say
+import numpy as np
+
+from grader.language import NOTHING, Text, Value, foreign, in_a_row, say
 from grader.referee.diagnosis.sayings import DECIDES, SAYINGS
 from grader.referee.mismatch import NOT_FINITE
 
@@ -16,22 +18,22 @@ Shape = tuple[int, ...]
 Facts = Mapping[str, Any]
 
 _NAMES = {
-    "conv2d without its bias": mark("conv2d without its bias"),
-    "linear without its bias": mark("linear without its bias"),
-    "the largest item of a softmax": mark("the largest item of a softmax"),
-    "the differences to the largest item of a softmax": mark(
+    "conv2d without its bias": say("conv2d without its bias"),
+    "linear without its bias": say("linear without its bias"),
+    "the largest item of a softmax": say("the largest item of a softmax"),
+    "the differences to the largest item of a softmax": say(
         "the differences to the largest item of a softmax"
     ),
-    "the exponentials of a softmax": mark("the exponentials of a softmax"),
-    "the sum of a softmax": mark("the sum of a softmax"),
+    "the exponentials of a softmax": say("the exponentials of a softmax"),
+    "the sum of a softmax": say("the sum of a softmax"),
 }
 """Layers whose names are words and not functions of PyTorch."""
 
 _AXES = {
-    "channels": mark("channels"),
-    "rows": mark("rows"),
-    "columns": mark("columns"),
-    "terms": mark("terms"),
+    "channels": say("channels"),
+    "rows": say("rows"),
+    "columns": say("columns"),
+    "terms": say("terms"),
 }
 
 _MOSTLY = 0.5
@@ -63,12 +65,12 @@ class Departure(NamedTuple):
     nan: float = 0.0
 
 
-def name_layer(name: str) -> str:
-    """Return what a layer of PyTorch is called in the language that is spoken."""
-    return say(_NAMES[name]) if name in _NAMES else name
+def name_layer(name: str) -> Text:
+    """Return what a layer of PyTorch is called."""
+    return _NAMES.get(name) or foreign(name)
 
 
-def tell(departure: Departure, kind: str, facts: Facts) -> tuple[str, str]:
+def tell(departure: Departure, kind: str, facts: Facts) -> tuple[Text, Text]:
     """Return the sentence and the advice for a mistake; `kind` is empty where none is known.
 
     `facts` are those of the mistake, and the departing step's `callee` and `layer`.
@@ -85,20 +87,20 @@ def tell(departure: Departure, kind: str, facts: Facts) -> tuple[str, str]:
     return _where(departure, what), say(saying.advice, **values)
 
 
-def tell_change(kind: str, facts: Facts) -> tuple[str, str]:
+def tell_change(kind: str, facts: Facts) -> tuple[Text, Text]:
     """Return what a mistake is, as a clause, and what to do about it."""
     saying, values = SAYINGS[_key(kind, facts)], _values(facts)
     return say(saying.what, **values), say(saying.advice, **values)
 
 
-def _where(departure: Departure, what: str) -> str:
+def _where(departure: Departure, what: Text) -> Text:
     """Say where it departs, and after a colon what is wrong, if that is known."""
-    values = {
+    values: dict[str, Value] = {
         "step": departure.step,
         "before": departure.before,
-        "layer": " ".join(filter(None, (name_layer(departure.layer), str(departure.within or "")))),
-        "shape": departure.shape,
-        "wanted": departure.wanted,
+        "layer": _layer(departure),
+        "shape": str(departure.shape),
+        "wanted": str(departure.wanted),
         "what": what,
     }
     if departure.shape is None and not what:
@@ -117,7 +119,15 @@ def _where(departure: Departure, what: str) -> str:
     return say("`{step}` departs from PyTorch's {layer}: {what}.", **values)
 
 
-def _beyond(departure: Departure) -> tuple[str, str]:
+def _layer(departure: Departure) -> Text:
+    """Return the layer, with its own shape where the step does more than it."""
+    layer = name_layer(departure.layer)
+    if departure.within is None:
+        return layer
+    return say("{layer} {shape}", layer=layer, shape=str(departure.within))
+
+
+def _beyond(departure: Departure) -> tuple[Text, Text]:
     """Say of a step behind the last layer that it is one too many."""
     values = {"before": departure.before, "step": departure.step}
     return (
@@ -126,7 +136,7 @@ def _beyond(departure: Departure) -> tuple[str, str]:
     )
 
 
-def _other_shape(what: str, values: Facts) -> str:
+def _other_shape(what: Text, values: Mapping[str, Value]) -> Text:
     if what:
         return say(
             "After `{step}` the shape is {shape}, PyTorch has {wanted} after {layer}: {what}.",
@@ -135,16 +145,16 @@ def _other_shape(what: str, values: Facts) -> str:
     return say("After `{step}` the shape is {shape}, PyTorch has {wanted} after {layer}.", **values)
 
 
-def _unreached(departure: Departure, values: Facts) -> str:
+def _unreached(departure: Departure, values: Mapping[str, Value]) -> Text:
     if departure.before:
         return say("Up to `{before}` all is as in PyTorch; the run ends in `{step}`.", **values)
     return say("The run ends in `{step}`.", **values)
 
 
-def _difference(departure: Departure) -> str:
+def _difference(departure: Departure) -> Text:
     """Say how far the values are off, in a clause; nothing where there are none, or other ones."""
     if departure.shape is None or departure.wanted not in (None, departure.shape):
-        return ""
+        return NOTHING
     if departure.nan:
         return say("{share} of its values are NaN", share=_percent(departure.nan))
     if departure.difference is None:
@@ -161,10 +171,10 @@ def _percent(share: float) -> str:
     return f"{share:.1%}" if share < 0.1 else f"{share:.0%}"
 
 
-def _compare(departure: Departure) -> str:
+def _compare(departure: Departure) -> Text:
     """Say what to do about a step that no known mistake explains."""
     if departure.nan:
-        return say(NOT_FINITE)
+        return NOT_FINITE
     if departure.right >= _MOSTLY:
         return say(
             "{share:.0%} of its elements are right: look at the edges of the loops, at which index"
@@ -206,13 +216,13 @@ def _key(kind: str, facts: Facts) -> str:
     return key if key in SAYINGS else kind
 
 
-def _values(facts: Facts) -> dict[str, Any]:
+def _values(facts: Facts) -> dict[str, Value]:
     """Return the facts as a sentence names them."""
     values = {name: _shown(value) for name, value in facts.items()}
     if "stop" in facts:
         values["end"] = facts["stop"] - 1
     if "axis" in facts:
-        values["axis"] = say(_AXES.get(str(facts["axis"]), str(facts["axis"])))
+        values["axis"] = _AXES.get(str(facts["axis"]), str(facts["axis"]))
     for name in ("layer", "taken", "wanted"):
         if isinstance(facts.get(name), str):
             values[name] = name_layer(facts[name])
@@ -223,7 +233,9 @@ def _values(facts: Facts) -> dict[str, Any]:
 
 
 def _shown(value: Any) -> Any:
-    """Return one number for a pair of equal ones, everything else as it is."""
+    """Return one number for a pair of equal ones, words and numbers as they are, others spelled."""
     if isinstance(value, tuple) and value and all(each == value[0] for each in value):
-        return value[0]
-    return value
+        return _shown(value[0])
+    if isinstance(value, np.generic):
+        return value.item()
+    return value if isinstance(value, str | int | float | Text) else str(value)

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from markupsafe import Markup
 
-from grader.language import spoken
+from grader.language import Text
 from grader.render import wording
 from grader.render.html.budget import Budget
 from grader.render.html.clean import cleaned_part
@@ -21,6 +21,7 @@ from grader.render.html.engine import macro
 from grader.render.html.head import OverviewRow, overview_row
 from grader.render.html.parts import forms, part_view
 from grader.render.html.words import words
+from grader.render.speech import spoken
 from grader.report import Part
 
 SIZE: Final = 900_000
@@ -46,9 +47,9 @@ class Answer(NamedTuple):
 def render_checked(
     title: str,
     parts: Iterable[Part],
-    notes: Iterable[str],
+    notes: Iterable[Text],
     total: str,
-    remarks: Iterable[str],
+    remarks: Iterable[Text],
     *,
     identity: str,
 ) -> str:

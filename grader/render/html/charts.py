@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from grader.language import say
 from grader.render import wording
 from grader.render.html.axis import Linear, Logarithmic, Tick, around
+from grader.render.speech import tell
 from grader.render.speed import roofline_rows
 from grader.report import ShapeTiming, Timing
 
@@ -110,7 +110,7 @@ def _distribution(timing: Timing, shapes: Sequence[ShapeTiming], width: float) -
         axis=axis,
         ticks=scale.ticks(8 if width > WIDTHS[1] else 5),
         outside=outside,
-        description=say(
+        description=tell(
             "A dot for each of {rounds} rounds, placed by its speed-up. The estimate is {speedup},"
             " its 95 % interval goes from {low} to {high}. The numbers are in the table.",
             rounds=sum(len(shape.ratios) for shape in shapes),
@@ -131,7 +131,7 @@ def _inner(ratios: Sequence[float]) -> tuple[float, float]:
 def _strip(shape: ShapeTiming, scale: Linear, top: float) -> Strip:
     base = top + _STRIP - 4
     return Strip(
-        title=say(
+        title=tell(
             "Batch of {batch:,}: {speedup} in the median, the reference {reference}",
             batch=shape.batch,
             speedup=wording.factor(shape.speedup),
@@ -201,7 +201,7 @@ def _roofline(timing: Timing, shapes: Sequence[ShapeTiming], width: float) -> Ro
         y_ticks=y.ticks(6),
         left=left,
         bottom=bottom,
-        description=say(
+        description=tell(
             "Operations a second over operations for each byte, both on logarithmic scales. The"
             " roof is {peak:,.0f} GFLOP/s, and {bandwidth:,.0f} GB/s where moving the arrays is the"
             " limit. The numbers are in the table.",
@@ -226,7 +226,7 @@ def _marks(shapes: Sequence[ShapeTiming], x: Logarithmic, y: Logarithmic) -> lis
         heights = [y.at(_rate(shape, row)) for row in rows]
         for row, height, label_y in zip(rows, heights, _apart(heights), strict=True):
             rate = f"{_rate(shape, row):,.1f} GFLOP/s"
-            title = say("Batch of {batch:,}", batch=shape.batch) + f": {row.name}, {rate}"
+            title = tell("Batch of {batch:,}", batch=shape.batch) + f": {row.name}, {rate}"
             label = row.name if shape is labelled else ""
             marks.append(Mark(row.kind, place, height, label, label_y, title))
     return marks

@@ -13,8 +13,9 @@ from typing import Any, Final
 
 import msgspec
 
-from grader.language import say
+from grader.language import Text, foreign
 from grader.render import wording
+from grader.render.speech import tell
 from grader.report import (
     Cell,
     CellOutput,
@@ -62,7 +63,8 @@ _IMAGE_LENGTH: Final = 1_400_000
 def cleaned(report: Report) -> Report:
     """Return a report of which everything may be shown.
 
-    What cannot be seen is taken out of texts, what is too long ends in an ellipsis. Images that are
+    Texts are in the language that is spoken. What cannot be seen is taken out of them, what is too
+    long ends in an ellipsis. Images that are
     not PNGs are replaced: an output by a sentence, that of a sample by nothing.
     """
     few = msgspec.structs.replace(report, parts=report.parts[:PARTS], cells=_first_cells(report))
@@ -102,6 +104,8 @@ def _struct(value: Any) -> Any:
 
 
 def _value(value: Any, length: int) -> Any:
+    if isinstance(value, Text):
+        return foreign(_value(tell(value), length))
     if isinstance(value, str):
         is_fit = len(value) <= length and value.isprintable()
         return value if is_fit else wording.plain(value, length)
@@ -129,7 +133,7 @@ def _source(source: str) -> str:
 def _image(output: CellOutput) -> CellOutput:
     if _is_image(output.text):
         return output
-    return CellOutput("result", say("(an image that cannot be shown)"))
+    return CellOutput("result", tell("(an image that cannot be shown)"))
 
 
 def _is_image(text: str) -> bool:

@@ -7,9 +7,10 @@ import unicodedata
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from grader.language import Marked, in_a_row, mark, say
+from grader.language import Text, in_a_row, say
 from grader.render import wording
 from grader.render.html.layers import Point, Size, place
+from grader.render.speech import tell
 from grader.report import Diagnosis, Graph, Node, NodeKind, StepStatus
 
 MOST_NODES = 64
@@ -27,15 +28,15 @@ _COLUMNS = 30
 _BESIDE = 3
 """Parameters and constants that are named in a box."""
 
-KINDS: dict[NodeKind, str | Marked] = {
+KINDS: dict[NodeKind, str | Text] = {
     "tir": "TensorIR",
-    "extern": mark("external"),
-    "operator": mark("operator"),
-    "function": mark("Relax function"),
-    "input": mark("input"),
-    "constant": mark("constant"),
+    "extern": say("external"),
+    "operator": say("operator"),
+    "function": say("Relax function"),
+    "input": say("input"),
+    "constant": say("constant"),
 }
-WRONG = mark("the first that departs")
+WRONG = say("the first that departs")
 
 
 class Row(NamedTuple):
@@ -95,7 +96,7 @@ def draw(graph: Graph, diagnosis: Diagnosis | None) -> Drawing | None:
     )
 
 
-def tell(graph: Graph) -> tuple[str, ...]:
+def describe(graph: Graph) -> tuple[str, ...]:
     """Return a graph as a list: what each node is, and what it takes."""
     shown = _Shown(graph, None)
     return tuple(shown.sentence(each) for each in range(len(shown.nodes)))
@@ -126,22 +127,22 @@ class _Shown:
     def rows(self, each: int) -> list[tuple[str, str]]:
         """Return the lines of a box, with their classes."""
         node = self.nodes[each]
-        rows = [("name", node.callee or node.variable or say(KINDS[node.kind]))]
+        rows = [("name", node.callee or node.variable or tell(KINDS[node.kind]))]
         made = _tensor(node) if node.callee else _shape(node)
         rows += [("tensor", f"→ {made}" if node.callee else made)] if made else []
         rows += [("note", text) for text in self._notes(each)]
         rows += [("beside", text) for text in self._beside(each)]
         if self.statuses.get(node.variable) == "wrong":
-            rows.append(("wrong", say(WRONG)))
+            rows.append(("wrong", tell(WRONG)))
         return rows
 
     def _notes(self, each: int) -> Iterator[str]:
         node = self.nodes[each]
-        yield say(KINDS[node.kind])
+        yield tell(KINDS[node.kind])
         if node.callee and not node.dataflow:
-            yield say("outside of a dataflow block")
+            yield tell("outside of a dataflow block")
         if each == self.output:
-            yield say("returned")
+            yield tell("returned")
 
     def _beside(self, each: int) -> Iterator[str]:
         """Yield what a box takes that has no box of its own."""
@@ -149,7 +150,7 @@ class _Shown:
         for node in beside[:_BESIDE]:
             yield f"+ {_tensor(node)}" if node.kind == "input" else f"+ {_constant(node)}"
         if len(beside) > _BESIDE:
-            yield say("… and {count} more", count=len(beside) - _BESIDE)
+            yield tell("… and {count} more", count=len(beside) - _BESIDE)
 
     def box(self, each: int, rows: list[tuple[str, str]], size: Size, corner: Point) -> Box:
         """Return a box at its place."""
@@ -175,9 +176,9 @@ class _Shown:
         node = self.nodes[each]
         if not node.callee:
             return _tensor(node) if node.kind == "input" else _constant(node)
-        taken = in_a_row(self._name(one) for one in self.taken[each])
+        taken = tell(in_a_row(self._name(one) for one in self.taken[each]))
         made = f"{node.callee}({taken}) → {_tensor(node)}"
-        return in_a_row([made, *self._notes(each)])
+        return tell(in_a_row([made, *self._notes(each)]))
 
     def _name(self, each: int) -> str:
         node = self.nodes[each]
@@ -186,7 +187,7 @@ class _Shown:
     def description(self) -> str:
         """Return what somebody is told who does not see the drawing."""
         calls = sum(1 for node in self.nodes if node.callee)
-        return say(
+        return tell(
             "{calls} calls, from the input above to what main returns below. The same as text"
             " follows.",
             calls=calls,
@@ -205,7 +206,7 @@ def _tensor(node: Node) -> str:
 
 
 def _constant(node: Node) -> str:
-    return say("constant {name}", name=_tensor(node)).rstrip()
+    return tell("constant {name}", name=_tensor(node)).rstrip()
 
 
 def _shape(node: Node) -> str:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from grader.language import mark, say
+from grader.language import say
 from grader.render import wording
 from grader.render.findings import place_of
 from grader.render.html.anchors import CellAnchors, part_anchor
 from grader.render.html.parts import share, standing
+from grader.render.speech import tell
 from grader.report import Part, Report
 
-_POINT, _POINTS = mark("{score} of {maximum} point"), mark("{score} of {maximum} points")
+_POINT, _POINTS = say("{score} of {maximum} point"), say("{score} of {maximum} points")
 
 
 class Score(NamedTuple):
@@ -52,7 +53,7 @@ def score(report: Report) -> Score:
     return Score(
         number=number,
         maximum=maximum,
-        sentence=say(unit, score=number, maximum=maximum),
+        sentence=tell(unit, score=number, maximum=maximum),
         share=share(report.score, report.max_score),
         verdict=standing(report.score, report.max_score),
     )
@@ -68,7 +69,7 @@ def overview_row(part: Part, anchor: str) -> OverviewRow:
     """Return the row of a part."""
     return OverviewRow(
         anchor=anchor,
-        title=part.title,
+        title=tell(part.title),
         points=wording.points_of(part.score, part.max_score),
         share=share(part.score, part.max_score),
         verdict=standing(part.score, part.max_score),
@@ -84,5 +85,5 @@ def problem_rows(report: Report) -> Iterator[ProblemRow]:
             anchor=anchors.of(problem.cell),
             error=problem.error,
             message=problem.message,
-            hint=problem.hint,
+            hint=tell(problem.hint),
         )

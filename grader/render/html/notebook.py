@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from grader.language import mark, say
+from grader.language import say
 from grader.render import wording
 from grader.render.findings import is_lost, place_of
 from grader.render.html.anchors import CellAnchors, part_anchor
 from grader.render.html.code import Line, coloured_lines, plain_lines
 from grader.render.html.markdown import Element, Headings, read_markdown
 from grader.render.html.parts import MARKS, standing
+from grader.render.speech import tell
 from grader.report import Cell, CellOutput, CellProblem, Part, Report
 from grader.report.image import image_size
 
@@ -24,12 +25,12 @@ LONG, LARGE = 18, 2_000
 """Lines and characters of an output above which it is folded."""
 
 _LABELS = {
-    "stdout": mark("printed"),
-    "stderr": mark("printed as an error"),
-    "result": mark("result"),
-    "error": mark("error"),
+    "stdout": say("printed"),
+    "stderr": say("printed as an error"),
+    "result": say("result"),
+    "error": say("error"),
 }
-_LINES = mark("{count:,} line"), mark("{count:,} lines")
+_LINES = say("{count:,} line"), say("{count:,} lines")
 
 
 class Output(NamedTuple):
@@ -115,7 +116,7 @@ class Notebook:
 
     def cut(self, cell: Cell) -> CellView:
         """Return a cell with nothing but what is said of it."""
-        note = say("(left out here: the page would become too large)")
+        note = tell("(left out here: the page would become too large)")
         if cell.kind == "markdown":
             return self._text(cell, (Element("text", note),))
         return self._code(cell, plain_lines(note), ())
@@ -132,7 +133,7 @@ class Notebook:
         return CellView(
             kind="code",
             anchor=self._anchors.at(cell),
-            label=say("Code cell {cell}", cell=number) if number else "",
+            label=tell("Code cell {cell}", cell=number) if number else "",
             number=cell.number,
             elements=(),
             lines=tuple(
@@ -152,13 +153,18 @@ def _output(output: CellOutput) -> Output:
     if output.kind == "image":
         width, height = image_size(output.text) or (0, 0)
         return Output("image", "", output.text, "", width, height)
-    label = say(_LABELS[output.kind])
-    lines = output.text.count("\n") + 1
+    label = tell(_LABELS[output.kind])
+    text = output.text
+    if output.left_out:
+        kinds = ", ".join(output.left_out)
+        note = tell("(not kept in the report: {kinds})", kinds=kinds)
+        text = f"{text}\n{note}".strip()
+    lines = text.count("\n") + 1
     folded = ""
-    if lines > LONG or len(output.text) > LARGE:
+    if lines > LONG or len(text) > LARGE:
         counted = wording.counted(lines, *_LINES)
-        folded = say("{kind}: {lines}", kind=label, lines=counted)
-    return Output(output.kind, label, output.text, folded)
+        folded = tell("{kind}: {lines}", kind=label, lines=counted)
+    return Output(output.kind, label, text, folded)
 
 
 def _error(problem: CellProblem, report: Report) -> Finding:
@@ -168,7 +174,7 @@ def _error(problem: CellProblem, report: Report) -> Finding:
         title=place_of(problem, report),
         points="",
         texts=(": ".join(filter(None, (problem.error, problem.message))),),
-        hint=problem.hint,
+        hint=tell(problem.hint),
         anchor="",
     )
 
@@ -180,10 +186,10 @@ def _part(part: Part, place: int) -> Finding:
     return Finding(
         verdict=verdict,
         mark=MARKS[verdict],
-        title=part.title,
+        title=tell(part.title),
         points=wording.points_of(part.score, part.max_score),
-        texts=tuple(_distinct(check.reason or check.title for check in lost)),
-        hint=next((check.hint for check in lost if check.hint), ""),
+        texts=tuple(_distinct(tell(check.reason or check.title) for check in lost)),
+        hint=next((tell(check.hint) for check in lost if check.hint), ""),
         anchor=part_anchor(place),
     )
 

@@ -10,7 +10,6 @@ from typing import Final, TypeVar
 
 from markupsafe import Markup, escape
 
-from grader.language import say, speaking, spoken
 from grader.render import wording
 from grader.render.circumstances import cells_run, circumstances
 from grader.render.html.budget import Budget
@@ -21,6 +20,7 @@ from grader.render.html.notebook import Notebook
 from grader.render.html.parts import forms, part_views
 from grader.render.html.speed import speed_view
 from grader.render.html.words import words
+from grader.render.speech import speaking, spoken, tell
 from grader.report import Cell, Report, Timing
 
 SIZE: Final = 2_900_000
@@ -75,11 +75,12 @@ class _Page:
             language=spoken(),
             style_hash=_style_hash(),
             report=report,
+            title=tell(report.assignment.title),
             whose=self._whose,
             score=score(report),
             cells_run=cells_run(report.submission),
             overview=_some(overview(report)),
-            notes=_some((note,) for note in report.notes),
+            notes=_some((tell(note),) for note in report.notes),
             problems=_some(problem_rows(report)),
             parts=tuple(self._parts()),
             speed=Markup() if report.timing is None else self._speed(report.timing),
@@ -123,7 +124,7 @@ class _Page:
             yield piece
             shown += 1
         if shown < self._cell_count:
-            count = say("{count:,} more cells", count=self._cell_count - shown)
+            count = tell("{count:,} more cells", count=self._cell_count - shown)
             yield self._macro("notebook", "left_out")(count)
 
     def _forms_of(

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import NamedTuple
 
-from grader.language import Marked, mark, say
+from grader.language import Text, say
 from grader.render import phrases, wording
 from grader.render.findings import is_lost
 from grader.render.html.anchors import CellAnchors, part_anchor
 from grader.render.html.diff import Block, compare
-from grader.render.html.graph import Drawing, draw, tell
+from grader.render.html.graph import Drawing, describe, draw
 from grader.render.html.markdown import is_web_link
+from grader.render.speech import tell
 from grader.report import Check, Diagnosis, Part, Report, Sample, Step, StepStatus, Verdict
 from grader.report.image import image_size
 
@@ -20,17 +21,17 @@ MARKS: dict[str, str] = {
     "passed": "✓", "partial": "~", "failed": "✗", "not_graded": "–",
     "right": "✓", "unknown": "~", "wrong": "✗", "follows": "–",
 }  # fmt: skip
-VERDICTS: dict[Verdict, Marked] = {
-    "passed": mark("passed"),
-    "partial": mark("partly passed"),
-    "failed": mark("failed"),
-    "not_graded": mark("not graded"),
+VERDICTS: dict[Verdict, Text] = {
+    "passed": say("passed"),
+    "partial": say("partly passed"),
+    "failed": say("failed"),
+    "not_graded": say("not graded"),
 }
-STATUSES: dict[StepStatus, Marked] = {
-    "right": mark("as in PyTorch"),
-    "unknown": mark("not a layer of its own in PyTorch"),
-    "wrong": mark("the first that departs"),
-    "follows": mark("after it"),
+STATUSES: dict[StepStatus, Text] = {
+    "right": say("as in PyTorch"),
+    "unknown": say("not a layer of its own in PyTorch"),
+    "wrong": say("the first that departs"),
+    "follows": say("after it"),
 }
 
 _ENLARGED = 112
@@ -136,7 +137,7 @@ def part_view(
     origin, graph, scripts = part.origin, part.graph, part.scripts
     return PartView(
         anchor=anchor,
-        title=part.title,
+        title=tell(part.title),
         points=wording.points_of(part.score, part.max_score),
         share=share(part.score, part.max_score),
         verdict=standing(part.score, part.max_score),
@@ -146,7 +147,7 @@ def part_view(
         diagnosis=None if part.diagnosis is None else _diagnosis(part.diagnosis, part),
         sample=None if part.sample is None else _sample(part.sample),
         drawing=None if graph is None else draw(graph, part.diagnosis),
-        listing=() if graph is None else tell(graph),
+        listing=() if graph is None else describe(graph),
         function="" if scripts is None else scripts.function,
         diff=() if scripts is None else compare(scripts.before, scripts.after),
     )
@@ -177,41 +178,42 @@ def _groups(part: Part) -> Iterator[Group]:
     """Yield the checks; neighbours that lost their points for the same reason come together."""
     for _, group in groupby(part.checks, key=_explanation):
         same = list(group)
-        yield Group(tuple(map(check_view, same)), same[0].reason, same[0].hint)
+        yield Group(tuple(map(check_view, same)), tell(same[0].reason), tell(same[0].hint))
 
 
-def _explanation(check: Check) -> tuple[str, ...]:
+def _explanation(check: Check) -> tuple[Text | str, ...]:
     return (check.reason, check.hint) if is_lost(check) else ("", "", check.id)
 
 
 def check_view(check: Check) -> CheckView:
     """Return a check without its explanation."""
     points = wording.points_of(check.score, check.max_score) if check.max_score else ""
-    word = say(VERDICTS[check.verdict])
-    return CheckView(check.verdict, MARKS[check.verdict], word, check.title, points)
+    word = tell(VERDICTS[check.verdict])
+    return CheckView(check.verdict, MARKS[check.verdict], word, tell(check.title), points)
 
 
 # --- diagnosis ------------------------------------------------------------------------------------
 
 
 def _diagnosis(diagnosis: Diagnosis, part: Part) -> DiagnosisView:
-    is_told = phrases.is_told(diagnosis, part)
-    is_link = is_web_link(diagnosis.link)
+    is_told = phrases.is_told(part)
+    link = tell(diagnosis.link)
+    is_link = is_web_link(link)
     return DiagnosisView(
-        message="" if is_told else diagnosis.message,
-        advice="" if is_told else diagnosis.advice,
+        message="" if is_told else tell(diagnosis.message),
+        advice="" if is_told else tell(diagnosis.advice),
         steps=tuple(_step(step, diagnosis) for step in diagnosis.steps),
-        link=diagnosis.link if is_link else "",
-        heading="" if is_link else diagnosis.link,
+        link=link if is_link else "",
+        heading="" if is_link else link,
     )
 
 
 def _step(step: Step, diagnosis: Diagnosis) -> StepView:
-    layer = step.layer
+    layer = tell(step.layer)
     if step.status == "wrong":
         layer = phrases.layer_there(diagnosis)
     name = " = ".join(filter(None, (step.variable, step.callee)))
-    word = say(STATUSES[step.status])
+    word = tell(STATUSES[step.status])
     return StepView(step.status, MARKS[step.status], word, name, phrases.shape(step.shape), layer)
 
 
@@ -240,13 +242,13 @@ def _scores(sample: Sample) -> Iterator[ScoreView]:
             own_share=share(own or 0.0, largest),
             pytorch=_number(wanted),
             pytorch_share=share(wanted, largest),
-            note=say("the right class") if place == sample.label else "",
+            note=tell("the right class") if place == sample.label else "",
         )
 
 
 def _number(score: float | None) -> str:
     """Return a score with four digits; probabilities have four decimals."""
     if score is None:
-        return say("not finite")
+        return tell("not finite")
     is_small = abs(score) < 100
     return f"{score:.{_SCORE_DIGITS}f}" if is_small else f"{score:.{_SCORE_DIGITS}g}"

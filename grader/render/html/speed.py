@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from grader.language import mark, say
+from grader.language import say
 from grader.render import wording
 from grader.render.html.charts import Distribution, Roofline, distributions, rooflines
 from grader.render.html.parts import share
+from grader.render.speech import tell
 from grader.render.speed import how_measured, roofline_rows, speed_sentence
 from grader.report import ShapeTiming, Timing
 
@@ -49,7 +50,7 @@ def speed_view(timing: Timing) -> SpeedView:
     return SpeedView(
         sentence=speed_sentence(timing),
         measured=how_measured(timing) if is_measured else "",
-        notes=timing.notes,
+        notes=tuple(map(tell, timing.notes)),
         shapes=tuple(_shape_view(shape) for shape in timing.shapes[:8] if _is_timed(shape)),
         distributions=drawn,
         rooflines=rooflines(timing),
@@ -58,8 +59,8 @@ def speed_view(timing: Timing) -> SpeedView:
 
 
 def _outside(count: int) -> str:
-    one = mark("{count:,} round lies outside of the drawing, and is drawn at its edge.")
-    many = mark("{count:,} rounds lie outside of the drawing, and are drawn at its edges.")
+    one = say("{count:,} round lies outside of the drawing, and is drawn at its edge.")
+    many = say("{count:,} rounds lie outside of the drawing, and are drawn at its edges.")
     return wording.counted(count, one, many) if count else ""
 
 
@@ -80,4 +81,4 @@ def _shape_view(shape: ShapeTiming) -> ShapeView:
         )
         for row in roofline_rows(shape)
     )
-    return ShapeView(say("Batch of {batch:,}", batch=shape.batch), rows)
+    return ShapeView(tell("Batch of {batch:,}", batch=shape.batch), rows)

@@ -170,6 +170,7 @@ class TestAnswers:
         with pytest.raises(TaskError, match=r"^env\.f raised ValueError: no$") as caught:
             evaluate(answered(EvaluationFailed(1, "ValueError", "no")))
         assert ("run", "ValueError") == (caught.value.stage, caught.value.error_name)
+        assert "no" == caught.value.raised == caught.value.as_failure().raised
 
 
 class TestRequests:

@@ -11,6 +11,7 @@ import pytest
 from grader.assignment import ArgumentTable, Computation, OracleOptions, TensorTable
 from grader.course import CourseAssignment, load_course
 from grader.data.dataset import DataSet
+from grader.language import foreign
 from grader.referee.answers import model_function
 from grader.referee.cases import CaseOracle, course_function
 from grader.referee.diagnosis.operations import Layer
@@ -34,7 +35,7 @@ def classifier() -> ModelOracle:
     module = assignment("e2e-conv").load_oracle()
     parameters = {name: noise(*shape) / 9 for name, (_, shape) in module.PARAMETERS.items()}
     images = np.random.default_rng(0).integers(0, 256, (40, 28, 28), np.uint8)
-    data = DataSet("fashion-mnist", "Noise.", images, np.zeros(40, np.uint8), parameters)
+    data = DataSet("fashion-mnist", foreign("Noise."), images, np.zeros(40, np.uint8), parameters)
     options = OracleOptions(input_shape=(1, 28, 28), output_shape=(10,), hidden_inputs=60)
     return ModelOracle(module, options, data, np.random.default_rng(1))
 
@@ -66,7 +67,9 @@ class TestModel:
         module = assignment("e2e-mlp").load_oracle()
         parameters = {name: noise(*shape) for name, (_, shape) in module.PARAMETERS.items()}
         images = np.zeros((4, 28, 28), np.uint8)
-        data = DataSet("fashion-mnist", "Black.", images, np.zeros(4, np.uint8), parameters)
+        data = DataSet(
+            "fashion-mnist", foreign("Black."), images, np.zeros(4, np.uint8), parameters
+        )
         options = OracleOptions(input_shape=(784,), output_shape=(10,), hidden_inputs=8)
         oracle = ModelOracle(module, options, data, np.random.default_rng(1))
         row = noise(1, 784)

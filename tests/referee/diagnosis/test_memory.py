@@ -78,7 +78,7 @@ def told(oracle: ModelOracle, **changes: Any) -> tuple[Diagnosis, Runners]:
 
 def test_a_sum_that_is_right_on_zeros_was_not_initialised(oracle: ModelOracle) -> None:
     found, runners = told(oracle, relu=adds_to_memory)
-    assert ("relu", "sum_not_initialised") == (found.layer, found.mistake)
+    assert ("relu", "sum_not_initialised") == (found.layer.english, found.mistake)
     assert [TraceModule, TraceModule] == runners.tasks
 
 
@@ -112,8 +112,8 @@ def test_zeros_are_looked_at_on_other_inputs_where_images_begin_with_zeros(
 @pytest.mark.parametrize("cause", OTHER_CAUSES)
 def test_other_causes_of_nan_are_not_told_so(cause: str, oracle: ModelOracle) -> None:
     found, _ = told(oracle, relu=OTHER_CAUSES[cause])
-    assert ("relu", "") == (found.layer, found.mistake)
-    assert "T.init" not in found.message
+    assert ("relu", "") == (found.layer.english, found.mistake)
+    assert "T.init" not in found.message.english
     if cause != "huge numbers":
-        assert "of its values are NaN" in found.message
-        assert "of a division by zero" in found.advice
+        assert "of its values are NaN" in found.message.english
+        assert "of a division by zero" in found.advice.english

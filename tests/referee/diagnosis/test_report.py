@@ -20,7 +20,7 @@ from grader.assignment import Assignment, CheckTable, GuideTable, OracleOptions,
 from grader.data.dataset import DataSet
 from grader.inside.runner.tasks import perform
 from grader.ir.read import read_module
-from grader.language import speaking
+from grader.language import NOTHING, foreign, join
 from grader.messages import Capture, TaskFailure, TraceModule
 from grader.referee import checks
 from grader.referee.diagnosis.case import explain_case
@@ -30,7 +30,7 @@ from grader.referee.failures import TIME_LIMIT
 from grader.referee.gather import gather_outputs
 from grader.referee.judge import judge_case
 from grader.referee.oracle import ModelOracle
-from grader.report import Diagnosis
+from grader.report import Diagnosis, texts
 from tests.ir.modules import save
 
 assert checks.__all__  # importing them registers them
@@ -78,7 +78,7 @@ def expected(_parameters: object, images: np.ndarray) -> np.ndarray:
 @pytest.fixture(scope="module")
 def oracle() -> ModelOracle:
     images = np.random.default_rng(5).integers(0, 256, (IMAGES, 28, 28), np.uint8)
-    data = DataSet("built-in", "", images, np.arange(IMAGES, dtype=np.uint8) % 10, {})
+    data = DataSet("built-in", foreign(""), images, np.arange(IMAGES, dtype=np.uint8) % 10, {})
     course = SimpleNamespace(expected=expected)
     return ModelOracle(course, OPTIONS, data, np.random.default_rng(0))  # type: ignore[arg-type]
 
@@ -153,21 +153,20 @@ class TestDiagnose:
         found = diagnosis_of(oracle, axis=0)
         assert ["right", "right", "right", "wrong"] == [each.status for each in found.steps]
         assert ("softmax", (BATCH, 10), "softmax_axis") == (
-            found.layer,
+            found.layer.english,
             found.wanted,
             found.mistake,
         )
         step = found.steps[found.wrong]
         assert ("softmax", (BATCH, 10)) == (step.callee, step.shape)
-        assert f"`{step.variable} = softmax` departs" in found.message
-        assert "the softmax goes along axis 0, should go along axis 1" in found.message
-        assert "Take the softmax along axis 1" in found.advice
-        assert "Softmax" == found.link
+        assert f"`{step.variable} = softmax` departs" in found.message.english
+        assert "the softmax goes along axis 0, should go along axis 1" in found.message.english
+        assert "Take the softmax along axis 1" in found.advice.english
+        assert "Softmax" == found.link.english
 
-    def test_its_link_is_in_the_language_that_is_spoken(self, oracle: ModelOracle) -> None:
-        with speaking("ko"):
-            found = diagnose(*given(oracle, axis=0), Runners())
-        assert found is not None and "소프트맥스" == found.link
+    def test_its_link_is_in_the_language_of_the_reader(self, oracle: ModelOracle) -> None:
+        found = diagnose(*given(oracle, axis=0), Runners())
+        assert found is not None and "소프트맥스" == found.link.in_("ko")
 
     def test_what_is_not_recognised_is_told_by_its_size_and_linked_by_its_layer(
         self, oracle: ModelOracle
@@ -175,24 +174,25 @@ class TestDiagnose:
         found = diagnosis_of(oracle, relu=odd_relu)
         assert ("", "relu", "odd_relu") == (
             found.mistake,
-            found.layer,
+            found.layer.english,
             found.steps[found.wrong].callee,
         )
-        assert "of the largest one" in found.message
-        assert "Compare" in found.advice or "elements are right" in found.advice
-        assert "" == found.link  # no entry is about relu, and none about everything else
+        assert "of the largest one" in found.message.english
+        assert "Compare" in found.advice.english or "elements are right" in found.advice.english
+        assert NOTHING == found.link  # no entry is about relu, and none about everything else
 
     def test_it_is_the_same_each_time(self, oracle: ModelOracle) -> None:
         assert diagnosis_of(oracle, axis=0) == diagnose(*given(oracle, axis=0), Runners())
 
     def test_it_fits_into_a_report(self, oracle: ModelOracle) -> None:
         found = diagnosis_of(oracle, scale=1.001)
-        assert found == msgspec.json.decode(msgspec.json.encode(found), type=Diagnosis)
+        document = msgspec.json.encode(found, enc_hook=texts.encoder("ko"))
+        assert found == msgspec.json.decode(document, type=Diagnosis, dec_hook=texts.decode)
 
     def test_no_value_of_an_input_or_of_an_answer_is_told(self, oracle: ModelOracle) -> None:
         """What is told has four digits at most; values have seven."""
         found = diagnosis_of(oracle, scale=1.001)
-        told = msgspec.json.encode(found).decode()
+        told = msgspec.json.encode(found, enc_hook=texts.encoder("en")).decode()
         digits = [
             word for word in told.replace(",", " ").split() if sum(map(str.isdigit, word)) > 4
         ]
@@ -236,7 +236,9 @@ class TestExplainCase:
         assert before.score == after.score
         assert after.diagnosis.advice == after.checks[0].hint
         seen = before.checks[0].reason
-        assert f"{seen} {after.diagnosis.message}" == after.checks[0].reason
+        assert join(seen, after.diagnosis.message) == after.checks[0].reason
+        assert after.checks[0].tells_diagnosis and not before.checks[0].tells_diagnosis
+        assert "values" == after.checks[0].code == before.checks[0].code
 
     def test_it_takes_one_run(self, oracle: ModelOracle) -> None:
         runners = Runners()
@@ -256,7 +258,7 @@ class TestExplainCase:
         assert [] == runners.tasks
 
     def test_a_run_that_failed_is_looked_at(self, oracle: ModelOracle) -> None:
-        case, diagnosed = case_of(oracle, Problem("It gave two outputs."), axis=0)
+        case, diagnosed = case_of(oracle, Problem(foreign("It gave two outputs.")), axis=0)
         found = explain_case(case, diagnosed, Runners()).evidence
         assert found.diagnosis is not None and "softmax_axis" == found.diagnosis.mistake
         assert found.sample is None

@@ -14,6 +14,7 @@ import pytest
 from grader.assignment import OracleOptions
 from grader.data.dataset import DataSet, no_data
 from grader.data.drawing import CLASS_NAMES
+from grader.language import foreign
 from grader.referee.diagnosis.sample import choose_sample, encode_png
 from grader.referee.evidence import Outputs
 from grader.referee.oracle import ModelOracle
@@ -26,7 +27,7 @@ ALL = np.ones(IMAGES + HIDDEN, bool)
 def data() -> DataSet:
     random = np.random.default_rng(5)
     images = random.integers(0, 256, (IMAGES, 28, 28), np.uint8)
-    return DataSet("built-in", "", images, np.arange(IMAGES, dtype=np.uint8) % KINDS, {})
+    return DataSet("built-in", foreign(""), images, np.arange(IMAGES, dtype=np.uint8) % KINDS, {})
 
 
 def make(seed: int = 0, images: DataSet | None = None) -> ModelOracle:

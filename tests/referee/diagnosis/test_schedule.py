@@ -83,8 +83,8 @@ def ask(oracle: ModelOracle, make: Make, trace: object = TRACE) -> tuple[Problem
 def test_a_step_of_the_trace_is_told(oracle: ModelOracle) -> None:
     told, _ = ask(oracle, found(may_go=True))
     assert told is not None
-    assert "in step 2 of 2, `vectorize(compute, j)`" in told.reason
-    assert "Leave this step out" in told.hint
+    assert "in step 2 of 2, `vectorize(compute, j)`" in told.reason.english
+    assert "Leave this step out" in told.hint.english
 
 
 LIES: dict[str, Make] = {
@@ -121,9 +121,9 @@ def test_names_are_shown_short_and_printable(name: str, oracle: ModelOracle) -> 
     told, _ = ask(oracle, found(within="lanes", other_loop=name, **changes))
     assert told is not None
     for text in (told.reason, told.hint):
-        assert text.isprintable()
-        assert len(text) < 600
-        assert 0 == text.count("`") % 2
+        assert text.english.isprintable()
+        assert len(text.english) < 600
+        assert 0 == text.english.count("`") % 2
 
 
 HOSTILE: dict[str, object] = {

@@ -10,6 +10,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from grader.language import Text, foreign
 from grader.report import CellOutput, Report
 
 Field = tuple[str, str]
@@ -81,6 +82,8 @@ class Filler:
     def _plain(self, hint: Any, field: Field) -> Any:
         if hint is str:
             return self._text(field)
+        if hint is Text:
+            return foreign(self._text(field))
         if hint is bool:
             return self._next((True, False))
         if hint is int:

@@ -8,6 +8,7 @@ import zlib
 
 from msgspec.structs import replace
 
+from grader.language import foreign
 from grader.report import (
     Cell,
     CellOutput,
@@ -68,17 +69,19 @@ SAMPLE = Sample(
 DIAGNOSIS = Diagnosis(
     steps=(
         Step("lv", "conv2d", (4, 32, 26, 26), "unknown"),
-        Step("lv1", "add", (4, 32, 26, 26), "right", "conv2d"),
+        Step("lv1", "add", (4, 32, 26, 26), "right", foreign("conv2d")),
         Step("lv2", "pool2d", (4, 32, 25, 25), "wrong"),
         Step("lv3", "flatten", (4, 20000), "follows"),
     ),
     wrong=2,
-    layer="max_pool2d",
+    layer=foreign("max_pool2d"),
     wanted=(4, 32, 13, 13),
     mistake="pooling_stride",
-    message="After `lv2 = pool2d` the shape is (4, 32, 25, 25), PyTorch has (4, 32, 13, 13).",
-    advice="Give the pooling a stride of 2.",
-    link="https://example.org/pooling",
+    message=foreign(
+        "After `lv2 = pool2d` the shape is (4, 32, 25, 25), PyTorch has (4, 32, 13, 13)."
+    ),
+    advice=foreign("Give the pooling a stride of 2."),
+    link=foreign("https://example.org/pooling"),
 )
 
 GRAPH = Graph(
@@ -146,7 +149,7 @@ def everything() -> Report:
         cells=CELLS,
         problems=(
             CellProblem(2, "NameError", "name 'conv_w' is not defined", 3),
-            CellProblem(4, "CellTimeoutError", "It ran for too long.", None, "Do less."),
+            CellProblem(4, "CellTimeoutError", "It ran for too long.", None, foreign("Do less.")),
         ),
-        notes=("Code cell 1 uses `eval`.",),
+        notes=(foreign("Code cell 1 uses `eval`."),),
     )

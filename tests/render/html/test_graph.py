@@ -7,7 +7,7 @@ from itertools import combinations
 import pytest
 from msgspec.structs import replace
 
-from grader.render.html.graph import MOST_NODES, draw, tell
+from grader.render.html.graph import MOST_NODES, describe, draw
 from grader.report import Graph, Node
 from tests.render.html.samples import DIAGNOSIS, GRAPH
 
@@ -66,15 +66,15 @@ class TestBounds:
     def test_a_graph_that_is_too_dense_is_told_and_not_drawn(self) -> None:
         graph = Graph(nodes(30), tuple(combinations(range(30), 2)))
         assert None is draw(graph, None)
-        assert 30 == len(tell(graph))
+        assert 30 == len(describe(graph))
 
     def test_of_a_long_graph_the_first_boxes_are_drawn(self) -> None:
         graph = Graph(nodes(500), tuple((each, each + 1) for each in range(499)))
-        assert MOST_NODES == len(draw(graph, None).boxes) == len(tell(graph))
+        assert MOST_NODES == len(draw(graph, None).boxes) == len(describe(graph))
 
     def test_nothing_is_drawn_of_nothing(self) -> None:
         assert None is draw(Graph((), ()), None)
-        assert () == tell(Graph((), ()))
+        assert () == describe(Graph((), ()))
 
     @pytest.mark.parametrize(("name", "shown"), [("a" * 30, "a" * 30), ("a" * 31, "a" * 29 + "…")])
     def test_a_line_is_no_longer_than_its_box(self, name: str, shown: str) -> None:
@@ -87,7 +87,7 @@ class TestBounds:
     def test_the_whole_name_is_told_beside_the_box(self) -> None:
         graph = Graph((Node("tir", "v", "a" * 40),), ())
         assert "a" * 40 in draw(graph, None).boxes[0].title
-        assert "a" * 40 in tell(graph)[0]
+        assert "a" * 40 in describe(graph)[0]
 
 
 def test_as_text_every_node_says_what_it_takes() -> None:
@@ -98,4 +98,4 @@ def test_as_text_every_node_says_what_it_takes() -> None:
         "env.add(lv) → lv1 (4, 32, 26, 26), external",
         "pool2d(lv, lv1) → lv2 (4, 32, 25, 25), TensorIR, outside of a dataflow block",
         "relax.flatten(lv2) → lv3 (4, n), operator, returned",
-    ) == tell(GRAPH)
+    ) == describe(GRAPH)

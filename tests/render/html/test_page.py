@@ -8,6 +8,7 @@ import re
 import pytest
 from msgspec.structs import replace
 
+from grader.language import foreign
 from grader.render.html import render_html
 from grader.report import AssignmentId, Report, ungraded_report
 from tests import sample_reports
@@ -21,7 +22,7 @@ REPORTS = {
     "full marks": sample_reports.full_marks(),
     "nothing to grade": sample_reports.nothing_to_grade(),
     "ungraded": ungraded_report(
-        "a.ipynb", "The file is empty.", sample_reports.typical().environment
+        "a.ipynb", foreign("The file is empty."), sample_reports.typical().environment
     ),
     "hostile": sample_reports.hostile(),
     "wide characters": sample_reports.korean_and_chinese(),
@@ -91,11 +92,11 @@ class TestContent:
         report = sample_reports.typical()
         text = page(report)
         for part in report.parts:
-            assert part.title in text
+            assert part.title.english in text
             for check in part.checks:
-                assert f": {check.title}" in text
-                assert check.reason in text
-                assert check.hint in text
+                assert f": {check.title.english}" in text
+                assert check.reason.english in text
+                assert check.hint.english in text
         assert "failed: Same outputs as PyTorch0 of 15" in text
         assert "partly passed: Speed of the convolution7.5 of 15" in text
 
@@ -113,7 +114,13 @@ class TestContent:
     def test_a_diagnosis_that_a_check_has_told_is_not_told_again(self) -> None:
         report = everything()
         first = report.parts[0]
-        told = replace(first.checks[0], reason=first.diagnosis.message, score=0.0, verdict="failed")
+        told = replace(
+            first.checks[0],
+            reason=first.diagnosis.message,
+            score=0.0,
+            verdict="failed",
+            tells_diagnosis=True,
+        )
         alone = replace(report, cells=(), parts=(replace(first, checks=(told,)),))
         assert 1 == page(alone).count("the shape is (4, 32, 25, 25)")
 
@@ -164,5 +171,5 @@ class TestLanguage:
         assert "채점 환경" in page(replace(sample_reports.typical(), language="ko"))
 
     def test_without_an_assignment_the_file_is_the_title(self) -> None:
-        report = replace(sample_reports.typical(), assignment=AssignmentId("", "", 0))
+        report = replace(sample_reports.typical(), assignment=AssignmentId("", foreign(""), 0))
         assert b"<h1>homework.ipynb</h1>" in render_html(report)

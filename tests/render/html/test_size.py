@@ -11,6 +11,7 @@ from functools import partial
 import pytest
 from msgspec.structs import replace
 
+from grader.language import foreign
 from grader.render.html import render_html
 from grader.render.html.page import SIZE
 from grader.report import (
@@ -54,7 +55,7 @@ def many(character: str) -> Report:
 
 
 SCRIPTS = Scripts("f", LINES, LINES.replace("for", "fox"))
-PROBLEM = CellProblem(1, "E" * 80, "<" * 1000, 3, "h")
+PROBLEM = CellProblem(1, "E" * 80, "<" * 1000, 3, foreign("h"))
 
 # Made by the test that needs it: together they take two gigabytes of every worker.
 HUGE: dict[str, Callable[[], Report]] = {
@@ -62,9 +63,9 @@ HUGE: dict[str, Callable[[], Report]] = {
     "many long cells": lambda: cells(10_000, "if " * 4000, CellOutput("stdout", "<" * 10_000)),
     "many texts": lambda: replace(TYPICAL, cells=(Cell("markdown", "*a *" * 2500),) * 10_000),
     "many images": lambda: cells(50, "plot()", CellOutput("image", IMAGE)),
-    "many parts": lambda: replace(TYPICAL, parts=(replace(PART, title="<" * 500),) * 2000),
+    "many parts": lambda: replace(TYPICAL, parts=(replace(PART, title=foreign("<" * 500)),) * 2000),
     "many problems": lambda: replace(TYPICAL, problems=(PROBLEM,) * 2000),
-    "many notes": lambda: replace(TYPICAL, notes=("&" * 5000,) * 2000),
+    "many notes": lambda: replace(TYPICAL, notes=(foreign("&" * 5000),) * 2000),
     "a dense graph": lambda: replace(TYPICAL, parts=(replace(PART, graph=complete(64)),) * 20),
     "a long graph": lambda: replace(TYPICAL, parts=(replace(PART, graph=complete(400)),)),
     "long scripts": lambda: replace(TYPICAL, parts=(replace(PART, scripts=SCRIPTS),) * 20),
