@@ -30,7 +30,7 @@ from nbformat import NotebookNode
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from grader.execute.places import Places
+from grader.execute.path_redaction import PathRedaction
 from grader.execute.result import Execution
 from grader.reading.content import CODE_LIMIT, SIZE_LIMIT, TEXT_LIMIT
 from grader.reading.messages import Overwhelmed, Read
@@ -147,7 +147,7 @@ def _render(read: Read) -> None:
         base,
         notes=tuple(sentence.text for sentence in read.content.notes),
         problems=execution.problems,
-        cells=transcribe(submission, execution, Places((Path("/nowhere"),))),
+        cells=transcribe(submission, execution, PathRedaction((Path("/nowhere"),))),
     )
     _render_all(decode_report(encode_report(report)))
 

@@ -46,9 +46,9 @@ from grader.course import load_course
 from grader.data.resolve import resolve_data
 from grader.progress import Silent
 from grader.referee.answers import Answers, load_answers
-from grader.referee.bench import Bench, Machine, measuring_cpus, measuring_threads
 from grader.referee.checks.speed import SpeedOptions
 from grader.referee.evidence import Candidate, TimedSchedule
+from grader.referee.measurement import Machine, MeasurementSetup, measuring_cpus, measuring_threads
 from grader.referee.points import speed_fraction
 from grader.referee.runner_client import start_timing_runner
 from grader.referee.runners import RunnerPool
@@ -81,10 +81,14 @@ class Grading:
     """Times candidates as a grading does: each in a runner of its own, in a sandbox."""
 
     def __init__(
-        self, bench: Bench, oracle: Answers, seeds: np.random.SeedSequence, journal: Journal
+        self,
+        setup: MeasurementSetup,
+        oracle: Answers,
+        seeds: np.random.SeedSequence,
+        journal: Journal,
     ) -> None:
         self.journal = journal
-        self._bench = bench
+        self._bench = setup
         self._oracle = oracle
         self._seeds = seeds
 
@@ -130,7 +134,7 @@ def open_grading(seed: int, folder: Path, settings: str) -> Iterator[Grading]:
             lambda _: start_timing_runner(sandbox, ResourceLimits(), threads), task_seconds=120.0
         ) as runners,
     ):
-        bench = Bench(
+        setup = MeasurementSetup(
             workload=course_assignment.workload(),
             options=options,
             subject=Subject(options.weight, assignment.comparison(part)),
@@ -139,7 +143,7 @@ def open_grading(seed: int, folder: Path, settings: str) -> Iterator[Grading]:
             machine=Machine(measuring_cpus, KnownPace()),
         )
         oracle = load_answers(course_assignment, data, sequences[0])
-        yield Grading(bench, oracle, sequences[1], journal)
+        yield Grading(setup, oracle, sequences[1], journal)
 
 
 STRIDE = 13

@@ -51,7 +51,7 @@ def load_ipython_extension(shell):  # type: ignore[no-untyped-def]
     if "grader.inside.kernel.entry" in sys.modules:
         shell.register_magic_function(_left_out, "line", "grader")
         return
-    from grader.notebook.magic import load
+    from grader.selfcheck.magic import load
 
     load(shell)
 
@@ -60,8 +60,8 @@ def unload_ipython_extension(shell):  # type: ignore[no-untyped-def]
     """Answer `%unload_ext grader`."""
     import sys
 
-    if "grader.notebook.magic" in sys.modules:
-        sys.modules["grader.notebook.magic"].unload(shell)
+    if "grader.selfcheck.magic" in sys.modules:
+        sys.modules["grader.selfcheck.magic"].unload(shell)
 
 
 def _left_out(line: str) -> None:

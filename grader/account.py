@@ -5,7 +5,7 @@ from __future__ import annotations
 from grader.assignment import Assignment
 from grader.data import DataSet
 from grader.environment import describe_environment
-from grader.execute.places import Places, own_folders
+from grader.execute.path_redaction import PathRedaction, own_folders
 from grader.execute.result import Execution
 from grader.language import Text, one_of_ours, say
 from grader.preparation import Preparation
@@ -113,9 +113,9 @@ def _describe_assignment(assignment: Assignment) -> AssignmentId:
     return AssignmentId(assignment.slug, assignment.named, assignment.version, due)
 
 
-def _places(prepared: Preparation) -> Places:
+def _places(prepared: Preparation) -> PathRedaction:
     course = prepared.course_assignment.folder.resolve().parents[1]
-    return Places((course, *own_folders()))
+    return PathRedaction((course, *own_folders()))
 
 
 def _hidden_inputs(assignment: Assignment) -> int:

@@ -14,9 +14,9 @@ from grader.messages import ArgumentSpec, EntrySpec, ModelSpec
 from grader.preparation import Preparation, Settings
 from grader.progress import Progress
 from grader.referee.answers import Answers
-from grader.referee.bench import Arrays, Machine, measuring_cpus
 from grader.referee.evidence import Problem
 from grader.referee.library import LibraryTime, measure_library
+from grader.referee.measurement import Arrays, Machine, measuring_cpus
 from grader.referee.referee import Referee, timing_threads
 from grader.referee.runner_client import Runner, start_runner, start_timing_runner
 from grader.referee.runners import Kind, RunnerPool

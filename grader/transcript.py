@@ -13,7 +13,7 @@ from typing import Any, Literal
 import msgspec
 from nbformat import NotebookNode
 
-from grader.execute.places import Places
+from grader.execute.path_redaction import PathRedaction
 from grader.execute.result import Execution
 from grader.reading.submission import SubmissionFile, line_in_file
 from grader.report import Cell, CellOutput, CellProblem
@@ -42,7 +42,7 @@ _ELLIPSIS = "…"
 
 
 def transcribe(
-    submission: SubmissionFile, execution: Execution | None, places: Places
+    submission: SubmissionFile, execution: Execution | None, places: PathRedaction
 ) -> tuple[Cell, ...]:
     """Return the cells of a submission with their outputs; () where nothing was run.
 
@@ -59,7 +59,7 @@ def transcribe(
 class _Writer:
     """Writes cells down, as long as there is room for them."""
 
-    def __init__(self, problems: tuple[CellProblem, ...], places: Places) -> None:
+    def __init__(self, problems: tuple[CellProblem, ...], places: PathRedaction) -> None:
         self._problems = {problem.cell: problem for problem in problems}
         self._places = places
         self._sources = _Room(SOURCES_SIZE)

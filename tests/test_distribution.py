@@ -14,7 +14,7 @@ import pytest
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from grader.recipes.wheel import DISTRIBUTION
+from grader.ci.wheel import DISTRIBUTION
 
 ROOT = Path(__file__).parents[1]
 TOOL = runpy.run_path(str(ROOT / "tools" / "make_constraints.py"))

@@ -19,7 +19,7 @@ OF_THE_TEST = {
     "tests/levels/test_protected.py",
     "tests/levels/test_watching.py",
     "tests/machine/test_cpus.py",
-    "tests/recipes/test_installed.py",
+    "tests/ci/test_installed.py",
     "tests/sandbox/test_filters.py",
     "tests/test_dependencies.py",
 }

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.execute.places import Places
+from grader.execute.path_redaction import PathRedaction
 from grader.execute.result import Execution
 from grader.reading.submission import SubmissionFile, line_in_file, parse_content, parse_notebook
 from grader.source_lines import STEPS, source_lines
@@ -151,7 +151,7 @@ class TestSubmission:
         read = parse_notebook(text.encode())
         submission = SubmissionFile("a.ipynb", "", read)
         execution = Execution(read, (), 2, 2, (), ())
-        cells = transcribe(submission, execution, Places(()))
+        cells = transcribe(submission, execution, PathRedaction(()))
         assert [1, None, 2] == [cell.number for cell in cells]
         assert source_lines(text) == tuple(cell.line for cell in cells)
 

@@ -11,7 +11,7 @@ import nbformat
 import pytest
 from nbformat import NotebookNode
 
-from grader.execute.places import Places
+from grader.execute.path_redaction import PathRedaction
 from grader.execute.result import Execution
 from grader.language import foreign
 from grader.reading.submission import SubmissionFile, parse_notebook
@@ -19,7 +19,7 @@ from grader.report import Cell, CellOutput, CellProblem
 from grader.transcript import IMAGES_SIZE, OUTPUT_LENGTH, OUTPUTS, SOURCE_LENGTH, transcribe
 from tests.render.html.samples import png
 
-PLACES = Places(("/srv/machine",))
+PLACES = PathRedaction(("/srv/machine",))
 
 
 def stream(text: Any, name: str = "stdout") -> NotebookNode:

@@ -28,7 +28,7 @@ SAYING = {"say": None}
 TELLING = {"say": None, "tell": None}
 """What makes a text. Where things are shown, there is what tells one, too."""
 
-SHOWING = ("notebook", "render")
+SHOWING = ("selfcheck", "render")
 """Folders in which things are shown."""
 
 assert checks.__all__  # importing the package registers the checks

@@ -1,4 +1,4 @@
-"""Write grader/recipes/requirements.txt and torch.txt: what recipes install beside the grader.
+"""Write grader/ci/requirements.txt and torch.txt: what recipes install beside the grader.
 
 requirements.txt has one version of everything for each supported Python, with the SHA-256 of every
 file that the registry has of it. torch.txt has PyTorch, which recipes take from its own index of
@@ -20,7 +20,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[1]
-RECIPES = ROOT / "grader" / "recipes"
+RECIPES = ROOT / "grader" / "ci"
 OLDEST = "3.10"
 
 PYTORCH = ("torch", "torchvision")

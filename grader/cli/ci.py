@@ -10,11 +10,11 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from grader.ci.archive import gradescope_files
+from grader.ci.options import Choices, find_course_of
+from grader.ci.wheel import find_installed
+from grader.ci.write import github_files, gitlab_files, write_new
 from grader.cli.help import SETTINGS, Command, Group
-from grader.recipes.archive import gradescope_files
-from grader.recipes.options import Choices, find_course_of
-from grader.recipes.wheel import find_installed
-from grader.recipes.write import github_files, gitlab_files, write_new
 
 FOUND = 1
 

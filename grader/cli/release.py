@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
+from grader.ci.wheel import Wheel, find_installed
 from grader.course import find_course
 from grader.errors import UsageError
 from grader.files import unwritable, write_whole
-from grader.recipes.wheel import Wheel, find_installed
 from grader.release.secret import digest_of, pack_course
 from grader.release.write import MANIFEST, release_files, write_release
 

@@ -13,8 +13,8 @@ import numpy as np
 from grader.assignment import PartTable
 from grader.cli.doctor_timing import RunSelfTest, SelfTest
 from grader.course import Course, CourseAssignment, find_course
-from grader.referee.bench import Bench, Machine, Version, measure
 from grader.referee.evidence import Problem
+from grader.referee.measurement import Machine, MeasurementSetup, Version, measure
 from grader.referee.referee import speed_options
 from grader.referee.runner_client import start_timing_runner
 from grader.referee.runners import RunnerPool
@@ -53,8 +53,10 @@ def _self_test(course: Course, course_assignment: CourseAssignment, part: PartTa
             ) as runners,
         ):
             machine = Machine(lambda count: cpus[:count], KnownPace())
-            bench = Bench(course_assignment.workload(), options, subject, points, runners, machine)
-            timing = _time_unscheduled(bench, np.random.default_rng(secrets.randbits(64)))
+            setup = MeasurementSetup(
+                course_assignment.workload(), options, subject, points, runners, machine
+            )
+            timing = _time_unscheduled(setup, np.random.default_rng(secrets.randbits(64)))
         if isinstance(timing, Problem):
             return timing.reason.english
         trusted = abs(timing.speedup - 1) < MOST_ERROR
@@ -64,12 +66,12 @@ def _self_test(course: Course, course_assignment: CourseAssignment, part: PartTa
     return run
 
 
-def _time_unscheduled(bench: Bench, generator: np.random.Generator) -> Timing | Problem:
+def _time_unscheduled(setup: MeasurementSetup, generator: np.random.Generator) -> Timing | Problem:
     """Time the unscheduled function of an assignment in the place of a submission.
 
     The speed-up of the result should be 1; a Problem says why this machine cannot be believed at
     the moment.
     """
-    version = Version(b"", "unscheduled", bench.subject.example(), guarded=False)
-    measured = measure([version], bench, generator)
+    version = Version(b"", "unscheduled", setup.subject.example(), guarded=False)
+    measured = measure([version], setup, generator)
     return measured if isinstance(measured, Problem) else measured.timing

@@ -12,7 +12,7 @@ from typing import Any
 
 from grader.assignment import Limits
 from grader.execute.advice import NOTHING_GIVEN, Given, advice_for
-from grader.execute.places import Places
+from grader.execute.path_redaction import PathRedaction
 from grader.report import CellProblem
 
 MESSAGE_LENGTH = 300
@@ -23,7 +23,7 @@ _FRAME_LENGTH = 20_000
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _FRAME = re.compile(r"Cell In ?\[(\d{1,6})\], line (\d{1,6})\b")
 _COMPILED_PLACE = re.compile(r" \([^()\s]+, line \d+\)$")
-_PLACES = Places((sys.prefix, sys.base_prefix))
+_PLACES = PathRedaction((sys.prefix, sys.base_prefix))
 _PRIMITIVE = re.compile(r"schedule primitive '([\w-]+)'")
 
 

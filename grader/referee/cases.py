@@ -17,7 +17,7 @@ from grader.language import Text, foreign, say
 from grader.messages import TensorSpec
 from grader.referee.arrangement import Arrangement, Given, Values, match_inputs
 from grader.referee.diagnosis.operations import Layer
-from grader.referee.diagnosis.tape import record
+from grader.referee.diagnosis.recorder import record
 from grader.referee.evidence import FloatArray, Problem
 from grader.referee.functions import find_function
 from grader.referee.symbols import Wanted

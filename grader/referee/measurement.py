@@ -1,238 +1,280 @@
-"""From a runner's rounds to what the report says of a schedule's speed, or to why it says nothing.
-
-Nothing a runner says is taken as a verdict: it reports blocks, and here they are dropped, estimated
-and held against what the machine can do.
-"""
+"""Measuring: one task for a runner, made again while the machine is too busy to answer it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
-from grader.errors import Told
-from grader.language import say
-from grader.messages import TimingResult, TimingRound
-from grader.report import SelfTest, ShapeTiming, Timing
-from grader.timing.control import Control
-from grader.timing.disturbance import split_rounds
-from grader.timing.estimate import (
-    Clock,
-    Logs,
-    centre,
-    estimate_log,
-    estimate_share,
-    resample,
-    seconds_of,
-    take_logs,
+from grader.errors import ProtocolError
+from grader.language import Text, in_clauses, say
+from grader.machine.cpus import quiet_cpus
+from grader.messages import (
+    Array,
+    FrameError,
+    ShapeResult,
+    TimedFunction,
+    TimeSchedule,
+    TimingResult,
+    TimingRules,
+    pack_array,
+    unpack_array,
 )
-from grader.timing.pace import is_held_back
-from grader.timing.stack import PLACES
+from grader.referee.checks.speed import SpeedOptions
+from grader.referee.evidence import FloatArray, Problem
+from grader.referee.failures import explain_failure
+from grader.referee.library import LibraryTime
+from grader.referee.read_measurement import Setting, Unsteady, function_work, read_measurement
+from grader.referee.runners import RunnerPool
+from grader.referee.subject import Subject
+from grader.report import Timing
+from grader.timing.blocks import FACTORS
+from grader.timing.pace import KnownPace
 
-MINIMUM_ROUNDS = 12
-"""With fewer undisturbed rounds nothing is said: a wrong grade is worse than none."""
+RING = 4
+"""Inputs that the calls of one block take in turn."""
 
-FEWEST_OF_A_PLACE = 3
-"""Undisturbed rounds that there must be for each place of the stack."""
+MOST_INPUT_BYTES = 64 * 2**20
+"""Most bytes of inputs of one shape: with larger ones, rounds must share theirs."""
 
-STEADY_SPEEDUP = 1.1
-"""The reference must be so many times faster than the unscheduled function, or the scale between
-the two is too short to place anybody on it."""
+ATTEMPTS = 3
+"""How often a measurement is made before the machine is called too busy: each on processors that
+are chosen anew."""
 
-LEAST_US = 0.001
-"""Times in the report are rounded to nanoseconds, and are never zero."""
+UNREADABLE = Problem(
+    say("The answer of the process that timed the schedule cannot be read."),
+    say("A schedule may compute, and must leave the process that it runs in alone."),
+    code="no_answer",
+)
 
-MICRO = 1e6
-ITEM_SIZE = 4
-GIGA = 1e-9
-
-
-@dataclass(frozen=True)
-class Work:
-    """What one call of the function has to do at one batch size: operations, and bytes to move.
-
-    `batch` is the first extent of its first array.
-    """
-
-    batch: int
-    flops: int
-    bytes: int
+Cpus = Callable[[int], tuple[int, ...]]
+"""Chooses so many processors to measure on, or fewer where there are not so many."""
 
 
-def function_work(
-    arrays: Sequence[tuple[int, ...]], output: tuple[int, ...], operations: int
-) -> Work:
-    """Return the work of a function of float32 arrays of some shapes, the batch's first.
+Arrays = tuple[FloatArray, ...]
+"""The arrays of one call, float32, that which changes first."""
 
-    Each item of the output takes so many `operations`; each array is moved once.
-    """
-    moved = sum(math.prod(shape) for shape in (*arrays, output))
-    return Work(arrays[0][0], operations * math.prod(output), ITEM_SIZE * moved)
+TimeLibrary = Callable[[str, Arrays, tuple[int, ...]], LibraryTime | Problem]
+"""Times PyTorch's own function for a variant of the workload, on the processors given."""
 
 
 @dataclass(frozen=True)
-class Setting:
-    """What a measurement was asked for: the function, where, and how narrow is narrow enough.
+class Machine:
+    """Where measurements are made, and what is known of it from earlier ones.
 
-    `pace` is what a probe takes on this machine when nothing holds it back.
+    `time_library` is None where the assignment has nothing to compare with.
     """
 
+    choose_cpus: Cpus
+    pace: KnownPace
+    time_library: TimeLibrary | None = None
+
+
+@dataclass(frozen=True)
+class MeasurementSetup:
+    """What a measurement needs beside the candidate: with what it is made, how, and where."""
+
+    workload: str
+    options: SpeedOptions
+    subject: Subject
+    points: float
+    runners: RunnerPool
+    machine: Machine
+
+
+@dataclass(frozen=True)
+class Version:
+    """A function at one batch size: its module, its name in it, and its arrays' shapes by name.
+
+    The first array is the one that changes. An empty module stands for the unscheduled function
+    itself. `guarded`: it is to be run with guards first, as nothing proves that it stays inside its
+    buffers.
+    """
+
+    module: bytes
     function: str
-    cpus: tuple[int, ...]
-    work: tuple[Work, ...]
-    widest: float
-    pace: float
+    arrays: dict[str, tuple[int, ...]]
+    guarded: bool = True
+
+    @property
+    def data(self) -> tuple[int, ...]:
+        """Return the shape of the array that changes."""
+        return next(iter(self.arrays.values()))
 
 
-class Unsteady(Told):
-    """Raised when a measurement says nothing; the text says what was wrong with it."""
+@dataclass(frozen=True)
+class Measured:
+    """A measurement that says something: what was asked, what was answered, what that means."""
+
+    task: TimeSchedule
+    answer: TimingResult
+    timing: Timing
 
 
-def read_measurement(
-    answer: TimingResult, setting: Setting, generator: np.random.Generator
-) -> Timing:
-    """Estimate, by the wall clock if that is possible. Raises Unsteady.
+def measuring_cpus(count: int) -> tuple[int, ...]:
+    """Return the `count` processors of this process that do least at the moment, or all it has."""
+    return quiet_cpus(count, os.sched_getaffinity(0))
 
-    One thread's processor time is nearly right even where others interrupt it.
+
+def measuring_threads(wanted: int) -> int:
+    """Return how many of the threads that an assignment asks for this process can have."""
+    return min(wanted, len(os.sched_getaffinity(0)))
+
+
+def measure(
+    versions: Sequence[Version], setup: MeasurementSetup, generator: np.random.Generator
+) -> Measured | Problem:
+    """Measure a function, at all batch sizes together, or at the first where that fails.
+
+    Nothing else may run meanwhile.
     """
+    task = _task(versions, setup, generator)
+    reasons: list[Text] = []
+    for _ in range(ATTEMPTS):
+        attempt = msgspec.structs.replace(
+            task,
+            cpus=setup.machine.choose_cpus(setup.options.threads),
+            seed=int(generator.integers(2**31)),
+            rules=msgspec.structs.replace(task.rules, pace=setup.machine.pace.best),
+        )
+        try:
+            answer = setup.runners.request("timing", attempt)
+        except ProtocolError:
+            return UNREADABLE
+        if not isinstance(answer, TimingResult) and len(versions) > 1:
+            return measure(versions[:1], setup, generator)
+        if not isinstance(answer, TimingResult):
+            return explain_failure(answer)
+        if not _is_whole(answer, len(versions)):
+            return UNREADABLE
+        try:
+            timing = _read(versions, attempt, answer, setup, generator)
+        except Unsteady as unsteady:
+            reasons.append(unsteady.reason)
+        else:
+            return Measured(attempt, answer, timing)
+    return too_noisy(reasons)
+
+
+def _is_whole(answer: TimingResult, shapes: int) -> bool:
+    """Say whether an answer has a result, outputs and blocks for each shape."""
+    if {shapes} != {len(answer.shapes), *(len(each.groups) for each in answer.rounds)}:
+        return False
+    if any((len(each.inputs),) != each.outputs.shape[:1] for each in answer.shapes):
+        return False
+    if not all(_calls_fit(answer, place) for place in range(shapes)):
+        return False
     try:
-        return _read(answer, setting, generator, "wall")
-    except Unsteady:
-        if len(setting.cpus) > 1:
-            raise
-    return _read(answer, setting, generator, "processor")
+        return all(_is_readable(each) for each in answer.shapes)
+    except FrameError:
+        return False
+
+
+def _calls_fit(answer: TimingResult, shape: int) -> bool:
+    """Say whether every block of the submission had calls, and no more than blocks may have.
+
+    It may have fewer than the others: a slow function's are shortened.
+    """
+    most = 1 + round(FACTORS[1] * answer.shapes[shape].calls)
+    blocks = (each.groups[shape].submission for each in answer.rounds)
+    return all(1 <= block.calls <= most for block in blocks)
+
+
+def _is_readable(result: ShapeResult) -> bool:
+    """Say whether the arrays of a result have the types and lengths that belong together."""
+    unpack_array(result.outputs)
+    slots = (result.slots.inputs, result.slots.places, result.slots.values)
+    arrays = [unpack_array(each) for each in slots]
+    return [str(each.dtype) for each in arrays] == ["int32", "int32", "float32"] and all(
+        each.ndim == 1 and len(each) == len(arrays[0]) for each in arrays
+    )
 
 
 def _read(
-    answer: TimingResult, setting: Setting, generator: np.random.Generator, clock: Clock
-) -> Timing:
-    kept = _choose_rounds(answer, clock, setting.pace)
-    self_test = _self_test(answer, setting, generator, clock)
-    logs = _steady_logs(kept, clock)
-    picks = resample(logs.strata, generator)
-    speedup = estimate_log(logs.submission, logs.strata, picks).map(math.exp)
-    share = estimate_share(logs, picks)
-    if _counts(share.high) - _counts(share.low) > setting.widest:
-        raise Unsteady(say("the interval of the speed-up would not become narrow"))
-    return Timing(
-        function=setting.function,
-        workload=answer.variant,
-        target=answer.target,
-        threads=len(setting.cpus),
-        cpus=setting.cpus,
-        clock=clock,
-        shapes=tuple(
-            _shape(kept, logs, place, answer, work, clock)
-            for place, work in enumerate(setting.work)
-        ),
-        speedup=round(speedup.value, 4),
-        ci_low=round(speedup.low, 4),
-        ci_high=round(speedup.high, 4),
-        reference_speedup=round(math.exp(_reference(logs)), 4),
-        share=round(share.value, 4),
-        share_low=round(share.low, 4),
-        share_high=round(share.high, 4),
-        pairs=len(kept),
-        rejected=len(answer.rounds) - len(kept),
-        self_test=self_test,
-        peak_gflops=round(answer.limits.flops * GIGA, 1),
-        bandwidth_gbs=round(answer.limits.bytes * GIGA, 1),
-    )
-
-
-def _self_test(
-    answer: TimingResult, setting: Setting, generator: np.random.Generator, clock: Clock
-) -> SelfTest:
-    """Return what the unscheduled function takes beside itself. Raises Unsteady where not 1."""
-    control = Control(answer.control, setting.pace, generator, clock)
-    if control.estimate is None:
-        raise Unsteady(
-            say(
-                "only {kept} of {rounds} rounds of the self-test were undisturbed",
-                kept=control.rounds,
-                rounds=len(answer.control),
-            )
-        )
-    if not control.passed:
-        raise Unsteady(
-            say("the unscheduled function, measured beside itself, seemed faster or slower")
-        )
-    ratio = control.estimate.map(math.exp)
-    return SelfTest(
-        round(ratio.value, 5), round(ratio.low, 5), round(ratio.high, 5), control.rounds
-    )
-
-
-def _steady_logs(kept: tuple[TimingRound, ...], clock: Clock) -> Logs:
-    """Return the logarithms of the rounds that count. Raises Unsteady where they say too little."""
-    logs = take_logs(kept, clock)
-    rounds_of_places = [len(stratum) for stratum in logs.strata]
-    if len(rounds_of_places) < PLACES or min(rounds_of_places) < FEWEST_OF_A_PLACE:
-        raise Unsteady(say("too few rounds were undisturbed at one place of the stack"))
-    if _reference(logs) < math.log(STEADY_SPEEDUP):
-        raise Unsteady(
-            say("the reference schedule was hardly faster than the unscheduled function")
-        )
-    return logs
-
-
-def _reference(logs: Logs) -> float:
-    """Return the logarithm of the reference's speed-up."""
-    return float(centre(logs.reference, logs.strata))
-
-
-def _choose_rounds(answer: TimingResult, clock: Clock, pace: float) -> tuple[TimingRound, ...]:
-    """Return the rounds that count. Raises Unsteady where they are too few.
-
-    For processor time all count but those in which something that shares the core held it back.
-    """
-    if clock == "wall":
-        kept, _ = split_rounds(answer.rounds, pace)
-    else:
-        kept = tuple(each for each in answer.rounds if not is_held_back(each.moment.probe, pace))
-    if len(kept) < MINIMUM_ROUNDS:
-        raise Unsteady(
-            say(
-                "only {kept} of {rounds} rounds were undisturbed",
-                kept=len(kept),
-                rounds=len(answer.rounds),
-            )
-        )
-    return kept
-
-
-def _counts(share: float) -> float:
-    """Return the part of a share that points can depend on."""
-    return min(max(share, 0.0), 1.0)
-
-
-def _shape(
-    kept: tuple[TimingRound, ...],
-    logs: Logs,
-    place: int,
+    versions: Sequence[Version],
+    task: TimeSchedule,
     answer: TimingResult,
-    work: Work,
-    clock: Clock,
-) -> ShapeTiming:
-    floor = max(work.flops / answer.limits.flops, work.bytes / answer.limits.bytes)
-    submission, reference = logs.submission[:, [place]], logs.reference[:, [place]]
-
-    def median_us(which: str) -> float:
-        seconds = [[seconds_of(getattr(each.groups[place], which), clock)] for each in kept]
-        middle = math.exp(float(centre(np.log(seconds), logs.strata)))
-        return max(LEAST_US, round(middle * MICRO, 3))
-
-    return ShapeTiming(
-        batch=work.batch,
-        baseline_us=median_us("baseline"),
-        submission_us=median_us("submission"),
-        reference_us=median_us("reference"),
-        speedup=round(math.exp(float(centre(submission, logs.strata))), 4),
-        reference_speedup=round(math.exp(float(centre(reference, logs.strata))), 4),
-        ratios=tuple(round(float(ratio), 5) for ratio in np.exp(submission[:, 0])),
-        flops=work.flops,
-        bytes=work.bytes,
-        floor_us=round(floor * MICRO, 3),
+    setup: MeasurementSetup,
+    generator: np.random.Generator,
+) -> Timing:
+    """Estimate. Raises Unsteady."""
+    operations = setup.options.operations_per_item
+    work = tuple(
+        function_work(tuple(version.arrays.values()), result.outputs.shape[1:], operations)
+        for version, result in zip(versions, answer.shapes, strict=True)
     )
+    pace = setup.machine.pace.learn(each.moment.probe for each in answer.rounds)
+    setting = Setting(versions[0].function, task.cpus, work, setup.options.widest, pace)
+    timing = read_measurement(answer, setting, generator)
+    wanted = setup.options.threads
+    if timing.threads == wanted:
+        return timing
+    note = say(
+        "Measured with {threads} of {wanted} threads: this machine has no more.",
+        threads=timing.threads,
+        wanted=wanted,
+    )
+    return msgspec.structs.replace(timing, notes=(*timing.notes, note))
+
+
+def too_noisy(reasons: Sequence[Text]) -> Problem:
+    """Return the verdict of a machine on which nothing can be measured."""
+    return Problem(
+        say(
+            "The machine was too busy to measure the speed, {times} times: {causes}.",
+            times=len(reasons),
+            causes=in_clauses(dict.fromkeys(reasons)),
+        ),
+        say("This is not your fault. Have it graded again on a machine that does nothing else."),
+        again=True,
+        code="busy",
+    )
+
+
+def _task(
+    versions: Sequence[Version], setup: MeasurementSetup, generator: np.random.Generator
+) -> TimeSchedule:
+    options = setup.options
+    names, (_, *fixed) = versions[0].arrays.keys(), versions[0].arrays.values()
+
+    def draw(*extents: int) -> Array:
+        return pack_array(generator.standard_normal(extents, dtype=np.float32))
+
+    return TimeSchedule(
+        workload=setup.workload,
+        shapes=tuple(
+            TimedFunction(
+                version.module,
+                version.function,
+                draw(_inputs(version.data, options), *version.data),
+                version.guarded,
+            )
+            for version in versions
+        ),
+        names=tuple(names),
+        fixed=tuple(draw(*shape) for shape in fixed),
+        ring=RING,
+        target="host",
+        cpus=(),
+        seed=0,
+        rules=TimingRules(
+            block_seconds=options.block_seconds,
+            budget_seconds=options.budget_seconds,
+            resolution=options.resolution(setup.points),
+            full=options.full,
+            pace=0.0,
+            minimum_rounds=options.minimum_rounds,
+            maximum_rounds=options.maximum_rounds,
+            control_rounds=options.control_rounds,
+        ),
+    )
+
+
+def _inputs(shape: tuple[int, ...], options: SpeedOptions) -> int:
+    """Return how many inputs to draw: a fresh ring for each round, and one before the first."""
+    affordable = MOST_INPUT_BYTES // (4 * RING * math.prod(shape))
+    return RING * max(1, min(options.maximum_rounds + 1, affordable))

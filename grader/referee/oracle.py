@@ -20,7 +20,7 @@ from grader.language import foreign, say
 from grader.messages import TensorSpec
 from grader.referee.arrangement import Arrangement, Given, Values, match_inputs
 from grader.referee.diagnosis.operations import Layer
-from grader.referee.diagnosis.tape import record, replay
+from grader.referee.diagnosis.recorder import record, replay
 from grader.referee.evidence import FloatArray, Problem
 from grader.referee.symbols import Wanted
 from grader.referee.torch_threads import one_thread

@@ -22,7 +22,6 @@ from grader.progress import Progress
 from grader.referee import checks as registered
 from grader.referee.absence import explain_absence
 from grader.referee.answers import Answers
-from grader.referee.bench import Bench, Machine, measuring_threads
 from grader.referee.candidates import (
     READ_LIMIT,
     candidate_limit,
@@ -40,6 +39,7 @@ from grader.referee.diagnosis.report import Diagnosed
 from grader.referee.evidence import Candidate, Case, Evidence, Outputs, Problem, TimedSchedule
 from grader.referee.gather import arrange, gather_outputs, gather_stubs, runner_kind
 from grader.referee.judge import judge_case, judge_problem
+from grader.referee.measurement import Machine, MeasurementSetup, measuring_threads
 from grader.referee.mismatch import wrong_samples
 from grader.referee.registry import Need, find_check
 from grader.referee.replay import gather_replay
@@ -245,7 +245,7 @@ class Referee:
     def _time(self, part: PartTable, graded: list[Graded]) -> list[Graded]:
         """Time the best candidates and judge them again, with the time."""
         options, points = speed_options(part)
-        bench = Bench(
+        setup = MeasurementSetup(
             workload=self._course_assignment.workload(),
             options=options,
             subject=self._subject(part, options.weight),
@@ -262,7 +262,7 @@ class Referee:
             generator = np.random.default_rng(self._seeds[part.id])
             evidence = gather_timing(
                 each.case.candidate,
-                bench,
+                setup,
                 self._answers,
                 generator,
                 each.case.evidence.replay,

@@ -13,11 +13,11 @@ import numpy.typing as npt
 from grader.ir.facts import FunctionFacts
 from grader.language import NOTHING, Text, join, say
 from grader.messages import Array, ShapeResult, TimeSchedule, unpack_array
-from grader.referee.bench import Bench, Measured, TimeLibrary, Version, measure
 from grader.referee.checks.speed import SpeedOptions
 from grader.referee.evidence import Candidate, FloatArray, Problem, Replay, TimedSchedule
-from grader.referee.measurement import MICRO
+from grader.referee.measurement import Measured, MeasurementSetup, TimeLibrary, Version, measure
 from grader.referee.oracle import Workload
+from grader.referee.read_measurement import MICRO
 from grader.referee.subject import Subject
 from grader.report import Timing
 
@@ -49,7 +49,7 @@ MOST_COMPARED_BYTES = 16 * 2**20
 
 def gather_timing(
     candidate: Candidate,
-    bench: Bench,
+    setup: MeasurementSetup,
     oracle: Workload,
     generator: np.random.Generator,
     replay: Replay | None = None,
@@ -59,21 +59,21 @@ def gather_timing(
 
     Nothing else of this grading may run meanwhile.
     """
-    function = bench.subject.find(candidate.facts)
+    function = setup.subject.find(candidate.facts)
     if function is None:
-        return bench.subject.missing
+        return setup.subject.missing
     versions = []
     larger = [(each.module, each.facts) for each in replay.larger] if replay is not None else []
     for module, facts in [(candidate.capture.module, function), *larger]:
-        version = _version(module, facts, bench.subject)
+        version = _version(module, facts, setup.subject)
         if isinstance(version, Problem):
             return version
         versions.append(version)
-    measured = measure(versions, bench, generator)
+    measured = measure(versions, setup, generator)
     if isinstance(measured, Problem):
         return measured
-    timing = with_library(measured, bench.machine.time_library)
-    notes = (*timing.notes, *_alone(timing, bench.options, replay))
+    timing = with_library(measured, setup.machine.time_library)
+    notes = (*timing.notes, *_alone(timing, setup.options, replay))
     timing = msgspec.structs.replace(timing, notes=notes)
     return TimedSchedule(timing, outputs_right(measured, oracle))
 

@@ -11,11 +11,11 @@ import msgspec
 from grader.assignment import Assignment
 from grader.authoring.build import build_templates
 from grader.authoring.master import has_master
+from grader.ci.wheel import Wheel, lock_files
 from grader.course import Course, CourseAssignment
 from grader.errors import CourseError, UsageError
 from grader.files import write_whole
 from grader.given import GIVEN_FILE
-from grader.recipes.wheel import Wheel, lock_files
 from grader.release.public import (
     encode_assignment,
     hidden_kinds,

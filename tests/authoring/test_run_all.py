@@ -15,7 +15,7 @@ from nbformat import NotebookNode
 
 from grader.authoring.template import parse_cell
 from grader.course import load_course
-from tests.notebook.kernels import run_notebook, shown
+from tests.selfcheck.kernels import run_notebook, shown
 
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATES = sorted((ROOT / "templates").glob("*.ipynb"))

@@ -15,7 +15,7 @@ from tvm.script import relax as R  # noqa: N812
 from tvm.te.tag import TagScope
 
 from grader.data.parameters import KNOWN
-from grader.inside.kernel.complaints import describe_error, error_name
+from grader.inside.kernel.error_summaries import describe_error, error_name
 from grader.referee.construction import Layers, usual_cause
 
 SHAPES = KNOWN["fasionmnist_mlp_assignment_params.pkl"].shapes

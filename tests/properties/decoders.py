@@ -65,12 +65,12 @@ from grader.messages import (
 from grader.reading.submission import defined_names, read_submission
 from grader.referee import subject as subjects
 from grader.referee.arrangement import Arrangement
-from grader.referee.bench import Bench, Machine, Measured, Version, measure
 from grader.referee.checks.equivalence import equivalence
 from grader.referee.checks.externs import writes_output
 from grader.referee.checks.speed import SpeedOptions
 from grader.referee.evidence import Candidate, Case, Evidence
 from grader.referee.gather import gather_outputs
+from grader.referee.measurement import Machine, Measured, MeasurementSetup, Version, measure
 from grader.referee.oracle import ModelOracle
 from grader.referee.registry import NoOptions
 from grader.referee.speed import outputs_right
@@ -366,7 +366,7 @@ def check_measurement(answer: TimingResult) -> None:
     oracle: Any = SimpleNamespace(workload=lambda _, data, *__: np.zeros((len(data), *_OUTPUT)))
     runners: Any = SimpleNamespace(request=lambda kind, task: answer)
     subject = subjects.Subject(_WEIGHT, OracleOptions((1, 4, 4), (10,)))
-    bench = Bench(
+    setup = MeasurementSetup(
         workload="",
         options=SpeedOptions(weight=_WEIGHT, threads=1),
         subject=subject,
@@ -376,7 +376,7 @@ def check_measurement(answer: TimingResult) -> None:
     )
     with np.errstate(all="ignore"):
         version = Version(b"{}", "conv2d", convolution_arrays((2, 1, 4, 4), _WEIGHT))
-        measured = measure([version], bench, np.random.default_rng(0))
+        measured = measure([version], setup, np.random.default_rng(0))
     if isinstance(measured, Measured):
         outputs_right(measured, oracle)
         report = msgspec.structs.replace(sample_reports.typical(), timing=measured.timing)

@@ -16,8 +16,8 @@ from grader.assignment import OracleOptions
 from grader.data.dataset import no_data
 from grader.messages import TraceModule, unpack_array
 from grader.referee.carrying import chain, judge_layers
+from grader.referee.diagnosis.recorder import record
 from grader.referee.diagnosis.report import Diagnosed
-from grader.referee.diagnosis.tape import record
 from grader.referee.evidence import Candidate, Outputs
 from grader.referee.oracle import ModelOracle
 from tests.inside.runner import modules

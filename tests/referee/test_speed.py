@@ -24,10 +24,10 @@ from grader.messages import (
     pack_array,
     unpack_array,
 )
-from grader.referee import bench as benches
-from grader.referee.bench import ATTEMPTS, RING, Bench, measuring_cpus
+from grader.referee import setup as benches
 from grader.referee.checks.speed import SpeedOptions
 from grader.referee.evidence import Candidate, LargerBatch, Problem, Replay, TimedSchedule
+from grader.referee.measurement import ATTEMPTS, RING, MeasurementSetup, measuring_cpus
 from grader.referee.speed import gather_timing
 from grader.referee.subject import Subject
 from grader.timing.pace import KnownPace
@@ -131,8 +131,8 @@ def gather(
         "runners": machine,
         "machine": benches.Machine(choose_cpus, pace or KnownPace()),
     }
-    bench = Bench(**{**fields, **changes})
-    return gather_timing(candidate, bench, ORACLE, np.random.default_rng(1), replay(larger))
+    setup = MeasurementSetup(**{**fields, **changes})
+    return gather_timing(candidate, setup, ORACLE, np.random.default_rng(1), replay(larger))
 
 
 def timed(machine: Machine, **changes: Any) -> TimedSchedule:
@@ -515,7 +515,7 @@ class TestComputation:
             request=lambda kind, task: asked.append(task) or self.answer(task)
         )
         oracle = SimpleNamespace(workload=lambda variant, a, b: np.maximum(a @ b, 0))
-        bench = Bench(
+        setup = MeasurementSetup(
             workload="text",
             options=SpeedOptions(operations=256),
             subject=products.SUBJECT,
@@ -523,7 +523,7 @@ class TestComputation:
             runners=runners,
             machine=benches.Machine(first_cpus, KnownPace()),
         )
-        return gather_timing(candidate, bench, oracle, np.random.default_rng(1)), asked
+        return gather_timing(candidate, setup, oracle, np.random.default_rng(1)), asked
 
     def test_it_is_timed_on_the_computations_arguments(self) -> None:
         evidence, (task,) = self.gather(products.scheduled())

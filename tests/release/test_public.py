@@ -10,13 +10,13 @@ import pytest
 from grader.assignment import Assignment
 from grader.assignment_file import load_assignment
 from grader.course import load_course
-from grader.notebook.public import hidden_points, published
 from grader.release.public import (
     encode_assignment,
     hidden_models,
     hidden_names,
     public_assignment,
 )
+from grader.selfcheck.public import hidden_points, published
 
 ROOT = Path(__file__).parents[2]
 VISIBILITY = ROOT / "tests/courses/visibility/assignments/visibility/assignment.toml"

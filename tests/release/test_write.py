@@ -20,8 +20,8 @@ from grader.errors import CourseError, GraderError, UsageError
 from grader.release.public import public_assignment
 from grader.release.secret import digest_of, unpack
 from grader.release.write import Manifest, read_manifest, release_files, write_release
+from tests.ci.wheels import STUB, build
 from tests.endtoend.command import run_grader
-from tests.recipes.wheels import STUB, build
 
 ROOT = Path(__file__).parents[2]
 COURSES = (ROOT, *sorted(ROOT.glob("tests/courses/*")))

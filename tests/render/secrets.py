@@ -20,9 +20,9 @@ import numpy.typing as npt
 
 from grader.course import CourseAssignment
 from grader.errors import SandboxError
-from grader.notebook.desk import NoSandbox
 from grader.preparation import Preparation, Settings
 from grader.progress import Silent
+from grader.selfcheck.checker import NoSandbox
 
 DIGITS = 7
 """Significant digits from which on a number is no coincidence."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import socket
 
+from grader.inside.common.framed_arrays import receive_arrays, send_framed
 from grader.inside.common.machine import prepare_environment, silence
-from grader.inside.common.parcel import receive_arrays, send_parcel
 from grader.inside.evaluator.functions import Functions
 from grader.messages import (
     READY,
@@ -40,9 +40,9 @@ def serve(connection: socket.socket, functions: Functions) -> None:
     while (payload := read_frame(connection, RUNNER_FRAME_LIMIT)) is not None:
         request: ToEvaluator = decode_payload(payload, ToEvaluator)  # type: ignore[arg-type]
         if isinstance(request, LoadExtern):
-            send_parcel(connection, functions.load(request.name, request.pickle))
+            send_framed(connection, functions.load(request.name, request.pickle))
             continue
         call = functions.prepare(request)
         receive_arrays(connection, call.inputs)
         answer = functions.run(call)
-        send_parcel(connection, answer, call.outputs if isinstance(answer, Evaluated) else ())
+        send_framed(connection, answer, call.outputs if isinstance(answer, Evaluated) else ())

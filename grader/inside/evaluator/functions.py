@@ -18,7 +18,7 @@ import tvm
 import tvm_ffi
 
 from grader.inside.common.failure import shorten
-from grader.inside.common.parcel import NOT_CALLABLE, Values, describe
+from grader.inside.common.framed_arrays import NOT_CALLABLE, Values, describe
 from grader.inside.common.poison import fill
 from grader.messages import (
     PYTHON_FUNCTION,

@@ -9,8 +9,8 @@ from grader.inside.kernel.entries import EntryPoints
 from grader.inside.kernel.faults import Faults
 from grader.inside.kernel.modules import BoundModules, Unwrap, is_schedule, module_of, module_within
 from grader.inside.kernel.objects import Namespace, has_wildcard, rank_of, ranked
-from grader.inside.kernel.outlet import Candidate, Outlet
 from grader.inside.kernel.schedules import Known, ScheduleLedger
+from grader.inside.kernel.sender import Candidate, Sender
 from grader.inside.kernel.snapshots import Snapshot
 from grader.messages import EntrySpec
 
@@ -36,11 +36,11 @@ class FunctionPart:
     """
 
     def __init__(
-        self, spec: EntrySpec, entries: EntryPoints, outlet: Outlet, faults: Faults
+        self, spec: EntrySpec, entries: EntryPoints, sender: Sender, faults: Faults
     ) -> None:
         self._spec = spec
         self._entries = entries
-        self._outlet = outlet
+        self._sender = sender
         self._faults = faults
         self._modules = BoundModules(_plain(spec))
 
@@ -50,7 +50,7 @@ class FunctionPart:
         for name, module in self._modules.news(values).items():
             by_name = rank_of(name, self._spec.names) is not None
             with self._faults.shielded():
-                self._outlet.offer(Candidate(self._spec.part, name, by_name, module))
+                self._sender.offer(Candidate(self._spec.part, name, by_name, module))
 
 
 class ModulePart:
@@ -61,11 +61,11 @@ class ModulePart:
     """
 
     def __init__(
-        self, spec: EntrySpec, entries: EntryPoints, outlet: Outlet, faults: Faults
+        self, spec: EntrySpec, entries: EntryPoints, sender: Sender, faults: Faults
     ) -> None:
         self._spec = spec
         self._entries = entries
-        self._outlet = outlet
+        self._sender = sender
         self._faults = faults
         self._asked = BoundModules(functools.partial(module_within, holds=spec.holds))
         self._others = BoundModules(_plain(spec))
@@ -80,7 +80,7 @@ class ModulePart:
     def _offer(self, modules: dict[str, Snapshot], *, by_name: bool) -> None:
         for name, module in modules.items():
             with self._faults.shielded():
-                self._outlet.offer(Candidate(self._spec.part, name, by_name, module))
+                self._sender.offer(Candidate(self._spec.part, name, by_name, module))
 
 
 class SchedulePart:
@@ -90,13 +90,13 @@ class SchedulePart:
         self,
         spec: EntrySpec,
         entries: EntryPoints,
-        outlet: Outlet,
+        sender: Sender,
         ledger: ScheduleLedger,
         faults: Faults,
     ) -> None:
         self._spec = spec
         self._entries = entries
-        self._outlet = outlet
+        self._sender = sender
         self._faults = faults
         self._ledger = ledger
         self._modules = BoundModules(_plain(spec))
@@ -116,7 +116,7 @@ class SchedulePart:
         self._entries.sweep(values)
         for name, module in self._modules.news(values).items():
             with self._faults.shielded():
-                self._outlet.offer(Candidate(self._spec.part, name, self._is_asked(name), module))
+                self._sender.offer(Candidate(self._spec.part, name, self._is_asked(name), module))
 
     def _name_schedules(self, values: Namespace) -> dict[int, str]:
         """Return the best public name of each Schedule that has one, by TVM's identity of it."""
@@ -142,7 +142,7 @@ class SchedulePart:
         return fresh
 
     def _offer_schedule(self, known: Known, name: str | None) -> None:
-        self._outlet.offer(
+        self._sender.offer(
             Candidate(
                 part=self._spec.part,
                 name=name or LOCAL_NAME,

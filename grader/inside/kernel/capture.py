@@ -26,10 +26,10 @@ from grader.inside.kernel.externs import ExternRegistry
 from grader.inside.kernel.faults import Faults
 from grader.inside.kernel.functions import PythonPart
 from grader.inside.kernel.importers import ImporterPart, ImporterSupply, TracedModel
+from grader.inside.kernel.isolation import isolated
 from grader.inside.kernel.objects import Namespace, public_values
-from grader.inside.kernel.outlet import Outlet
 from grader.inside.kernel.schedules import ScheduleLedger
-from grader.inside.kernel.undisturbed import undisturbed
+from grader.inside.kernel.sender import Sender
 from grader.messages import Capture, CaptureFailure, EntrySpec, ModelSpec
 
 
@@ -64,7 +64,7 @@ class Watcher:
         self._registry = ExternRegistry()
         self._ledger = ScheduleLedger(self._is_named)
         self._home = _working_folder()
-        self._outlet = Outlet(emit, self._registry, shell, self._cells, self._quiet)
+        self._sender = Sender(emit, self._registry, shell, self._cells, self._quiet)
         self._caller = EntryCaller(shell, self._cells, self._registry, self._ledger, self._quiet)
         self._models: dict[ModelSpec, TracedModel] = {}
         self._parts = [self._make_part(spec) for spec in entries]
@@ -105,39 +105,39 @@ class Watcher:
         self._busy = False
 
     def _sweep(self) -> None:
-        self._outlet.folders = tuple(dict.fromkeys((*self._home, *_working_folder())))
+        self._sender.folders = tuple(dict.fromkeys((*self._home, *_working_folder())))
         values = self._values()
         for part in self._parts:
             with self.faults.shielded():
                 part.sweep(values)
         with self.faults.shielded():
-            self._outlet.refresh()
+            self._sender.refresh()
 
     def _make_part(self, spec: EntrySpec) -> Part:
-        outlet, faults = self._outlet, self.faults
+        sender, faults = self._sender, self.faults
         if spec.kind == "python":
-            return PythonPart(spec, self._shell, outlet, self._registry, faults)
+            return PythonPart(spec, self._shell, sender, self._registry, faults)
         if spec.kind == "importer" and spec.model is not None:
             model = self._models.setdefault(spec.model, TracedModel(spec.model, self._quiet))
             return ImporterPart(model, self._make_entries(spec, ImporterSupply(model)))
-        entries = self._make_entries(spec, NotebookSupply(spec.arguments, outlet.asked))
+        entries = self._make_entries(spec, NotebookSupply(spec.arguments, sender.asked))
         if spec.kind == "module":
-            return ModulePart(spec, entries, outlet, faults)
+            return ModulePart(spec, entries, sender, faults)
         if spec.kind == "schedule":
-            return SchedulePart(spec, entries, outlet, self._ledger, faults)
-        return FunctionPart(spec, entries, outlet, faults)
+            return SchedulePart(spec, entries, sender, self._ledger, faults)
+        return FunctionPart(spec, entries, sender, faults)
 
     def _make_entries(self, spec: EntrySpec, supply: Supply) -> EntryPoints:
         is_called = spec.kind in ("function", "importer")  # what else bears a pattern's name is not
         names = spec.names if is_called else exact_names(spec)
         return EntryPoints(
-            spec.part, names, self._caller, self._outlet, self.faults, spec.holds, supply
+            spec.part, names, self._caller, self._sender, self.faults, spec.holds, supply
         )
 
     @contextlib.contextmanager
     def _quiet(self) -> Iterator[None]:
         """Run the body undisturbed; the copies of schedules made for that are no answers."""
-        with self._ledger.aside(), undisturbed(self._shell):
+        with self._ledger.aside(), isolated(self._shell):
             yield
 
     def _values(self) -> Namespace:

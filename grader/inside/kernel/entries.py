@@ -15,8 +15,8 @@ import msgspec
 
 from grader.inside.kernel.arguments import NotebookSupply, Supply, signature_of
 from grader.inside.kernel.cells import Cells, Place
-from grader.inside.kernel.complaints import describe_error, error_name
 from grader.inside.kernel.dependencies import Fingerprint, fingerprint
+from grader.inside.kernel.error_summaries import describe_error, error_name
 from grader.inside.kernel.externs import ExternRegistry
 from grader.inside.kernel.faults import Faults
 from grader.inside.kernel.modules import Holds, is_schedule, module_within
@@ -27,8 +27,8 @@ from grader.inside.kernel.objects import (
     ranked,
     type_name,
 )
-from grader.inside.kernel.outlet import Candidate, Outlet
 from grader.inside.kernel.schedules import Known, ScheduleLedger
+from grader.inside.kernel.sender import Candidate, Sender
 from grader.inside.kernel.snapshots import Snapshot
 from grader.messages import CaptureFailure
 
@@ -145,7 +145,7 @@ class EntryPoints:
         part: str,
         names: tuple[str, ...],
         caller: EntryCaller,
-        outlet: Outlet,
+        sender: Sender,
         faults: Faults,
         holds: Holds = "model",
         supply: Supply | None = None,
@@ -156,7 +156,7 @@ class EntryPoints:
         self._part = part
         self._names = names
         self._caller = caller
-        self._outlet = outlet
+        self._sender = sender
         self._faults = faults
         self._calls: dict[str, _Calls] = {}
 
@@ -176,7 +176,7 @@ class EntryPoints:
         return [
             name
             for name in ranked(values, self._names)
-            if is_notebook_callable(values[name], namespace, self._outlet.folders)
+            if is_notebook_callable(values[name], namespace, self._sender.folders)
         ]
 
     def _consider(self, name: str, function: object) -> None:
@@ -187,7 +187,7 @@ class EntryPoints:
         lacking = [parameter for parameter in needed if parameter not in namespace]
         given = {name: self._supply.stand_in(name) for name in lacking}
         now = fingerprint(
-            function, needed, namespace, self._outlet.folders, given=tuple(given.values())
+            function, needed, namespace, self._sender.folders, given=tuple(given.values())
         )
         calls = self._calls.get(name)
         if calls is None or calls.function is not function:
@@ -224,7 +224,7 @@ class EntryPoints:
 
     def _offer(self, name: str, result: Result, module: Snapshot) -> None:
         known = result.known
-        self._outlet.offer(
+        self._sender.offer(
             Candidate(
                 part=self._part,
                 name=name,
@@ -240,7 +240,7 @@ class EntryPoints:
     def _complain(self, name: str, cell: int, reason: Reason, complaint: Complaint) -> None:
         """Report a failure of the function that was defined in a cell."""
         place = complaint.place
-        self._outlet.fail(
+        self._sender.fail(
             CaptureFailure(
                 part=self._part,
                 name=name,

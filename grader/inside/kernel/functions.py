@@ -13,7 +13,7 @@ from grader.inside.kernel.dependencies import Fingerprint, fingerprint
 from grader.inside.kernel.externs import ExternRegistry
 from grader.inside.kernel.faults import Faults
 from grader.inside.kernel.objects import Namespace, is_notebook_callable, is_notebook_scope, ranked
-from grader.inside.kernel.outlet import Outlet
+from grader.inside.kernel.sender import Sender
 from grader.messages import SOURCE_LIMIT, EntrySpec
 
 
@@ -24,13 +24,13 @@ class PythonPart:
         self,
         spec: EntrySpec,
         shell: Any,
-        outlet: Outlet,
+        sender: Sender,
         registry: ExternRegistry,
         faults: Faults,
     ) -> None:
         self._spec = spec
         self._shell = shell
-        self._outlet = outlet
+        self._sender = sender
         self._registry = registry
         self._faults = faults
         self._seen: dict[str, Fingerprint] = {}
@@ -40,18 +40,18 @@ class PythonPart:
         for name in ranked(values, self._spec.names):
             origin = self._registry.origin(values[name])
             function = values[name] if origin is None else origin
-            if is_notebook_callable(function, self._shell.user_ns, self._outlet.folders):
+            if is_notebook_callable(function, self._shell.user_ns, self._sender.folders):
                 with self._faults.shielded():
                     self._consider(name, function)
 
     def _consider(self, name: str, function: object) -> None:
         namespace: Namespace = self._shell.user_ns
-        now = fingerprint(function, (), namespace, self._outlet.folders)
+        now = fingerprint(function, (), namespace, self._sender.folders)
         seen = self._seen.get(name)
         if seen is None or now.tokens != seen.tokens:
             self._seen[name] = now
-            source = source_of(now.kept, namespace, self._outlet.folders)
-            self._outlet.offer_function(self._spec.part, name, function, source)
+            source = source_of(now.kept, namespace, self._sender.folders)
+            self._sender.offer_function(self._spec.part, name, function, source)
 
 
 def source_of(objects: Iterable[object], namespace: Namespace, folders: tuple[str, ...]) -> str:

@@ -17,7 +17,7 @@ import tvm
 import tvm_ffi
 from ipykernel.iostream import OutStream
 
-from grader.inside.kernel.complaints import describe_error, error_name
+from grader.inside.kernel.error_summaries import describe_error, error_name
 from grader.inside.kernel.externs import ExternRegistry
 from grader.inside.kernel.objects import is_a, is_alive, is_local_file, type_name
 

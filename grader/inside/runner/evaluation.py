@@ -14,13 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from grader.inside.common.failure import Stage, TaskError
-from grader.inside.common.parcel import (
+from grader.inside.common.framed_arrays import (
     NOT_CALLABLE,
     Values,
     describe,
     octets,
     receive_arrays,
-    send_parcel,
+    send_framed,
 )
 from grader.messages import (
     EXTERN_DIED,
@@ -128,7 +128,7 @@ class Evaluator:
         self, stage: Stage, name: str, request: ToEvaluator, arrays: Sequence[Values] = ()
     ) -> FromEvaluator:
         try:
-            send_parcel(self._connection, request, arrays)
+            send_framed(self._connection, request, arrays)
             payload = read_frame(self._connection, ANSWER_LIMIT)
             if payload is None:
                 raise _died(stage, name)

@@ -11,9 +11,9 @@ from grader.assignment import Positive, PositiveInt
 from grader.language import Text, in_clauses, join, say
 from grader.messages import ROUND_LIMIT, SHAPE_LIMIT
 from grader.referee.evidence import Case, Problem
-from grader.referee.measurement import MINIMUM_ROUNDS
 from grader.referee.outcome import Outcome, failed, not_graded
 from grader.referee.points import Anchors, speed_fraction
+from grader.referee.read_measurement import MINIMUM_ROUNDS
 from grader.referee.registry import check
 from grader.referee.steps import NO_STEPS, find_steps
 from grader.referee.subject import Subject

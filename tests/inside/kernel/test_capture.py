@@ -13,7 +13,7 @@ import tvm
 import tvm_ffi
 
 from grader.inside.kernel.capture import Watcher, install
-from grader.inside.kernel.outlet import CAPTURE_LIMIT
+from grader.inside.kernel.sender import CAPTURE_LIMIT
 from grader.messages import Capture, EntrySpec, decode_payload, encode_frame
 from tests.inside.kernel.conftest import BUILDER, ENTRIES, PREAMBLE, SCHEDULED, Notebook
 
@@ -237,7 +237,7 @@ class TestLimits:
     def test_a_module_too_large_for_a_message_is_a_failure(
         self, notebook: Notebook, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("grader.inside.kernel.outlet.MODULE_SIZE_LIMIT", 100)
+        monkeypatch.setattr("grader.inside.kernel.sender.MODULE_SIZE_LIMIT", 100)
         notebook.run(ENTRY)
         assert [each.reason for each in notebook.failures("emit_te")] == ["cannot_be_saved"]
 

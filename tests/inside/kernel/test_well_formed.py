@@ -32,7 +32,7 @@ try:
     import script
     print("accepted", *accepted)
 except Exception as error:
-    from grader.inside.kernel.complaints import describe_error
+    from grader.inside.kernel.error_summaries import describe_error
     print(describe_error(error))
 """
 

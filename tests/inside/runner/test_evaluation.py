@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from grader.inside.common.failure import TaskError
-from grader.inside.common.parcel import receive_arrays
+from grader.inside.common.framed_arrays import receive_arrays
 from grader.inside.runner.evaluation import KEPT_AT_LEAST, KEPT_AT_MOST, Evaluator, ToWrite
 from grader.messages import (
     EXTERN_DIED,

@@ -12,7 +12,7 @@ from torch import nn
 
 from grader.referee.diagnosis.align import Observed
 from grader.referee.diagnosis.operations import Layer
-from grader.referee.diagnosis.tape import record
+from grader.referee.diagnosis.recorder import record
 
 Values = npt.NDArray[Any]
 

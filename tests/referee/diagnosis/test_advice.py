@@ -25,7 +25,7 @@ from grader.referee.diagnosis.align import Observed, align
 from grader.referee.diagnosis.mistakes import Mistake
 from grader.referee.diagnosis.operations import Layer
 from grader.referee.diagnosis.program import Change, Program
-from grader.referee.diagnosis.tape import record
+from grader.referee.diagnosis.recorder import record
 from grader.referee.diagnosis.values import is_equal, known
 from grader.referee.torch_threads import one_thread
 

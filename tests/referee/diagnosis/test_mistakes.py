@@ -14,7 +14,7 @@ from grader.referee.diagnosis.align import align
 from grader.referee.diagnosis.mistakes import explain, recognise
 from grader.referee.diagnosis.mistakes_numbers import Found
 from grader.referee.diagnosis.program import Program
-from grader.referee.diagnosis.tape import record
+from grader.referee.diagnosis.recorder import record
 from tests.referee.diagnosis import network
 from tests.referee.diagnosis.network import (
     PARAMETERS,

@@ -10,7 +10,7 @@ import torch
 
 from grader.referee.diagnosis.align import Observed, align
 from grader.referee.diagnosis.operations import Layer
-from grader.referee.diagnosis.tape import record
+from grader.referee.diagnosis.recorder import record
 from tests.referee.diagnosis import network
 from tests.referee.diagnosis.network import (
     PARAMETERS,

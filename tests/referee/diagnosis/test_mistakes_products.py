@@ -13,7 +13,7 @@ from torch import nn
 from grader.referee.diagnosis.align import Observed, align
 from grader.referee.diagnosis.mistakes import Mistake, recognise
 from grader.referee.diagnosis.mistakes_numbers import Found
-from grader.referee.diagnosis.tape import record
+from grader.referee.diagnosis.recorder import record
 from tests.referee.diagnosis.network import (
     double,
     noise,

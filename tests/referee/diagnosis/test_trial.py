@@ -11,7 +11,7 @@ import torch
 
 from grader.referee.diagnosis.align import Alignment, Observed, align
 from grader.referee.diagnosis.operations import Layer
-from grader.referee.diagnosis.tape import record
+from grader.referee.diagnosis.recorder import record
 from tests.referee.diagnosis.network import double, noise, relu, softmax
 
 QUERY, KEY, VALUE = noise(6, 4), noise(6, 4), noise(6, 4)

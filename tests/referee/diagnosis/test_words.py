@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import grader.referee.diagnosis
-from grader.referee.diagnosis.sayings import DECIDES, SAYINGS
+from grader.referee.diagnosis.mistake_messages import DECIDES, MISTAKE_MESSAGES
 from grader.referee.diagnosis.schedule import SCHEDULE_STEP
 from grader.referee.diagnosis.words import KINDS, Departure, tell
 
@@ -170,25 +170,25 @@ class TestSayings:
         assert set() == kinds_in_the_code() - set(KINDS)
 
     def test_every_variant_belongs_to_a_mistake_that_has_variants(self) -> None:
-        varied = {key.partition(":")[0] for key in SAYINGS if ":" in key}
+        varied = {key.partition(":")[0] for key in MISTAKE_MESSAGES if ":" in key}
         special = {"layer_left_out", "other_operand", "partly_right", "softmax_missing"}
         assert varied == special | set(DECIDES)
 
-    @pytest.mark.parametrize("key", SAYINGS)
+    @pytest.mark.parametrize("key", MISTAKE_MESSAGES)
     def test_every_one_can_be_said(self, key: str) -> None:
         kind, _, variant = key.partition(":")
         facts = {name: each for name, each in FACTS.items() if variant or name not in SPECIAL}
         if kind in DECIDES:
             facts[DECIDES[kind]] = {"True": True}.get(variant, variant)
         message, advice = tell(DENSE, kind, facts)
-        for text, told in zip(SAYINGS[key], (message, advice), strict=True):
+        for text, told in zip(MISTAKE_MESSAGES[key], (message, advice), strict=True):
             fixed = max((part[0] for part in string.Formatter().parse(text.id)), key=len)
             assert fixed.strip() in told.english
             assert "{" not in told.english and "None" not in told.english
 
-    @pytest.mark.parametrize("key", SAYINGS)
+    @pytest.mark.parametrize("key", MISTAKE_MESSAGES)
     def test_what_is_wrong_is_a_clause_and_what_to_do_a_sentence(self, key: str) -> None:
-        what, advice = (each.id for each in SAYINGS[key])
+        what, advice = (each.id for each in MISTAKE_MESSAGES[key])
         assert not what.endswith(".") and (what[0].islower() or what[0] in "{`")
         assert advice.endswith(".")
 

@@ -1,0 +1,272 @@
+"""Checking parts of a live notebook: the referee's judgement, on inputs that are drawn anew."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping
+from itertools import repeat
+from pathlib import Path
+
+import msgspec
+
+from grader.assembly import entries_of, runner_starter
+from grader.assignment import Assignment
+from grader.course import Course, CourseAssignment, load_course, recognise
+from grader.course_folder import folder_of_notebook
+from grader.data import DataSet
+from grader.errors import SandboxError, UsageError
+from grader.inside.launcher.protocol import Program
+from grader.language import Text, join, one_of_ours, say
+from grader.messages import Capture, CaptureFailure
+from grader.preparation import Preparation, Settings
+from grader.progress import Progress, Silent
+from grader.reading.submission import SubmissionFile, read_submission
+from grader.referee.measurement import Machine, measuring_cpus
+from grader.referee.referee import Referee, expected_runners
+from grader.referee.runners import RunnerPool
+from grader.report import Part
+from grader.sandbox.interface import Command, Level, Process, Sandbox
+from grader.sandbox.start import SteppingSandbox
+from grader.selfcheck.data import notebook_data
+from grader.selfcheck.messages import AssignmentCard, Checked, CheckParts, FindAssignment, PartCard
+from grader.selfcheck.public import complete, hidden_points, published, restrict, undecided
+
+MOST_IMAGES = 500
+"""Test images that are compared at most: a check is to take seconds."""
+
+Captures = tuple[Capture | CaptureFailure, ...]
+
+
+class Checker:
+    """One assignment at a time, with its answers; and the sandbox, which serves for all.
+
+    `open_sandbox` raises SandboxError where there is none: then modules are read and not run.
+    `prepared` is the assignment that was found last, `language` what was asked in last, None where
+    that is not known.
+    """
+
+    def __init__(
+        self, open_sandbox: Callable[[], SteppingSandbox], environment: Mapping[str, str]
+    ) -> None:
+        self._open_sandbox = open_sandbox
+        self._environment = environment
+        self._sandbox: SteppingSandbox | NoSandbox | None = None
+        self.prepared: LivePreparation | None = None
+        self.language: str | None = None
+
+    def __enter__(self) -> Checker:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if self._sandbox is not None:
+            self._sandbox.close()
+
+    def find(self, request: FindAssignment) -> AssignmentCard:
+        """Return the assignment that is asked for. Raises UsageError, CourseError."""
+        self.language = request.language
+        folder = Path(request.folder)
+        course = load_course(folder_of_notebook(request.course, folder, self._environment))
+        notebook = _read_notebook(request)
+        if notebook is not None:
+            self.language = request.language or notebook.declared_language
+        chosen = _choose(course, request, notebook)
+        hidden = hidden_points(chosen.assignment)
+        chosen = msgspec.structs.replace(chosen, assignment=published(chosen.assignment))
+        if self.prepared is None or not self.prepared.is_of(chosen, folder):
+            settings = Settings(
+                sandbox=self._open(), seed=secrets.randbits(48), environment=self._environment
+            )
+            self.prepared = LivePreparation(chosen, settings, folder, hidden)
+        return self.prepared.card(one_of_ours(self.language))
+
+    def check(self, request: CheckParts) -> Checked:
+        """Judge parts of the assignment that was found last. Raises DataError."""
+        prepared = self.prepared
+        assert prepared is not None
+        return _check(prepared, request)
+
+    def _open(self) -> Sandbox:
+        """Return the sandbox, which is looked for once."""
+        if self._sandbox is None:
+            try:
+                self._sandbox = self._open_sandbox()
+            except SandboxError as error:
+                self._sandbox = NoSandbox(error)
+        return self._sandbox
+
+
+class NoSandbox:
+    """Stands for a sandbox on a machine that has none: nothing can be run."""
+
+    level: Level = "none"
+
+    def __init__(self, error: SandboxError) -> None:
+        self._error = error
+
+    @property
+    def detail(self) -> Text:
+        """Say why nothing can be run."""
+        because = say("It was not checked, because modules cannot be run here.")
+        return join(because, self._error.message)
+
+    def expect(self, *programs: Program) -> None:
+        """Nothing is started."""
+
+    def start(self, command: Command) -> Process:
+        """Raise the error with which the sandbox could not be opened."""
+        del command
+        raise self._error
+
+    def close(self) -> None:
+        """Nothing was opened."""
+
+
+class LivePreparation(Preparation):
+    """An assignment, as far as it is published, made ready for the notebook in one folder.
+
+    `hidden` are the points of its other parts.
+    """
+
+    def __init__(
+        self, course_assignment: CourseAssignment, settings: Settings, folder: Path, hidden: float
+    ) -> None:
+        super().__init__(course_assignment, settings)
+        self._folder = folder
+        self._hidden = hidden
+        self._more_images = 0
+
+    def is_of(self, course_assignment: CourseAssignment, folder: Path) -> bool:
+        """Say whether it is for this assignment and this folder."""
+        return (self.course_assignment, self._folder) == (course_assignment, folder)
+
+    def data(self, progress: Progress) -> DataSet:
+        """Return the data that the notebook works with, not all of it. Raises DataError."""
+        del progress
+        with self._lock:
+            if self._data is None:
+                needs = self.course_assignment.assignment.data
+                data = notebook_data(needs, self._folder, self.settings.environment)
+                self._more_images = max(0, len(data.images) - MOST_IMAGES)
+                self._data = msgspec.structs.replace(
+                    data, images=data.images[:MOST_IMAGES], labels=data.labels[:MOST_IMAGES]
+                )
+            return self._data
+
+    def card(self, language: str) -> AssignmentCard:
+        """Return what a student may ask for, in a language."""
+        assignment = self.course_assignment.assignment
+        cards = zip(entries_of(self), assignment.part, strict=True)
+        return AssignmentCard(
+            slug=assignment.slug,
+            title=assignment.title_in(language),
+            language=language,
+            parts=tuple(
+                PartCard(entry, part.title_in(language), part.points) for entry, part in cards
+            ),
+        )
+
+    def left_out(self) -> tuple[Text, ...]:
+        """Return sentences that say on what a submission is compared and this notebook was not."""
+        sentences = [
+            say(
+                "Not checked here: the hidden inputs of the grading. Others were drawn for this"
+                " check."
+            )
+        ]
+        if self._more_images:
+            sentences.append(
+                say("Not checked here: {count:,} more test images.", count=self._more_images)
+            )
+        if self._hidden:
+            sentences.append(
+                say("Not checked here: hidden parts, for {points:g} points.", points=self._hidden)
+            )
+        return tuple(sentences)
+
+    def compared_on(self) -> tuple[Text, ...]:
+        """Return sentences that say on what, and behind which isolation, modules were run."""
+        sandbox = self.settings.sandbox
+        if isinstance(sandbox, NoSandbox):
+            return ()
+        isolation = say("Isolation: {level}.", level=sandbox.level)
+        return self.data(Silent()).detail, join(isolation, sandbox.detail)
+
+
+def _check(prepared: LivePreparation, request: CheckParts) -> Checked:
+    """Judge parts."""
+    sandbox, language = prepared.settings.sandbox, one_of_ours(request.language)
+    whole = prepared.course_assignment.assignment
+    made = restrict(whole, request.parts, runs=not isinstance(sandbox, NoSandbox))
+    judged = _judge(prepared, made, request.captures)
+    parts = [part for part in whole.part if part.id in request.parts]
+    pairs = list(zip(parts, made.part, strict=True))
+    return Checked(
+        title=whole.title_in(language),
+        language=language,
+        parts=tuple(map(complete, parts, judged, repeat(sandbox.detail))),
+        undecided=sum(undecided(part, kept) for part, kept in pairs),
+        left_out=prepared.left_out(),
+        compared=prepared.compared_on(),
+    )
+
+
+def _judge(
+    prepared: LivePreparation, assignment: Assignment, captures: Captures
+) -> tuple[Part, ...]:
+    """Have the referee judge the parts of an assignment that nothing is timed in."""
+    if not assignment.part:  # nothing of it is for students to check
+        return ()
+    chosen = msgspec.structs.replace(prepared.course_assignment, assignment=assignment)
+    answers = prepared.answers(prepared.data(Silent()))
+    start = runner_starter(prepared.settings.sandbox, assignment)
+    with RunnerPool(start, assignment.limits.task_seconds) as runners:
+        if any(isinstance(each, Capture) for each in captures):
+            runners.expect(expected_runners(chosen))
+        referee = Referee(
+            chosen,
+            answers.result(),
+            runners,
+            prepared.part_seeds(),
+            Machine(measuring_cpus, prepared.settings.pace),
+            Silent(),
+        )
+        compared = referee.compare(captures)
+    return tuple(graded[0].part for _, graded in compared)
+
+
+def _read_notebook(request: FindAssignment) -> SubmissionFile | None:
+    """Read the notebook's file as it was saved last, None where there is none that can be read."""
+    if request.notebook is None:
+        return None
+    try:
+        return read_submission(Path(request.folder) / request.notebook)
+    except UsageError:  # it was renamed, or the kernel does not run where the file is
+        return None
+
+
+def _choose(
+    course: Course, request: FindAssignment, notebook: SubmissionFile | None
+) -> CourseAssignment:
+    """Return the assignment that was named, or the only one that fits. Raises UsageError."""
+    declared = None if notebook is None else notebook.declared_assignment
+    if request.slug is not None:
+        return course.get(request.slug)
+    if declared in course.assignments:
+        return course.assignments[declared]
+    fitting = {
+        slug: each
+        for slug, each in course.assignments.items()
+        if request.part is None or any(request.part == part.id for part in each.assignment.part)
+    }
+    if len(fitting) == 1:
+        return next(iter(fitting.values()))
+    recognised = recognise(Course(course.root, fitting), frozenset(request.names))
+    if recognised is not None:
+        return recognised
+    raise UsageError(
+        say("It is not clear which assignment this notebook is."),
+        say(
+            "Say it with %grader use SLUG. There is: {known}.",
+            known=", ".join(sorted(course.assignments)),
+        ),
+    )

@@ -1,0 +1,320 @@
+"""`%grader` in a notebook: reads a line, captures, asks the checker, shows the answer.
+
+Whatever happens is shown as the cell's output. Nothing is raised into the notebook, so that "Run
+all" goes on, and nothing of TVM is imported before the notebook has done so.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from IPython.display import display
+
+from grader.course_folder import assignment_files, folder_of_notebook
+from grader.errors import GraderError, UsageError
+from grader.language import NOTHING, Text, say
+from grader.render.speech import speaking, tell
+from grader.selfcheck.client import Checker, CheckError
+from grader.selfcheck.messages import AssignmentCard, Checked, CheckParts, FindAssignment, PartCard
+from grader.selfcheck.show import Bundle, show_checked, show_message, show_parts
+
+if TYPE_CHECKING:
+    from grader.selfcheck.watch import LiveWatcher, Taken
+
+NAME = "grader"
+
+HELP = say(
+    """\
+%grader check [PART ...]   check parts of the assignment, or all of them
+%grader parts              list the parts, their points and the names that are graded
+%grader use SLUG           say which assignment this notebook is, where its metadata do not
+%grader help               show this
+
+A check runs the assignment's checks on what the notebook holds now, with other inputs than the
+grading's. It takes a few seconds, the first time some more. `%grader use` takes two options:
+--course DIR names the folder with `assignments/`, otherwise it is $GRADER_COURSE, or a folder above
+this one; --lang CODE is the language of the answers, otherwise it is the notebook's."""
+)
+
+_OPTIONS = {"--course": "course", "--lang": "language"}
+_COMMANDS = ("check", "parts", "use", "help")
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """What the notebook has said with `%grader use`."""
+
+    slug: str | None = None
+    course: str | None = None
+    language: str | None = None
+
+
+class Magic:
+    """`%grader` of one shell."""
+
+    def __init__(self, shell: Any) -> None:
+        self._shell = shell
+        self._checker = Checker()
+        self._choice = Choice()
+        self._watcher: LiveWatcher | None = None
+        self._obstacle = ""
+        self._ids: tuple[str, ...] = ()
+        self._language: str | None = None
+
+    def load(self) -> None:
+        """Make the magic known, and begin to watch as soon as there is TVM."""
+        self._shell.register_magic_function(self.run, "line", NAME)
+        self._shell.events.register("post_run_cell", self._look)
+        self._shell.set_hook("complete_command", self._complete, str_key=f"%{NAME}")
+        self._look(None)
+
+    def unload(self) -> None:
+        """Take everything back."""
+        self._shell.magics_manager.magics["line"].pop(NAME, None)
+        self._shell.events.unregister("post_run_cell", self._look)
+        if self._watcher is not None:
+            self._watcher.detach()
+        self._checker.close()
+
+    def run(self, line: str) -> None:
+        """Do what a line of the magic says, and show what comes of it."""
+        try:
+            bundle = self._serve(line)
+        except CheckError as error:
+            bundle = self._show(error.message, error.hint, error.language)
+        except GraderError as error:
+            bundle = self._show(error.message, error.hint)
+        except KeyboardInterrupt:
+            bundle = self._show(say("The check was interrupted."))
+        except Exception as error:  # noqa: BLE001 - the notebook goes on, whatever is wrong with us
+            name = type(error).__name__
+            bundle = self._show(
+                say(
+                    "The check failed itself, with {error}: {message}",
+                    error=name,
+                    message=str(error),
+                )
+            )
+        if bundle is not None:
+            display(bundle, raw=True)
+
+    def _show(self, message: Text, hint: Text = NOTHING, language: str | None = None) -> Bundle:
+        """Return a sentence in a language, or in the one that was asked for or spoken last."""
+        with speaking(language or self._choice.language or self._language):
+            return show_message(message, hint)
+
+    def _serve(self, line: str) -> Bundle | None:
+        command, *words = _split(line) or ["help"]
+        if command == "check":
+            return self._check(words)
+        if command == "parts":
+            return show_parts(self._find(None))
+        if command == "use":
+            choice = _chosen(words, self._choice)
+            self._choice = msgspec.structs.replace(self._choice, language=choice.language)
+            _expect(choice)
+            self._choice = choice
+            return None
+        if command == "help":
+            with speaking(self._choice.language or self._language):
+                return {"text/plain": tell(HELP)}
+        raise UsageError(
+            say("%grader has no command {command!r}.", command=command),
+            say("See %grader help."),
+        )
+
+    def _check(self, words: list[str]) -> Bundle:
+        wanted = [self._without_slug(word) for word in words]
+        card = self._find(wanted[0] if wanted else None)
+        parts = _select(card, wanted)
+        taken = self._watching().take(tuple(part.entry for part in parts))
+        request = CheckParts(tuple(part.id for part in parts), taken.captures, card.language)
+        return _answer(self._checker.ask(request, Checked), taken)
+
+    def _watching(self) -> LiveWatcher:
+        """Return what watches the notebook. Raises UsageError."""
+        self._look(None)
+        if self._obstacle:
+            raise UsageError(
+                say("This notebook's TVM cannot be looked into. {error}", error=self._obstacle),
+                say("Install the version that the assignment asks for, and restart the kernel."),
+            )
+        if self._watcher is None:
+            raise UsageError(
+                say("TVM is not imported yet."), say("Run the cells above this one first.")
+            )
+        return self._watcher
+
+    def _without_slug(self, word: str) -> str:
+        """Take the assignment out of `e2e-conv/emit_te`, and remember it."""
+        slug, slash, part = word.rpartition("/")
+        if slash:
+            self._choice = msgspec.structs.replace(self._choice, slug=slug)
+        return part
+
+    def _find(self, part: str | None) -> AssignmentCard:
+        names = self._shell.user_ns
+        request = FindAssignment(
+            folder=_working_folder(),
+            names=tuple(name for name in list(names) if not name.startswith("_")),
+            course=self._choice.course,
+            slug=self._choice.slug,
+            language=self._choice.language,
+            part=part,
+            notebook=_notebook_file(names),
+        )
+        card = self._checker.ask(request, AssignmentCard)
+        self._ids = tuple(each.id for each in card.parts)
+        self._language = card.language
+        return card
+
+    def _look(self, _: Any) -> None:
+        """Begin to watch once the notebook has imported TVM: externs must be seen made."""
+        if self._watcher is not None or self._obstacle or "tvm" not in sys.modules:
+            return
+        try:
+            from grader.selfcheck.watch import LiveWatcher
+
+            watcher = LiveWatcher(self._shell)
+            watcher.attach()
+            self._watcher = watcher
+        except Exception as error:  # noqa: BLE001 - another TVM; told when a check is asked for
+            self._obstacle = f"{type(error).__name__}: {error}"
+
+    def _complete(self, _shell: Any, event: Any) -> list[str]:
+        """Complete commands, and parts once they are known."""
+        words = event.line.split()
+        is_command = len(words) < 2 or (len(words) == 2 and not event.line.endswith(" "))
+        return [*(_COMMANDS if is_command else self._ids)]
+
+
+_loaded: dict[int, Magic] = {}
+
+
+def load(shell: Any) -> None:
+    """Make `%grader` known to a shell, and TVM's detection of the processor right, if it is there.
+
+    The modules of a notebook would end its kernel on a machine that hides instructions.
+    """
+    if "tvm" in sys.modules:
+        from grader.inside.kernel.preload import detect_what_the_system_shows
+
+        detect_what_the_system_shows()
+    unload(shell)
+    _loaded[id(shell)] = Magic(shell)
+    _loaded[id(shell)].load()
+
+
+def unload(shell: Any) -> None:
+    """Take `%grader` back from a shell, if it is there."""
+    magic = _loaded.pop(id(shell), None)
+    if magic is not None:
+        magic.unload()
+
+
+def _answer(checked: Checked, taken: Taken) -> Bundle:
+    with speaking(checked.language):
+        return show_checked(checked, _notes(taken), identity=uuid.uuid4().hex[:12])
+
+
+def _notes(taken: Taken) -> tuple[Text, ...]:
+    unseen = (
+        say(
+            "`{name}` was registered before %load_ext grader, so it could not be taken out: run the"
+            " cell that registers it once more.",
+            name=name,
+        )
+        for name in taken.unseen
+    )
+    faults = (
+        say("The grader failed to look at something: {fault}", fault=fault)
+        for fault in taken.faults
+    )
+    return (*unseen, *faults)
+
+
+def _chosen(words: list[str], before: Choice) -> Choice:
+    """Read what follows `%grader use`; what is not said stays. Raises UsageError."""
+    said: dict[str, str] = {}
+    rest = iter(words)
+    for word in rest:
+        name = _OPTIONS.get(word, "slug")
+        value = word if name == "slug" else next(rest, "")
+        if name in said or not value or value.startswith("-"):
+            raise UsageError(
+                say("%grader use takes the name of one assignment."),
+                say("For example: %grader use e2e-conv"),
+            )
+        said[name] = value
+    return msgspec.structs.replace(before, **said)
+
+
+def _expect(choice: Choice) -> None:
+    """Look for what was chosen, in milliseconds: at the first check, this cell is far above.
+
+    Raises UsageError that lists what there is.
+    """
+    course = folder_of_notebook(choice.course, Path(_working_folder()), os.environ)
+    known = [path.parent.name for path in assignment_files(course)]
+    if not known:
+        raise UsageError(
+            say("No assignment was found."),
+            say(
+                "Open the notebook in the folder that you were given, or name that: {example}",
+                example=f"%grader use {choice.slug or 'SLUG'} --course DIR",
+            ),
+        )
+    if choice.slug is not None and choice.slug not in known:
+        raise UsageError(
+            say("There is no assignment called {slug!r} in this course.", slug=choice.slug),
+            say("There is: {known}.", known=", ".join(known)),
+        )
+
+
+def _split(line: str) -> list[str]:
+    try:
+        return shlex.split(line, comments=True)
+    except ValueError:
+        return line.split()
+
+
+def _select(card: AssignmentCard, wanted: list[str]) -> tuple[PartCard, ...]:
+    """Return the parts with these ids or entry names, all without any. Raises UsageError."""
+    for word in wanted:
+        if not any(_is_meant(part, word) for part in card.parts):
+            known = ", ".join(part.id for part in card.parts)
+            raise UsageError(
+                say("{slug} has no part {word!r}.", slug=card.slug, word=word),
+                say("There is: {known}.", known=known),
+            )
+    return tuple(
+        part for part in card.parts if not wanted or any(_is_meant(part, word) for word in wanted)
+    )
+
+
+def _is_meant(part: PartCard, word: str) -> bool:
+    return word in (part.id, *part.entry.names)
+
+
+def _working_folder() -> str:
+    try:
+        return str(Path.cwd())
+    except OSError:  # the notebook removed it
+        return os.path.sep
+
+
+def _notebook_file(names: Mapping[str, Any]) -> str | None:
+    """Return the notebook's file, where somebody has told the kernel.
+
+    VS Code binds a name to it, Jupyter Server puts it into the environment.
+    """
+    for told in (names.get("__vsc_ipynb_file__"), os.environ.get("JPY_SESSION_NAME")):
+        if isinstance(told, str) and told.endswith(".ipynb"):
+            return told
+    return None

@@ -1,0 +1,134 @@
+"""A self-check as a notebook shows it: the report's own sections, as plain text and as HTML.
+
+The text is that of the terminal, the HTML that of the report's page. Who shows them takes one.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from grader.language import NOTHING, say
+from grader.language import Text as Words
+from grader.render import wording
+from grader.render.html.answer import render_checked, render_message, render_table
+from grader.render.speech import speaking, tell
+from grader.render.terminal import Page, advice, part_section, points_table
+from grader.selfcheck.messages import AssignmentCard, Checked, PartCard
+
+WIDTH = 92
+"""Columns of what is shown: the output of a cell is narrower than most terminals."""
+
+Bundle = dict[str, str]
+"""What is displayed, by MIME type."""
+
+
+def show_checked(checked: Checked, notes: tuple[Words, ...] = (), *, identity: str) -> Bundle:
+    """Return a self-check, with sentences that concern the notebook as a whole.
+
+    `identity` is for this answer alone: letters and digits, of which its HTML makes its ids.
+    """
+    with speaking(checked.language):
+        remarks = (*_not_checked(checked), *checked.compared)
+        html = render_checked(
+            checked.title, checked.parts, notes, _so_far(checked), remarks, identity=identity
+        )
+        return {"text/plain": _text(_checked(checked, notes)), "text/html": html}
+
+
+def show_parts(card: AssignmentCard) -> Bundle:
+    """Return the table of an assignment's parts."""
+    with speaking(card.language):
+        title, rows = f"{wording.one_line(card.title)} ({card.slug})", list(map(_row, card.parts))
+        html = render_table(
+            title, _headings(), (tuple(zip(row, _IS_CODE, strict=True)) for row in rows)
+        )
+        return {"text/plain": _text(_parts(title, rows)), "text/html": html}
+
+
+def show_message(message: Words, hint: Words = NOTHING) -> Bundle:
+    """Return a sentence, and what to do next."""
+    lines: list[RenderableType] = [Text(wording.plain(message))]
+    if hint:
+        lines.append(advice(hint))
+    return {
+        "text/plain": _text([Group(*lines)]),
+        "text/html": render_message(tell(message), tell(hint)),
+    }
+
+
+def _checked(checked: Checked, notes: tuple[Words, ...]) -> Iterator[RenderableType]:
+    if len(checked.parts) > 1:
+        yield Text(wording.one_line(checked.title), style="bold")
+        yield points_table(checked.parts)
+    yield from map(part_section, checked.parts)
+    if notes:
+        yield Group(*(Text(wording.plain(note), style="yellow") for note in notes))
+    yield Group(
+        Text(_so_far(checked), style="bold"),
+        *(Text(wording.plain(sentence)) for sentence in _not_checked(checked)),
+        *(Text(wording.plain(sentence), style="dim") for sentence in checked.compared),
+    )
+
+
+def _so_far(checked: Checked) -> str:
+    score = sum(part.score for part in checked.parts)
+    maximum = sum(part.max_score for part in checked.parts)
+    return tell(
+        "So far {score} of {maximum} points. Only the grading counts.",
+        score=wording.points(score),
+        maximum=wording.points(maximum),
+    )
+
+
+def _not_checked(checked: Checked) -> Iterator[Words]:
+    if checked.undecided:
+        yield say(
+            "Decided when you are graded: {points} points.",
+            points=wording.points(checked.undecided),
+        )
+    yield from checked.left_out
+
+
+_IS_CODE = (True, True, False, False)
+
+
+def _headings() -> tuple[str, ...]:
+    return tell("Part"), tell("Graded by the name"), tell("Title"), tell("Points")
+
+
+def _row(part: PartCard) -> tuple[str, ...]:
+    names = ", ".join(part.entry.names)
+    return part.id, names, wording.one_line(part.title), wording.points(part.points)
+
+
+def _parts(title: str, rows: Iterable[tuple[str, ...]]) -> Iterator[RenderableType]:
+    yield Text(title, style="bold")
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="dim")
+    *headings, points = _headings()
+    for heading in headings:
+        table.add_column(heading, overflow="fold")
+    table.add_column(points, justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    yield table
+
+
+def _text(sections: Iterable[RenderableType]) -> str:
+    """Lay sections one below the other, an empty line between them."""
+    body = Group(*(Padding(section, (0, 0, 1, 0)) for section in sections))
+    console = Console(
+        file=io.StringIO(),
+        record=True,
+        width=WIDTH,
+        force_terminal=True,
+        force_jupyter=False,  # rich would display by itself
+    )
+    console.print(Page(body), end="")
+    return console.export_text().rstrip()

@@ -1,0 +1,205 @@
+"""What the process beside the kernel does, without a kernel."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tvm
+from tvm import relax, topi
+from tvm.script import relax as R  # noqa: N812
+
+from grader.data.builtin import builtin_data
+from grader.errors import SandboxError, UsageError
+from grader.language import foreign
+from grader.messages import Capture, CaptureFailure
+from grader.progress import Silent
+from grader.sandbox.choose import choose_sandbox
+from grader.sandbox.start import SteppingSandbox
+from grader.selfcheck.checker import MOST_IMAGES, Checker
+from grader.selfcheck.messages import Checked, CheckParts, FindAssignment
+from tests.selfcheck.kernels import COURSE, ROOT, write_notebook
+
+NO_SANDBOX = SandboxError("The sandbox needs Linux.", "Use Linux.")
+
+
+def no_sandbox() -> SteppingSandbox:
+    raise NO_SANDBOX
+
+
+def real_sandbox() -> SteppingSandbox:
+    return choose_sandbox(None, "none")
+
+
+@pytest.fixture
+def checker() -> Iterator[Checker]:
+    """A checker on a machine without a sandbox: enough to find assignments."""
+    with Checker(no_sandbox, {"GRADER_COURSE": str(COURSE)}) as checker:
+        yield checker
+
+
+def request(folder: Path, **options: str) -> FindAssignment:
+    return FindAssignment(folder=str(folder), names=("create_model", "np"), **options)
+
+
+def model(scale: float = 1.0) -> Capture:
+    """The layer of the small course as the kernel would hand it over, right if `scale` is 1."""
+    rows, columns = np.arange(16)[:, None], np.arange(8)
+    weight = (scale * ((rows * 7 + columns * 3) % 11 - 5) / 8).astype("float32")
+    bias = ((np.arange(16) * 5 % 7 - 3) / 4).astype("float32")
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", R.Tensor((4, 8), "float32"))
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            hidden = builder.emit_te(topi.nn.dense, x, relax.const(weight), relax.const(bias))
+            output = builder.emit_output(builder.emit_te(topi.nn.relu, hidden))
+        builder.emit_func_output(output)
+    document = tvm.ir.save_json(builder.get()).encode()
+    return Capture("model", "create_model", 3, True, document)
+
+
+def check(checker: Checker, part: str, *captures: Capture | CaptureFailure) -> Checked:
+    return checker.check(CheckParts((part,), captures, "en"))
+
+
+class TestFinding:
+    def test_the_assignment_that_was_named(self, checker: Checker, tmp_path: Path) -> None:
+        assert "tight" == checker.find(request(tmp_path, slug="tight")).slug
+
+    def test_a_name_that_there_is_not(self, checker: Checker, tmp_path: Path) -> None:
+        with pytest.raises(UsageError, match="no assignment called 'huge'"):
+            checker.find(request(tmp_path, slug="huge"))
+
+    def test_the_one_that_the_notebooks_metadata_name(
+        self, checker: Checker, tmp_path: Path
+    ) -> None:
+        write_notebook(tmp_path / "hw.ipynb", "1", grader={"assignment": "tight"})
+        assert "tight" == checker.find(request(tmp_path, notebook="hw.ipynb")).slug
+
+    def test_what_was_named_counts_more_than_metadata(
+        self, checker: Checker, tmp_path: Path
+    ) -> None:
+        write_notebook(tmp_path / "hw.ipynb", "1", grader={"assignment": "tight"})
+        assert "small" == checker.find(request(tmp_path, slug="small", notebook="hw.ipynb")).slug
+
+    def test_a_notebook_that_is_not_there_says_nothing(
+        self, checker: Checker, tmp_path: Path
+    ) -> None:
+        card = checker.find(request(tmp_path, part="extern", notebook="gone.ipynb"))
+        assert "trio" == card.slug
+
+    def test_the_only_one_with_a_part_of_that_name(self, checker: Checker, tmp_path: Path) -> None:
+        assert "trio" == checker.find(request(tmp_path, part="schedule")).slug
+
+    def test_the_one_most_of_whose_parts_are_in_the_notebook(
+        self, checker: Checker, tmp_path: Path
+    ) -> None:
+        names = ("create_model", "create_extern_model")
+        assert "trio" == checker.find(FindAssignment(folder=str(tmp_path), names=names)).slug
+
+    def test_where_several_fit_it_asks(self, checker: Checker, tmp_path: Path) -> None:
+        with pytest.raises(UsageError) as caught:
+            checker.find(request(tmp_path))
+        assert (
+            "Say it with %grader use SLUG. There is: small, tight, trio."
+            == caught.value.hint.english
+        )
+
+    def test_a_course_may_be_named_beside_the_notebook(
+        self, checker: Checker, tmp_path: Path
+    ) -> None:
+        shutil.copytree(COURSE / "assignments" / "small", tmp_path / "ours/assignments/small")
+        assert "small" == checker.find(request(tmp_path, course="ours")).slug
+
+    def test_without_a_name_it_is_looked_for_above_the_notebook(self, tmp_path: Path) -> None:
+        shutil.copytree(COURSE / "assignments" / "small", tmp_path / "assignments/small")
+        (tmp_path / "mine").mkdir()
+        with Checker(no_sandbox, {}) as checker:
+            assert "small" == checker.find(request(tmp_path / "mine")).slug
+
+    def test_the_language_is_the_notebooks(self, checker: Checker, tmp_path: Path) -> None:
+        write_notebook(tmp_path / "hw.ipynb", "1", grader={"assignment": "tight", "language": "ko"})
+        assert "ko" == checker.find(request(tmp_path, notebook="hw.ipynb")).language
+        found = checker.find(request(tmp_path, notebook="hw.ipynb", language="zh"))
+        assert "zh" == found.language
+
+
+def test_modules_are_run_on_inputs_of_this_check(tmp_path: Path) -> None:
+    with Checker(real_sandbox, {"GRADER_COURSE": str(COURSE)}) as checker:
+        checker.find(request(tmp_path, slug="small"))
+        right, wrong = check(checker, "model", model()), check(checker, "model", model(1.01))
+    assert [4, 6] == [each.score for each in right.parts[0].checks]
+    assert [4, 0] == [each.score for each in wrong.parts[0].checks]
+    assert 0 == right.undecided
+    assert "the hidden inputs of the grading" in right.left_out[0].english
+    assert any(sentence.english.startswith("Isolation: ") for sentence in right.compared)
+
+
+def test_without_a_sandbox_modules_are_read_and_not_run(checker: Checker, tmp_path: Path) -> None:
+    checker.find(request(tmp_path, slug="small"))
+    checked = check(checker, "model", model())
+    structure, equivalence = checked.parts[0].checks
+    assert "passed" == structure.verdict
+    assert "not_graded" == equivalence.verdict
+    assert equivalence.reason.english.endswith("The sandbox needs Linux.")
+    assert (4, 10, 6) == (checked.parts[0].score, checked.parts[0].max_score, checked.undecided)
+    assert () == checked.compared
+
+
+def test_what_a_course_publishes_is_enough(tmp_path: Path) -> None:
+    """docs/selfcheck.md says which files; the reference schedule is not among them."""
+    published = tmp_path / "assignments" / "e2e-conv"
+    published.mkdir(parents=True)
+    for name in ("assignment.toml", "oracle.py"):
+        shutil.copy(ROOT / "assignments" / "e2e-conv" / name, published)
+    with Checker(no_sandbox, {"GRADER_DATA": "builtin"}) as checker:
+        card = checker.find(request(tmp_path, slug="e2e-conv"))
+        checked = checker.check(CheckParts(tuple(part.id for part in card.parts), (), "en"))
+    assert 3 == len(checked.parts)
+    assert [0, 0, 0] == [part.score for part in checked.parts]
+
+
+def test_hidden_parts_are_neither_listed_nor_needed(tmp_path: Path) -> None:
+    """Their models may be missing from what students are given."""
+    given = tmp_path / "assignments" / "from-torch"
+    given.mkdir(parents=True)
+    for name in ("assignment.toml", "oracle.py"):
+        shutil.copy(ROOT / "assignments" / "from-torch" / name, given)
+    models = "from torch import nn\nMODELS = {'mlp': lambda seed: nn.Linear(784, 10)}\n"
+    (given / "models.py").write_text(models, encoding="utf-8")
+    with Checker(no_sandbox, {}) as checker:
+        card = checker.find(request(tmp_path, slug="from-torch"))
+        checked = checker.check(CheckParts(tuple(part.id for part in card.parts), (), "en"))
+    assert not [part.title for part in card.parts if "Hidden" in part.title]
+    assert "Not checked here: hidden parts, for 40 points." == checked.left_out[-1].english
+
+
+class TestData:
+    @pytest.fixture
+    def notebook_folder(self, tmp_path: Path) -> Path:
+        """A folder as the notebook of e2e-conv leaves it, with more images than are compared."""
+        data = builtin_data(
+            "fasionmnist_mlp_assignment_params.pkl", foreign("the test asks for it")
+        )
+        many = np.concatenate([data.images, data.images])
+        staged = type(data)(
+            "Fashion-MNIST", foreign(""), many, np.zeros(len(many), np.uint8), data.parameters,
+            data.parameter_file,
+        )  # fmt: skip
+        for name, content in staged.staged_files().items():
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        return tmp_path
+
+    def test_not_all_images_are_compared_and_that_is_said(self, notebook_folder: Path) -> None:
+        with Checker(no_sandbox, {"GRADER_COURSE": str(ROOT)}) as checker:
+            checker.find(request(notebook_folder, slug="e2e-conv"))
+            assert checker.prepared is not None
+            data = checker.prepared.data(Silent())
+            left_out = checker.prepared.left_out()
+        assert MOST_IMAGES == len(data.images) == len(data.labels)
+        assert "Not checked here: 300 more test images." == left_out[1].english
