@@ -23,9 +23,9 @@ import torch
 from grader.course import load_course
 from grader.environment import usable_cores
 from grader.sandbox.choose import choose_sandbox
-from tests.diagnosis import construction, schedules
-from tests.diagnosis.accuracy import BAR, ROOT, SLUGS, Found, Trial, share
-from tests.referee.diagnosis.test_advice import recorded
+from tests.accuracy import construction, schedules
+from tests.accuracy.accuracy import BAR, ROOT, SLUGS, Found, Trial, share
+from tests.diagnosis.test_advice import recorded
 
 Row = dict[str, object]
 _HEAD = ("assignment", "mutants", "with a choice", "right step", "mistake recognised", "seconds")

@@ -32,14 +32,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from grader.execute.path_redaction import PathRedaction
 from grader.execute.result import Execution
+from grader.grading.spelling import respell
+from grader.grading.transcript import transcribe
 from grader.reading.content import CODE_LIMIT, SIZE_LIMIT, TEXT_LIMIT
 from grader.reading.messages import Overwhelmed, Read
 from grader.reading.reader import Reader
 from grader.reading.submission import SubmissionFile, as_notebook
 from grader.render.formats import FORMATS, render_as
 from grader.report import CellProblem, Report, decode_report, encode_report
-from grader.spelling import respell
-from grader.transcript import transcribe
 from tests import sample_reports
 from tests.properties import hostile
 

@@ -29,7 +29,7 @@ from load import load
 from metaschedule import BATCH, ROOT, SHAPES, load_workload
 
 from grader.inside.common.machine import find_target, prepare_environment
-from grader.referee.points import Anchors, speed_fraction
+from grader.measurement.points import Anchors, speed_fraction
 
 BLOCK_SECONDS = 0.005
 POINTS = 15

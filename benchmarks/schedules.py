@@ -10,9 +10,9 @@ import tvm
 from metaschedule import BATCH
 from tvm import relax, topi
 
+from grader.evidence.case import Candidate
 from grader.ir.read import read_module
 from grader.messages import Capture
-from grader.referee.evidence import Candidate
 
 Schedule = Callable[[Any], None]
 """Applies primitives to a `tvm.s_tir.Schedule` of the model."""

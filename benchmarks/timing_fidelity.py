@@ -44,16 +44,15 @@ from schedules import Schedule, candidate, tiled, unscheduled
 
 from grader.course import load_course
 from grader.data.resolve import resolve_data
+from grader.evidence.answers import Answers, load_answers
+from grader.evidence.case import Candidate, TimedSchedule
+from grader.evidence.runner_client import start_timing_runner
+from grader.evidence.runners import RunnerPool
+from grader.evidence.subject import Subject
+from grader.measurement.measure import Machine, MeasurementSetup, measuring_cpus, measuring_threads
+from grader.measurement.points import SpeedOptions, speed_fraction
+from grader.measurement.speed import gather_timing
 from grader.progress import Silent
-from grader.referee.answers import Answers, load_answers
-from grader.referee.checks.speed import SpeedOptions
-from grader.referee.evidence import Candidate, TimedSchedule
-from grader.referee.measurement import Machine, MeasurementSetup, measuring_cpus, measuring_threads
-from grader.referee.points import speed_fraction
-from grader.referee.runner_client import start_timing_runner
-from grader.referee.runners import RunnerPool
-from grader.referee.speed import gather_timing
-from grader.referee.subject import Subject
 from grader.report import Timing, decode_report
 from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import ResourceLimits

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import grader
+from grader.checks import registry
 from grader.errors import GraderError, UsageError
-from grader.referee import registry
 from tests.cli.test_batch import COURSE, RIGHT, WRONG, write
 from tests.endtoend.command import GRADER
 from tests.sample_reports import typical

@@ -25,10 +25,14 @@ SCRIPTS = {"zh": re.compile("[\u4e00-\u9fff]"), "ko": re.compile("[\uac00-\ud7a3
 STUDENT_FACING = (
     *sorted((GRADER / "execute").glob("*.py")),
     *sorted((GRADER / "ir").glob("*.py")),
-    *sorted((GRADER / "notebook").glob("*.py")),
-    *sorted((GRADER / "referee").rglob("*.py")),
+    *sorted((GRADER / "selfcheck").glob("*.py")),
+    *(
+        path
+        for room in ("checks", "diagnosis", "evidence", "grading", "measurement")
+        for path in sorted((GRADER / room).rglob("*.py"))
+    ),
     *sorted((GRADER / "render").rglob("*.py")),
-    GRADER / "pipeline.py",
+    GRADER / "grading" / "pipeline.py",
     GRADER / "reading" / "submission.py",
 )
 """Modules that say something to students."""

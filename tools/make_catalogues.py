@@ -19,9 +19,9 @@ from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import read_po, write_po
 
+from grader.checks import kinds as checks
+from grader.checks.registry import registered_kinds
 from grader.language import CATALOGUES, ENGLISH, LANGUAGES
-from grader.referee import checks
-from grader.referee.registry import registered_kinds
 
 ROOT = Path(__file__).resolve().parent.parent
 SAYING = {"say": None}

@@ -23,7 +23,7 @@ from rich.console import Console
 from grader.authoring.given import collect_given
 from grader.course import CourseAssignment, load_course
 from grader.given import GIVEN_FILE, Given, encode_given, load_given
-from grader.opening import GradingOptions, open_settings
+from grader.grading.opening import GradingOptions, open_settings
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -20,11 +20,11 @@ from threading import Thread
 from nbformat.v4 import new_code_cell, new_notebook
 
 from grader.assignment import Limits
+from grader.evidence.runner_client import start_runner
 from grader.execute.notebook import execute_notebook
 from grader.inside.launcher.protocol import Program
 from grader.inside.launcher.usage import descendants
 from grader.progress import Silent
-from grader.referee.runner_client import start_runner
 from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import LEVELS, WITH_NAMESPACES, Command, Level, ResourceLimits
 from grader.sandbox.process import SandboxedProcess

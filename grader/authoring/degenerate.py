@@ -12,10 +12,10 @@ import numpy as np
 
 from grader.assignment import Comparison
 from grader.authoring.verify_result import Range
-from grader.referee.answers import Answers
-from grader.referee.cases import CaseOracle
-from grader.referee.evidence import FloatArray
-from grader.referee.oracle import Oracle
+from grader.evidence.answers import Answers
+from grader.evidence.case import FloatArray
+from grader.evidence.cases import CaseOracle
+from grader.evidence.oracle import Oracle
 
 ROOM = 10.0
 """An output's items should vary, over inputs, by ten times the tolerance at least: a mistake that

@@ -12,13 +12,13 @@ from grader.authoring.template import make_template
 from grader.course import CourseAssignment
 from grader.errors import IRError
 from grader.given import Given
+from grader.grading.pipeline import compare_captures, run_notebook
+from grader.grading.preparation import Preparation, Settings
+from grader.grading.selection import computes
 from grader.ir.read import read_module
 from grader.messages import Capture
-from grader.pipeline import compare_captures, run_notebook
-from grader.preparation import Preparation, Settings
 from grader.progress import Silent
 from grader.reading.submission import parse_content
-from grader.referee.selection import computes
 
 
 def collect_given(

@@ -10,16 +10,16 @@ from typing import NamedTuple
 
 import msgspec
 
-from grader.assembly import open_runners
 from grader.assignment import PartTable
 from grader.authoring.verify_result import Inapplicable
+from grader.diagnosis.tracing import TARGET
 from grader.errors import CourseError
+from grader.evidence.case import Case, Problem
+from grader.evidence.gather import arrange, run_task, runner_kind
+from grader.grading.assembly import open_runners
+from grader.grading.preparation import Preparation
 from grader.messages import Capture, MutateModule, Mutation, MutationResult
-from grader.preparation import Preparation
 from grader.progress import Silent
-from grader.referee.evidence import Case, Problem
-from grader.referee.gather import arrange, run_task, runner_kind
-from grader.referee.tracing import TARGET
 
 COMPARED_CALLS = 16
 """Calls on which a mutant is compared with the reference, to see whether it differs at all."""

@@ -9,11 +9,11 @@ from nbformat import NotebookNode
 
 from grader.assignment import PartTable
 from grader.authoring.mutants_python import PythonMutant
+from grader.grading.pipeline import compare_captures, run_notebook
+from grader.grading.preparation import Preparation
+from grader.grading.selection import Graded
 from grader.messages import Capture, CaptureFailure
-from grader.pipeline import compare_captures, run_notebook
-from grader.preparation import Preparation
 from grader.progress import Silent
-from grader.referee.selection import Graded
 
 Captures = tuple[Capture | CaptureFailure, ...]
 

@@ -35,15 +35,15 @@ from grader.authoring.verify_result import (
     Verification,
 )
 from grader.course import CourseAssignment
-from grader.pipeline import compare_captures, run_notebook, run_parts
-from grader.preparation import Preparation, Settings
+from grader.evidence.answers import load_answers
+from grader.evidence.case import Outputs
+from grader.grading.pipeline import compare_captures, run_notebook, run_parts
+from grader.grading.preparation import Preparation, Settings
+from grader.grading.selection import Graded
+from grader.grading.stages import Stages
 from grader.progress import Estimate, Progress, Silent
 from grader.reading.submission import SubmissionFile
-from grader.referee.answers import load_answers
-from grader.referee.evidence import Outputs
-from grader.referee.selection import Graded
 from grader.report import Part
-from grader.stages import Stages
 
 EACH_KIND = 3
 """Most automatic mutants of one kind for a part."""

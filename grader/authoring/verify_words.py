@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from grader.assignment import Comparison, PartTable
-from grader.referee.registry import find_check
+from grader.checks.registry import find_check
 from grader.report import CellProblem, Check, Part
 
 

@@ -18,9 +18,9 @@ from grader.course import Chooser, Course, CourseAssignment, choose_assignment, 
 from grader.environment import describe_environment
 from grader.errors import DisplacedError, GraderError, SubmissionError, UsageError
 from grader.files import rescue
+from grader.grading.pipeline import grade
+from grader.grading.preparation import Preparation, Settings
 from grader.language import Text, foreign, join
-from grader.pipeline import grade
-from grader.preparation import Preparation, Settings
 from grader.progress import BatchProgress, Progress, Silent
 from grader.quiet import Quiet
 from grader.reading.reader import Reader

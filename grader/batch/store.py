@@ -92,7 +92,7 @@ class Store:
 
 
 def is_report_of(report: Report, sha256: str, assignment: Assignment, basis: str) -> bool:
-    """Say whether a report grades just this file, on the same basis (`grader.basis`)."""
+    """Say whether a report grades just this file, on the same basis (`grader.grading.basis`)."""
     about, graded = report.assignment, report.submission.sha256
     same = (about.slug, about.version) == (assignment.slug, assignment.version)
     return same and (graded, report.basis) == (sha256, basis)

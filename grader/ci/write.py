@@ -19,7 +19,7 @@ GITLAB = Path(".gitlab-ci.yml")
 LOCK = Path(".grader")
 """Where in the repository stands what a recipe installs: the wheel, and the lock beside it."""
 
-_OWN_LOCK = "grader/recipes"
+_OWN_LOCK = "grader/ci"
 """The same in a checkout of this project."""
 
 

@@ -20,7 +20,7 @@ from grader.cli.progress import LiveBatch, LiveProgress
 from grader.course import CourseAssignment
 from grader.environment import usable_cores
 from grader.errors import UsageError
-from grader.opening import GradingOptions
+from grader.grading.opening import GradingOptions
 from grader.render.audience import shown, utc_now
 from grader.report import decode_report
 

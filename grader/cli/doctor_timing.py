@@ -11,13 +11,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from grader.checks.registry import find_check
 from grader.course import Course, find_course
 from grader.machine.cpus import quiet_cpus
 from grader.machine.facts import MachineFacts, machine_facts
 from grader.machine.lock import LockError, TimingLock
 from grader.machine.trust import Doubt, count_of, doubts
-from grader.referee.checks.speed import SpeedOptions
-from grader.referee.registry import find_check
+from grader.measurement.points import SpeedOptions
 
 LOOK_SECONDS = 1.0
 """How long the machine is watched: a second shows what works now and then, and not only always."""

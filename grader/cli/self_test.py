@@ -13,12 +13,12 @@ import numpy as np
 from grader.assignment import PartTable
 from grader.cli.doctor_timing import RunSelfTest, SelfTest
 from grader.course import Course, CourseAssignment, find_course
-from grader.referee.evidence import Problem
-from grader.referee.measurement import Machine, MeasurementSetup, Version, measure
-from grader.referee.referee import speed_options
-from grader.referee.runner_client import start_timing_runner
-from grader.referee.runners import RunnerPool
-from grader.referee.subject import Subject
+from grader.evidence.case import Problem
+from grader.evidence.runner_client import start_timing_runner
+from grader.evidence.runners import RunnerPool
+from grader.evidence.subject import Subject
+from grader.grading.referee import speed_options
+from grader.measurement.measure import Machine, MeasurementSetup, Version, measure
 from grader.report import Timing
 from grader.sandbox.choose import choose_sandbox
 from grader.timing.control import MOST_ERROR

@@ -8,8 +8,8 @@ import msgspec
 import tomli_w
 
 from grader.assignment import ArgumentNames, Assignment, CheckTable, PartTable
-from grader.referee import checks as registered
-from grader.referee.registry import find_check
+from grader.checks import kinds as registered
+from grader.checks.registry import find_check
 
 assert registered.__all__  # importing the package registers the checks
 

@@ -130,8 +130,8 @@ class Report(Frozen, frozen=True):
     `language` is what its sentences are written in. `dialect` says which spelling of TVM's names
     the notebook is in: today's, or that of which years. `cells` is the notebook as it was run,
     empty where it was not. `basis` is a digest of what decided the grade beside the submission and
-    the seed (`grader.basis`), empty where nothing could be graded. `graded` is when the grading
-    ended, with its zone; None where nothing could be graded.
+    the seed (`grader.grading.basis`), empty where nothing could be graded. `graded` is when the
+    grading ended, with its zone; None where nothing could be graded.
     """
 
     score: float

@@ -9,21 +9,21 @@ from pathlib import Path
 
 import msgspec
 
-from grader.assembly import entries_of, runner_starter
 from grader.assignment import Assignment
 from grader.course import Course, CourseAssignment, load_course, recognise
 from grader.course_folder import folder_of_notebook
 from grader.data import DataSet
 from grader.errors import SandboxError, UsageError
+from grader.evidence.runners import RunnerPool
+from grader.grading.assembly import entries_of, runner_starter
+from grader.grading.preparation import Preparation, Settings
+from grader.grading.referee import Referee, expected_runners
 from grader.inside.launcher.protocol import Program
 from grader.language import Text, join, one_of_ours, say
+from grader.measurement.measure import Machine, measuring_cpus
 from grader.messages import Capture, CaptureFailure
-from grader.preparation import Preparation, Settings
 from grader.progress import Progress, Silent
 from grader.reading.submission import SubmissionFile, read_submission
-from grader.referee.measurement import Machine, measuring_cpus
-from grader.referee.referee import Referee, expected_runners
-from grader.referee.runners import RunnerPool
 from grader.report import Part
 from grader.sandbox.interface import Command, Level, Process, Sandbox
 from grader.sandbox.start import SteppingSandbox

@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from grader.assignment import Assignment, CheckTable, PartTable
+from grader.checks import kinds as registered
+from grader.checks.registry import find_check
 from grader.language import NOTHING, Text, say
-from grader.referee import checks as registered
-from grader.referee.registry import find_check
 from grader.report import Check, Part
 
 assert registered.__all__  # importing the package registers the checks

@@ -10,8 +10,8 @@ import pytest
 
 from grader.authoring.master import read_master, sources
 from grader.course import load_course
+from grader.diagnosis.words import KINDS
 from grader.language import LANGUAGES
-from grader.referee.diagnosis.words import KINDS
 
 ROOT = Path(__file__).parents[2]
 COURSE = load_course(ROOT)

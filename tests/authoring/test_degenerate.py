@@ -9,8 +9,8 @@ import pytest
 
 from grader.assignment import ArgumentTable, Computation, TensorTable
 from grader.authoring.degenerate import examine
-from grader.referee.answers import Answers
-from grader.referee.cases import CaseOracle
+from grader.evidence.answers import Answers
+from grader.evidence.cases import CaseOracle
 
 Function = Callable[[np.ndarray, np.ndarray], np.ndarray]
 

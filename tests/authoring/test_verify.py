@@ -13,7 +13,7 @@ from grader.authoring.verify import Notebooks, Verifier
 from grader.authoring.verify_result import Verification, encode_verification
 from grader.course import load_course
 from grader.errors import CourseError
-from grader.preparation import Settings
+from grader.grading.preparation import Settings
 from grader.progress import Progress, Silent
 from grader.sandbox.interface import Sandbox
 

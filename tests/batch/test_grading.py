@@ -16,7 +16,6 @@ import nbformat
 import numpy as np
 import pytest
 
-from grader import preparation
 from grader.batch.collect import Entry, collect
 from grader.batch.grading import Batch, Interrupted
 from grader.batch.store import Store
@@ -25,10 +24,11 @@ from grader.course import Course, load_course
 from grader.data.dataset import DataSet, no_data
 from grader.environment import describe_environment
 from grader.errors import DataError, DisplacedError, SandboxError
+from grader.grading import preparation
+from grader.grading.pipeline import grade
+from grader.grading.preparation import Preparation, Settings
 from grader.language import foreign
 from grader.machine.lock import TimingLock
-from grader.pipeline import grade
-from grader.preparation import Preparation, Settings
 from grader.progress import Silent
 from grader.quiet import Pausable, Quiet
 from grader.reading.submission import SubmissionFile

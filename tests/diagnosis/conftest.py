@@ -1,7 +1,17 @@
-"""PyTorch computes in one thread: the mutants take all processors."""
+"""PyTorch on one thread: tests run side by side."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import pytest
 import torch
 
-torch.set_num_threads(1)
+
+@pytest.fixture(autouse=True, scope="package")
+def one_thread() -> Iterator[None]:
+    """Give PyTorch its threads back afterwards."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

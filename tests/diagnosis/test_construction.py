@@ -1,17 +1,113 @@
-"""Errors of construction: the line that is told is right, and the advice names the mistake."""
+"""Why a module could not be built, and the usual cause of such an error."""
 
 from __future__ import annotations
 
-from grader.course import load_course
-from tests.diagnosis.accuracy import BAR, ROOT, share
-from tests.diagnosis.construction import MUTANTS, tell
-from tests.referee.diagnosis.test_advice import recorded
+import functools
+
+import pytest
+from tvm import relax, topi
+
+from grader.assignment import PartTable
+from grader.diagnosis.construction import NAMES, usual_cause
+from grader.evidence.candidates import inspect
+from grader.evidence.case import Problem
+from grader.grading.absence import explain_absence
+from grader.language import NOTHING
+from grader.messages import Capture, CaptureFailure
+from tests.diagnosis import network
+from tests.ir import modules
+
+PART = PartTable(id="p", title="", entry_kind="module", entry=("MyConv", "MyC*"), check=())
+LENGTHS = "Reduction dimensions of dense do not match. {} vs {}."
+
+ERRORS = {
+    "Pooling padding_size must has double elements of kernel": "four numbers",
+    "Cannot convert from type `te.Tensor` to `bool`": "takes no bias",
+    "shape is only available on a Var with BufferType": "one after the other",
+    "Index out of range. size: 2, got index 2": "no such axis",
+    "nested op_tag is not allowed for now": "first error",
+    "In relax.nn.softmax, the input axis 2 is out of range.": "no such axis",
+}
 
 
-def test_of_nine_in_ten_models_that_cannot_be_built_the_cause_is_told() -> None:
-    layers = recorded(load_course(ROOT).get("e2e-conv"), None)
-    told = [tell(each, lambda: layers) for each in MUTANTS]
-    assert [] == [(each.mutant.new, each.line) for each in told if not each.is_right]
-    missed = [(each.line, each.advice) for each in told if not each.is_recognised]
-    assert share(each.is_recognised for each in told) >= BAR, missed
-    assert [] == [each.advice for each in told if not each.mutant.told and each.advice]
+class TestCause:
+    @pytest.mark.parametrize("name", NAMES)
+    def test_each_name_that_is_recommended_is_there_and_the_other_one_is_not(
+        self, name: str
+    ) -> None:
+        roots = {"topi": topi, "relax": relax}
+
+        def find(path: str) -> object:
+            root, *rest = path.partition("(")[0].split(".")
+            return functools.reduce(getattr, rest, roots[root])
+
+        assert callable(find(NAMES[name]))
+        with pytest.raises(AttributeError) as caught:
+            find(name)
+        assert NAMES[name] in usual_cause("AttributeError", str(caught.value)).english
+
+    def test_a_padding_too_many_is_found_by_the_length_of_a_row(self) -> None:
+        told = usual_cause("AssertionError", LENGTHS.format(75, 48), network.layers)
+        assert "PyTorch has 48 there, after flatten, not 75" in told.english
+        assert "padding is 1, should be 0" in told.english
+
+    def test_a_length_that_no_change_gives_is_not_explained(self) -> None:
+        assert NOTHING == usual_cause("AssertionError", LENGTHS.format(77, 48), network.layers)
+
+    def test_a_weight_the_wrong_way_round(self) -> None:
+        told = usual_cause("AssertionError", LENGTHS.format(48, 12), network.layers)
+        assert "(12, 48)" in told.english
+
+    @pytest.mark.parametrize("message", ERRORS)
+    def test_an_error_as_tvm_words_it_has_its_cause(self, message: str) -> None:
+        assert ERRORS[message] in usual_cause("InternalError", message, network.layers).english
+
+    def test_a_bias_of_two_axes(self) -> None:
+        assert "(n,)" in usual_cause("AssertionError", "assert len(bias.shape) == 1").english
+
+    def test_arguments_that_are_missing_are_named(self) -> None:
+        with pytest.raises(TypeError) as caught:
+            topi.nn.conv2d(1, 2)
+        assert "'strides'" in usual_cause("TypeError", str(caught.value)).english
+
+    def test_nothing_is_said_of_another_error(self) -> None:
+        assert NOTHING == usual_cause("ValueError", "3 vs 4")
+
+    def test_it_takes_the_place_of_the_general_advice(self) -> None:
+        failure = CaptureFailure(
+            "p", "MyConv", 5, "raised", "AssertionError", LENGTHS.format(75, 48), 7
+        )
+
+        problem = explain_absence(PART, (failure,), layers=network.layers)
+        assert "at line 7" in problem.reason.english
+        assert "padding" in problem.hint.english
+
+
+class TestNothingAfterTheColon:
+    @pytest.mark.parametrize("line", [None, 11])
+    def test_an_error_without_a_message_ends_in_a_full_stop(self, line: int | None) -> None:
+        failure = CaptureFailure("p", "MyConv", 5, "raised", "AssertionError", "", line)
+        assert explain_absence(PART, (failure,)).reason.english.endswith(
+            (" 11.", "AssertionError.")
+        )
+
+
+class TestExtern:
+    def test_one_that_was_never_registered_is_called_that(self) -> None:
+        bb = relax.BlockBuilder()
+        x = relax.Var("x", relax.TensorType((1, 4), "float32"))
+        with bb.function("main", [x]):
+            with bb.dataflow():
+                out = bb.emit_output(
+                    relax.op.call_dps_packed("env.relu", [x], relax.TensorType((1, 4), "float32"))
+                )
+            bb.emit_func_output(out)
+        capture = Capture("p", "MyConv", 5, True, modules.save(bb.get()))
+        part = PartTable(
+            id="p", title="", entry_kind="module", entry=("MyConv",), check=(), externs=True
+        )
+        problem = inspect(part, capture)
+        assert isinstance(problem, Problem)
+        assert "registers none of that name" in problem.reason.english
+        assert 'register_global_func("env.relu")' in problem.hint.english
+        assert "not allowed" not in problem.reason.english

@@ -21,7 +21,7 @@ PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 TOUR = PAGE.partition("\n## The ten-minute tour\n")[2].partition("\n## ")[0]
 COPIED = ("grader", "tests", "docs", "tools")
 UNCHANGED = ("assignments", "reference")
-MANY = ("cells", "environment", "escapes", "externs", "answers", "autograders", "habits", "kinds")
+MANY = ("cells", "environment", "escapes", "externs", "answers", "autograders", "habits")
 """Folders of tests with many files that no recipe needs."""
 
 SECONDS = 120

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from grader.course import load_course
-from grader.pipeline import grade
-from grader.preparation import Preparation, Settings
+from grader.grading.pipeline import grade
+from grader.grading.preparation import Preparation, Settings
 from grader.progress import Silent
 from grader.reading.submission import read_submission
 from grader.render.speech import speaking

@@ -17,8 +17,8 @@ from tvm.script import tirx as T  # noqa: N812
 from grader.errors import IRError
 from grader.ir.read import read_module
 from grader.ir.rebatch import rebatch
+from tests.evidence import schedules
 from tests.ir import modules
-from tests.referee import schedules
 
 CASES = [(layer, batch) for layer in schedules.LAYERS for batch in (1, 4)]
 

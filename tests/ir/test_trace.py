@@ -12,8 +12,8 @@ from tvm.ir import assert_structural_equal
 from grader.errors import IRError
 from grader.ir import trace as reader
 from grader.ir.trace import read_trace
+from tests.evidence.schedules import saved_trace
 from tests.ir import modules
-from tests.referee.schedules import saved_trace
 
 REFUSED = {"layout", "scope"}
 WITH_MAPS = {"block_layout", "reindex_cache"}

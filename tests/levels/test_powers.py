@@ -19,9 +19,9 @@ import msgspec
 import pytest
 
 from grader.errors import SandboxError
+from grader.evidence.runner_client import start_runner
 from grader.inside.launcher.usage import all_processes, descendants
 from grader.language import foreign
-from grader.referee.runner_client import start_runner
 from grader.sandbox.box import Box, Boxes
 from grader.sandbox.interface import WITH_NAMESPACES, Command, Level, ResourceLimits
 from grader.sandbox.start import SteppingSandbox

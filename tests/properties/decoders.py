@@ -24,14 +24,26 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from grader.assignment import Limits, OracleOptions, PartTable
+from grader.checks.kinds.equivalence import equivalence
+from grader.checks.kinds.externs import writes_output
+from grader.checks.registry import NoOptions
 from grader.data.dataset import no_data
 from grader.errors import GraderError, IRError
+from grader.evidence import subject as subjects
+from grader.evidence.arrangement import Arrangement
+from grader.evidence.case import Candidate, Case, Evidence
+from grader.evidence.gather import gather_outputs
+from grader.evidence.oracle import ModelOracle
+from grader.evidence.subject import convolution_arrays
 from grader.execute.captures import CaptureReader
 from grader.execute.problems import cell_problem
 from grader.ir.facts import BufferFacts, ModuleFacts, TensorFacts
 from grader.ir.read import read_module
 from grader.ir.rebatch import rebatch
 from grader.ir.trace import read_trace
+from grader.measurement.measure import Machine, Measured, MeasurementSetup, Version, measure
+from grader.measurement.points import SpeedOptions
+from grader.measurement.speed import outputs_right
 from grader.messages import (
     Array,
     Block,
@@ -63,18 +75,6 @@ from grader.messages import (
     unpack_array,
 )
 from grader.reading.submission import defined_names, read_submission
-from grader.referee import subject as subjects
-from grader.referee.arrangement import Arrangement
-from grader.referee.checks.equivalence import equivalence
-from grader.referee.checks.externs import writes_output
-from grader.referee.checks.speed import SpeedOptions
-from grader.referee.evidence import Candidate, Case, Evidence
-from grader.referee.gather import gather_outputs
-from grader.referee.measurement import Machine, Measured, MeasurementSetup, Version, measure
-from grader.referee.oracle import ModelOracle
-from grader.referee.registry import NoOptions
-from grader.referee.speed import outputs_right
-from grader.referee.subject import convolution_arrays
 from grader.render.terminal import render
 from grader.report import Report, decode_report, encode_report, texts
 from grader.timing.pace import KnownPace
@@ -238,8 +238,8 @@ def check_module(document: bytes) -> None:
 def _traces() -> tuple[bytes, ...]:
     from tvm import s_tir
 
+    from tests.evidence.schedules import saved_trace
     from tests.ir import modules
-    from tests.referee.schedules import saved_trace
 
     made = []
     for name in ("tile", "cache", "sample", "unroll_pragma", "layout"):
@@ -259,8 +259,8 @@ def check_trace(document: bytes) -> None:
 
 @cache
 def _convolutions() -> tuple[bytes, ...]:
+    from tests.evidence import schedules
     from tests.ir import modules
-    from tests.referee import schedules
 
     made = (schedules.model("topi", 4), schedules.model("fused", 1))
     return tuple(modules.save(module) for module in made)

@@ -172,8 +172,8 @@ class TestSecrets:
 
 CHECKS = '''"""Checks of the course."""
 
-from grader.referee.outcome import passed
-from grader.referee.registry import NoOptions, check
+from grader.checks.outcome import passed
+from grader.checks.registry import NoOptions, check
 
 LIMIT = 7
 

@@ -8,8 +8,8 @@ import msgspec
 import numpy as np
 
 from grader.data.drawing import CLASS_NAMES
+from grader.diagnosis.sample import encode_png
 from grader.language import foreign, join
-from grader.referee.diagnosis.sample import encode_png
 from grader.report import Check, Diagnosis, Part, Report, Sample, Step
 from tests import sample_reports
 

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from grader.course import CourseAssignment
 from grader.errors import SandboxError
-from grader.preparation import Preparation, Settings
+from grader.grading.preparation import Preparation, Settings
 from grader.progress import Silent
 from grader.selfcheck.checker import NoSandbox
 

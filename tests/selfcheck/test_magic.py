@@ -9,8 +9,8 @@ import pytest
 from nbformat import NotebookNode
 
 from grader.course import load_course
-from grader.pipeline import grade
-from grader.preparation import Preparation, Settings
+from grader.grading.pipeline import grade
+from grader.grading.preparation import Preparation, Settings
 from grader.progress import Silent
 from grader.reading.submission import read_submission
 from grader.report import Part, Report

@@ -7,9 +7,9 @@ from msgspec.structs import replace
 
 from grader.assignment import Assignment, CheckTable, PartTable
 from grader.course import load_course
+from grader.evidence.case import Problem
+from grader.grading.judge import judge_problem
 from grader.language import foreign
-from grader.referee.evidence import Problem
-from grader.referee.judge import judge_problem
 from grader.report import Check, Origin, Part
 from grader.selfcheck.public import complete, hidden_points, published, restrict, undecided
 from tests.render.test_audience import DIAGNOSIS, SAMPLE

@@ -39,9 +39,9 @@ class TestLinks:
     @pytest.mark.parametrize(
         ("page", "target", "place"),
         [
-            ("docs/ci.md", "../grader/pipeline.py", "grader/pipeline.py"),
+            ("docs/ci.md", "../grader/grading/pipeline.py", "grader/grading/pipeline.py"),
             ("README.md", "LICENSE", "LICENSE"),
-            ("CONTRIBUTING.md", "grader/referee/checks", "grader/referee/checks"),
+            ("CONTRIBUTING.md", "grader/checks/kinds", "grader/checks/kinds"),
         ],
     )
     def test_a_link_to_another_file_leads_to_the_repository(

@@ -1,7 +1,13 @@
 # %%
 import importlib
 
-for name in ("grader.referee.oracle", "grader.pipeline", "grader.course", "oracle", "assignments"):
+for name in (
+    "grader.evidence.oracle",
+    "grader.grading.pipeline",
+    "grader.course",
+    "oracle",
+    "assignments",
+):
     try:
         importlib.import_module(name)
     except (ImportError, PermissionError):

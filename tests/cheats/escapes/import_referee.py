@@ -2,10 +2,12 @@
 import importlib
 import sys
 
-found = [name for name in sys.modules if name.startswith(("grader.referee", "oracle"))]
+found = [
+    name for name in sys.modules if name.startswith(("grader.evidence", "grader.grading", "oracle"))
+]
 if found:
     raise Escaped(f"modules {found}")
-for name in ("grader.referee", "grader.pipeline", "grader.course"):
+for name in ("grader.grading.referee", "grader.grading.pipeline", "grader.course"):
     try:
         module = importlib.import_module(name)
     except (ImportError, OSError):

@@ -28,8 +28,8 @@ from grader.messages import (
     pack_array,
     unpack_array,
 )
+from tests.evidence import schedules
 from tests.ir import modules
-from tests.referee import schedules
 
 SIZE = 16
 

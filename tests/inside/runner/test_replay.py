@@ -12,8 +12,8 @@ from grader.inside.runner.evaluation import Evaluator
 from grader.inside.runner.replay import cut
 from grader.inside.runner.tasks import perform
 from grader.messages import ReplayResult, ReplayTrace, TaskFailure, encode_frame
+from tests.evidence import schedules
 from tests.ir import modules
-from tests.referee import schedules
 
 BASE = modules.save(schedules.model())
 

@@ -1,0 +1,284 @@
+"""What a scheduled function lacks of a target: which thirds of it are there, what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain, zip_longest
+from typing import Literal, NamedTuple
+
+from grader.checks.nests import Level, Nest, read_nests
+from grader.ir.facts import FunctionFacts, LoopKind
+from grader.ir.names import shown
+from grader.language import Text, say
+
+Third = Literal["loops", "annotations", "places"]
+"""`loops`: those of the sum have the right extents, in the right order. `annotations`: the right
+loops are parallel, vectorized, unrolled. `places`: the sum is initialised where it should be, and
+the other blocks are inside the right loops of it, with the right loops of their own."""
+
+THIRDS: tuple[Third, ...] = ("loops", "annotations", "places")
+
+_KINDS: dict[LoopKind, tuple[Text, Text]] = {
+    "serial": (say("serial"), say("Leave that loop as it is.")),
+    "parallel": (say("parallel"), say("Call `parallel` on it.")),
+    "vectorized": (
+        say("vectorized"),
+        say("Call `vectorize` on it, before you decompose the reduction."),
+    ),
+    "unrolled": (say("unrolled"), say("Call `unroll` on it.")),
+    "thread_binding": (say("bound to a thread"), say("Call `bind` on it.")),
+}
+"""What a loop of a kind is called, and how it becomes one."""
+
+
+class Difference(NamedTuple):
+    """One thing that is other than in the target, in a sentence, and the next step."""
+
+    reason: Text
+    hint: Text
+
+
+class Likeness(NamedTuple):
+    """The thirds of a target that a function has, and the first thing that it lacks."""
+
+    right: tuple[Third, ...]
+    first: Difference | None
+
+
+def compare_functions(wanted: FunctionFacts, found: FunctionFacts) -> Likeness:
+    """Compare a function with the target.
+
+    What the target itself does not have earns something only along with its loops: otherwise a
+    function that nobody has scheduled would have it.
+    """
+    one, other = read_nests(wanted), read_nests(found)
+    if not other:
+        reason = say("The function has no blocks.")
+        return Likeness((), Difference(reason, say("Schedule the function as it was given.")))
+    loops = list(_loops(one, other))
+    places = list(_places(one, other))
+    of_sums, of_others = list(_sum_annotations(one, other)), list(_other_annotations(one, other))
+    is_right: dict[Third, bool] = {
+        "loops": not loops,
+        "annotations": not (of_sums or of_others) and (not loops or _is_annotated(one)),
+        "places": not places and (not loops or _is_placed(one)),
+    }
+    first = next(chain(loops, of_sums, places, of_others), None)
+    return Likeness(tuple(each for each in THIRDS if is_right[each]), first)
+
+
+def _is_annotated(nests: tuple[Nest, ...]) -> bool:
+    return any(level.kind != "serial" for nest in nests for level in nest.levels)
+
+
+def _is_placed(nests: tuple[Nest, ...]) -> bool:
+    return any(nest.shared or nest.role == "init" for nest in _others(nests))
+
+
+def _sums(nests: tuple[Nest, ...]) -> list[Nest]:
+    """Return the blocks that sum up; where none does, the first one."""
+    return [nest for nest in nests if nest.role == "sum"] or list(nests[:1])
+
+
+def _others(nests: tuple[Nest, ...]) -> list[Nest]:
+    """Return the blocks beside the sums."""
+    sums = _sums(nests)
+    return [nest for nest in nests if all(nest is not each for each in sums)]
+
+
+def _of(role: Literal["init", "other"], nests: tuple[Nest, ...]) -> list[Nest]:
+    """Return the initialisations beside the sums, or all that is neither."""
+    return [nest for nest in _others(nests) if (nest.role == "init") == (role == "init")]
+
+
+def _loops(wanted: tuple[Nest, ...], found: tuple[Nest, ...]) -> Iterator[Difference]:
+    """Yield how the sums' loops differ in extents and order."""
+    one, other = _sums(wanted), _sums(found)
+    if len(one) != len(other):
+        reason = say(
+            "Blocks that do the sum: {found}; in the target: {wanted}.",
+            found=len(other),
+            wanted=len(one),
+        )
+        hint = say("Start from the function as it was given, and schedule that.")
+        yield Difference(reason, hint)
+    for left, right in zip(one, other, strict=False):
+        yield from _nest_differences(left.levels, right.levels, _name(right))
+
+
+def _nest_differences(
+    wanted: tuple[Level, ...], found: tuple[Level, ...], name: str
+) -> Iterator[Difference]:
+    """Yield how the loops around a block differ: in their extents first, then in their order."""
+    for axes in dict.fromkeys(level.axes for level in (*wanted, *found)):
+        left, right = _extents(wanted, axes), _extents(found, axes)
+        if sorted(map(str, left)) != sorted(map(str, right)):
+            reason = say(
+                "Around {name}, the loops {along} should have the extents {wanted} and have"
+                " {found}.",
+                name=name,
+                along=_along(axes),
+                wanted=_list(left),
+                found=_list(right),
+            )
+            yield Difference(reason, _split_hint(left))
+    for number, (one, other) in enumerate(zip(wanted, found, strict=False), 1):
+        if (one.extent, one.axes) != (other.extent, other.axes):
+            reason = say(
+                "Loop {number} around {name} should be that of {wanted} iterations {along} and is"
+                " that of {found} iterations {instead}.",
+                number=number,
+                name=name,
+                wanted=str(one.extent),
+                along=_along(one.axes),
+                found=str(other.extent),
+                instead=_along(other.axes),
+            )
+            yield Difference(reason, say("`reorder` the loops."))
+
+
+def _split_hint(extents: tuple[int | None, ...]) -> Text:
+    if len(extents) > 1:
+        return say("`split` that loop with the factors {factors}.", factors=_list(extents))
+    return say("Do not `split` that loop.")
+
+
+def _places(wanted: tuple[Nest, ...], found: tuple[Nest, ...]) -> Iterator[Difference]:
+    """Yield how other blocks and initialisations are elsewhere than in the target."""
+    one, other = _of("other", wanted), _of("other", found)
+    for left, right in zip(one, other, strict=False) if len(one) == len(other) else ():
+        yield from _place(left, right, found)
+    for init, own in zip_longest(_of("init", wanted), _of("init", found)):
+        yield from _initialisation(init, own, found)
+    if len(one) != len(other):
+        reason = say(
+            "Blocks beside the sum: {found}; in the target: {wanted}.",
+            found=len(other),
+            wanted=len(one),
+        )
+        hint = say("Cache and inline what is cached and inlined in the target, and nothing else.")
+        yield Difference(reason, hint)
+
+
+def _place(wanted: Nest, found: Nest, nests: tuple[Nest, ...]) -> Iterator[Difference]:
+    """Yield how a block is elsewhere beside the sum, or has other loops of its own there."""
+    total = _sums(nests)[0]
+    if wanted.shared == found.shared:
+        yield from _nest_differences(wanted.own, found.own, _name(found))
+        return
+    reason = say(
+        "{name} is inside of the first {found} loops of {total}; in the target it is inside of"
+        " the first {wanted}.",
+        name=_name(found),
+        total=_name(total),
+        found=found.shared,
+        wanted=wanted.shared,
+    )
+    is_after = nests.index(found) > nests.index(total)
+    hint = say("Leave it where it was.")
+    if wanted.shared:
+        hint = say(
+            "Call `{primitive}` for it with loop {number} around {total}.",
+            primitive="reverse_compute_at" if is_after else "compute_at",
+            number=wanted.shared,
+            total=_name(total),
+        )
+    yield Difference(reason, hint)
+
+
+def _initialisation(
+    wanted: Nest | None, found: Nest | None, nests: tuple[Nest, ...]
+) -> Iterator[Difference]:
+    """Yield what is other in how a sum is initialised; None is within the sum's own block."""
+    total = _name(_sums(nests)[0])
+    if wanted is None:
+        yield Difference(
+            say("The sum is initialised in a block of its own; in the target it is not."),
+            say("Leave out `decompose_reduction`."),
+        )
+        return
+    hint = say(
+        "Call `decompose_reduction` for it with loop {number}, as the last step.",
+        number=wanted.shared + 1,
+    )
+    if found is None:
+        reason = say(
+            "The sum is initialised within {total}; in the target it has a block of its own.",
+            total=total,
+        )
+        yield Difference(reason, hint)
+    elif wanted.shared != found.shared:
+        reason = say(
+            "The sum is initialised inside of the first {found} loops of {total}; in the target"
+            " inside of the first {wanted}.",
+            found=found.shared,
+            total=total,
+            wanted=wanted.shared,
+        )
+        yield Difference(reason, hint)
+    else:
+        yield from _nest_differences(wanted.own, found.own, _name(found))
+
+
+def _sum_annotations(wanted: tuple[Nest, ...], found: tuple[Nest, ...]) -> Iterator[Difference]:
+    """Yield which of the sums' loops should be of another kind."""
+    for left, right in zip(_sums(wanted), _sums(found), strict=False):
+        yield from _kinds(left.levels, right.levels, _name(right))
+
+
+def _other_annotations(wanted: tuple[Nest, ...], found: tuple[Nest, ...]) -> Iterator[Difference]:
+    """Yield which of the other blocks' own loops should be of another kind."""
+    for role in ("init", "other"):
+        for left, right in zip(_of(role, wanted), _of(role, found), strict=False):
+            yield from _kinds(left.own, right.own, _name(right))
+
+
+def _kinds(wanted: tuple[Level, ...], found: tuple[Level, ...], name: str) -> Iterator[Difference]:
+    """Yield which loops around a block should be of another kind.
+
+    Where the loops are others, what is missing is told by extent and axis.
+    """
+    if [level[:2] for level in wanted] == [level[:2] for level in found]:
+        for number, (one, other) in enumerate(zip(wanted, found, strict=True), 1):
+            if one.kind != other.kind:
+                yield _kind(one, other.kind, say("Loop {number}", number=number), name)
+        return
+    left = [level for level in found if level.kind != "serial"]
+    for level in (each for each in wanted if each.kind != "serial"):
+        if level in left:
+            left.remove(level)
+        else:
+            yield _kind(level, "serial", say("A loop"), name)
+    for level in left:
+        yield _kind(level._replace(kind="serial"), level.kind, say("A loop"), name)
+
+
+def _kind(wanted: Level, found: LoopKind, loop: Text, name: str) -> Difference:
+    reason = say(
+        "{loop} of {extent} iterations {along} around {name} should be {wanted} and is {found}.",
+        loop=loop,
+        extent=str(wanted.extent),
+        along=_along(wanted.axes),
+        name=name,
+        wanted=_KINDS[wanted.kind][0],
+        found=_KINDS[found][0],
+    )
+    return Difference(reason, _KINDS[wanted.kind][1])
+
+
+def _extents(levels: tuple[Level, ...], axes: tuple[int, ...]) -> tuple[int | None, ...]:
+    return tuple(level.extent for level in levels if level.axes == axes)
+
+
+def _name(nest: Nest) -> str:
+    return shown(nest.block.name)
+
+
+def _along(axes: tuple[int, ...]) -> Text:
+    if not axes:
+        return say("over the sum")
+    return say("along axis {axes}", axes=", ".join(map(str, axes)))
+
+
+def _list(extents: tuple[int | None, ...]) -> str:
+    return str([extent for extent in extents if extent is not None])

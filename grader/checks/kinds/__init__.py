@@ -1,0 +1,27 @@
+"""The checks. Importing this package registers all of them."""
+
+from grader.checks.kinds import (
+    equivalence,
+    externs,
+    graph,
+    python,
+    schedule,
+    single,
+    speed,
+    structure,
+    target,
+    tensorir,
+)
+
+__all__ = [
+    "equivalence",
+    "externs",
+    "graph",
+    "python",
+    "schedule",
+    "single",
+    "speed",
+    "structure",
+    "target",
+    "tensorir",
+]

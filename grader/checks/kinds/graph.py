@@ -1,0 +1,229 @@
+"""The check of what `main` is made of: how many calls of which kind, and where they stand."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Annotated, Literal, NamedTuple, get_args
+
+import msgspec
+
+from grader.assignment import Table
+from grader.checks.flow import used_calls
+from grader.checks.outcome import Outcome, failed, partial, passed
+from grader.checks.registry import NoOptions, check
+from grader.evidence.case import Case
+from grader.ir.facts import Call, ModuleFacts
+from grader.language import Text, say
+
+Kind = Literal["tir", "extern", "operator", "function"]
+Demand = Literal["tir", "extern", "operator", "function", "constants", "dataflow"]
+Share = Annotated[float, msgspec.Meta(ge=0, lt=1)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=10_000)]
+Shape = tuple[int, ...]
+
+_KINDS: tuple[Kind, ...] = get_args(Kind)
+
+# Whole sentences, so that they can be translated.
+_MADE: dict[Kind, Text] = {
+    "tir": say("`{binding}` is made by the TensorIR function `{callee}`."),
+    "extern": say("`{binding}` is made by the external function `{callee}`."),
+    "operator": say("`{binding}` is made by the operator `{callee}`."),
+    "function": say("`{binding}` is made by the Relax function `{callee}`."),
+}
+_MANY: dict[Kind, Text] = {
+    "tir": say("Calls of TensorIR functions in `main`: {count}. At most {most} may be."),
+    "extern": say("Calls of external functions in `main`: {count}. At most {most} may be."),
+    "operator": say("Calls of operators in `main`: {count}. At most {most} may be."),
+    "function": say("Calls of Relax functions in `main`: {count}. At most {most} may be."),
+}
+_FEW: dict[Kind, Text] = {
+    "tir": say("Calls of TensorIR functions that make the output: {count}. It takes {wanted}."),
+    "extern": say("Calls of external functions that make the output: {count}. It takes {wanted}."),
+    "operator": say("Calls of operators that make the output: {count}. It takes {wanted}."),
+    "function": say("Calls of Relax functions that make the output: {count}. It takes {wanted}."),
+}
+_NAMED: dict[Kind, Text] = {
+    "tir": say("Calls of the TensorIR function `{name}` in `main`: {count}. It takes {wanted}."),
+    "extern": say("Calls of the extern `{name}` in `main`: {count}. It takes {wanted}."),
+    "operator": say("Calls of the operator `{name}` in `main`: {count}. It takes {wanted}."),
+    "function": say("Calls of the Relax function `{name}` in `main`: {count}. It takes {wanted}."),
+}
+_GIVEN: dict[Kind, Text] = {
+    "tir": say("No TensorIR function is given the tensor of shape {shape}."),
+    "extern": say("No external function is given the tensor of shape {shape}."),
+    "operator": say("No operator is given the tensor of shape {shape}."),
+    "function": say("No Relax function is given the tensor of shape {shape}."),
+}
+_CALLING: dict[Kind, Text] = {
+    "tir": say("Write the layer as a TensorIR function and call it with R.call_tir(...)."),
+    "extern": say(
+        "Register a function that does the layer and call it by its name with"
+        " R.call_dps_packed(...)."
+    ),
+    "operator": say("Use an operator of Relax, as in R.matmul(x, w)."),
+    "function": say("Call a function of the module that is written with R.function."),
+}
+_INSTEAD: dict[Kind, Text] = {
+    "tir": say("Take TensorIR out here: this part asks for something else."),
+    "extern": say("Do this without an external function: this part asks for something else."),
+    "operator": say("Do this without an operator of Relax: this part asks for something else."),
+    "function": say("Write this into `main` itself."),
+}
+_NAMES_SHOWN = 8
+
+
+class Amount(Table, frozen=True):
+    """How many calls of a kind there must be, and which.
+
+    `names` are callees: one that is named twice must be called twice. `given` are shapes: for each
+    of them, some call of the kind must be given an input or a constant of that shape.
+    """
+
+    min: Count = 0
+    max: Count | None = None
+    names: tuple[str, ...] = ()
+    given: tuple[Shape, ...] = ()
+
+
+class CallOptions(Table, frozen=True):
+    """What `main` must be made of.
+
+    A number means exactly so many calls; a kind that is left out may occur or not. `constants` are
+    shapes: for each of them, some call must be given a constant of it. With `dataflow`, every call
+    must stand in a dataflow block. `partial` maps a demand to the share of the points that is left
+    where it is not met, nothing if not given; several that are not met are multiplied. `hints` maps
+    a demand to what the student is told to do.
+    """
+
+    tir: Count | Amount | None = None
+    extern: Count | Amount | None = None
+    operator: Count | Amount | None = None
+    function: Count | Amount | None = None
+    constants: tuple[Shape, ...] = ()
+    dataflow: bool = False
+    partial: dict[Demand, Share] = msgspec.field(default_factory=dict)
+    hints: dict[Demand, str] = msgspec.field(default_factory=dict)
+
+    def amount(self, kind: Kind) -> Amount:
+        """Return what is demanded of a kind of calls."""
+        wanted: int | Amount | None = getattr(self, kind)
+        if isinstance(wanted, int):
+            return Amount(min=wanted, max=wanted)
+        return wanted or Amount()
+
+
+class _Unmet(NamedTuple):
+    """A demand that is not met, why, and what to do."""
+
+    demand: Demand
+    reason: Text
+    hint: Text
+
+
+@check("calls", options=CallOptions)
+def calls(case: Case, options: CallOptions) -> Outcome:
+    """The graph of `main` is made of the calls that were asked for.
+
+    Calls whose results are not used do not help to reach a number, but they exceed one.
+    """
+    facts = case.candidate.facts
+    if not facts.has_main:
+        return failed(
+            say("The module has no Relax function called `main`."),
+            say("Write the graph as a function `main` with R.function."),
+        )
+    unmet = list(_unmet(facts, options))
+    if not unmet:
+        return passed(_describe(facts))
+    fraction = 1.0
+    for demand in {each.demand for each in unmet}:
+        fraction *= options.partial.get(demand, 0.0)
+    worst = min(unmet, key=lambda each: options.partial.get(each.demand, 0.0))
+    return partial(fraction, worst.reason, options.hints.get(worst.demand, worst.hint))
+
+
+@check("dataflow", options=NoOptions)
+def dataflow(case: Case, _options: NoOptions) -> Outcome:
+    """The calls of `main` stand in a dataflow block."""
+    if not case.candidate.facts.calls:
+        return failed(say("`main` makes no call."), say("Write the layers first, then the graph."))
+    return calls(case, CallOptions(dataflow=True))
+
+
+class ConstantOptions(Table, frozen=True):
+    """`shapes` are those of the constants: for each of them, some call must be given one."""
+
+    shapes: tuple[Shape, ...]
+
+
+@check("constants", options=ConstantOptions)
+def constants(case: Case, options: ConstantOptions) -> Outcome:
+    """The parameters are constants of the module."""
+    return calls(case, CallOptions(constants=options.shapes))
+
+
+def _unmet(facts: ModuleFacts, options: CallOptions) -> Iterator[_Unmet]:
+    used = used_calls(facts)
+    for kind in _KINDS:
+        yield from _too_many(_of(kind, facts.calls), kind, options.amount(kind))
+    for kind in _KINDS:
+        yield from _too_few(_of(kind, used), kind, options.amount(kind))
+    for shape in options.constants:
+        if not any(_is_given(call, shape, ("constant",)) for call in used):
+            yield _Unmet(
+                "constants",
+                say("No call is given a constant of shape {shape}.", shape=str(tuple(shape))),
+                say("Bind the parameters to the module: they are constants then, not arguments."),
+            )
+    outside = [call for call in facts.calls if not call.dataflow] if options.dataflow else []
+    if outside:
+        yield _Unmet(
+            "dataflow",
+            say("`{binding}` is made outside of a dataflow block.", binding=outside[0].binding),
+            say("Put the calls under `with R.dataflow():` and name the result in R.output(...)."),
+        )
+
+
+def _too_many(found: list[Call], kind: Kind, amount: Amount) -> Iterator[_Unmet]:
+    """Compare all calls of one kind with what is allowed at most."""
+    if amount.max is None or len(found) <= amount.max:
+        return
+    if amount.max:
+        reason = say(_MANY[kind], count=len(found), most=amount.max)
+    else:
+        reason = say(_MADE[kind], binding=found[0].binding, callee=found[0].callee)
+    yield _Unmet(kind, reason, _INSTEAD[kind])
+
+
+def _too_few(found: list[Call], kind: Kind, amount: Amount) -> Iterator[_Unmet]:
+    """Compare the calls of one kind that are used with what is wanted at least."""
+    hint = _CALLING[kind]
+    if len(found) < amount.min:
+        yield _Unmet(kind, say(_FEW[kind], count=len(found), wanted=amount.min), hint)
+    called = Counter(call.callee for call in found)
+    wanted = Counter(amount.names)
+    for name in wanted - called:
+        reason = say(_NAMED[kind], name=name, count=called[name], wanted=wanted[name])
+        yield _Unmet(kind, reason, hint)
+    for shape in amount.given:
+        if not any(_is_given(call, shape, ("input", "constant")) for call in found):
+            yield _Unmet(kind, say(_GIVEN[kind], shape=str(tuple(shape))), hint)
+
+
+def _of(kind: Kind, calls: tuple[Call, ...]) -> list[Call]:
+    return [call for call in calls if call.kind == kind]
+
+
+def _is_given(call: Call, shape: Shape, kinds: tuple[str, ...]) -> bool:
+    return any(
+        argument.kind in kinds and argument.tensor is not None and argument.tensor.shape == shape
+        for argument in call.arguments
+    )
+
+
+def _describe(facts: ModuleFacts) -> Text:
+    names = [call.callee for call in facts.calls]
+    shown = [f"`{name}`" for name in names[:_NAMES_SHOWN]]
+    more = ["…"] if len(names) > _NAMES_SHOWN else []
+    return say("The calls of `main` are as asked for: {names}.", names=", ".join(shown + more))

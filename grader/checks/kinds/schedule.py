@@ -1,0 +1,195 @@
+"""The check of a schedule's steps: which of them were done."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import and_
+from typing import Literal
+
+from grader.assignment import Points, Table
+from grader.checks.outcome import Outcome, not_graded, partial
+from grader.checks.registry import check
+from grader.evidence.case import Case, Replay
+from grader.evidence.convolution import find_convolutions
+from grader.evidence.steps import Step, Steps, find_steps
+from grader.evidence.subject import Subject
+from grader.ir.facts import FunctionFacts
+from grader.language import NOTHING, Text, in_a_row, join, say
+
+
+class StepOptions(Table, frozen=True):
+    """`weight` is the convolution's shape; the others are each step's points.
+
+    Without a weight the steps are looked for on the function of the part's computation.
+
+    `reorganize` is worth its points where a loop is split, fused or reordered, `annotate` where one
+    is vectorized, unrolled or parallel; `vectorize` only where the stores are contiguous.
+    """
+
+    weight: tuple[int, ...] = ()
+    inline: Points = 0.0
+    reorganize: Points = 0.0
+    split: Points = 0.0
+    reorder: Points = 0.0
+    decompose: Points = 0.0
+    annotate: Points = 0.0
+    vectorize: Points = 0.0
+    unroll: Points = 0.0
+    parallel: Points = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse a table in which no step is worth anything."""
+        if not self.points():
+            raise ValueError("no step has points")
+        if self.inline and not self.weight:
+            raise ValueError("`inline` is for a convolution, which has a `weight`")
+
+    def points(self) -> dict[Paid, float]:
+        """Return the steps that are worth something, in the order in which they are reported."""
+        worth = {name: float(getattr(self, name)) for name in _WORDING}
+        return {name: points for name, points in worth.items() if points > 0}
+
+
+Paid = Literal[
+    "inline",
+    "reorganize",
+    "split",
+    "reorder",
+    "decompose",
+    "annotate",
+    "vectorize",
+    "unroll",
+    "parallel",
+]
+"""What an assignment may give points for."""
+
+_WORDING: dict[Paid, tuple[Text, Text]] = {
+    "inline": (
+        say("the padding is inlined"),
+        say("Compute_inline the block that only copies the input."),
+    ),
+    "reorganize": (say("the loops are reorganised"), say("Split, reorder or fuse the loops.")),
+    "split": (
+        say("a loop is split"),
+        say("Split the loops over the output, so that a small tile of it is computed at a time."),
+    ),
+    "reorder": (
+        say("the loops are reordered"),
+        say("Reorder the loops: those of a tile inside, those over the tiles outside."),
+    ),
+    "decompose": (
+        say("the reduction is decomposed"),
+        say("Call decompose_reduction, as the last step."),
+    ),
+    "annotate": (
+        say("a loop is vectorized, parallel or unrolled"),
+        say("Vectorize an inner loop and run an outer one in parallel, before you decompose."),
+    ),
+    "vectorize": (
+        say("a loop is vectorized along the output's last axis"),
+        say("Vectorize an inner loop over the last axis of the output, before you decompose."),
+    ),
+    "unroll": (say("a loop is unrolled"), say("Unroll the short loops inside of a tile.")),
+    "parallel": (say("a loop is parallel"), say("Run the outermost loop in parallel.")),
+}
+"""What a step is called when it was done, and what to do where it was not."""
+
+_WORTH: tuple[Paid, ...] = (
+    "vectorize",
+    "annotate",
+    "parallel",
+    "reorganize",
+    "split",
+    "reorder",
+    "decompose",
+    "unroll",
+    "inline",
+)
+"""Among steps of the same points, the hint names the one that helps most."""
+
+_SCATTERED = say(
+    "Vectorized, but its stores are scattered: the loop is not the last axis of the output."
+)
+_PARTS: dict[Paid, dict[Step, Text]] = {
+    "reorganize": {"split": say("split"), "fuse": say("fused"), "reorder": say("reordered")},
+    "annotate": {
+        "vectorize": say("vectorized"),
+        "parallel": say("parallel"),
+        "unroll": say("unrolled"),
+    },
+}
+
+
+@check("schedule_steps", needs=("replay",), options=StepOptions)
+def schedule_steps(case: Case, options: StepOptions) -> Outcome:
+    """The steps of the schedule are done."""
+    subject = Subject(options.weight, case.comparison)
+    functions = _functions(case, subject)
+    if not functions:
+        return not_graded(subject.missing)
+    base = subject.find(case.candidate.base) if case.candidate.base is not None else None
+    steps = reduce(and_, (find_steps(function, base, options.weight) for function in functions))
+    points = options.points()
+    done = [name for name in points if _is_done(name, steps)]
+    missing = [name for name in points if name not in done]
+    sentences = _spell(steps, done, missing)
+    if steps and case.evidence.replay is not None:
+        sentences.append(spell_provenance(case.evidence.replay))
+    earned = sum(points[name] for name in done)
+    return partial(earned / sum(points.values()), join(*sentences), _next_step(points, missing))
+
+
+def _functions(case: Case, subject: Subject) -> tuple[FunctionFacts, ...]:
+    """Return the functions that must show the steps: one, or all that do the convolution."""
+    if subject.weight:
+        return find_convolutions(case.candidate.facts, subject.weight)
+    function = subject.find(case.candidate.facts)
+    return () if function is None else (function,)
+
+
+def _is_done(name: Paid, steps: Steps) -> bool:
+    return name in steps and (name != "vectorize" or "contiguous" in steps)
+
+
+def _spell(steps: Steps, done: list[Paid], missing: list[Paid]) -> list[Text]:
+    sentences = []
+    if done:
+        names = in_a_row(_name(name, steps) for name in done)
+        sentences.append(say("Done: {steps}.", steps=names))
+    if missing:
+        names = in_a_row(_WORDING[name][0] for name in missing)
+        sentences.append(say("Not seen: {steps}.", steps=names))
+    if "vectorize" in steps and "contiguous" not in steps:
+        sentences.append(_SCATTERED)
+    return sentences
+
+
+def _name(name: Paid, steps: Steps) -> Text:
+    """Name a step that was done; one that may be done in several ways says how it was."""
+    ways = [text for step, text in _PARTS.get(name, {}).items() if step in steps]
+    step = _WORDING[name][0]
+    return say("{step} ({ways})", step=step, ways=in_a_row(ways)) if ways else step
+
+
+def spell_provenance(replay: Replay) -> Text:
+    """Say whether the schedule is proven, or why it was graded on its result."""
+    if not replay.proven:
+        return say("The schedule was graded on its result alone: {reason}.", reason=replay.reason)
+    if replay.steps == 1:
+        return say(
+            "The schedule is proven: its one step, applied to the unscheduled module, gives your"
+            " module."
+        )
+    return say(
+        "The schedule is proven: its {steps} steps, applied to the unscheduled module, give your"
+        " module.",
+        steps=replay.steps,
+    )
+
+
+def _next_step(points: dict[Paid, float], missing: list[Paid]) -> Text:
+    """Say what to do next: the step that earns most, and of these the one that helps most."""
+    if not missing:
+        return NOTHING
+    best = min(missing, key=lambda name: (-points[name], _WORTH.index(name)))
+    return _WORDING[best][1]

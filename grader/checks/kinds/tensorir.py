@@ -1,0 +1,215 @@
+"""The check that a computation is written in TensorIR: in blocks, with axes of the right kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated
+
+import msgspec
+
+from grader.assignment import Computation, Table
+from grader.checks.outcome import Outcome, failed, passed
+from grader.checks.registry import check
+from grader.evidence.case import Case
+from grader.evidence.functions import find_function
+from grader.ir.facts import Block, FunctionFacts, Loop, Store
+from grader.language import say
+
+Axes = Annotated[str, msgspec.Meta(pattern=r"^[SR]+\Z")]
+
+
+class TensorIROptions(Table, frozen=True):
+    """Which axes the blocks have that do the computation, before any schedule.
+
+    One letter for each axis, in any order: S for a spatial one, R for one of a reduction. Several
+    words where an axis may be left out because its extent is one; the first is named in messages.
+    Words with an R hold for the blocks that sum up, words without for all blocks. Where there is
+    none, blocks may be anything.
+    """
+
+    axes: tuple[Axes, ...] = ()
+
+
+@check("tensorir", options=TensorIROptions)
+def tensorir(case: Case, options: TensorIROptions) -> Outcome:
+    """The function is written in TensorIR, in blocks whose axes are of the right kinds.
+
+    What is summed over is a reduction axis, and a sum has a start value. Nothing is left to
+    operators or external functions.
+    """
+    facts = case.candidate.facts
+    foreign = [call for call in facts.calls if call.kind != "tir"]
+    if foreign:
+        return failed(
+            say(
+                "`{value}` is computed by `{callee}`, not by TensorIR.",
+                value=foreign[0].binding,
+                callee=foreign[0].callee,
+            ),
+            say("Write the loops yourself, in a function under @T.prim_func(s_tir=True)."),
+        )
+    functions = _functions(case)
+    if not functions:
+        return failed(
+            say("No TensorIR function of the module has the parameters that are asked for."),
+            say(
+                "Compare shapes, dtypes and order of the parameters with the task: first the"
+                " inputs, then the output."
+            ),
+        )
+    names = ", ".join(f"`{each.name}`" for each in functions)
+    return _judge(functions, options) or passed(
+        say("{names}: written in blocks, with axes of the right kinds.", names=names)
+    )
+
+
+def _functions(case: Case) -> list[FunctionFacts]:
+    """Return the functions that `main` calls, or else the one that takes what is asked for."""
+    facts = case.candidate.facts
+    if facts.has_main:
+        names = dict.fromkeys(call.callee for call in facts.calls)
+        return [facts.functions[name] for name in names if name in facts.functions]
+    if not isinstance(case.comparison, Computation):
+        return list(facts.functions.values())
+    function = find_function(facts, case.comparison)
+    return [] if function is None else [function]
+
+
+def _judge(functions: Sequence[FunctionFacts], options: TensorIROptions) -> Outcome | None:
+    """Return the first thing that is wrong, None if nothing is."""
+    without = next((each for each in functions if not _working(each)), None)
+    if without is not None:
+        return failed(
+            say("`{function}` has no block.", function=without.name),
+            say(
+                'Inside of the loops, write `with T.sblock("name"):`, then bind an axis of the'
+                " block to each loop, and compute with the axes."
+            ),
+        )
+    if not options.axes:
+        return None
+    blocks = [block for each in functions for block in _working(each)]
+    return (
+        _first(_loop_within(block) for block in blocks)
+        or _axes(blocks, options.axes)
+        or _first(_without_start(block, each) for each in functions for block in _working(each))
+    )
+
+
+def _working(function: FunctionFacts) -> list[Block]:
+    """Return the blocks that store something themselves."""
+    return [block for block in function.blocks if block.statements]
+
+
+def _first(problems: Iterable[Outcome | None]) -> Outcome | None:
+    return next((problem for problem in problems if problem is not None), None)
+
+
+def _loop_within(block: Block) -> Outcome | None:
+    """Refuse a loop in a block, where it has no axis of the block."""
+    inside = [
+        loop
+        for store in block.statements
+        for loop in store.loops
+        if loop not in block.loops and loop.extent != 1
+    ]
+    if not inside:
+        return None
+    return failed(
+        say(
+            "The loop `{loop}` is inside of the block `{block}`, where no axis of the block stands"
+            " for it.",
+            loop=inside[0].variable,
+            block=block.name,
+        ),
+        say(
+            "Put all loops outside of the block, for example with T.grid, and give the block one"
+            " axis for each of them."
+        ),
+    )
+
+
+def _axes(blocks: Sequence[Block], words: tuple[str, ...]) -> Outcome | None:
+    """Say which block has other axes than it should."""
+    if "R" not in words[0]:
+        return _first(_other_axes(block, words) for block in blocks)
+    sums = [block for block in blocks if "R" in block.iterators or _adds_up(block)]
+    if not sums:
+        return failed(
+            say("No block sums up."),
+            say(
+                "Set the output to its start value under `with T.init():`, then add to it in every"
+                " round: `Y[...] = Y[...] + ...`."
+            ),
+        )
+    return _first(_other_axes(block, words) for block in sums)
+
+
+def _adds_up(block: Block) -> bool:
+    """Say whether a block stores into what it loads from, again and again."""
+    return any(store.buffer in store.loads and _summed(store) for store in block.statements)
+
+
+def _summed(store: Store) -> list[Loop]:
+    """Return the loops that a store depends on, but not by its index."""
+    pairs = zip(store.loops, store.axes, strict=True)
+    return [loop for loop, axes in pairs if not axes and loop.extent != 1]
+
+
+def _other_axes(block: Block, words: tuple[str, ...]) -> Outcome | None:
+    if sorted(block.iterators) in [sorted(word) for word in words]:
+        return None
+    have = block.iterators
+    names = {"block": block.name, "have": have or "-", "wanted": words[0]}
+    alike = next((word for word in words if len(word) == len(have)), have)
+    if have.count("R") < alike.count("R"):
+        return failed(
+            say(
+                "The block `{block}` has the axes {have}, it should have {wanted}: an axis that is"
+                " summed over is not declared as one.",
+                **names,
+            ),
+            say(
+                "What is not in the index of the output is a reduction axis: R in T.axis.remap, or"
+                " T.axis.reduce."
+            ),
+        )
+    if have.count("R") > alike.count("R"):
+        return failed(
+            say(
+                "The block `{block}` has the axes {have}, it should have {wanted}: an axis of the"
+                " output is declared as a reduction.",
+                **names,
+            ),
+            say(
+                "What is in the index of the output is a spatial axis: S in T.axis.remap, or"
+                " T.axis.spatial."
+            ),
+        )
+    return failed(
+        say("The block `{block}` has the axes {have}, it should have {wanted}.", **names),
+        say(
+            "Give the block one axis for each axis of the output, and one for each axis that is"
+            " summed over."
+        ),
+    )
+
+
+def _without_start(block: Block, function: FunctionFacts) -> Outcome | None:
+    """Refuse a sum that nothing sets to its start value: the memory holds anything."""
+    if "R" not in block.iterators or block.has_init:
+        return None
+    before = function.blocks[: function.blocks.index(block)]
+    if any(set(block.stores) & (set(each.stores) - set(each.loads)) for each in before):
+        return None
+    return failed(
+        say(
+            "The block `{block}` adds to `{buffer}`, which was never set to a start value.",
+            block=block.name,
+            buffer=block.stores[0],
+        ),
+        say(
+            "Set it in the block, before you add: `with T.init():` and there `Y[...] = 0`, with a"
+            " zero of the dtype of Y, as T.float32(0)."
+        ),
+    )

@@ -1,0 +1,336 @@
+"""Which step of a student's function is the first that departs from PyTorch.
+
+A step is right where its value is that of some layer of PyTorch's. Where a value is unlike any
+layer but right steps are computed from it, nothing is wrong with it: there is more than one way to
+compute a layer. The wrong step is the first that is neither, among those that depend on the input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from grader.diagnosis.matching import Matching, Observed
+from grader.diagnosis.mistakes import MISSING, Mistake, explain, recognise, swaps
+from grader.diagnosis.mistakes_numbers import Found, precision
+from grader.diagnosis.mistakes_products import axis_from_the_end
+from grader.diagnosis.program import Program, numbers
+from grader.diagnosis.trial import last_output
+from grader.diagnosis.values import TOLERANCE, is_equal, known
+from grader.evidence.operations import Layer
+from grader.evidence.torch_threads import one_thread
+
+__all__ = ["Alignment", "Observed", "Status", "align"]
+
+Status = Literal["right", "unknown", "wrong", "follows"]
+
+_LEFT_OUT = frozenset({*MISSING.values(), "layer_left_out"})
+_TRIED = 3
+"""Steps after an unexplained one that are looked at for a mistake."""
+
+
+class Alignment(NamedTuple):
+    """Steps beside layers. `matched` has for each step the place of its layer, or None.
+
+    `wrong` is the first step that departs, None where all that was seen is right. `last_right` is
+    the layer whose right value it is computed from, `expected` the layer that it should have given.
+    Both are places among the layers, None where there is none. `mistake` is what explains it.
+    """
+
+    statuses: tuple[Status, ...]
+    matched: tuple[int | None, ...]
+    wrong: int | None = None
+    last_right: int | None = None
+    expected: int | None = None
+    mistake: Mistake | None = None
+
+
+def align(
+    observed: Sequence[Observed],
+    layers: Sequence[Layer],
+    tolerance: float = TOLERANCE,
+    returned: npt.NDArray[np.generic] | None = None,
+) -> Alignment:
+    """Find the first step that departs, and the mistake that explains it.
+
+    `returned` is what the function returned in the same call, if that is known: where all steps are
+    right, another one than the last may have been returned. Without layers nothing is wrong.
+    """
+    if not layers:
+        return Alignment(tuple("unknown" for _ in observed), tuple(None for _ in observed))
+    with one_thread():
+        return _Search(Matching(observed, Program(layers), tolerance)).run(returned)
+
+
+class _Search:
+    """The first step that departs, and why."""
+
+    def __init__(self, matching: Matching) -> None:
+        self.matching = matching
+        self.steps = matching.steps
+        self.program = matching.program
+        self.tolerance = matching.tolerance
+        self.known = matching.known
+        self.ancestors = matching.ancestors
+        self.matched = matching.matched
+
+    def run(self, returned: npt.NDArray[np.generic] | None) -> Alignment:
+        """Return what came of it."""
+        steps = range(len(self.steps))
+        candidates = [step for step in steps if self.matching.departs(step)]
+        candidates = candidates or [step for step in steps if self.matching.is_wrong_constant(step)]
+        if candidates:
+            wrong, mistake = self._explained(candidates)
+            exchanged = self._exchanged(wrong, mistake) or self._exchanged_before(wrong, mistake)
+            if exchanged is not None:
+                return self._alignment(*exchanged)
+            return self._alignment(self._blamed(wrong, mistake), mistake)
+        return self._without_departure(returned)
+
+    def _found(self, step: int) -> Found:
+        observed = self.steps[step]
+        assert observed.value is not None
+        right = self.matching.right_before(step)
+        is_result = not self.matching.has_followers(step)
+        after = tuple(
+            each.value
+            for each, before in zip(self.steps, self.ancestors, strict=True)
+            if step in before and each.value is not None
+        )
+        return Found(observed.value, right, observed.dtype, observed.is_unwritten, is_result, after)
+
+    def _explained(self, candidates: Sequence[int]) -> tuple[int, Mistake | None]:
+        """Return the wrong step and its mistake: the first, unless it only rearranges its input.
+
+        A step that no change explains may be a part of how a layer is computed, such as the windows
+        of a convolution, if it has not the shape of the layer itself. Where a step that is computed
+        from it is explained, that one is wrong.
+        """
+        first = candidates[0]
+        if self.steps[first].value is None:
+            return first, Mistake("not_written")
+        if not self.matching.depends[first] and self.matching.has_followers(first):
+            dtype = precision(numbers(self.steps[first].value))
+            return first, Mistake("low_precision", facts={"dtype": dtype}) if dtype else None
+        mistake = recognise(self._found(first), self.program.layers, self.tolerance)
+        if mistake is not None:
+            return first, mistake
+        if self._has_expected_shape(first):
+            return first, None
+        later = [each for each in candidates if first in self.ancestors[each]]
+        for step in later[:_TRIED]:
+            if self.steps[step].value is not None:
+                explained = explain(self._found(step), self.program, self.tolerance)
+                if explained is not None:
+                    return step, explained
+        return first, None
+
+    def _has_expected_shape(self, step: int) -> bool:
+        value = self.steps[step].value
+        expected = self._expected(step, None)
+        return (
+            value is not None
+            and expected is not None
+            and (self.known[expected].shape == value.shape)
+        )
+
+    def _exchanged(self, wrong: int, mistake: Mistake | None) -> tuple[int, Mistake] | None:
+        """Return that a layer which seems to be left out is done after the wrong step."""
+        if mistake is None or mistake.kind not in {*_LEFT_OUT, "operand_missing", "other_operand"}:
+            return None
+        for step, each in enumerate(self.steps):
+            if wrong in each.takes and each.value is not None:
+                found = swaps(
+                    mistake,
+                    self._found(step),
+                    self.program,
+                    self.tolerance,
+                    is_idle_after=self._is_idle_after(step),
+                )
+                if found is not None:
+                    return wrong, found
+        return None
+
+    def _is_idle_after(self, step: int) -> bool:
+        """Say whether the same is done to what a step gives, and changes nothing of it."""
+        one = self.steps[step]
+        return any(
+            step in each.takes
+            and each.callee == one.callee
+            and np.array_equal(each.value, one.value)
+            for each in self.steps
+            if one.value is not None and each.value is not None
+        )
+
+    def _exchanged_before(self, wrong: int, mistake: Mistake | None) -> tuple[int, Mistake] | None:
+        """Return that a layer which seems to be left out was done one layer before its place.
+
+        There it changed nothing: a ReLU of what a ReLU gave.
+        """
+        if mistake is None or mistake.kind not in _LEFT_OUT or mistake.place is None:
+            return None
+        for step in sorted(self.ancestors[wrong]):
+            between = self._next_of_match(step)
+            if between is None or self.program.next_of(between) != mistake.place:
+                continue
+            if self.matching.gives_what_it_takes(step) and self._is_idle(step, mistake.place):
+                names = tuple(self.program.layers[each].name for each in (between, mistake.place))
+                return step, Mistake("order_swapped", names[0], {"layers": names}, between)
+        return None
+
+    def _is_idle(self, step: int, place: int) -> bool:
+        """Say whether a layer changes nothing of a step's value."""
+        matched = self.matched[step]
+        operation = self.program.layers[place].operation
+        if matched is None or len(operation.operands) > 1:
+            return False
+        value = self.known[matched]
+        given = torch.from_numpy(self.program.layers[matched].value)
+        return is_equal(numbers(operation.compute(given)), value, self.tolerance)
+
+    def _blamed(self, wrong: int, mistake: Mistake | None) -> int:
+        """Return the step that should have given the layer that was left out, if there is one.
+
+        That is the first step after the last right layer that gives nothing but what it is given,
+        or else the step that gives a layer without its bias.
+        """
+        if mistake is None or mistake.kind not in _LEFT_OUT or mistake.place is None:
+            return wrong
+        reached = [
+            step
+            for step in sorted(self.ancestors[wrong])
+            if self._next_of_match(step) == mistake.place
+        ]
+        idle = [step for step in reached if self.matching.gives_what_it_takes(step)]
+        partial = [step for step in reached if self._is_partial(step)]
+        return next(iter(idle or partial), wrong)
+
+    def _next_of_match(self, step: int) -> int | None:
+        place = self.matched[step]
+        return None if place is None else self.program.next_of(place)
+
+    def _is_partial(self, step: int) -> bool:
+        place = self.matched[step]
+        return place is not None and self.program.layers[place].is_partial
+
+    def _without_departure(self, returned: npt.NDArray[np.generic] | None) -> Alignment:
+        """Return what is wrong where every step that was seen is right."""
+        seen = [step for step, each in enumerate(self.steps) if each.value is not None]
+        if not seen:
+            return self._alignment(0 if self.steps else None, None)
+        if seen[-1] + 1 < len(self.steps):
+            return self._alignment(seen[-1] + 1, None)
+        swapped = self._swapped_outputs()
+        if swapped is not None:
+            return swapped
+        last = last_output(self.program)
+        if last is not None and last not in self.matched:
+            return self._ended_early(seen)
+        if returned is None or last is None or is_equal(numbers(returned), self.known[last]):
+            return self._alignment(None, None)
+        return self._other_returned(returned, last)
+
+    def _ended_early(self, seen: Sequence[int]) -> Alignment:
+        """Return that layers are missing after the last step."""
+        step = seen[-1]
+        place = self.matched[step]
+        expected = None if place is None else self.program.next_of(place)
+        if expected is None:
+            return self._alignment(step, None)
+        layer = self.program.layers[expected]
+        missing = self._missing_after(expected)
+        kind = MISSING.get(layer.operation.kind) if len(missing) == 1 else None
+        facts: dict[str, Any] = {"missing": missing}
+        if kind == "softmax_missing":
+            facts["along"] = layer.value.ndim + axis_from_the_end(layer)
+        mistake = Mistake(kind or "layer_left_out", layer.name, facts, expected)
+        return self._alignment(step, mistake)._replace(last_right=place, expected=expected)
+
+    def _missing_after(self, place: int | None) -> tuple[str, ...]:
+        names = []
+        while place is not None:
+            layer = self.program.layers[place]
+            if layer.name and not layer.is_partial:
+                names.append(layer.name)
+            place = self.program.next_of(place)
+        return tuple(names)
+
+    def _swapped_outputs(self) -> Alignment | None:
+        """Return that outputs have the right values in a wrong order."""
+        wanted = {
+            layer.output: place
+            for place, layer in enumerate(self.program.layers)
+            if layer.output is not None
+        }
+        if len(wanted) < 2 or len(self.steps) < len(wanted):
+            return None
+        first = len(self.steps) - len(wanted)
+        for number in range(len(wanted)):
+            place = self.matched[first + number]
+            if place is not None and place != wanted[number] and place in wanted.values():
+                name = self.program.layers[wanted[number]].name
+                facts = {"output": number, "found": self.program.layers[place].name}
+                mistake = Mistake("outputs_swapped", name, facts, wanted[number])
+                return self._alignment(first + number, mistake)._replace(expected=wanted[number])
+        return None
+
+    def _other_returned(self, returned: npt.NDArray[np.generic], last: int) -> Alignment:
+        """Return that the right output was computed and another value returned."""
+        flat = numbers(returned)
+        for step in reversed(range(len(self.steps))):
+            value = self.steps[step].value
+            if value is not None and is_equal(flat, known(value), self.tolerance):
+                right = self.matched.index(last)
+                facts = {
+                    "returned": self.steps[step].variable,
+                    "wanted": self.steps[right].variable,
+                }
+                mistake = Mistake(
+                    "other_step_returned", self.program.layers[last].name, facts, last
+                )
+                return self._alignment(step, mistake)._replace(expected=last)
+        return self._alignment(None, None)
+
+    def _alignment(self, wrong: int | None, mistake: Mistake | None) -> Alignment:
+        statuses = tuple(self._status(step, wrong) for step in range(len(self.steps)))
+        if wrong is None:
+            return Alignment(statuses, tuple(self.matched))
+        before = self.matching.right_before(wrong)
+        last_right = max(before, default=None)
+        expected = mistake.place if mistake is not None else None
+        if expected is None:
+            expected = self._expected(wrong, last_right)
+        return Alignment(statuses, tuple(self.matched), wrong, last_right, expected, mistake)
+
+    def _expected(self, wrong: int, last_right: int | None) -> int | None:
+        """Return the next layer of the wrong value's shape, or the next one."""
+        done = self.program.needed_for(self.matching.right_before(wrong))
+        ahead = [
+            place
+            for place, layer in enumerate(self.program.layers)
+            if place not in done and layer.name and not layer.is_partial
+        ]
+        value = self.steps[wrong].value
+        alike = [
+            each for each in ahead if value is not None and self.known[each].shape == value.shape
+        ]
+        if not self.matching.has_followers(wrong):
+            alike = [
+                each for each in alike if self.program.layers[each].output is not None
+            ] or alike
+        return next(iter(alike or ahead), last_right)
+
+    def _status(self, step: int, wrong: int | None) -> Status:
+        if step == wrong:
+            return "wrong"
+        if self.matched[step] is not None:
+            return "right"
+        if step in self.matching.redeemed or not self.matching.depends[step]:
+            return "unknown"
+        if wrong is not None and (step > wrong or wrong in self.ancestors[step]):
+            return "follows"
+        return "unknown"

@@ -1,0 +1,219 @@
+"""Error carried forward: which layers are right when each is given PyTorch's values.
+
+A module is run step by step beside PyTorch. Where a step has the shape of a layer and other
+numbers, that layer is lost, PyTorch's values are written over the step's, and what comes after is
+judged on those. A layer is earned by a step that has its numbers; so identities, constants and a
+thousand small steps earn nothing. All layers between two values are earned or lost together.
+
+What is written into the runner are values for public test images, and for inputs that are drawn for
+this and used for nothing else: never for inputs that the submission is compared on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from grader.diagnosis.matching import Matching, Observed
+from grader.diagnosis.program import Program, numbers
+from grader.diagnosis.report import Diagnosed
+from grader.diagnosis.tracing import arguments_of, trace_call
+from grader.diagnosis.values import TOLERANCE
+from grader.evidence.arrangement import Arrangement
+from grader.evidence.case import JudgedLayer, Outputs, Problem
+from grader.evidence.gather import arrange, is_python
+from grader.evidence.mismatch import wrong_samples
+from grader.evidence.operations import SIDE_KINDS, Layer
+from grader.evidence.runners import RunnerPool
+from grader.evidence.torch_threads import one_thread
+
+CORRECTIONS = 5
+"""Most steps that are corrected: who has more wrong layers is not paid for what follows them."""
+
+Lost = Mapping[int, int]
+"""The place of the layer whose values are written over a step, by the number of the step."""
+
+
+class Walk(NamedTuple):
+    """One call beside PyTorch's layers, step by step.
+
+    `earned` are the places of layers that are right. `wrong` is the first step that has other
+    numbers, None where there is none; `choices` are steps with the places of layers, still ahead,
+    whose shape they have: of the wrong step, or of what it is computed from, where a layer that was
+    left out belongs. `is_over` says that steps come after the last layer and change its numbers.
+    """
+
+    earned: frozenset[int]
+    wrong: int | None = None
+    choices: tuple[tuple[int, int], ...] = ()
+    is_over: bool = False
+
+
+class _Call:
+    """One call of a candidate, run with PyTorch's values in place of wrong ones."""
+
+    def __init__(self, diagnosed: Diagnosed, runners: RunnerPool, arrangement: Arrangement) -> None:
+        self._diagnosed, self._runners = diagnosed, runners
+        self._arrangement = arrangement
+        oracle = diagnosed.oracle
+        self.layers = oracle.layers_for(arguments_of(arrangement, oracle))
+        self._walks: dict[frozenset[tuple[int, int]], Walk | None] = {}
+
+    def mended(self, lost: Lost) -> Lost:
+        """Correct wrong steps, the first one first, as long as there are any."""
+        while len(lost) < CORRECTIONS:
+            found = self.walk(lost)
+            if found is None or found.wrong is None:
+                break
+            corrected = [{**lost, step: place} for step, place in found.choices]
+            # Of several layers of one shape, the one with which most of what follows is right.
+            lost = max(corrected, key=self._earned)
+        return lost
+
+    def walk(self, lost: Lost) -> Walk | None:
+        """Run it with corrections, once; None where that cannot be done."""
+        known = frozenset(lost.items())
+        if known not in self._walks:
+            self._walks[known] = self._run(lost)
+        return self._walks[known]
+
+    def _earned(self, lost: Lost) -> int:
+        found = self.walk(lost)
+        return 0 if found is None else len(found.earned)
+
+    def _run(self, lost: Lost) -> Walk | None:
+        candidate, part, _, oracle = self._diagnosed
+        values = {step: self.layers[place].value.astype(np.float32) for step, place in lost.items()}
+        traced = trace_call(candidate, part, oracle, self._runners, self._arrangement, values)
+        if isinstance(traced, Problem) or traced.failure is not None:
+            return None
+        return walk(traced.steps, self.layers, lost)
+
+
+def judge_layers(
+    diagnosed: Diagnosed, outputs: Outputs, runners: RunnerPool, generator: np.random.Generator
+) -> tuple[JudgedLayer, ...]:
+    """Return which of PyTorch's layers a candidate with wrong outputs has right.
+
+    Nothing is returned where PyTorch's layers are no chain, where the candidate cannot be run step
+    by step, or where nothing is found that is wrong. `generator` draws inputs that nothing else is
+    tried on.
+    """
+    candidate, part, _, oracle = diagnosed
+    arrangement = arrange(candidate, part, oracle)
+    if isinstance(arrangement, Problem) or is_python(candidate):
+        return ()
+    calls = [arrangement.first(1).redrawn(generator)]
+    images = _images(outputs, diagnosed)
+    if len(images) >= arrangement.batch:
+        calls.append(arrangement.chosen(images)[0])
+    return _judged([_Call(diagnosed, runners, each) for each in calls])
+
+
+def _judged(calls: Sequence[_Call]) -> tuple[JudgedLayer, ...]:
+    """Return the layers in PyTorch's order, each right if it is in every call."""
+    lost: Lost = {}
+    for call in calls:
+        lost = call.mended(lost)
+    walks = [call.walk(lost) for call in calls]
+    known = [each for each in walks if each is not None]
+    if len(known) < len(walks):
+        return ()
+    right = frozenset.intersection(*(each.earned for each in known))
+    layers = calls[0].layers
+    parts = parts_of(layers)
+    if all(right.issuperset(each) for each in parts) and not any(e.is_over for e in known):
+        return ()
+    return tuple(JudgedLayer(layers[each[-1]].name, right.issuperset(each)) for each in parts)
+
+
+def _images(outputs: Outputs, diagnosed: Diagnosed) -> list[int]:
+    """Return the places of test images, wrong ones first: students have them, and their answers."""
+    wrong = wrong_samples(outputs, diagnosed.oracle.options)
+    order = np.lexsort((~wrong, ~outputs.from_test_set))
+    return [int(each) for each in order if outputs.from_test_set[each]]
+
+
+def walk(steps: Sequence[Observed], layers: Sequence[Layer], lost: Lost) -> Walk:
+    """Put the steps of one call beside PyTorch's layers, in the order of both.
+
+    `steps` have their own values, `lost` has the layers whose values were written over them. What
+    is lost is lost for all that comes after it, by whatever way a later step may have come to its
+    values: two variables may name one memory.
+    """
+    corrected = tuple(
+        each._replace(value=layers[lost[number]].value) if number in lost else each
+        for number, each in enumerate(steps)
+    )
+    program = Program(layers)
+    with one_thread():
+        own = Matching(steps, program, TOLERANCE)
+        matching = Matching(corrected, program, TOLERANCE) if lost else own
+    places = chain(layers)
+    earned: set[int] = set()
+    ahead = places
+    for number, step in enumerate(steps):
+        place = own.matched[number]
+        if place in ahead and not own.known[place].is_trivial:
+            behind = _behind(ahead, place)
+            earned |= set(ahead) - set(behind)
+            ahead = behind
+        elif number not in lost and step.value is not None and matching.departs(number):
+            near = (number, *(each for each in step.takes if each not in lost))
+            choices = tuple(
+                (each, place)
+                for each in near
+                for place in ahead
+                if _shape(steps[each]) == layers[place].value.shape
+            )
+            if choices:
+                return Walk(frozenset(earned), number, choices)
+        ahead = _behind(ahead, lost[number]) if number in lost else ahead
+    last = own.matched[-1] if own.matched else None
+    return Walk(frozenset(earned), is_over=not ahead and last not in places[-1:])
+
+
+def _behind(places: tuple[int, ...], place: int) -> tuple[int, ...]:
+    return tuple(each for each in places if each > place)
+
+
+def _shape(step: Observed) -> tuple[int, ...] | None:
+    return None if step.value is None else step.value.shape
+
+
+def chain(layers: Sequence[Layer]) -> tuple[int, ...]:
+    """Return the places of PyTorch's layers and their parts, nothing where they are no chain.
+
+    They are one where each is computed from the one before it and from parameters alone.
+    """
+    through = [place for place, each in enumerate(layers) if each.operation.kind not in SIDE_KINDS]
+    for before, place in pairwise(through):
+        running = [each for each in layers[place].operation.operands if each.is_running]
+        if [each.layer for each in running] != [before]:
+            return ()
+    return tuple(each for each in through if layers[each].name)
+
+
+def parts_of(layers: Sequence[Layer]) -> list[tuple[int, ...]]:
+    """Return the places of each layer of a chain: its parts, and itself as the last one.
+
+    What changes no number, such as flattening, is none: who leaves it out has the same numbers.
+    """
+    found: list[tuple[int, ...]] = []
+    parts: tuple[int, ...] = ()
+    for place in chain(layers):
+        parts = (*parts, place)
+        if not layers[place].is_partial:
+            found += [] if _is_idle(layers, parts) else [parts]
+            parts = ()
+    return found
+
+
+def _is_idle(layers: Sequence[Layer], parts: tuple[int, ...]) -> bool:
+    taken = layers[parts[0]].operation.operands[0].layer
+    if taken is None:
+        return False
+    return np.array_equal(numbers(layers[parts[-1]].value), numbers(layers[taken].value))

@@ -1,0 +1,351 @@
+"""What is said of each mistake: what is wrong, in a clause without a full stop, and what to do.
+
+The names in braces are facts of the mistake (`mistakes.py`). A key with a colon is for mistakes in
+which the fact that `DECIDES` names has that value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from grader.evidence.mismatch import WRITE_THE_BUFFER
+from grader.language import Text, say
+
+
+class MistakeMessage(NamedTuple):
+    """Two texts for `language.say`."""
+
+    what: Text
+    advice: Text
+
+
+DECIDES: Mapping[str, str] = {
+    "flatten_order": "found",
+    "index_fixed": "operand",
+    "operand_missing": "operand",
+    "operand_twice": "operand",
+    "pooling_kind": "found",
+    "reduction_too_short": "end",
+    "transposed": "operand",
+    "weight_not_transposed": "is_reshaped",
+}
+"""The fact by which the mistake_messages of a mistake differ."""
+
+_OVER_ALL = say(
+    "Let the sum go over all {wanted}: a loop over them is range({wanted}), and a block's axis for"
+    " it has the extent {wanted}."
+)
+_ADD_BIAS = say(
+    "Add the bias to the product, once: one number for each channel of a convolution, or for each"
+    " column of a linear layer."
+)
+
+MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
+    # --- convolution ---
+    "kernel_flipped": MistakeMessage(
+        say("the filters are flipped"),
+        say(
+            "Read image and filter in the same direction: the image at (y + i, x + j), the filter"
+            " at (i, j). A layer called convolution does not flip its filters."
+        ),
+    ),
+    "kernel_transposed": MistakeMessage(
+        say("rows and columns of the filters are exchanged"),
+        say("Read the filter at (i, j) where the image is read in row y + i and column x + j."),
+    ),
+    "padding": MistakeMessage(
+        say("padding is {found}, should be {wanted}"),
+        say("Give the convolution a padding of {wanted}."),
+    ),
+    "convolution_stride": MistakeMessage(
+        say("stride is {found}, should be {wanted}"),
+        say("Give the convolution a stride of {wanted}."),
+    ),
+    "dilation": MistakeMessage(
+        say("dilation is {found}, should be {wanted}"),
+        say("Give the convolution a dilation of {wanted}."),
+    ),
+    # --- pooling ---
+    "pooling_kind:average": MistakeMessage(
+        say("it takes the mean of each window, should take the largest number"),
+        say('Take the maximum: the kind of pooling is "max".'),
+    ),
+    "pooling_kind:smallest": MistakeMessage(
+        say("it takes the smallest number of each window, should take the largest"),
+        say('Take the maximum: the kind of pooling is "max", and it begins at the least number.'),
+    ),
+    "pooling_stride": MistakeMessage(
+        say("stride is {stride_found}, should be {stride_wanted}"),
+        say("Give the pooling a stride of {stride_wanted}, in both directions."),
+    ),
+    "pooling_padding": MistakeMessage(
+        say("padding is {padding_found}, should be {padding_wanted}"),
+        say("Give the pooling a padding of {padding_wanted} on every side."),
+    ),
+    "pooling_size": MistakeMessage(
+        say(
+            "window, stride and padding are {size_found}, {stride_found} and {padding_found},"
+            " should be {size_wanted}, {stride_wanted} and {padding_wanted}"
+        ),
+        say(
+            "Give the pooling a window of {size_wanted} by {size_wanted}, a stride of"
+            " {stride_wanted} and a padding of {padding_wanted}."
+        ),
+    ),
+    # --- products ---
+    "weight_not_transposed": MistakeMessage(
+        say("the weight is not transposed"),
+        say("A linear layer computes x @ weight.T: row j of the weight makes column j."),
+    ),
+    "weight_not_transposed:True": MistakeMessage(
+        say("the weight is reshaped, should be transposed"),
+        say(
+            "A linear layer computes x @ weight.T. A reshape keeps the numbers in their order in"
+            " memory, so that rows do not become columns: use a transposition."
+        ),
+    ),
+    "transposed:first": MistakeMessage(
+        say("the first matrix is transposed, should not be"),
+        say("Read the first argument in row i and column k, where k is the index of the sum."),
+    ),
+    "transposed:second": MistakeMessage(
+        say("the second matrix is transposed, should not be"),
+        say("Read the second argument in row k and column j, where k is the index of the sum."),
+    ),
+    "transposed:both": MistakeMessage(
+        say("both matrices are transposed, should not be"),
+        say("Read the first argument at (i, k) and the second one at (k, j)."),
+    ),
+    "result_transposed": MistakeMessage(
+        say("the result is transposed, should not be"),
+        say("Store the sum of row i and column j at (i, j)."),
+    ),
+    "operands_swapped": MistakeMessage(
+        say("the arguments of the product are exchanged"),
+        say("A product of matrices depends on the order: the first argument gives the rows."),
+    ),
+    "index_fixed:first": MistakeMessage(
+        say("of the first argument, only the first matrix is read"),
+        say("Read the first argument at (n, i, k): every matrix of the batch has its own n."),
+    ),
+    "index_fixed:second": MistakeMessage(
+        say("of the second argument, only the first matrix is read"),
+        say("Read the second argument at (n, k, j): every matrix of the batch has its own n."),
+    ),
+    # --- sums ---
+    "reduction_too_short:first": MistakeMessage(
+        say("its sum takes {found} of {wanted} {axis}, the first is left out"), _OVER_ALL
+    ),
+    "reduction_too_short:last": MistakeMessage(
+        say("its sum takes {found} of {wanted} {axis}, the last is left out"), _OVER_ALL
+    ),
+    "reduction_too_short:inner": MistakeMessage(
+        say("its sum takes {found} of {wanted} {axis}: a loop of it ends one round early"),
+        _OVER_ALL,
+    ),
+    "initialised_in_every_round": MistakeMessage(
+        say("the sum begins anew in every round, so that one term is left of it"),
+        say(
+            "Set the sum to 0 once, before its loop. In a block, declare the axis of the sum as a"
+            " reduction (R): T.init() is done in its first round only."
+        ),
+    ),
+    "sum_not_initialised": MistakeMessage(
+        say("a sum begins with whatever the memory holds"),
+        say(
+            "Set the sum to 0 before its loop: with T.init() in a block, by an assignment in NumPy."
+            " Buffers do not start as zeros."
+        ),
+    ),
+    # --- bias and sums of two ---
+    "bias_missing": MistakeMessage(say("the bias of {layer} is missing"), _ADD_BIAS),
+    "bias_twice": MistakeMessage(say("the bias of {layer} is added twice"), _ADD_BIAS),
+    "bias_in_every_round": MistakeMessage(
+        say("the bias of {layer} is added in each of the {rounds} rounds of the sum"),
+        say("Add the bias once, when the sum is complete, or let the sum begin with it."),
+    ),
+    "bias_subtracted": MistakeMessage(say("the bias is subtracted, should be added"), _ADD_BIAS),
+    "bias_first_item": MistakeMessage(
+        say("the first number of the bias is added everywhere"), _ADD_BIAS
+    ),
+    "bias_differs": MistakeMessage(say("another vector than the bias is added"), _ADD_BIAS),
+    "bias_extra": MistakeMessage(
+        say("a vector is added that does not belong there"),
+        say("Leave the addition out here, or add the bias where PyTorch does."),
+    ),
+    "bias_axis": MistakeMessage(
+        say("the bias goes along another axis than it should"),
+        say(
+            "Give the bias a shape that goes along the channels: (1, channels, 1, 1) beside NCHW,"
+            " (columns,) beside a matrix."
+        ),
+    ),
+    "operand_missing:product": MistakeMessage(
+        say("only the bias is there"),
+        say("Add the bias to the product: a sum begins with 0, and takes every term."),
+    ),
+    "operand_missing:first": MistakeMessage(
+        say("the first operand of the sum is missing"), say("Add both operands.")
+    ),
+    "operand_missing:second": MistakeMessage(
+        say("the second operand of the sum is missing"), say("Add both operands.")
+    ),
+    "operand_twice:first": MistakeMessage(
+        say("the first operand is added to itself"), say("Add both operands, once each.")
+    ),
+    "operand_twice:second": MistakeMessage(
+        say("the second operand is added to itself"), say("Add both operands, once each.")
+    ),
+    "subtracted": MistakeMessage(
+        say("the operands are subtracted, should be added"), say("Add the operands.")
+    ),
+    "scaled": MistakeMessage(
+        say("all numbers are {factor:.3g} times as large as PyTorch's"),
+        say("Look for a factor, or a division, that does not belong there or is missing."),
+    ),
+    "multiplied": MistakeMessage(
+        say("the operands are multiplied, should be added"), say("Add the operands.")
+    ),
+    "added_to_columns": MistakeMessage(
+        say("the vector is added along the columns, should be along the rows"),
+        say("Add item j of the vector to column j: it is read with the last index."),
+    ),
+    # --- activations ---
+    "relu_missing": MistakeMessage(
+        say("the ReLU is missing"), say("Replace what is negative by 0: max(x, 0).")
+    ),
+    "relu_extra": MistakeMessage(
+        say("there is a ReLU too many"),
+        say("Leave the ReLU out here: negative numbers must stay."),
+    ),
+    "relu_in_every_round": MistakeMessage(
+        say("the ReLU is taken in every round of the sum, should be once"),
+        say(
+            "Take the ReLU when the sum is complete: in a block of its own, or behind the loop of"
+            " the sum."
+        ),
+    ),
+    "relu_inverted": MistakeMessage(
+        say("what is positive is cut off, should be what is negative"),
+        say("ReLU is the larger one of x and 0: max, not min."),
+    ),
+    "relu_absolute": MistakeMessage(
+        say("signs are dropped, negative numbers should become 0"),
+        say("ReLU is the larger one of x and 0, not the absolute value."),
+    ),
+    "softmax_missing": MistakeMessage(
+        say("the softmax is missing"), say("Take a softmax here, along the axis of PyTorch's.")
+    ),
+    "softmax_missing:along": MistakeMessage(
+        say("the softmax is missing"), say("Take a softmax along axis {along} here.")
+    ),
+    "softmax_extra": MistakeMessage(
+        say("there is a softmax too many"), say("Leave the softmax out: PyTorch has none here.")
+    ),
+    "softmax_axis": MistakeMessage(
+        say("the softmax goes along axis {found}, should go along axis {wanted}"),
+        say("Take the softmax along axis {wanted}: along it, the results sum to 1."),
+    ),
+    "softmax_of_all": MistakeMessage(
+        say("the softmax goes over all numbers, should go over those of one row"),
+        say("Divide by the sum of the row, not by that of all numbers."),
+    ),
+    "softmax_logarithm": MistakeMessage(
+        say("it is the logarithm of the softmax"), say("Use softmax in place of log_softmax.")
+    ),
+    "softmax_not_divided": MistakeMessage(
+        say("the exponentials are not divided by their sum"),
+        say("Divide the exponentials by their sum over the row."),
+    ),
+    "softmax_without_exponential": MistakeMessage(
+        say("the scores are divided by their sum without the exponential"),
+        say("Take the exponential of each score first, then divide by the sum of the row."),
+    ),
+    # --- shapes and order ---
+    "flatten_order:NHWC": MistakeMessage(
+        say("the channels are moved to the end before it"),
+        say("Flatten in the order of NCHW: channel, row, column."),
+    ),
+    "flatten_order:NCWH": MistakeMessage(
+        say("rows and columns are exchanged before it"),
+        say("Flatten in the order of NCHW: channel, row, column."),
+    ),
+    "layer_left_out": MistakeMessage(
+        say("{layers} is left out"), say("Add {layers} here, before what follows.")
+    ),
+    "layer_left_out:several": MistakeMessage(
+        say("{layers} are left out"),
+        say("Add the layers that are missing, in this order: {layers}."),
+    ),
+    "layer_repeated": MistakeMessage(say("{layer} is done twice"), say("Do {layer} once.")),
+    "order_swapped": MistakeMessage(
+        say("{first} and {second} are exchanged"),
+        say("Do {first} first, and {second} on its result."),
+    ),
+    "other_operand": MistakeMessage(
+        say("it takes another value than it should"),
+        say("Give it the result of the layer before it: check the variables of the call."),
+    ),
+    "other_operand:layers": MistakeMessage(
+        say("it takes the result of {taken}, should take that of {wanted}"),
+        say("Give it the result of {wanted}: check the variables of the call."),
+    ),
+    "outputs_swapped": MistakeMessage(
+        say("the outputs are in another order than they should be"),
+        say("Exchange the outputs."),
+    ),
+    "other_step_returned": MistakeMessage(
+        say("`{returned}` is returned, should be `{wanted}`"),
+        say("Return `{wanted}`."),
+    ),
+    "constant_swapped": MistakeMessage(
+        say("another layer's parameter is used"),
+        say("Give every layer its own weight and bias: check the names that you read them by."),
+    ),
+    "constant_zero": MistakeMessage(
+        say("a parameter is 0 everywhere"),
+        say("Make the constant of the parameter's own numbers."),
+    ),
+    # --- memory and numbers ---
+    "not_written": MistakeMessage(
+        say("`{callee}` does not write into its output"),
+        WRITE_THE_BUFFER,
+    ),
+    "partly_written": MistakeMessage(
+        say("{share:.0%} of its numbers are never written"),
+        say(
+            "Let the loops go over all of the output. Inside of a block use the block's own"
+            " variables (vi), not the loops' (i), and bind each axis to the loop that it belongs"
+            " to."
+        ),
+    ),
+    "partly_right": MistakeMessage(
+        say("{share:.0%} of its numbers are right"),
+        say(
+            "Look at the edges of the loops, at which index belongs to which axis, and where a sum"
+            " begins."
+        ),
+    ),
+    "partly_right:along": MistakeMessage(
+        say(
+            "{share:.0%} of its numbers are right, and those that are not lie from {start} to {end}"
+            " along axis {axis}"
+        ),
+        say(
+            "Look at how far the loop along axis {axis} goes, and whether something else is done at"
+            " its edge."
+        ),
+    ),
+    "zeros": MistakeMessage(
+        say("all numbers are 0"),
+        say("Look for a result that is computed and never stored where it is returned from."),
+    ),
+    "input_returned": MistakeMessage(
+        say("its input comes out unchanged"), say("Return what is computed, not what is taken.")
+    ),
+    "low_precision": MistakeMessage(
+        say("it computes in {dtype}, should compute in float32"),
+        say("Use float32 for the input, the constants and every layer."),
+    ),
+}

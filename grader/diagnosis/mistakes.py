@@ -1,0 +1,225 @@
+"""Which mistake explains a value: PyTorch's operations are done again with one thing changed.
+
+A mistake is recognised where exactly one change, from the last right values on, gives the numbers
+that were found. Where several do, the first one counts that later values bear out: changes of
+earlier layers come before those of later ones, and for each layer those of its own kind before
+those that any layer may have.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from grader.diagnosis import mistakes_convolution, mistakes_pooling, mistakes_products
+from grader.diagnosis.mistakes_numbers import Found, Sight, at_sight, in_the_end
+from grader.diagnosis.mistakes_order import extra_mistakes, order_mistakes, swapped
+from grader.diagnosis.program import Change, Program, change, numbers, same
+from grader.diagnosis.trial import is_borne_out, stands_the_trial
+from grader.diagnosis.values import TOLERANCE, Doubles, Known, is_equal, known
+from grader.evidence.operations import Layer
+
+Own = Callable[[int, Layer], Iterator[Change]]
+
+_OWN: Mapping[str, Own] = {
+    "convolution": mistakes_convolution.convolution_mistakes,
+    "pool": mistakes_pooling.pooling_mistakes,
+    "linear": mistakes_products.linear_mistakes,
+    "matmul": mistakes_products.matmul_mistakes,
+    "bias": mistakes_products.bias_mistakes,
+    "add": mistakes_products.add_mistakes,
+    "relu": mistakes_products.relu_mistakes,
+    "softmax": mistakes_products.softmax_mistakes,
+    "flatten": mistakes_products.flatten_mistakes,
+}
+
+_ENOUGH = 64
+_TELLING = 0.25
+_NEARLY = 0.97
+"""Of at least as many numbers, this share must be another than the right one after a change, and of
+those this share must be what was found."""
+
+_WORK = 40_000_000
+"""Numbers that are computed at most for one alignment: a second. A value of a batch of four that
+nothing explains takes a quarter of that."""
+
+MISSING = {"bias": "bias_missing", "relu": "relu_missing", "softmax": "softmax_missing"}
+"""What it is called where an operation is left out, for those that students leave out most."""
+
+
+class Mistake(NamedTuple):
+    """What explains a wrong value: a stable name, and what a sentence about it needs.
+
+    `layer` is the name of PyTorch's layer that is concerned, `place` its place among the layers,
+    None where there is no one layer. The page on diagnosis lists the kinds and their facts.
+    """
+
+    kind: str
+    layer: str = ""
+    facts: Mapping[str, Any] = {}
+    place: int | None = None
+
+
+def recognise(
+    found: Found, layers: Sequence[Layer], tolerance: float = TOLERANCE
+) -> Mistake | None:
+    """Return the mistake that explains a value, None where none is known that does."""
+    program = Program(layers)
+    seen = at_sight(found, program)
+    if seen is None:
+        explained = explain(found, program, tolerance)
+        if explained is not None:
+            return explained
+        seen = in_the_end(found, program, tolerance)
+    return None if seen is None else _seen(seen, program)
+
+
+def _seen(sight: Sight, program: Program) -> Mistake:
+    name = "" if sight.place is None else _whole_name(sight.place, program)
+    return Mistake(sight.kind, name, sight.facts, sight.place)
+
+
+def _whole_name(place: int, program: Program) -> str:
+    """Return the name of the layer that an operation is a part of."""
+    whole = program.next_of(place) if program.layers[place].is_partial else None
+    return program.layers[place if whole is None else whole].name
+
+
+def explain(found: Found, program: Program, tolerance: float = TOLERANCE) -> Mistake | None:
+    """Return the mistake that gives exactly these numbers, or else nearly all of them.
+
+    Nearly all are left where a loop is divided and one of its pieces, at an edge, is right.
+    """
+    value = known(found.value)
+    if value.is_trivial or not np.isfinite(value.numbers).all():
+        return None
+    right = [known(each.value) for each in program.layers]
+    done = program.needed_for(found.right)
+    open_places = [
+        place
+        for place in range(len(program.layers))
+        if place not in done and not program.is_side(place)
+    ]
+    nearly = unproven = None
+    for one in chain(_changes(program, open_places), _additions(program, found.right)):
+        if program.computed > _WORK:
+            break
+        for place, other in program.changed(one, value.numbers.size):
+            if is_equal(other, right[place], tolerance):
+                continue
+            if is_equal(value.numbers, known(other), tolerance):
+                if not stands_the_trial(one, place, found, program, tolerance):
+                    break
+                if is_borne_out(one, place, found, program, tolerance):
+                    return _mistake(one, program)
+                unproven = unproven or one
+                break
+            if nearly is None and _is_nearly(value.numbers, other, right[place], tolerance):
+                nearly = one
+    second = unproven or nearly
+    return None if second is None else _mistake(second, program)
+
+
+def _is_nearly(value: Doubles, changed: Doubles, right: Known, tolerance: float) -> bool:
+    """Say whether nearly all numbers are those of a change, which are not the right ones.
+
+    The others must be right: of a softmax, most numbers are as near to 0 as those that a ReLU cuts.
+    """
+    if value.size < _ENOUGH or changed.size != right.numbers.size:
+        return False
+    close = tolerance * min(right.scale, float(np.abs(changed).max(initial=0.0)))
+    telling = np.abs(changed - right.numbers) > close
+    if telling.mean() < _TELLING:
+        return False
+    as_changed = np.abs(value - changed) <= close
+    if not (as_changed | (np.abs(value - right.numbers) <= close)).all():
+        return False
+    return bool(as_changed[telling].mean() >= _NEARLY)
+
+
+def swaps(
+    mistake: Mistake, following: Found, program: Program, tolerance: float, *, is_idle_after: bool
+) -> Mistake | None:
+    """Return that two layers were exchanged, where one seemed to be left out at first.
+
+    `following` is what was computed from the value that the mistake was recognised in. Where what
+    comes after that changes nothing (`is_idle_after`), there is a step for each layer, in another
+    order: a ReLU of a ReLU's values is the one that seemed to be left out.
+    """
+    value = numbers(following.value)
+    for at in _seemingly_left_out(mistake, program):
+        left_out = change("layer_left_out", at, same)
+        is_explained = any(
+            is_equal(value, known(other), tolerance)
+            for _, other in program.changed(left_out, value.size)
+        )
+        if is_explained and not is_idle_after:
+            continue
+        for one in swapped(program, at):
+            for place, other in program.changed(one, value.size):
+                if place >= max(one.computes) and is_equal(value, known(other), tolerance):
+                    return _mistake(one, program)
+    return None
+
+
+def _seemingly_left_out(mistake: Mistake, program: Program) -> tuple[int, ...]:
+    """Return the layer that a mistake says is left out, or those whose result is not taken."""
+    if mistake.place is None:
+        return ()
+    if mistake.kind != "other_operand":
+        return (mistake.place,)
+    return tuple(
+        each
+        for each in program.takes[mistake.place]
+        if program.layers[each].name == mistake.facts["wanted"]
+    )
+
+
+def _changes(program: Program, places: Sequence[int]) -> Iterator[Change]:
+    """Return single changes, layer by layer, then those of all layers of a kind at once."""
+    for place in places:
+        layer = program.layers[place]
+        own = _OWN.get(layer.operation.kind)
+        if own is not None:
+            yield from own(place, layer)
+    for place in places:
+        yield from order_mistakes(program, place)
+    yield from _everywhere(program, places)
+
+
+def _additions(program: Program, right: Sequence[int]) -> Iterator[Change]:
+    """Return what may have been done after the last right values, and should not have been."""
+    before = {each for place in right for each in program.needed_for(program.takes[place])}
+    for place in sorted(set(right) - before):
+        yield from extra_mistakes(program, place)
+
+
+def _everywhere(program: Program, places: Sequence[int]) -> Iterator[Change]:
+    """Make the same mistake in all layers of a kind: they may be one function."""
+    for kind, own in _OWN.items():
+        alike = [each for each in places if program.layers[each].operation.kind == kind]
+        by_mistake: dict[tuple[str, int], list[Change]] = {}
+        for place in alike if len(alike) > 1 else ():
+            counts: Counter[str] = Counter()
+            for one in own(place, program.layers[place]):
+                by_mistake.setdefault((one.kind, counts[one.kind]), []).append(one)
+                counts[one.kind] += 1
+        for together in by_mistake.values():
+            if len(together) == len(alike):
+                computes = {place: c for one in together for place, c in one.computes.items()}
+                yield together[0]._replace(computes=computes)
+
+
+def _mistake(one: Change, program: Program) -> Mistake:
+    layer = program.layers[one.place]
+    kind = one.kind
+    if kind == "layer_left_out":
+        kind = MISSING.get(layer.operation.kind, kind)
+    facts = dict(one.facts)
+    if len(one.computes) > 1 and kind != "order_swapped":
+        facts["layers"] = len(one.computes)
+    return Mistake(kind, _whole_name(one.place, program), facts, one.place)

@@ -1,0 +1,225 @@
+"""What shows in the numbers themselves, whatever operation gave them.
+
+An output that was never written, memory that was never cleared, lesser precision, a constant that
+was added or multiplied.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from grader.diagnosis.program import Program, numbers
+from grader.diagnosis.values import TOLERANCE, Doubles, is_equal, known
+
+INTEGER_POISON = int.from_bytes(b"\xa5" * 8, "little", signed=True)
+"""What runners fill outputs of int64 with before they are written."""
+
+_HALF = 0.05
+"""How far numbers of half precision are off at most, relative to the largest, for that to be the
+reason. One rounding is off by 2**-11 (float16) or 2**-9 (bfloat16); a sum that is rounded after
+each of thousands of terms stands still once its terms are less than that."""
+
+_GARBAGE = 1e6
+"""Numbers that are larger by this factor are no result of computing, but what was in the memory."""
+
+_LOOKED_AT = 4
+_HALF_RIGHT = 0.5
+_BFLOAT_BITS = np.uint32(0xFFFF)
+
+
+Values = npt.NDArray[Any]
+
+
+class Found(NamedTuple):
+    """A wrong value, and what is known of it.
+
+    `right` are the places of layers whose right values it is computed from. `is_result` says that
+    nothing is computed from it. `after` are the values of the steps that are computed from it, None
+    where they were not looked at.
+    """
+
+    value: Values
+    right: tuple[int, ...] = ()
+    dtype: str = "float32"
+    is_unwritten: bool = False
+    is_result: bool = False
+    after: tuple[Values, ...] | None = None
+
+
+class Sight(NamedTuple):
+    """A mistake that was seen: its kind, the place of its layer if there is one, its facts."""
+
+    kind: str
+    place: int | None = None
+    facts: dict[str, Any] = {}  # noqa: RUF012
+
+
+def at_sight(found: Found, program: Program) -> Sight | None:
+    """Return a mistake that shows whatever the layers are."""
+    value = found.value
+    right = expected(found, program)
+    if found.is_unwritten:
+        return Sight("not_written", right)
+    if value.size == 0:
+        return None
+    if not value.any():
+        return Sight("zeros", right)
+    if value.dtype.kind == "i":
+        return _stale_integers(value, program, right)
+    flat = numbers(value)
+    if np.isnan(flat).any():
+        return _not_numbers(flat, program, right)
+    return _low_precision(found, flat, program)
+
+
+def in_the_end(found: Found, program: Program, tolerance: float = TOLERANCE) -> Sight | None:
+    """Return what shows where nothing else explains a value.
+
+    It is an argument as it was, or the right value with a factor or a vector too much.
+    """
+    flat = numbers(found.value)
+    returned = _input_returned(flat, program)
+    place = expected(found, program)
+    if returned is not None or place is None or not np.isfinite(flat).all():
+        return returned
+    for other in (place, *_of_the_same_size(found, program), *found.right[-1:]):
+        wanted = known(program.layers[other].value)
+        if wanted.numbers.size != flat.size or wanted.is_trivial:
+            continue
+        if np.abs(flat).max() > _GARBAGE * wanted.scale:
+            return Sight("sum_not_initialised", other)
+        largest = int(np.abs(wanted.numbers).argmax())
+        factor = float(flat[largest] / wanted.numbers[largest])
+        if factor and is_equal(flat / factor, wanted, tolerance):
+            return Sight("scaled", other, {"factor": factor})
+        added = _added_vector(flat - wanted.numbers, wanted.shape, tolerance * wanted.scale)
+        if added is not None:
+            is_bias = other == place and program.layers[other].operation.kind == "bias"
+            return Sight("bias_differs" if is_bias else "bias_extra", other, {"axis": added})
+    for other in (place, *_of_the_same_size(found, program)):
+        partly = _partly_right(flat, program, other, tolerance)
+        if partly is not None:
+            return partly
+    return None
+
+
+def _of_the_same_size(found: Found, program: Program) -> list[int]:
+    """Return the next few layers of as many numbers, also partial ones."""
+    done = program.needed_for(found.right)
+    places = [
+        place
+        for place, layer in enumerate(program.layers)
+        if place not in done and layer.name and layer.value.size == found.value.size
+    ]
+    return places[:_LOOKED_AT]
+
+
+def _partly_right(flat: Doubles, program: Program, place: int, tolerance: float) -> Sight | None:
+    """Say how much of a value is right, and along which axis the rest lies at an end."""
+    wanted = known(program.layers[place].value)
+    is_wrong = np.abs(flat - wanted.numbers) > tolerance * wanted.scale
+    share = 1 - float(is_wrong.mean())
+    if wanted.is_trivial or not _HALF_RIGHT <= share < 1:
+        return None
+    facts: dict[str, Any] = {"share": share}
+    for axis, extent in enumerate(wanted.shape):
+        places = np.unique(is_wrong.reshape(wanted.shape).nonzero()[axis])
+        if len(places) < extent and places[-1] - places[0] + 1 == len(places):
+            facts |= {"axis": axis, "start": int(places[0]), "stop": int(places[-1]) + 1}
+            break
+    return Sight("partly_right", place, facts)
+
+
+def expected(found: Found, program: Program) -> int | None:
+    """Return the layer that was to be computed: the next whole one of as many numbers."""
+    done = program.needed_for(found.right)
+    places = [
+        place
+        for place, layer in enumerate(program.layers)
+        if place not in done and layer.name and layer.value.size == found.value.size
+    ]
+    whole = [each for each in places if not program.layers[each].is_partial]
+    if found.is_result:
+        whole = [each for each in whole if program.layers[each].output is not None] or whole
+    return next(iter(whole or places), None)
+
+
+def _added_vector(rest: Doubles, shape: tuple[int, ...], largest: float) -> int | None:
+    """Return the axis of a vector that is all of a difference, counted from the last one."""
+    for axis in (-1, -3):
+        if len(shape) < max(2, -axis):
+            continue
+        rows = np.moveaxis(rest.reshape(shape), axis, -1).reshape(-1, shape[axis])
+        if len(rows) > 1 and float(np.ptp(rows, axis=0).max(initial=0.0)) <= 2 * largest:
+            return axis
+    return None
+
+
+def _not_numbers(flat: Doubles, program: Program, right: int | None) -> Sight | None:
+    """Return why there is NaN, which every output holds until it is written."""
+    missing = np.isnan(flat)
+    if missing.all():
+        return Sight("sum_not_initialised", right)
+    if right is None:
+        return None
+    wanted = known(program.layers[right].value)
+    rest = wanted._replace(numbers=np.where(missing, 0.0, wanted.numbers))
+    if is_equal(np.where(missing, 0.0, flat), rest):
+        return Sight("partly_written", right, {"share": float(missing.mean())})
+    return None
+
+
+def _stale_integers(value: npt.NDArray[Any], program: Program, right: int | None) -> Sight | None:
+    """Return what shows in whole numbers, which have no NaN: the memory's own number is in them."""
+    if value.dtype != np.int64 or right is None:
+        return None
+    flat, wanted = value.reshape(-1), known(program.layers[right].value)
+    with np.errstate(over="ignore"):
+        rest = (flat - np.int64(INTEGER_POISON)).astype(np.float64)
+    if is_equal(rest, wanted):
+        return Sight("sum_not_initialised", right)
+    stale = flat == np.int64(INTEGER_POISON)
+    if stale.any() and is_equal(np.where(stale, wanted.numbers, flat), wanted):
+        return Sight("partly_written", right, {"share": float(stale.mean())})
+    return None
+
+
+def _input_returned(flat: Doubles, program: Program) -> Sight | None:
+    """Say whether a value is an argument of the function, repeated or cut to its size."""
+    for layer in program.layers:
+        for operand in layer.operation.operands:
+            if operand.argument is None:
+                continue
+            wanted = known(np.resize(numbers(operand.value), flat.size))
+            if not wanted.is_trivial and is_equal(flat, wanted, 1e-7):
+                return Sight("input_returned", None, {"argument": operand.argument})
+    return None
+
+
+def _low_precision(found: Found, flat: Doubles, program: Program) -> Sight | None:
+    """Say whether a value is the right one but for the precision of its numbers."""
+    dtype = found.dtype if found.dtype in ("float16", "bfloat16") else precision(flat)
+    if not dtype:
+        return None
+    done = program.needed_for(found.right)
+    ahead = [each for each in range(len(program.layers)) if each not in done]
+    for place in (*ahead, *sorted(done)):  # a step may do nothing but round
+        layer = program.layers[place]
+        if layer.name and layer.value.size == flat.size:
+            wanted = known(layer.value)
+            if not wanted.is_trivial and is_equal(flat, wanted, _HALF):
+                return Sight("low_precision", place, {"dtype": dtype})
+    return None
+
+
+def precision(flat: Doubles) -> str:
+    """Return the lesser precision that all of these numbers have, or nothing."""
+    single = np.ascontiguousarray(flat, np.float32)
+    if not (single.view(np.uint32) & _BFLOAT_BITS).any():
+        return "bfloat16"
+    with np.errstate(over="ignore"):
+        half = single.astype(np.float16)
+    return "float16" if (half.astype(np.float32) == single).all() else ""

@@ -1,0 +1,281 @@
+"""From outputs that differ to a diagnosis: the module is run step by step beside PyTorch.
+
+What is told of a hidden input are shapes, names and how large differences are beside the largest
+number, never a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from grader.assignment import Assignment, PartTable
+from grader.diagnosis.align import Alignment, Observed, align
+from grader.diagnosis.memory import of_memory, tried_on_zeros
+from grader.diagnosis.tracing import Traced, gather_trace
+from grader.diagnosis.words import Departure, name_layer, tell
+from grader.evidence.case import Candidate, Outputs, Problem
+from grader.evidence.gather import is_python
+from grader.evidence.mismatch import wrong_samples
+from grader.evidence.operations import Layer
+from grader.evidence.oracle import Oracle
+from grader.evidence.runners import RunnerPool
+from grader.language import NOTHING
+from grader.report import Diagnosis, Step
+
+Shape = tuple[int, ...]
+
+ROWS = 64
+"""Samples that a batch is filled with at most."""
+
+_NEAR = 1e-3
+"""Numbers so near to each other, beside the largest one, count as equal elements."""
+
+
+class Diagnosed(NamedTuple):
+    """What is diagnosed: a candidate of a part, and what is right."""
+
+    candidate: Candidate
+    part: PartTable
+    assignment: Assignment
+    oracle: Oracle
+
+
+def diagnose(
+    diagnosed: Diagnosed, outputs: Outputs | Problem, runners: RunnerPool
+) -> Diagnosis | None:
+    """Return where a candidate departs from PyTorch, None where that cannot be told.
+
+    `outputs` are what it returned for the oracle's inputs, or why it could not be run on them.
+    """
+    rows = choose_rows(outputs, diagnosed)
+    found = _look(diagnosed, outputs, runners, rows) if rows else None
+    if found is not None and _may_be_input(found):
+        other = _look(diagnosed, outputs, runners, _hidden_first(outputs, diagnosed))
+        found = other if other is not None and _kind(other) == "input_returned" else found
+    if found is None:
+        return None
+    traced, layers, alignment = found
+    if alignment.wrong is None or _says_nothing(traced.steps, alignment.wrong):
+        return None
+    return _diagnosis(diagnosed, traced, layers, alignment)
+
+
+class _Look(NamedTuple):
+    """One call, step by step, and beside PyTorch."""
+
+    traced: Traced
+    layers: tuple[Layer, ...]
+    alignment: Alignment
+
+
+def _look(
+    diagnosed: Diagnosed, outputs: Outputs | Problem, runners: RunnerPool, rows: Sequence[int]
+) -> _Look | None:
+    """Return one call on the samples at `rows`; None where nothing is seen of it."""
+    candidate, part, oracle = diagnosed.candidate, diagnosed.part, diagnosed.oracle
+    traced = gather_trace(candidate, part, oracle, runners, rows)
+    if isinstance(traced, Problem) or not traced.steps:
+        return None
+    layers = oracle.layers_for(traced.arguments)
+    alignment = align(traced.steps, layers, returned=_returned(outputs, traced))
+    if of_memory(alignment):
+        cleared = gather_trace(candidate, part, oracle, runners, rows, cleared=True)
+        steps = () if isinstance(cleared, Problem) else cleared.steps
+        alignment = tried_on_zeros(alignment, traced.steps, steps, layers)
+    return _Look(traced, layers, alignment)
+
+
+def _kind(found: _Look) -> str:
+    mistake = found.alignment.mistake
+    return "" if mistake is None else mistake.kind
+
+
+def _may_be_input(found: _Look) -> bool:
+    """Say whether a value of zeros may be the beginning of an input: images have black edges."""
+    wrong = found.alignment.wrong
+    value = None if wrong is None else found.traced.steps[wrong].value
+    if _kind(found) != "zeros" or value is None:
+        return False
+    return any(not np.resize(each, value.size).any() for each in found.traced.arguments)
+
+
+def _hidden_first(outputs: Outputs | Problem, diagnosed: Diagnosed) -> tuple[int, ...]:
+    """Return places of samples, hidden inputs first: those are nowhere zero."""
+    order = np.argsort(
+        diagnosed.oracle.from_test_set[: _samples(outputs, diagnosed)], kind="stable"
+    )
+    return tuple(int(each) for each in order[:ROWS])
+
+
+def _samples(outputs: Outputs | Problem, diagnosed: Diagnosed) -> int:
+    """Return how many samples there are."""
+    if isinstance(outputs, Outputs):
+        return len(outputs.desired)
+    return diagnosed.part.samples or len(diagnosed.oracle.from_test_set)
+
+
+def _says_nothing(steps: Sequence[Observed], wrong: int) -> bool:
+    """Say whether all that is known is that the one step there is gave nothing."""
+    return len(steps) == 1 and steps[wrong].value is None and not steps[wrong].is_unwritten
+
+
+def choose_rows(outputs: Outputs | Problem, diagnosed: Diagnosed) -> tuple[int, ...]:
+    """Return places of samples that are wrong, test images first, and of others to fill a batch."""
+    from_test_set = diagnosed.oracle.from_test_set[: _samples(outputs, diagnosed)]
+    if isinstance(outputs, Outputs):
+        wrong = wrong_samples(outputs, diagnosed.oracle.options)
+        order = np.lexsort((~from_test_set, ~wrong))
+    else:
+        order = np.argsort(~from_test_set, kind="stable")
+    return tuple(int(each) for each in order[:ROWS])
+
+
+def _returned(outputs: Outputs | Problem, traced: Traced) -> npt.NDArray[np.generic] | None:
+    """Return what the candidate returned for the samples of the traced call, if that is known."""
+    if isinstance(outputs, Problem) or not traced.rows:
+        return None
+    if max(traced.rows) >= len(outputs.actual):
+        return None
+    return outputs.actual[list(traced.rows)]
+
+
+def _diagnosis(
+    diagnosed: Diagnosed, traced: Traced, layers: Sequence[Layer], alignment: Alignment
+) -> Diagnosis:
+    assert alignment.wrong is not None
+    step = traced.steps[alignment.wrong]
+    departure = _departure(diagnosed, traced.steps, layers, alignment)
+    mistake = alignment.mistake
+    kind = "" if mistake is None else mistake.kind
+    facts = {} if mistake is None else dict(mistake.facts)
+    known = {"callee": step.callee, "layer": mistake.layer if mistake else departure.layer}
+    message, advice = tell(departure, kind, {**known, **facts})
+    guide = diagnosed.assignment.guide_to(
+        diagnosed.part.id, (kind, known["layer"], departure.layer)
+    )
+    return Diagnosis(
+        steps=_steps(diagnosed, traced, layers, alignment),
+        wrong=alignment.wrong,
+        layer=name_layer(departure.layer),
+        wanted=departure.wanted,
+        mistake=kind,
+        message=message,
+        advice=advice,
+        link=NOTHING if guide is None else guide.link,
+    )
+
+
+def _steps(
+    diagnosed: Diagnosed, traced: Traced, layers: Sequence[Layer], alignment: Alignment
+) -> tuple[Step, ...]:
+    """Return the steps as a report has them. Of those that were not reached, the declared shape."""
+    bindings = traced.bindings or (None,) * len(traced.steps)
+    found = zip(traced.steps, bindings, alignment.statuses, alignment.matched, strict=True)
+    return tuple(
+        Step(
+            variable=step.variable,
+            callee=step.callee,
+            shape=_declared(diagnosed, binding) if step.value is None else step.value.shape,
+            status=status,
+            layer=NOTHING if place is None else name_layer(layers[place].name),
+        )
+        for step, binding, status, place in found
+    )
+
+
+def _declared(diagnosed: Diagnosed, binding: int | None) -> Shape:
+    """Return the shape that `main` gives the result of a call; empty where it leaves it open."""
+    result = None if binding is None else diagnosed.candidate.facts.calls[binding].result
+    shape = (None if result is None else result.shape) or ()
+    extents = tuple(each for each in shape if isinstance(each, int))
+    return extents if len(extents) == len(shape) else ()
+
+
+def _departure(
+    diagnosed: Diagnosed, steps: Sequence[Observed], layers: Sequence[Layer], alignment: Alignment
+) -> Departure:
+    """Return the departing step as far as it may be told."""
+    assert alignment.wrong is not None
+    step = steps[alignment.wrong]
+    expected = None if alignment.expected is None else layers[alignment.expected]
+    departure = Departure(
+        step=_spelled(step, diagnosed),
+        shape=None if step.value is None else step.value.shape,
+        layer="" if expected is None else expected.name,
+        wanted=_wanted(step, layers, alignment.expected),
+        before=_before(steps, alignment, diagnosed),
+        is_beyond=alignment.last_right is not None and alignment.expected == alignment.last_right,
+        is_short=_is_short(alignment),
+    )
+    if step.value is None or expected is None:
+        return departure
+    if expected.value.shape != step.value.shape:
+        does_more = departure.wanted == departure.shape
+        return departure._replace(within=expected.value.shape if does_more else None)
+    difference, right = _compared(step.value, expected.value)
+    return departure._replace(difference=difference, right=right, nan=_nan(step.value))
+
+
+def _is_short(alignment: Alignment) -> bool:
+    """Say whether the step is right as far as it goes, and more than a copy of what it takes."""
+    assert alignment.wrong is not None
+    place, mistake = alignment.matched[alignment.wrong], alignment.mistake
+    if place is None or mistake is None or mistake.kind == "outputs_swapped":
+        return False
+    return place not in alignment.matched[: alignment.wrong]
+
+
+def _wanted(step: Observed, layers: Sequence[Layer], expected: int | None) -> Shape | None:
+    """Return the shape that PyTorch has where a step departs.
+
+    A step may do several layers: if it has the shape of one behind the layer that is wrong, that is
+    the shape it should have.
+    """
+    if expected is None:
+        return None
+    behind = {each.value.shape for each in layers[expected:] if each.name}
+    if step.value is not None and step.value.shape in behind:
+        return step.value.shape
+    return layers[expected].value.shape
+
+
+def _spelled(step: Observed, diagnosed: Diagnosed) -> str:
+    """Return a step as code: a call of `main`, a buffer of a function, or a Python function."""
+    if is_python(diagnosed.candidate):
+        return step.callee
+    has_main = diagnosed.candidate.facts.has_main
+    return f"{step.variable} = {step.callee}" if has_main else step.variable
+
+
+def _before(steps: Sequence[Observed], alignment: Alignment, diagnosed: Diagnosed) -> str:
+    """Return the last step before the departing one that is right, empty where there is none."""
+    assert alignment.wrong is not None
+    for place in reversed(range(alignment.wrong)):
+        if alignment.statuses[place] == "right":
+            return _spelled(steps[place], diagnosed)
+    return ""
+
+
+def _nan(value: npt.NDArray[np.generic]) -> float:
+    """Return the share of elements that are no numbers."""
+    found = np.asarray(value, np.float64)
+    return float(np.isnan(found).mean()) if found.size else 0.0
+
+
+def _compared(
+    value: npt.NDArray[np.generic], wanted: npt.NDArray[np.float64]
+) -> tuple[float | None, float]:
+    """Return the largest difference over the largest number, and the share of right elements."""
+    found = np.asarray(value, np.float64)
+    scale = float(np.abs(wanted).max(initial=0.0))
+    with np.errstate(invalid="ignore"):
+        differences = np.abs(found - wanted)
+        right = float((differences <= _NEAR * scale).mean()) if differences.size else 0.0
+    finite = differences[np.isfinite(differences)]
+    if not finite.size or scale == 0:
+        return None, right
+    return float(finite.max() / scale), right

@@ -1,0 +1,241 @@
+"""A diagnosis in words: one sentence on where a module departs from PyTorch, and one of advice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from grader.diagnosis.mistake_messages import DECIDES, MISTAKE_MESSAGES
+from grader.evidence.mismatch import NOT_FINITE
+from grader.language import NOTHING, Text, Value, foreign, in_a_row, say
+
+KINDS = tuple(dict.fromkeys(key.partition(":")[0] for key in MISTAKE_MESSAGES))
+"""The mistakes that something is said of."""
+
+Shape = tuple[int, ...]
+Facts = Mapping[str, Any]
+
+_NAMES = {
+    "conv2d without its bias": say("conv2d without its bias"),
+    "linear without its bias": say("linear without its bias"),
+    "the largest item of a softmax": say("the largest item of a softmax"),
+    "the differences to the largest item of a softmax": say(
+        "the differences to the largest item of a softmax"
+    ),
+    "the exponentials of a softmax": say("the exponentials of a softmax"),
+    "the sum of a softmax": say("the sum of a softmax"),
+}
+"""Layers whose names are words and not functions of PyTorch."""
+
+_AXES = {
+    "channels": say("channels"),
+    "rows": say("rows"),
+    "columns": say("columns"),
+    "terms": say("terms"),
+}
+
+_MOSTLY = 0.5
+"""Share of right elements from which on they say more than the layer does."""
+
+
+class Departure(NamedTuple):
+    """The first step that departs, as far as it may be told.
+
+    `step` and `before`, the last step that is right, are spelled as code: `lv2 = max_pool2d`.
+    `shape` is None where the step has no value. `layer` is what PyTorch does there, and `wanted`
+    the shape that it has there; `within` is the layer's own shape where the step does more than
+    that layer. `is_short`: the step is right, and what should follow is not done. `is_beyond`: what
+    it is computed from is right, and PyTorch does nothing more. Where both shapes are the same,
+    `difference` is the largest difference over the largest number of PyTorch's, `right` the share
+    of elements that agree, and `nan` the share of those that are no numbers.
+    """
+
+    step: str
+    shape: Shape | None
+    layer: str = ""
+    wanted: Shape | None = None
+    before: str = ""
+    within: Shape | None = None
+    is_short: bool = False
+    is_beyond: bool = False
+    difference: float | None = None
+    right: float = 0.0
+    nan: float = 0.0
+
+
+def name_layer(name: str) -> Text:
+    """Return what a layer of PyTorch is called."""
+    return _NAMES.get(name) or foreign(name)
+
+
+def tell(departure: Departure, kind: str, facts: Facts) -> tuple[Text, Text]:
+    """Return the sentence and the advice for a mistake; `kind` is empty where none is known.
+
+    `facts` are those of the mistake, and the departing step's `callee` and `layer`.
+    """
+    saying = MISTAKE_MESSAGES.get(_key(kind, facts))
+    if saying is None and departure.is_beyond:
+        return _beyond(departure)
+    if saying is None:
+        return _where(departure, _difference(departure)), _compare(departure)
+    values = _values(facts)
+    what = say(saying.what, **values)
+    if isinstance(facts.get("layers"), int):
+        what = say("{what}, in {count} layers alike", what=what, count=facts["layers"])
+    return _where(departure, what), say(saying.advice, **values)
+
+
+def tell_change(kind: str, facts: Facts) -> tuple[Text, Text]:
+    """Return what a mistake is, as a clause, and what to do about it."""
+    saying, values = MISTAKE_MESSAGES[_key(kind, facts)], _values(facts)
+    return say(saying.what, **values), say(saying.advice, **values)
+
+
+def _where(departure: Departure, what: Text) -> Text:
+    """Say where it departs, and after a colon what is wrong, if that is known."""
+    values: dict[str, Value] = {
+        "step": departure.step,
+        "before": departure.before,
+        "layer": _layer(departure),
+        "shape": str(departure.shape),
+        "wanted": str(departure.wanted),
+        "what": what,
+    }
+    if departure.shape is None and not what:
+        return _unreached(departure, values)
+    if departure.is_short:
+        return say("Up to `{step}` all is as in PyTorch, but then {what}.", **values)
+    if None not in (departure.shape, departure.wanted) and departure.shape != departure.wanted:
+        return _other_shape(what, values)
+    if not departure.layer:
+        return say("`{step}` departs from PyTorch: {what}.", **values)
+    if departure.before:
+        return say(
+            "Up to `{before}` all is as in PyTorch; `{step}` departs from its {layer}: {what}.",
+            **values,
+        )
+    return say("`{step}` departs from PyTorch's {layer}: {what}.", **values)
+
+
+def _layer(departure: Departure) -> Text:
+    """Return the layer, with its own shape where the step does more than it."""
+    layer = name_layer(departure.layer)
+    if departure.within is None:
+        return layer
+    return say("{layer} {shape}", layer=layer, shape=str(departure.within))
+
+
+def _beyond(departure: Departure) -> tuple[Text, Text]:
+    """Say of a step behind the last layer that it is one too many."""
+    values = {"before": departure.before, "step": departure.step}
+    return (
+        say("`{before}` is PyTorch's output already, and `{step}` changes it.", **values),
+        say("Leave `{step}` out.", **values),
+    )
+
+
+def _other_shape(what: Text, values: Mapping[str, Value]) -> Text:
+    if what:
+        return say(
+            "After `{step}` the shape is {shape}, PyTorch has {wanted} after {layer}: {what}.",
+            **values,
+        )
+    return say("After `{step}` the shape is {shape}, PyTorch has {wanted} after {layer}.", **values)
+
+
+def _unreached(departure: Departure, values: Mapping[str, Value]) -> Text:
+    if departure.before:
+        return say("Up to `{before}` all is as in PyTorch; the run ends in `{step}`.", **values)
+    return say("The run ends in `{step}`.", **values)
+
+
+def _difference(departure: Departure) -> Text:
+    """Say how far the values are off, in a clause; nothing where there are none, or other ones."""
+    if departure.shape is None or departure.wanted not in (None, departure.shape):
+        return NOTHING
+    if departure.nan:
+        return say("{share} of its values are NaN", share=_percent(departure.nan))
+    if departure.difference is None:
+        return say("its values are other ones")
+    if departure.difference >= 1:
+        return say("its values are off by more than the largest one")
+    return say(
+        "its values are off by up to {share} of the largest one",
+        share=_percent(departure.difference),
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{share:.1%}" if share < 0.1 else f"{share:.0%}"
+
+
+def _compare(departure: Departure) -> Text:
+    """Say what to do about a step that no known mistake explains."""
+    if departure.nan:
+        return NOT_FINITE
+    if departure.right >= _MOSTLY:
+        return say(
+            "{share:.0%} of its elements are right: look at the edges of the loops, at which index"
+            " belongs to which axis, and where a sum begins.",
+            share=departure.right,
+        )
+    if departure.shape is None:
+        return say(
+            "Run `{step}` in your notebook on what the steps before it give, and read its error.",
+            step=departure.step,
+        )
+    if not departure.layer:
+        return say(
+            "Compare `{step}` with the PyTorch model: what it takes, in which order, along which"
+            " axes.",
+            step=departure.step,
+        )
+    return say(
+        "Compare `{step}` with PyTorch's {layer} on the same input: what it takes, in which order,"
+        " along which axes.",
+        step=departure.step,
+        layer=name_layer(departure.layer),
+    )
+
+
+def _key(kind: str, facts: Facts) -> str:
+    """Return the key of a mistake's saying: that of its variant, where there is one."""
+    variant = facts.get(DECIDES.get(kind, ""))
+    if kind == "layer_left_out" and len(facts.get("missing", ())) > 1:
+        variant = "several"
+    if kind == "softmax_missing" and "along" in facts:
+        variant = "along"
+    if kind == "partly_right" and "start" in facts:
+        variant = "along"
+    names = {facts.get("taken", ""), facts.get("wanted", "")}
+    if kind == "other_operand" and len(names - {""}) > 1:
+        variant = "layers"
+    key = f"{kind}:{variant}"
+    return key if key in MISTAKE_MESSAGES else kind
+
+
+def _values(facts: Facts) -> dict[str, Value]:
+    """Return the facts as a sentence names them."""
+    values = {name: _shown(value) for name, value in facts.items()}
+    if "stop" in facts:
+        values["end"] = facts["stop"] - 1
+    if "axis" in facts:
+        values["axis"] = _AXES.get(str(facts["axis"]), str(facts["axis"]))
+    for name in ("layer", "taken", "wanted"):
+        if isinstance(facts.get(name), str):
+            values[name] = name_layer(facts[name])
+    values["layers"] = in_a_row(map(name_layer, facts.get("missing", (facts.get("layer", ""),))))
+    if isinstance(facts.get("layers"), tuple):
+        values["first"], values["second"] = map(name_layer, facts["layers"])
+    return values
+
+
+def _shown(value: Any) -> Any:
+    """Return one number for a pair of equal ones, words and numbers as they are, others spelled."""
+    if isinstance(value, tuple) and value and all(each == value[0] for each in value):
+        return _shown(value[0])
+    if isinstance(value, np.generic):
+        return value.item()
+    return value if isinstance(value, str | int | float | Text) else str(value)

@@ -1,0 +1,218 @@
+"""The answers: what PyTorch gives for the test set and for hidden inputs of this run.
+
+Nothing of this module's values ever leaves the referee but the inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from types import ModuleType
+from typing import Protocol, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from grader.assignment import Comparison, OracleOptions, PartTable
+from grader.data import DataSet
+from grader.evidence.arrangement import Arrangement, Given, Values, match_inputs
+from grader.evidence.case import FloatArray, Problem
+from grader.evidence.operations import Layer
+from grader.evidence.recorder import record, replay
+from grader.evidence.symbols import Wanted
+from grader.evidence.torch_threads import one_thread
+from grader.ir.facts import ModuleFacts
+from grader.language import foreign, say
+from grader.messages import TensorSpec
+
+DYNAMIC_BATCH = 4
+"""Batch size used where `main` leaves it open; the assignment's own notebooks use it too."""
+
+BATCH_LIMIT = 4096
+"""Largest batch that `main` may take: the last one is filled up with inputs of our own."""
+
+_FILLERS = 64
+
+LAYER_SAMPLES = 64
+"""Largest batch for which the values of all layers are kept: 11 MB for each convolution."""
+
+_RECORDED = 4
+"""Samples for which the course's function is recorded: too few for it to divide them up."""
+
+
+class Oracle(Protocol):
+    """Expected outputs of one grading run, which gradings of many submissions may share."""
+
+    @property
+    def options(self) -> Comparison:
+        """Return what outputs are compared by."""
+
+    @property
+    def desired(self) -> FloatArray:
+        """Return the right outputs, shape (samples, *output shape)."""
+
+    @property
+    def from_test_set(self) -> npt.NDArray[np.bool_]:
+        """Return which samples are test images."""
+
+    def shapes(self, part: PartTable) -> tuple[Wanted, ...]:
+        """Return the shapes of a part's arguments."""
+
+    def arrange(self, part: PartTable, facts: ModuleFacts | None) -> Arrangement | Problem:
+        """Return how a candidate of a part is to be called; without facts it is Python."""
+
+    def layers(self, rows: Sequence[int]) -> tuple[Layer, ...]:
+        """Return what PyTorch does on the samples at these places: of a case, the first alone."""
+
+    def layers_for(self, arguments: Sequence[Values]) -> tuple[Layer, ...]:
+        """Return what PyTorch does in one call: on a batch, or on the arguments of one case.
+
+        There is nothing for a batch that is too large to keep the values of all layers.
+        """
+
+
+class Workload(Protocol):
+    """The answers for what is timed."""
+
+    def workload(self, variant: str, *arrays: FloatArray) -> FloatArray:
+        """Return the right outputs of the timed function; the first array is a ring of inputs."""
+
+
+class ModelOracle:
+    """The answers for the model of `[oracle]`: a batch of samples in, a batch of outputs out.
+
+    `generator` is seeded with the run's secret seed. Test images and hidden inputs are mixed in an
+    order of this run, so that a module cannot know which is which. The first of them hold far more
+    hidden inputs than the rest: a part that is run on few samples is tried on both. `places` has
+    the place of each test image in the test set, and beyond that numbers for hidden inputs.
+    """
+
+    def __init__(
+        self,
+        module: ModuleType,
+        options: OracleOptions,
+        data: DataSet,
+        generator: np.random.Generator,
+    ) -> None:
+        self._module = module
+        self._parameters = data.parameters
+        self.data = data
+        self.options = options
+        images = data.inputs().reshape(-1, *options.input_shape)
+        hidden = self._draw(generator, (options.hidden_inputs, *options.input_shape))
+        order = _mixed(len(images), len(hidden), generator)
+        self.inputs = np.concatenate([images, hidden])[order]
+        self.inputs.setflags(write=False)
+        self.places = order
+        self.from_test_set: npt.NDArray[np.bool_] = order < len(images)
+        self._filler = self._draw(generator, (_FILLERS, *options.input_shape))
+
+    def _draw(
+        self, generator: np.random.Generator, shape: tuple[int, ...]
+    ) -> npt.NDArray[np.float32]:
+        scale = np.float32(self.options.hidden_scale)
+        return np.asarray(scale * generator.standard_normal(shape, dtype=np.float32))
+
+    @cached_property
+    def desired(self) -> FloatArray:
+        """PyTorch's outputs in double precision, shape (samples, *output shape)."""
+        private = self.inputs.copy()
+        desired = cast(FloatArray, self._module.expected(self._parameters, private))
+        desired.setflags(write=False)
+        return desired
+
+    def layers(self, rows: Sequence[int]) -> tuple[Layer, ...]:
+        """Return what PyTorch does on a batch of the samples at these places."""
+        return self.layers_for([self.inputs[list(rows)]])
+
+    def layers_for(self, arguments: Sequence[Values]) -> tuple[Layer, ...]:
+        """Return what PyTorch does on a batch, (batch, *input shape); nothing for a large one."""
+        if len(arguments[0]) > LAYER_SAMPLES:
+            return ()
+        few = [each[:_RECORDED].copy() for each in arguments]
+        with one_thread():
+            layers = record(lambda: self._module.expected(self._parameters, few[0]), few)
+            return layers if len(arguments[0]) <= _RECORDED else replay(layers, arguments)
+
+    def shapes(self, part: PartTable) -> tuple[Wanted, ...]:
+        """Return the shapes of `main`'s arguments: a batch of any size, and the parameters."""
+        parameters = (self._parameters[each].shape for each in part.parameters)
+        return ((None, *self.options.input_shape), *parameters)
+
+    def arrange(self, part: PartTable, facts: ModuleFacts | None) -> Arrangement | Problem:
+        """Return calls on all inputs, or on the first `samples` of them, a batch at a time."""
+        batch = 1 if facts is None else self._batch(part, facts)
+        if isinstance(batch, Problem):
+            return batch
+        samples = min(part.samples or len(self.inputs), len(self.inputs))
+        image = Given(say("the input"), self.batches(batch, samples), redraw=self._draw)
+        fixed = [
+            Given(foreign(each), self._parameters[each], varies=False) for each in part.parameters
+        ]
+        arguments = (image, *fixed)
+        if facts is None:
+            output = TensorSpec("float32", (batch, *self.options.output_shape))
+            return Arrangement("main", arguments, samples, (output,), is_batched=True)
+        matched = match_inputs(facts.inputs, arguments)
+        if isinstance(matched, Problem):
+            return matched
+        return Arrangement("main", matched, samples, is_batched=True)
+
+    def batches(self, batch: int, samples: int | None = None) -> npt.NDArray[np.float32]:
+        """Return (batches, batch, *input shape); more hidden inputs fill up the last batch."""
+        inputs = self.inputs[:samples]
+        missing = -len(inputs) % batch
+        filler = np.resize(self._filler, (missing, *self.options.input_shape))
+        return np.concatenate([inputs, filler]).reshape(-1, batch, *self.options.input_shape)
+
+    def _batch(self, part: PartTable, facts: ModuleFacts) -> int | Problem:
+        """Return the batch that `main` takes, or what is wrong with its signature."""
+        shape = ", ".join(map(str, self.options.input_shape))
+        hint = say(
+            "`main` must take {arguments}.",
+            arguments=", ".join([f"float32 (batch, {shape})", *part.parameters]),
+        )
+        if not facts.has_main:
+            return Problem(
+                say("The module has no Relax function called `main`."), hint, code="signature"
+            )
+        if len(facts.inputs) != 1 + len(part.parameters):
+            return Problem(
+                say("`main` takes {count} arguments.", count=len(facts.inputs)),
+                hint,
+                code="signature",
+            )
+        taken = {self._parameters[each].shape for each in part.parameters}
+        left = [each for each in facts.inputs if each.tensor.shape not in taken]
+        tensor = (left or facts.inputs)[0].tensor
+        if not self._is_input(tensor.shape) or tensor.dtype not in ("float32", ""):
+            reason = say(
+                "`main` takes a tensor of shape {shape} and dtype {dtype}.",
+                shape=str(tensor.shape),
+                dtype=tensor.dtype,
+            )
+            return Problem(reason, hint, code="signature")
+        extent = (tensor.shape or (0,))[0]
+        batch = extent if isinstance(extent, int) else DYNAMIC_BATCH
+        if not 1 <= batch <= BATCH_LIMIT:
+            return Problem(
+                say("`main` takes a batch of {batch}.", batch=batch),
+                say("Take one of 1 to {limit}.", limit=BATCH_LIMIT),
+                code="signature",
+            )
+        return batch
+
+    def _is_input(self, shape: tuple[int | str, ...] | None) -> bool:
+        return shape is not None and shape[1:] == tuple(self.options.input_shape)
+
+
+def _mixed(images: int, hidden: int, generator: np.random.Generator) -> npt.NDArray[np.intp]:
+    """Return an order of all images and, after them, all hidden inputs.
+
+    Each goes to a random place, hidden inputs to the square of one. Of the first samples, a share t
+    of all images, there are then t * images images and sqrt(t) * hidden hidden inputs: with 10,000
+    images and 256 hidden inputs about 10 hidden inputs among 24, and 80 among 1,000.
+    """
+    places = generator.random(images + hidden)
+    places[images:] **= 2
+    return np.argsort(places)

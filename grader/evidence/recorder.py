@@ -1,0 +1,406 @@
+"""What PyTorch does in a course's function, operation by operation.
+
+`record` runs the function with every call of PyTorch in view (torch.overrides.TorchFunctionMode),
+and keeps those that depend on the function's arguments. The mode belongs to the thread that enters
+it, and nothing is kept between two recordings: gradings in several threads may record at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch.overrides import TorchFunctionMode
+
+from grader.evidence.composed import composed
+from grader.evidence.operations import Layer, Operand, Operation, Tensor
+
+_HIDDEN = frozenset(
+    {
+        *("__getitem__", "__get__", "unsqueeze", "squeeze", "select", "unbind", "split", "chunk"),
+        *("stack", "cat", "expand", "expand_as", "clone", "detach", "contiguous"),
+        *("double", "float", "to", "type", "numpy", "requires_grad_"),
+    }
+)
+"""Functions that give the same numbers in another shape or dtype, or some of them."""
+
+_NAMES = {
+    **dict.fromkeys(("__matmul__", "mm"), "matmul"),
+    **dict.fromkeys(("__add__", "__radd__", "__iadd__", "add_"), "add"),
+    "relu_": "relu",
+}
+_CONVOLUTION = ("input", "weight", "bias", "stride", "padding", "dilation", "groups")
+_MASKED = ("attn_mask", "dropout_p", "is_causal", "enable_gqa")
+_POOL = ("input", "kernel_size", "stride", "padding", "dilation", "ceil_mode", "return_indices")
+
+
+def record(
+    compute: Callable[[], object], arguments: Sequence[npt.NDArray[Any]] = ()
+) -> tuple[Layer, ...]:
+    """Return what PyTorch does in `compute`, in order.
+
+    `arguments` are the arrays that it computes from: only what depends on them is a layer. They are
+    found again by their numbers, whatever dtype or axes of 1 they are given.
+    """
+    recorder = _Recorder(arguments)
+    with _Mode(recorder):
+        result = compute()
+    outputs = result if isinstance(result, tuple) else (result,)
+    return tuple(_with_outputs(composed(recorder.layers), outputs))
+
+
+def replay(layers: Sequence[Layer], arguments: Sequence[npt.NDArray[Any]]) -> tuple[Layer, ...]:
+    """Return the layers for other arguments. Raises RuntimeError where their shapes do not fit."""
+    done: list[Layer] = []
+    for layer in layers:
+        operands = tuple(_moved(each, done, arguments) for each in layer.operation.operands)
+        operation = layer.operation._replace(operands=operands)
+        done.append(layer._replace(operation=operation, value=_array(operation.compute())))
+    return tuple(done)
+
+
+class _Call(NamedTuple):
+    """A call of a function of PyTorch."""
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Return what the function is called, whatever spelling was used."""
+        name = str(getattr(self.function, "__name__", ""))
+        return _NAMES.get(name, name)
+
+    @property
+    def tensors(self) -> list[Tensor]:
+        """Return the tensors among the arguments."""
+        return list(_tensors((self.args, tuple(self.kwargs.values()))))
+
+    @property
+    def writes_to_argument(self) -> bool:
+        """Say whether the result is an argument with other numbers in it: relu_, add_."""
+        return self.name.endswith("_") and not self.name.endswith("__")
+
+
+class _Mode(TorchFunctionMode):  # type: ignore[misc]
+    """Notes every call of PyTorch on a recorder."""
+
+    def __init__(self, recorder: _Recorder) -> None:
+        super().__init__()
+        self._tape = recorder
+
+    def __torch_function__(
+        self,
+        function: Callable[..., Any],
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        call = _Call(function, args, kwargs or {})
+        operands = self._tape.operands(call)  # before the call, which may write to them
+        result = function(*args, **(kwargs or {}))
+        self._tape.note(call, operands, result)
+        return result
+
+
+class _Recorder:
+    """The layers so far, and which tensors they gave."""
+
+    def __init__(self, arguments: Sequence[npt.NDArray[Any]]) -> None:
+        self.layers: list[Layer] = []
+        self._arguments = [np.asarray(each, np.float64).reshape(-1) for each in arguments]
+        self._places: dict[int, int] = {}
+        self._alive: list[Tensor] = []  # an id belongs to another tensor once its own is gone
+
+    def operands(self, call: _Call) -> list[Operand]:
+        """Return what a call takes, as it is now."""
+        return [self._operand(each) for each in call.tensors]
+
+    def note(self, call: _Call, operands: Sequence[Operand], result: Any) -> None:
+        """Keep a call if it gives tensors that depend on an argument."""
+        if not any(each.is_running for each in operands):
+            return
+        name = call.name
+        if isinstance(result, torch.Tensor) and name in _RULES:
+            given = {
+                id(each): operand for each, operand in zip(call.tensors, operands, strict=True)
+            }
+            if _RULES[name](self, call.args, call.kwargs, given):
+                self._is_given_by(result)
+                return
+        several = isinstance(result, (tuple, list))
+        for place, each in enumerate(result if several else [result]):
+            if not isinstance(each, torch.Tensor):
+                continue
+            if id(each) not in self._places or call.writes_to_argument:
+                shown = "" if name in _HIDDEN else name.strip("_")
+                again = _again(call, place if several else None)
+                self.add(shown, "other", operands, call=again)
+                self._is_given_by(each)
+
+    def add(
+        self,
+        name: str,
+        kind: str,
+        operands: Sequence[Operand],
+        is_partial: bool = False,
+        **options: Any,
+    ) -> Operand:
+        """Do an operation, keep it, and return what it gives."""
+        operation = Operation(kind, tuple(operands), options)
+        value = operation.compute()
+        self.layers.append(Layer(name, operation, _array(value), is_partial))
+        return Operand(_double(value), layer=len(self.layers) - 1)
+
+    def _is_given_by(self, tensor: Tensor) -> None:
+        self._places[id(tensor)] = len(self.layers) - 1
+        self._alive.append(tensor)
+
+    def _operand(self, tensor: Tensor) -> Operand:
+        value = _double(tensor)
+        place = self._places.get(id(tensor))
+        return Operand(value, place, None if place is not None else self._argument(value))
+
+    def _argument(self, value: Tensor) -> int | None:
+        """Return the argument that has these numbers."""
+        for place, each in enumerate(self._arguments):
+            if each.size == value.numel() and np.array_equal(each, value.reshape(-1).numpy()):
+                return place
+        return None
+
+
+Given = Mapping[int, Operand]
+Rule = Callable[[_Recorder, tuple[Any, ...], Mapping[str, Any], Given], bool]
+"""Adds a call's operations to a recorder; False where it is a call of a kind that is not known."""
+
+
+def _convolution(
+    recorder: _Recorder, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Given
+) -> bool:
+    bound = _bound(_CONVOLUTION, args, kwargs)
+    if isinstance(bound.get("padding"), str):
+        return False
+    x, weight = given[id(bound["input"])], given[id(bound["weight"])]
+    options = {
+        "stride": _pair(bound.get("stride", 1)),
+        "padding": _pair(bound.get("padding", 0)),
+        "dilation": _pair(bound.get("dilation", 1)),
+        "groups": bound.get("groups", 1),
+    }
+    if bound.get("bias") is None:
+        recorder.add("conv2d", "convolution", (x, weight), **options)
+        return True
+    inner = recorder.add("conv2d without its bias", "convolution", (x, weight), True, **options)
+    recorder.add("conv2d", "bias", (inner, given[id(bound["bias"])]), axis=-3)
+    return True
+
+
+def _linear(
+    recorder: _Recorder, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Given
+) -> bool:
+    bound = _bound(("input", "weight", "bias"), args, kwargs)
+    x, weight = given[id(bound["input"])], given[id(bound["weight"])]
+    if bound.get("bias") is None:
+        recorder.add("linear", "linear", (x, weight))
+        return True
+    inner = recorder.add("linear without its bias", "linear", (x, weight), True)
+    recorder.add("linear", "bias", (inner, given[id(bound["bias"])]), axis=-1)
+    return True
+
+
+def _add(
+    recorder: _Recorder, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Given
+) -> bool:
+    if kwargs or len(args) != 2 or not all(id(each) in given for each in args):
+        return False
+    left, right = (given[id(each)] for each in args)
+    if right.value.ndim == 1 and not right.is_running:
+        recorder.add("add", "bias", (left, right), axis=-1)
+    else:
+        recorder.add("add", "add", (left, right))
+    return True
+
+
+def _product(name: str) -> Rule:
+    def rule(
+        recorder: _Recorder, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Given
+    ) -> bool:
+        if kwargs or len(args) != 2:
+            return False
+        recorder.add(name, "matmul", [given[id(each)] for each in args])
+        return True
+
+    return rule
+
+
+def _relu(
+    recorder: _Recorder, args: tuple[Any, ...], _kwargs: Mapping[str, Any], given: Given
+) -> bool:
+    recorder.add("relu", "relu", [given[id(args[0])]])
+    return True
+
+
+def _pool(
+    recorder: _Recorder, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Given
+) -> bool:
+    bound = _bound(_POOL, args, kwargs)
+    if bound.get("ceil_mode") or bound.get("return_indices"):
+        return False
+    size = _pair(bound["kernel_size"])
+    stride = bound.get("stride")
+    recorder.add(
+        "max_pool2d",
+        "pool",
+        [given[id(bound["input"])]],
+        kernel_size=size,
+        stride=size if stride is None or stride == [] else _pair(stride),
+        padding=_pair(bound.get("padding", 0)),
+        dilation=_pair(bound.get("dilation", 1)),
+    )
+    return True
+
+
+def _flatten(
+    recorder: _Recorder, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Given
+) -> bool:
+    bound = _bound(("input", "start_dim", "end_dim"), args, kwargs)
+    options = {"start": bound.get("start_dim", 0), "end": bound.get("end_dim", -1)}
+    recorder.add("flatten", "flatten", [given[id(bound["input"])]], **options)
+    return True
+
+
+def _softmax(
+    recorder: _Recorder, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Given
+) -> bool:
+    bound = _bound(("input", "dim"), args, kwargs)
+    if not isinstance(bound.get("dim"), int):
+        return False
+    _add_softmax(recorder, given[id(bound["input"])], bound["dim"])
+    return True
+
+
+def _add_softmax(recorder: _Recorder, x: Operand, axis: int) -> Operand:
+    recorder.add("the largest item of a softmax", "largest", [x], True, axis=axis)
+    recorder.add(
+        "the differences to the largest item of a softmax", "shifted", [x], True, axis=axis
+    )
+    for is_shifted in (True, False):
+        options = {"axis": axis, "is_shifted": is_shifted}
+        recorder.add("the exponentials of a softmax", "exponential", [x], True, **options)
+        recorder.add("the sum of a softmax", "exponential_sum", [x], True, **options)
+    return recorder.add("softmax", "softmax", [x], axis=axis)
+
+
+def _attention(
+    recorder: _Recorder, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Given
+) -> bool:
+    """Divide attention into two products and a softmax; one with a mask is left whole."""
+    bound = _bound(("query", "key", "value"), args[:3], kwargs)
+    if len(args) > 3 or any(bound.get(each) for each in _MASKED) or bound.get("scale"):
+        return False
+    query, key, value = (given[id(bound[each])] for each in ("query", "key", "value"))
+    turned = recorder.add("", "other", [key], call=lambda x: x.mT)
+    product = recorder.add("matmul", "matmul", (query, turned))
+    width = query.value.shape[-1]
+    scaled = recorder.add("div", "other", [product], call=lambda x: x / width**0.5)
+    recorder.add("matmul", "matmul", (_add_softmax(recorder, scaled, -1), value))
+    return True
+
+
+_RULES: Mapping[str, Rule] = {
+    "conv2d": _convolution,
+    "linear": _linear,
+    "add": _add,
+    "matmul": _product("matmul"),
+    "bmm": _product("bmm"),
+    "relu": _relu,
+    "max_pool2d": _pool,
+    "flatten": _flatten,
+    "softmax": _softmax,
+    "scaled_dot_product_attention": _attention,
+}
+
+
+def _again(done: _Call, part: int | None) -> Callable[..., Tensor]:
+    """Return a function that does a call again on other tensors, in the order of the call's own."""
+
+    def call(*values: Tensor) -> Tensor:
+        left = iter(values)
+        positional, named = _filled((done.args, dict(done.kwargs)), left)
+        result = done.function(*positional, **named)
+        return _double(result if part is None else result[part])
+
+    return call
+
+
+def _filled(structure: Any, values: Iterator[Tensor]) -> Any:
+    if isinstance(structure, torch.Tensor):
+        return next(values).clone()  # a function may write to what it is given
+    if isinstance(structure, (tuple, list)):
+        return type(structure)(_filled(each, values) for each in structure)
+    if isinstance(structure, dict):
+        return {name: _filled(each, values) for name, each in structure.items()}
+    return structure
+
+
+def _tensors(structure: Any) -> Iterator[Tensor]:
+    if isinstance(structure, torch.Tensor):
+        yield structure
+    elif isinstance(structure, (tuple, list)):
+        for each in structure:
+            yield from _tensors(each)
+
+
+def _bound(
+    names: tuple[str, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> dict[str, Any]:
+    return {**dict(zip(names, args, strict=False)), **kwargs}
+
+
+def _pair(value: Any) -> tuple[int, int]:
+    if isinstance(value, int):
+        return value, value
+    numbers = tuple(int(each) for each in value)
+    return (numbers[0], numbers[-1])
+
+
+def _moved(
+    operand: Operand, done: Sequence[Layer], arguments: Sequence[npt.NDArray[Any]]
+) -> Operand:
+    """Return what an operand is where the arguments are other ones."""
+    if operand.layer is not None:
+        return operand._replace(value=torch.from_numpy(done[operand.layer].value))
+    if operand.argument is not None:
+        value = torch.tensor(np.asarray(arguments[operand.argument], np.float64))
+        shape = operand.value.shape
+        fits = value.shape if value.ndim == operand.value.ndim else (-1, *shape[1:])
+        return operand._replace(value=value.reshape(fits))
+    return operand
+
+
+def _with_outputs(layers: Sequence[Layer], outputs: tuple[object, ...]) -> Iterator[Layer]:
+    """Mark the last layers that have the numbers of the outputs."""
+    places: dict[int, int] = {}
+    for number, output in enumerate(outputs):
+        wanted = np.asarray(output, np.float64).reshape(-1)
+        for place in reversed(range(len(layers))):
+            found = layers[place].value.reshape(-1)
+            if layers[place].name and found.size == wanted.size and np.array_equal(found, wanted):
+                places[place] = number
+                break
+    for place, layer in enumerate(layers):
+        yield layer._replace(output=places.get(place))
+
+
+def _double(tensor: Tensor) -> Tensor:
+    """Return float64 numbers that the course's function cannot change any more."""
+    return tensor.detach().to(torch.float64, copy=True)
+
+
+def _array(tensor: Tensor) -> npt.NDArray[np.float64]:
+    array: npt.NDArray[np.float64] = _double(tensor).contiguous().numpy()
+    return array

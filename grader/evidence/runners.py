@@ -1,0 +1,210 @@
+"""A pool of runners for one submission: started ahead of need, each used for one task at most.
+
+Starting a runner means importing TVM. The pool does it in the background while the notebook runs,
+for the tasks that are expected; a task that was not expected waits for a start of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from threading import Lock
+from typing import Literal
+
+import msgspec
+
+from grader.evidence.runner_client import Runner
+from grader.messages import (
+    SEARCH_SECONDS,
+    CompareTarget,
+    FindStep,
+    FromRunner,
+    MutateModule,
+    ReplayTrace,
+    RunModule,
+    TaskFailure,
+    ToRunner,
+    TraceModule,
+    TraceResult,
+    encode_frame,
+)
+from grader.sandbox.room import Stay
+
+Kind = Literal["pure", "extern", "timing"]
+"""`pure` runs modules without Python externs, `extern` has an evaluator to call them, `timing` is a
+pure one whose threads are set up for measuring."""
+
+Admit = Callable[[Kind], AbstractContextManager[Stay]]
+"""Waits until there is room for a task, which then runs in the body of a with statement."""
+
+
+def _admit_all(_kind: Kind) -> AbstractContextManager[Stay]:
+    return nullcontext(Stay())
+
+
+_MOST_KNOWN = 32 * 2**20
+"""Bytes of answers that are kept: that of a usual task has a few thousand."""
+
+_DRAWS = b'"Sample'
+"""What the name of an instruction of a trace begins with that draws what the trace leaves open."""
+
+_DECIDED = RunModule | TraceModule | ReplayTrace | CompareTarget | MutateModule
+"""Tasks whose answer depends on nothing beside them: not on a clock, as a measurement does."""
+
+
+class KnownAnswers:
+    """Answers of runners without externs, by the digest of their whole task; the latest are kept.
+
+    Gradings of one batch share their inputs, and many submissions hold a module that another one
+    held, bit by bit: it is built and run once. Failures are not kept, nor what a failure has ended
+    early: a busy machine has its own. An answer that takes more than all the room is not, either.
+    May be used from several threads.
+    """
+
+    def __init__(self, room: int = _MOST_KNOWN) -> None:
+        self._room = self._left = room
+        self._answers: OrderedDict[bytes, tuple[FromRunner, int]] = OrderedDict()
+        self._lock = Lock()
+
+    def find(self, digest: bytes) -> FromRunner | None:
+        """Return the answer to a task that was done before, None without one."""
+        with self._lock:
+            if digest not in self._answers:
+                return None
+            self._answers.move_to_end(digest)
+            return self._answers[digest][0]
+
+    def learn(self, digest: bytes, answer: FromRunner) -> None:
+        """Keep an answer, unless it failed; the one that was asked for least lately goes."""
+        if _has_failed(answer) or (size := size_of(answer)) > self._room:
+            return
+        with self._lock:
+            if digest in self._answers:
+                return
+            self._answers[digest] = (answer, size)
+            self._left -= size
+            while self._left < 0:
+                _, (_, freed) = self._answers.popitem(last=False)
+                self._left += freed
+
+
+def size_of(value: object) -> int:
+    """Return about how many bytes a message takes, or a value in it.
+
+    A name of one letter takes fifty; and to encode a large answer takes as much as it has.
+    """
+    parts: tuple[object, ...] = ()
+    if isinstance(value, msgspec.Struct):
+        parts = msgspec.structs.astuple(value)
+    elif isinstance(value, dict):
+        parts = (*value.keys(), *value.values())
+    elif isinstance(value, tuple):
+        parts = value
+    return sys.getsizeof(value) + sum(map(size_of, parts))
+
+
+def _has_failed(answer: FromRunner) -> bool:
+    if isinstance(answer, TraceResult):
+        return answer.failure is not None
+    return isinstance(answer, TaskFailure)
+
+
+def _digest(kind: Kind, task: ToRunner, within: bytes) -> bytes | None:
+    """Return what a task's answer is kept under, None if it depends on more than the task."""
+    if kind != "pure" or not isinstance(task, _DECIDED):
+        return None
+    if isinstance(task, ReplayTrace) and _DRAWS in task.trace:
+        return None
+    digest = hashlib.sha256(hashlib.sha256(within).digest())
+    digest.update(encode_frame(task))
+    return digest.digest()
+
+
+class RunnerPool:
+    """Hands out runners. `start` starts one; it is called in threads of the pool.
+
+    `admit` waits until the machine has room for a task. A runner that waits for one takes little.
+    `known` are answers that other pools may share, and `within` says which limits its runners have:
+    where others are, a task that is the same may be ended.
+    Use it as a context manager: leaving it ends every runner, used or not.
+    """
+
+    def __init__(
+        self,
+        start: Callable[[Kind], Runner],
+        task_seconds: float,
+        admit: Admit | None = None,
+        known: KnownAnswers | None = None,
+        within: bytes = b"",
+    ) -> None:
+        self._start = start
+        self._within = within
+        self._known = known or KnownAnswers()
+        self._admit = admit or _admit_all
+        self._task_seconds = task_seconds
+        self._executor = ThreadPoolExecutor(max_workers=16, thread_name_prefix="runner")
+        self._ready: defaultdict[Kind, list[Future[Runner]]] = defaultdict(list)
+        self._lock = Lock()
+
+    def expect(self, kinds: Iterable[Kind]) -> None:
+        """Begin to start runners for tasks to come, one of each kind given."""
+        with self._lock:
+            for kind in kinds:
+                self._ready[kind].append(self._executor.submit(self._start, kind))
+
+    def settle(self, needed: Kind) -> None:
+        """Keep the processors free: wait for runners of one kind that start, end unused others.
+
+        Raises SandboxError when one of those that are needed cannot be started.
+        """
+        for kind in [kind for kind in self._ready if kind != needed]:
+            self._end(self._ready.pop(kind))
+        for future in self._ready[needed]:
+            future.result().await_start()
+
+    def request(self, kind: Kind, task: ToRunner) -> FromRunner:
+        """Do one task in a runner of its own and end that runner; or return what is known already.
+
+        A runner that dies or takes too long answers with a TaskFailure. Raises SandboxError when no
+        runner can be started, ProtocolError when the answer is not a message.
+        """
+        digest = _digest(kind, task, self._within)
+        found = self._known.find(digest) if digest is not None else None
+        if found is not None:
+            return found
+        with self._admit(kind) as stay:
+            with self._take(kind) as runner:
+                answer = runner.request(task, timeout=self._seconds(task))
+            stay.peak = runner.peak
+        if digest is not None:
+            self._known.learn(digest, answer)
+        return answer
+
+    def _seconds(self, task: ToRunner) -> float:
+        """Return how long a task may take: what only explains is not waited for long."""
+        if isinstance(task, FindStep):
+            return min(self._task_seconds, SEARCH_SECONDS)
+        return self._task_seconds
+
+    def _take(self, kind: Kind) -> Runner:
+        with self._lock:
+            ready = self._ready[kind].pop(0) if self._ready[kind] else None
+        return (ready or self._executor.submit(self._start, kind)).result()
+
+    def __enter__(self) -> RunnerPool:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """End the runners that nobody used."""
+        for futures in self._ready.values():
+            self._end(futures)
+        self._executor.shutdown()
+
+    def _end(self, futures: list[Future[Runner]]) -> None:
+        for future in futures:
+            if not future.cancel() and future.exception() is None:
+                future.result().close()

@@ -1,0 +1,217 @@
+"""MistakeMessage why a part has nothing that could be graded."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+
+from grader.assignment import EntryKind, PartTable
+from grader.diagnosis.construction import Layers, usual_cause
+from grader.evidence.case import Problem
+from grader.execute.result import LostCell
+from grader.language import NOTHING, Text, in_a_row, say
+from grader.loop_variables import advice_on_loop_variable
+from grader.messages import CaptureFailure
+from grader.preamble import missing_import
+from grader.report import CheckCode
+
+_ABSENT: dict[EntryKind, tuple[Text, Text]] = {
+    "function": (
+        say("The notebook defines no function called {entry}."),
+        say("Define {entry}() so that it returns the IRModule. If a cell failed, mend that first."),
+    ),
+    "module": (
+        say("The notebook has no module called {entry}."),
+        say(
+            "Let {entry} be the IRModule (or the PrimFunc) that is asked for. If a cell failed,"
+            " mend that first."
+        ),
+    ),
+    "schedule": (
+        say("No schedule was found in the notebook."),
+        say("Make one with {entry} = tvm.s_tir.Schedule(...) of your unscheduled module."),
+    ),
+    "python": (
+        say("The notebook defines no function called {entry}."),
+        say("Define {entry} as a function of NumPy arrays. If a cell failed, mend that first."),
+    ),
+    "importer": (
+        say("The notebook defines no function called {entry}."),
+        say(
+            "Define {entry}(fx_module, input_shapes) so that it returns the IRModule. If a cell"
+            " failed, mend that first."
+        ),
+    ),
+}
+"""What is missing, and what to do, by what is looked for."""
+
+_NEEDS = say("{where} takes arguments that the grader cannot know: {told}")
+_NO_ARGUMENTS = say("Let the function take no arguments, or give them default values.")
+_SUPPLIED = say(
+    "Let the function take no arguments, give them default values, or name them so that the grader"
+    " knows what they are: {names}."
+)
+_FAILURES: dict[str, tuple[Text, Text]] = {
+    "not_a_module": (
+        say("{where} returned {told}, not an IRModule."),
+        say("End the function with `return bb.get()`."),
+    ),
+    "needs_arguments": (_NEEDS, _NO_ARGUMENTS),
+    "cannot_be_saved": (
+        say("The module that {where} built cannot be saved: {told}"),
+        say("Build it from call_tir, call_dps_packed and constants only."),
+    ),
+    "extern_not_portable": (
+        say("An external function of {where} cannot be taken over: {told}"),
+        say("Let it use only NumPy, PyTorch and plain values of the notebook."),
+    ),
+}
+"""The same for an entry point of which no module came, by the reason that the kernel gave."""
+
+_OTHERWISE: dict[tuple[EntryKind, str], tuple[Text, Text]] = {
+    ("importer", "needs_arguments"): (
+        _NEEDS,
+        say("Let it take the traced model and the list of its input shapes, and nothing else."),
+    ),
+    ("python", "extern_not_portable"): (
+        say("{where} cannot be taken over: {told}"),
+        say("Let it use only NumPy and plain values of the notebook."),
+    ),
+}
+"""What is said in another way of some kinds of entry points."""
+
+
+_LOST: dict[str, tuple[Text, Text]] = {
+    "failed": (
+        say("{name} is not there: cell {cell}, in which it is made, ended in {error}: {message}"),
+        say("Mend that cell, and {name} can be graded."),
+    ),
+    "stopped": (
+        say("{name} is not there: cell {cell}, in which it is made, was stopped."),
+        say("The notes say why. Make {name} in a cell of its own, before what is slow."),
+    ),
+    "not_run": (
+        say("{name} is not there: cell {cell}, in which it is made, was not run."),
+        say("The notes say which cell ended the notebook: mend that one."),
+    ),
+}
+"""The same for what stands in a cell that did not run to its end, by that cell's fate."""
+
+_MADE = re.compile(
+    r"^[ \t]*(?:(?:async[ \t]+)?def|class)[ \t]+(\w+)|^[ \t]*(\w+)[ \t]*(?::[^=\n]*)?=(?!=)",
+    re.MULTILINE,
+)
+"""A name that a line binds. The text is a student's, and is not parsed here."""
+
+_NAMES = 20_000
+"""How many names are looked at; a text that binds more is nobody's solution."""
+
+
+def explain_absence(
+    part: PartTable,
+    failures: tuple[CaptureFailure, ...],
+    lost: tuple[LostCell, ...] = (),
+    preamble: str = "",
+    layers: Layers = tuple,
+    arguments: tuple[str, ...] = (),
+) -> Problem:
+    """Say why a part has no candidate: the entry point's last failure, or that there was none.
+
+    The failure of a module under another name is told where there is no other. What stands in a
+    cell that is `lost` was made by the student, and is not said to be missing.
+    `preamble` are the imports of the assignment's own notebook, `layers` returns PyTorch's layers
+    for this part, which some causes of an error are tried on. `arguments` are names of parameters
+    that an entry point is given values for.
+    """
+    named = [each for each in failures if any(fnmatchcase(each.name, one) for one in part.entry)]
+    if failures:
+        last = (named or failures)[-1]
+        if last.reason == "needs_arguments" and part.entry_kind != "importer" and arguments:
+            return Problem(
+                say(_NEEDS, where=_where(last), told=last.message),
+                say(_SUPPLIED, names=in_a_row(arguments)),
+                code="needs_arguments",
+            )
+        return _explain_failure(part.entry_kind, last, preamble, layers)
+    for cell, name in itertools.islice(_made(lost), _NAMES):
+        if any(fnmatchcase(name, pattern) for pattern in part.entry):
+            return _explain_loss(cell, name, preamble, layers)
+    reason, hint = _ABSENT[part.entry_kind]
+    entry = part.entry[0]
+    return Problem(say(reason, entry=entry), say(hint, entry=entry), code="absent")
+
+
+def _made(lost: tuple[LostCell, ...]) -> Iterator[tuple[LostCell, str]]:
+    for cell in lost:
+        for match in _MADE.finditer(cell.source):
+            yield cell, match[1] or match[2]
+
+
+def _explain_loss(cell: LostCell, name: str, preamble: str, layers: Layers) -> Problem:
+    reason, hint = _LOST[cell.fate]
+    told = say(reason, name=name, cell=cell.cell, error=cell.error, message=cell.message)
+    cause = _cause(cell.error, cell.message, preamble, layers) if cell.error else NOTHING
+    return Problem(told, cause or say(hint, name=name), code="unfinished_cell")
+
+
+def _cause(error: str, message: str, preamble: str, layers: Layers) -> Text:
+    """Return what mostly lies behind an error and what to do about it, or nothing."""
+    found = missing_import(preamble, error, message) or advice_on_loop_variable(message)
+    return found or usual_cause(error, message, layers)
+
+
+def _explain_failure(
+    kind: EntryKind, failure: CaptureFailure, preamble: str, layers: Layers
+) -> Problem:
+    where = _where(failure)
+    if failure.reason == "raised" and failure.error_name == "NotImplementedError":
+        return Problem(
+            say("{where} is not solved yet.", where=where),
+            say("Replace the stub by your solution."),
+            code="unsolved",
+        )
+    if failure.reason == "raised" and failure.error_name == "KeyboardInterrupt":
+        return Problem(
+            say(
+                "{where} did not return: it was stopped when its cell had no time left.",
+                where=where,
+            ),
+            say("Look for an endless loop in it."),
+            code="time_limit",
+        )
+    if failure.reason == "raised":
+        cause = _cause(failure.error_name, failure.message, preamble, layers)
+        mend = say("Call the function in a cell of its own and mend the first error.")
+        return Problem(_raised(failure, where), cause or mend, code="raised")
+    code: CheckCode = "needs_arguments" if failure.reason == "needs_arguments" else "not_captured"
+    reason, hint = _OTHERWISE.get((kind, failure.reason), _FAILURES[failure.reason])
+    return Problem(
+        say(reason, where=where, told=failure.message),
+        hint,
+        code=code,
+    )
+
+
+def _where(failure: CaptureFailure) -> Text:
+    return say("{name} (cell {cell})", name=failure.name, cell=failure.cell)
+
+
+def _raised(failure: CaptureFailure, where: Text) -> Text:
+    error, message = failure.error_name, failure.message
+    if not message:
+        if failure.line is None:
+            return say("{where} raised {error}.", where=where, error=error)
+        return say(
+            "{where} raised {error} at line {line}.", where=where, error=error, line=failure.line
+        )
+    if failure.line is None:
+        return say("{where} raised {error}: {message}", where=where, error=error, message=message)
+    return say(
+        "{where} raised {error} at line {line}: {message}",
+        where=where,
+        error=error,
+        line=failure.line,
+        message=message,
+    )

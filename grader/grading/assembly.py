@@ -1,0 +1,121 @@
+"""What a grading is put together of: runners, a referee, and what the kernel looks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Literal
+
+import msgspec
+
+from grader.assignment import Assignment, PartTable
+from grader.course import CourseAssignment
+from grader.evidence.answers import Answers
+from grader.evidence.case import Problem
+from grader.evidence.runner_client import Runner, start_runner, start_timing_runner
+from grader.evidence.runners import Kind, RunnerPool
+from grader.grading.preparation import Preparation, Settings
+from grader.grading.referee import Referee, timing_threads
+from grader.measurement.library import LibraryTime, measure_library
+from grader.measurement.measure import Arrays, Machine, measuring_cpus
+from grader.messages import ArgumentSpec, EntrySpec, ModelSpec
+from grader.progress import Progress
+from grader.sandbox.interface import Sandbox
+from grader.sandbox.room import Stay
+
+
+def open_runners(
+    prepared: Preparation, program: Literal["runner", "mutants"] = "runner"
+) -> RunnerPool:
+    """Return a pool of runners of a program with the assignment's limits."""
+    assignment, settings = prepared.course_assignment.assignment, prepared.settings
+    memory = assignment.limits.resources().memory
+
+    def admit(kind: Kind) -> AbstractContextManager[Stay]:
+        most = 2 * memory if kind == "extern" else memory  # that of its evaluator, too
+        return settings.room.taken(f"{assignment.slug} {kind}", most)
+
+    start = runner_starter(settings.sandbox, assignment, program)
+    limits = msgspec.msgpack.encode(assignment.limits)
+    return RunnerPool(start, assignment.limits.task_seconds, admit, settings.known, limits)
+
+
+def make_referee(
+    prepared: Preparation, answers: Answers, runners: RunnerPool, progress: Progress
+) -> Referee:
+    """Return the referee of one grading."""
+    return Referee(
+        prepared.course_assignment,
+        answers,
+        runners,
+        prepared.part_seeds(),
+        _machine(prepared.settings, prepared.course_assignment),
+        progress,
+    )
+
+
+def _machine(settings: Settings, course_assignment: CourseAssignment) -> Machine:
+    text = course_assignment.library()
+
+    def time_library(variant: str, arrays: Arrays, cpus: tuple[int, ...]) -> LibraryTime | Problem:
+        return measure_library(
+            settings.sandbox, text or "", variant, arrays, cpus=cpus, threads=len(cpus)
+        )
+
+    return Machine(measuring_cpus, settings.pace, None if text is None else time_library)
+
+
+def entries_of(prepared: Preparation) -> tuple[EntrySpec, ...]:
+    """Return what the capture looks for, one for each part."""
+    arguments = _arguments(prepared.course_assignment.assignment)
+    return tuple(
+        EntrySpec(
+            part.id,
+            part.entry_kind,
+            part.entry,
+            holds="model" if part.computation is None else "function",
+            model=_model(prepared, part),
+            arguments=arguments,
+        )
+        for part in prepared.course_assignment.assignment.part
+    )
+
+
+def _arguments(assignment: Assignment) -> tuple[ArgumentSpec, ...]:
+    """Return what entry points are given by the names of their parameters."""
+    declared, oracle = assignment.arguments, assignment.oracle
+    shape = () if oracle is None else (declared.batch, *oracle.input_shape)
+    names = declared.by_meaning()
+    every = (
+        ArgumentSpec("parameters", names.get("parameters", ()), file=assignment.data.parameters),
+        ArgumentSpec("batch_size", names.get("batch_size", ()), shape),
+        ArgumentSpec("input_shape", names.get("input_shape", ()), shape),
+        ArgumentSpec("image", names.get("image", ()), shape),
+        ArgumentSpec("module", names.get("module", ()), part=declared.module_of),
+    )
+    return tuple(each for each in every if each.names)
+
+
+def _model(prepared: Preparation, part: PartTable) -> ModelSpec | None:
+    """Return the model that a part's importer is tried on."""
+    assignment = prepared.course_assignment.assignment
+    found = [each for each in assignment.computation if each.id == part.computation and each.model]
+    if not found:
+        return None
+    shapes = tuple(each.shape for each in found[0].arguments)
+    code = prepared.course_assignment.models()
+    return ModelSpec(code, found[0].model, prepared.model_seed(), shapes)
+
+
+def runner_starter(
+    sandbox: Sandbox, assignment: Assignment, program: Literal["runner", "mutants"] = "runner"
+) -> Callable[[Kind], Runner]:
+    """Return what starts a runner of each kind, within an assignment's limits."""
+    limits = assignment.limits.resources()
+
+    def start(kind: Kind) -> Runner:
+        if kind == "timing":
+            return start_timing_runner(sandbox, limits, timing_threads(assignment))
+        return start_runner(sandbox, kind, limits, {"TVM_NUM_THREADS": "1"}, program)
+
+    return start

@@ -1,0 +1,147 @@
+"""The main line: from a submission to its report, on one page.
+
+What runs a notebook and judges it is imported where that is done: with it comes PyTorch, which
+takes seconds, and what cannot be read is told without.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING
+
+from nbformat import NotebookNode
+
+from grader.evidence.case import Problem
+from grader.execute.result import Execution
+from grader.grading.account import Results, make_report, notes_on
+from grader.grading.judge import judge_problem
+from grader.grading.preparation import Preparation, Settings
+from grader.grading.spelling import Spelling, respell
+from grader.grading.stages import Stages
+from grader.language import Text
+from grader.machine.lock import Turn
+from grader.messages import Capture, CaptureFailure
+from grader.progress import Progress
+from grader.reading.submission import SubmissionFile
+from grader.report import Report
+
+if TYPE_CHECKING:
+    from grader.grading.referee import Compared
+
+_UNTIMED = Turn(is_alone=False)
+
+
+def grade(
+    submission: SubmissionFile,
+    prepared: Preparation,
+    progress: Progress,
+    notes: tuple[Text, ...] = (),
+) -> Report:
+    """Grade one submission. May be called from several threads with the same preparation.
+
+    Raises GraderError when nothing could be graded for a reason that is not the submission's:
+    DisplacedError when the machine had no memory left for it beside others.
+    """
+    stages = Stages(prepared.settings.clock)
+    with stages.measure("data"):
+        data = prepared.data(progress)
+    if submission.notebook is None:
+        problem = Problem(submission.problem, submission.hint, code="unreadable")
+        assignment = prepared.course_assignment.assignment
+        parts = tuple(judge_problem(part, problem) for part in assignment.part)
+        results: Results = (parts, None)
+        execution = None
+    else:
+        execution, results, turn = run_parts(submission, prepared, progress, stages)
+        notes += notes_on(submission, prepared.course_assignment.assignment)
+        notes += (turn.note,) if turn.note else ()
+    return make_report(submission, prepared, data, results, execution, notes, stages.duration())
+
+
+def run_parts(
+    submission: SubmissionFile,
+    prepared: Preparation,
+    progress: Progress,
+    stages: Stages,
+) -> tuple[Execution, Results, Turn]:
+    """Run the notebook while answers and runners are made ready; then grade its parts.
+
+    Only timing has the machine alone. Nothing of this grading runs while it waits for that.
+    """
+    settings, course_assignment = prepared.settings, prepared.course_assignment
+    settings.sandbox.expect("kernel", "runner")  # they import while this process does
+    from grader.grading.assembly import make_referee, open_runners
+    from grader.grading.referee import expected_runners, has_timing
+
+    with stages.measure("notebook"):  # nobody waits for the spelling of a long one
+        spelling = respell(submission.notebook, settings.dialect, submission.respelling)
+    with open_runners(prepared) as runners:
+        with settings.quiet.shared():
+            runners.expect(expected_runners(course_assignment))
+            answers = prepared.answers(prepared.data(progress))
+            with stages.measure("notebook"):
+                progress.stage("running the notebook")
+                execution = _run(spelling, prepared, progress)
+            with stages.measure("parts"):
+                referee = make_referee(prepared, answers.result(), runners, progress)
+                compared = referee.compare(execution.captures, execution.lost)
+        alone = _alone(settings, progress) if has_timing(compared) else nullcontext(_UNTIMED)
+        with alone as turn, stages.measure("parts"):
+            return execution, referee.time(compared), turn
+
+
+def run_notebook(notebook: NotebookNode, prepared: Preparation, progress: Progress) -> Execution:
+    """Run a notebook in the student kernel, and return what was captured.
+
+    Raises UsageError when its spelling is not accepted.
+    """
+    return _run(respell(notebook, prepared.settings.dialect), prepared, progress)
+
+
+def _run(spelling: Spelling, prepared: Preparation, progress: Progress) -> Execution:
+    from grader.execute.notebook import execute_notebook
+    from grader.grading.assembly import entries_of
+
+    assignment = prepared.course_assignment.assignment
+    memory = assignment.limits.resources().memory
+    with prepared.settings.room.taken(f"{assignment.slug} notebook", memory) as stay:
+        execution = execute_notebook(
+            spelling.notebook,
+            sandbox=prepared.settings.sandbox,
+            entries=entries_of(prepared),
+            files=prepared.data(progress).staged_files(),
+            limits=assignment.limits,
+            progress=progress,
+            compatibility=spelling.is_old,
+            preamble=assignment.preamble,
+            is_preamble_run=prepared.settings.preamble,
+        )
+        stay.peak = execution.peak
+    return spelling.own_words(execution)
+
+
+def compare_captures(
+    captures: tuple[Capture | CaptureFailure, ...], prepared: Preparation, progress: Progress
+) -> Compared:
+    """Judge all parts on everything but time, as `grade` does it."""
+    from grader.grading.assembly import make_referee, open_runners
+
+    answers = prepared.answers(prepared.data(progress)).result()
+    with open_runners(prepared) as runners, prepared.settings.quiet.shared():
+        return make_referee(prepared, answers, runners, progress).compare(captures)
+
+
+@contextmanager
+def _alone(settings: Settings, progress: Progress) -> Iterator[Turn]:
+    """Have the turn to time: among the gradings of this process first, then on the machine."""
+
+    def tell() -> None:
+        minutes = settings.timing_lock.patience / 60
+        progress.stage(
+            f"waiting for another grading's timing, {math.ceil(minutes)} minutes at most"
+        )
+
+    with settings.quiet.exclusive(), settings.timing_lock.turn(tell) as turn:
+        yield turn

@@ -1,0 +1,322 @@
+"""Grading the parts of one submission, from captures to points.
+
+Two rounds: `compare` runs and judges every part's candidates on what they compute, parts beside
+each other; then `time`, with nothing else running, measures the best candidates of the parts that
+score speed.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from grader.assignment import Assignment, PartTable
+from grader.checks import kinds as registered
+from grader.checks.kinds.equivalence import EquivalenceOptions
+from grader.checks.kinds.schedule import StepOptions
+from grader.checks.registry import Need, find_check
+from grader.course import CourseAssignment
+from grader.diagnosis.carrying import judge_layers
+from grader.diagnosis.case import explain_case
+from grader.diagnosis.report import Diagnosed
+from grader.evidence.answers import Answers
+from grader.evidence.candidates import (
+    READ_LIMIT,
+    candidate_limit,
+    in_order,
+    inspect,
+    is_given,
+    is_meant,
+)
+from grader.evidence.case import Candidate, Case, Evidence, Outputs, Problem, TimedSchedule
+from grader.evidence.gather import arrange, gather_outputs, gather_stubs, runner_kind
+from grader.evidence.mismatch import wrong_samples
+from grader.evidence.replay import gather_replay
+from grader.evidence.runners import Kind, RunnerPool
+from grader.evidence.subject import Subject
+from grader.evidence.symbols import bind_symbols
+from grader.evidence.target import gather_target
+from grader.execute.result import LostCell
+from grader.grading.absence import explain_absence
+from grader.grading.judge import judge_case, judge_problem
+from grader.grading.selection import Graded, given_problem, is_complete, select
+from grader.measurement.measure import Machine, MeasurementSetup, measuring_threads
+from grader.measurement.points import SpeedOptions
+from grader.measurement.speed import gather_timing
+from grader.messages import Capture, CaptureFailure
+from grader.progress import Progress
+from grader.report import Origin, Part, Timing
+
+assert registered.__all__  # importing the package registers the checks
+
+TIMED_LIMIT = 3
+"""Most candidates of one part that are timed, when several earn the same otherwise."""
+
+
+Compared = list[tuple[PartTable, list[Graded]]]
+"""Each part with its candidates, judged on everything but time, best first."""
+
+
+def expected_runners(course_assignment: CourseAssignment) -> list[Kind]:
+    """Return the runners that a complete submission will need, one for each first task."""
+    kinds: list[Kind] = []
+    for part in course_assignment.assignment.part:
+        needs = part_needs(part)
+        if "outputs" in needs:
+            kinds.append(runner_kind(part))
+        kinds += ["pure", "pure"] if "stubs" in needs else []
+        kinds += ["pure" for need in ("replay", "target") if need in needs]
+        kinds += ["timing"] if "timing" in needs else []
+    return kinds
+
+
+def has_timing(compared: Compared) -> bool:
+    """Say whether a candidate of any part is to be timed."""
+    return any(_is_timed(part, graded) for part, graded in compared)
+
+
+def part_needs(part: PartTable) -> frozenset[Need]:
+    """Return what evidence the checks of a part ask for."""
+    made = [table for table in part.check if not table.withheld]
+    return frozenset(need for table in made for need in find_check(table).needs)
+
+
+def timing_threads(assignment: Assignment) -> int:
+    """Return how many threads a timed schedule may use here; 1 when nothing is timed."""
+    timed = [part for part in assignment.part if "timing" in part_needs(part)]
+    return max((measuring_threads(speed_options(part)[0].threads) for part in timed), default=1)
+
+
+class Referee:
+    """Grades parts. Holds the oracle, and the runners that it asks for evidence."""
+
+    def __init__(
+        self,
+        course_assignment: CourseAssignment,
+        answers: Answers,
+        runners: RunnerPool,
+        seeds: np.random.SeedSequence,
+        machine: Machine,
+        progress: Progress,
+    ) -> None:
+        self._course_assignment = course_assignment
+        self._answers = answers
+        self._runners = runners
+        self._machine = machine
+        self._progress = progress
+        self._given = course_assignment.given()
+        self._lost: tuple[LostCell, ...] = ()
+        parts = course_assignment.assignment.part
+        self._seeds = dict(zip((part.id for part in parts), seeds.spawn(len(parts)), strict=True))
+
+    def compare(
+        self,
+        captures: tuple[Capture | CaptureFailure, ...],
+        lost: tuple[LostCell, ...] = (),
+    ) -> Compared:
+        """Judge all parts on everything but time; afterwards nothing of this grading runs.
+
+        `lost` are the cells in which a part may stand that is not among the captures.
+        """
+        self._lost = lost
+        parts = self._course_assignment.assignment.part
+        self._progress.stage("comparing with PyTorch")
+        with ThreadPoolExecutor(max_workers=len(parts)) as executor:
+            pending = [
+                executor.submit(copy_context().run, self._compare, part, captures) for part in parts
+            ]
+            compared = []
+            for done, (part, future) in enumerate(zip(parts, pending, strict=True)):
+                self._progress.step(done, len(parts), part.title)
+                compared.append((part, future.result()))
+        if has_timing(compared):
+            self._runners.settle("timing")
+        return compared
+
+    def time(self, compared: Compared) -> tuple[tuple[Part, ...], Timing | None]:
+        """Time what is to be timed. Returns all parts in order, and the timing if one was made."""
+        results, timing = [], None
+        for part, graded in compared:
+            best = graded[0]
+            if _is_timed(part, graded):
+                self._progress.stage(f"timing: {part.title}")
+                best = max(self._time(part, graded), key=lambda each: each.rank)
+                timing = _timing_of(best) or timing
+            results.append(best.part)
+        return tuple(results), timing
+
+    def _compare(
+        self, part: PartTable, captures: tuple[Capture | CaptureFailure, ...]
+    ) -> list[Graded]:
+        """Judge a part's candidates on everything but time, best first; the list is never empty."""
+        candidates = [each for each in captures if each.part == part.id]
+        found = [each for each in candidates if isinstance(each, Capture) and is_meant(part, each)]
+        failures = tuple(each for each in candidates if isinstance(each, CaptureFailure))
+        graded, refused = self._compare_all(part, in_order(found))
+        best = select(self._course_assignment.assignment, part, graded, failures)
+        if not best:
+            assignment = self._course_assignment.assignment
+            layers = partial(self._answers.of(part).layers, [0])
+            names = assignment.arguments.names()
+            absent = explain_absence(part, failures, self._lost, assignment.preamble, layers, names)
+            return [Graded(judge_problem(part, given_problem(refused, part) or absent))]
+        return [self._explained(part, best[0]), *best[1:]]
+
+    def _compare_all(
+        self, part: PartTable, captures: list[Capture]
+    ) -> tuple[list[Graded], list[Capture]]:
+        """Judge a part's candidates until one is complete; return those that are given besides."""
+        graded: list[Graded] = []
+        refused: list[Capture] = []
+        for capture in captures[:READ_LIMIT]:
+            if len(graded) == candidate_limit(part):
+                break
+            result = self._compare_one(part, capture)
+            if result is None:
+                refused.append(capture)
+                continue
+            graded.append(result)
+            if is_complete(part, result.part):
+                break
+        return graded, refused
+
+    def _explained(self, part: PartTable, graded: Graded) -> Graded:
+        """Judge a candidate again with what explains outputs that differ, if they do."""
+        if graded.case is None:
+            return graded
+        assignment, oracle = self._course_assignment.assignment, self._answers.of(part)
+        diagnosed = Diagnosed(graded.case.candidate, part, assignment, oracle)
+        case = explain_case(graded.case, diagnosed, self._runners)
+        outputs = case.evidence.outputs
+        if _shares_out(part) and isinstance(outputs, Outputs) and _is_wrong(case, outputs):
+            generator = np.random.default_rng(self._seeds[part.id].spawn(1)[0])
+            layers = judge_layers(diagnosed, outputs, self._runners, generator)
+            case = replace(case, evidence=replace(case.evidence, layers=layers))
+        return Graded(judge_case(part, case), graded.capture, case)
+
+    def _compare_one(self, part: PartTable, capture: Capture) -> Graded | None:
+        """Judge one candidate; None where it is what the assignment gives.
+
+        A schedule that arrives at something given is an answer where its steps are proven.
+        """
+        candidate = inspect(part, capture)
+        if isinstance(candidate, Problem):
+            origin = Origin(capture.name, capture.cell)
+            return Graded(judge_problem(part, candidate, origin), capture, fits=False)
+        wanted = self._answers.of(part).shapes(part)
+        candidate = replace(candidate, facts=bind_symbols(candidate.facts, wanted))
+        comparison = self._course_assignment.assignment.comparison(part)
+        given = is_given(candidate, comparison, self._given)
+        if given and capture.trace is None:
+            return None
+        evidence = self._gather(part, candidate)
+        if given and not (evidence.replay and evidence.replay.proven):
+            return None
+        case = Case(candidate, evidence, comparison)
+        fits = not isinstance(arrange(candidate, part, self._answers.of(part)), Problem)
+        return Graded(judge_case(part, case), capture, case, fits)
+
+    def _gather(self, part: PartTable, candidate: Candidate) -> Evidence:
+        needs = part_needs(part)
+        generator = np.random.default_rng(self._seeds[part.id])
+        oracle = self._answers.of(part)
+        outputs = stubs = replay = target = None
+        if "stubs" in needs and candidate.facts.externs:
+            stubs = gather_stubs(candidate, part, oracle, self._runners, generator)
+        if "outputs" in needs:
+            outputs = gather_outputs(candidate, part, oracle, self._runners)
+        if "replay" in needs and not isinstance(outputs, Problem):
+            weight, batches = _replayed(part)
+            subject = self._subject(part, weight)
+            replay = gather_replay(candidate, subject, batches, self._runners)
+        if "target" in needs:
+            workload = self._course_assignment.workload()
+            subject = self._subject(part, ())
+            target = gather_target(candidate, subject, workload, self._runners)
+        return Evidence(outputs=outputs, stubs=stubs, replay=replay, target=target)
+
+    def _subject(self, part: PartTable, weight: tuple[int, ...]) -> Subject:
+        return Subject(weight, self._course_assignment.assignment.comparison(part))
+
+    def _time(self, part: PartTable, graded: list[Graded]) -> list[Graded]:
+        """Time the best candidates and judge them again, with the time."""
+        options, points = speed_options(part)
+        setup = MeasurementSetup(
+            workload=self._course_assignment.workload(),
+            options=options,
+            subject=self._subject(part, options.weight),
+            points=points,
+            runners=self._runners,
+            machine=self._machine,
+        )
+        timed: list[Graded] = []
+        for each in _best_of(graded):
+            assert each.case is not None
+            if _is_blocked(part, each.part):
+                timed.append(each)
+                continue
+            generator = np.random.default_rng(self._seeds[part.id])
+            evidence = gather_timing(
+                each.case.candidate,
+                setup,
+                self._answers,
+                generator,
+                each.case.evidence.replay,
+            )
+            case = replace(each.case, evidence=replace(each.case.evidence, timed=evidence))
+            timed.append(Graded(judge_case(part, case), each.capture, case))
+        return timed
+
+
+def _is_wrong(case: Case, outputs: Outputs) -> bool:
+    return bool(wrong_samples(outputs, case.comparison).any())
+
+
+def _shares_out(part: PartTable) -> bool:
+    """Say whether a wrong module may earn the points of layers that are right in themselves."""
+    options = [find_check(table).parse(table) for table in part.check if not table.withheld]
+    return any(isinstance(each, EquivalenceOptions) and each.partial == "steps" for each in options)
+
+
+def _replayed(part: PartTable) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the weight's shape and the larger batches that the checks of a part ask for."""
+    parsed = [find_check(table).parse(table) for table in part.check if not table.withheld]
+    weights = [each.weight for each in parsed if isinstance(each, SpeedOptions | StepOptions)]
+    batches = [each.batches for each in parsed if isinstance(each, SpeedOptions)]
+    return next(filter(None, weights), ()), batches[0] if batches else ()
+
+
+def speed_options(part: PartTable) -> tuple[SpeedOptions, float]:
+    """Return the options of a part's check of speed, and its points."""
+    for table in part.check:
+        options = find_check(table).parse(table)
+        if isinstance(options, SpeedOptions):
+            return options, table.points
+    raise AssertionError(f"part {part.id} is timed without a speed check")
+
+
+def _best_of(graded: list[Graded]) -> list[Graded]:
+    """Return the candidates that earn as much as the best one, if they could be run."""
+    best = graded[0].part.score
+    return [each for each in graded if each.case and each.part.score == best][:TIMED_LIMIT]
+
+
+def _is_timed(part: PartTable, graded: list[Graded]) -> bool:
+    """Say whether a candidate of a part is to be timed."""
+    if "timing" not in part_needs(part) or graded[0].case is None:
+        return False
+    return any(not _is_blocked(part, each.part) for each in _best_of(graded))
+
+
+def _is_blocked(part: PartTable, graded: Part) -> bool:
+    required = {table.id for table in part.check if table.required}
+    return any(check.id in required and check.verdict != "passed" for check in graded.checks)
+
+
+def _timing_of(graded: Graded) -> Timing | None:
+    timed = graded.case.evidence.timed if graded.case is not None else None
+    return timed.timing if isinstance(timed, TimedSchedule) else None

@@ -1,0 +1,280 @@
+"""Measuring: one task for a runner, made again while the machine is too busy to answer it."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+
+from grader.errors import ProtocolError
+from grader.evidence.case import FloatArray, Problem
+from grader.evidence.failures import explain_failure
+from grader.evidence.runners import RunnerPool
+from grader.evidence.subject import Subject
+from grader.language import Text, in_clauses, say
+from grader.machine.cpus import quiet_cpus
+from grader.measurement.library import LibraryTime
+from grader.measurement.points import SpeedOptions
+from grader.measurement.read import Setting, Unsteady, function_work, read_measurement
+from grader.messages import (
+    Array,
+    FrameError,
+    ShapeResult,
+    TimedFunction,
+    TimeSchedule,
+    TimingResult,
+    TimingRules,
+    pack_array,
+    unpack_array,
+)
+from grader.report import Timing
+from grader.timing.blocks import FACTORS
+from grader.timing.pace import KnownPace
+
+RING = 4
+"""Inputs that the calls of one block take in turn."""
+
+MOST_INPUT_BYTES = 64 * 2**20
+"""Most bytes of inputs of one shape: with larger ones, rounds must share theirs."""
+
+ATTEMPTS = 3
+"""How often a measurement is made before the machine is called too busy: each on processors that
+are chosen anew."""
+
+UNREADABLE = Problem(
+    say("The answer of the process that timed the schedule cannot be read."),
+    say("A schedule may compute, and must leave the process that it runs in alone."),
+    code="no_answer",
+)
+
+Cpus = Callable[[int], tuple[int, ...]]
+"""Chooses so many processors to measure on, or fewer where there are not so many."""
+
+
+Arrays = tuple[FloatArray, ...]
+"""The arrays of one call, float32, that which changes first."""
+
+TimeLibrary = Callable[[str, Arrays, tuple[int, ...]], LibraryTime | Problem]
+"""Times PyTorch's own function for a variant of the workload, on the processors given."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where measurements are made, and what is known of it from earlier ones.
+
+    `time_library` is None where the assignment has nothing to compare with.
+    """
+
+    choose_cpus: Cpus
+    pace: KnownPace
+    time_library: TimeLibrary | None = None
+
+
+@dataclass(frozen=True)
+class MeasurementSetup:
+    """What a measurement needs beside the candidate: with what it is made, how, and where."""
+
+    workload: str
+    options: SpeedOptions
+    subject: Subject
+    points: float
+    runners: RunnerPool
+    machine: Machine
+
+
+@dataclass(frozen=True)
+class Version:
+    """A function at one batch size: its module, its name in it, and its arrays' shapes by name.
+
+    The first array is the one that changes. An empty module stands for the unscheduled function
+    itself. `guarded`: it is to be run with guards first, as nothing proves that it stays inside its
+    buffers.
+    """
+
+    module: bytes
+    function: str
+    arrays: dict[str, tuple[int, ...]]
+    guarded: bool = True
+
+    @property
+    def data(self) -> tuple[int, ...]:
+        """Return the shape of the array that changes."""
+        return next(iter(self.arrays.values()))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A measurement that says something: what was asked, what was answered, what that means."""
+
+    task: TimeSchedule
+    answer: TimingResult
+    timing: Timing
+
+
+def measuring_cpus(count: int) -> tuple[int, ...]:
+    """Return the `count` processors of this process that do least at the moment, or all it has."""
+    return quiet_cpus(count, os.sched_getaffinity(0))
+
+
+def measuring_threads(wanted: int) -> int:
+    """Return how many of the threads that an assignment asks for this process can have."""
+    return min(wanted, len(os.sched_getaffinity(0)))
+
+
+def measure(
+    versions: Sequence[Version], setup: MeasurementSetup, generator: np.random.Generator
+) -> Measured | Problem:
+    """Measure a function, at all batch sizes together, or at the first where that fails.
+
+    Nothing else may run meanwhile.
+    """
+    task = _task(versions, setup, generator)
+    reasons: list[Text] = []
+    for _ in range(ATTEMPTS):
+        attempt = msgspec.structs.replace(
+            task,
+            cpus=setup.machine.choose_cpus(setup.options.threads),
+            seed=int(generator.integers(2**31)),
+            rules=msgspec.structs.replace(task.rules, pace=setup.machine.pace.best),
+        )
+        try:
+            answer = setup.runners.request("timing", attempt)
+        except ProtocolError:
+            return UNREADABLE
+        if not isinstance(answer, TimingResult) and len(versions) > 1:
+            return measure(versions[:1], setup, generator)
+        if not isinstance(answer, TimingResult):
+            return explain_failure(answer)
+        if not _is_whole(answer, len(versions)):
+            return UNREADABLE
+        try:
+            timing = _read(versions, attempt, answer, setup, generator)
+        except Unsteady as unsteady:
+            reasons.append(unsteady.reason)
+        else:
+            return Measured(attempt, answer, timing)
+    return too_noisy(reasons)
+
+
+def _is_whole(answer: TimingResult, shapes: int) -> bool:
+    """Say whether an answer has a result, outputs and blocks for each shape."""
+    if {shapes} != {len(answer.shapes), *(len(each.groups) for each in answer.rounds)}:
+        return False
+    if any((len(each.inputs),) != each.outputs.shape[:1] for each in answer.shapes):
+        return False
+    if not all(_calls_fit(answer, place) for place in range(shapes)):
+        return False
+    try:
+        return all(_is_readable(each) for each in answer.shapes)
+    except FrameError:
+        return False
+
+
+def _calls_fit(answer: TimingResult, shape: int) -> bool:
+    """Say whether every block of the submission had calls, and no more than blocks may have.
+
+    It may have fewer than the others: a slow function's are shortened.
+    """
+    most = 1 + round(FACTORS[1] * answer.shapes[shape].calls)
+    blocks = (each.groups[shape].submission for each in answer.rounds)
+    return all(1 <= block.calls <= most for block in blocks)
+
+
+def _is_readable(result: ShapeResult) -> bool:
+    """Say whether the arrays of a result have the types and lengths that belong together."""
+    unpack_array(result.outputs)
+    slots = (result.slots.inputs, result.slots.places, result.slots.values)
+    arrays = [unpack_array(each) for each in slots]
+    return [str(each.dtype) for each in arrays] == ["int32", "int32", "float32"] and all(
+        each.ndim == 1 and len(each) == len(arrays[0]) for each in arrays
+    )
+
+
+def _read(
+    versions: Sequence[Version],
+    task: TimeSchedule,
+    answer: TimingResult,
+    setup: MeasurementSetup,
+    generator: np.random.Generator,
+) -> Timing:
+    """Estimate. Raises Unsteady."""
+    operations = setup.options.operations_per_item
+    work = tuple(
+        function_work(tuple(version.arrays.values()), result.outputs.shape[1:], operations)
+        for version, result in zip(versions, answer.shapes, strict=True)
+    )
+    pace = setup.machine.pace.learn(each.moment.probe for each in answer.rounds)
+    setting = Setting(versions[0].function, task.cpus, work, setup.options.widest, pace)
+    timing = read_measurement(answer, setting, generator)
+    wanted = setup.options.threads
+    if timing.threads == wanted:
+        return timing
+    note = say(
+        "Measured with {threads} of {wanted} threads: this machine has no more.",
+        threads=timing.threads,
+        wanted=wanted,
+    )
+    return msgspec.structs.replace(timing, notes=(*timing.notes, note))
+
+
+def too_noisy(reasons: Sequence[Text]) -> Problem:
+    """Return the verdict of a machine on which nothing can be measured."""
+    return Problem(
+        say(
+            "The machine was too busy to measure the speed, {times} times: {causes}.",
+            times=len(reasons),
+            causes=in_clauses(dict.fromkeys(reasons)),
+        ),
+        say("This is not your fault. Have it graded again on a machine that does nothing else."),
+        again=True,
+        code="busy",
+    )
+
+
+def _task(
+    versions: Sequence[Version], setup: MeasurementSetup, generator: np.random.Generator
+) -> TimeSchedule:
+    options = setup.options
+    names, (_, *fixed) = versions[0].arrays.keys(), versions[0].arrays.values()
+
+    def draw(*extents: int) -> Array:
+        return pack_array(generator.standard_normal(extents, dtype=np.float32))
+
+    return TimeSchedule(
+        workload=setup.workload,
+        shapes=tuple(
+            TimedFunction(
+                version.module,
+                version.function,
+                draw(_inputs(version.data, options), *version.data),
+                version.guarded,
+            )
+            for version in versions
+        ),
+        names=tuple(names),
+        fixed=tuple(draw(*shape) for shape in fixed),
+        ring=RING,
+        target="host",
+        cpus=(),
+        seed=0,
+        rules=TimingRules(
+            block_seconds=options.block_seconds,
+            budget_seconds=options.budget_seconds,
+            resolution=options.resolution(setup.points),
+            full=options.full,
+            pace=0.0,
+            minimum_rounds=options.minimum_rounds,
+            maximum_rounds=options.maximum_rounds,
+            control_rounds=options.control_rounds,
+        ),
+    )
+
+
+def _inputs(shape: tuple[int, ...], options: SpeedOptions) -> int:
+    """Return how many inputs to draw: a fresh ring for each round, and one before the first."""
+    affordable = MOST_INPUT_BYTES // (4 * RING * math.prod(shape))
+    return RING * max(1, min(options.maximum_rounds + 1, affordable))

@@ -1,0 +1,176 @@
+"""Timing a candidate's function against the unscheduled one and the reference."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import cast
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from grader.evidence.case import Candidate, FloatArray, Problem, Replay, TimedSchedule
+from grader.evidence.oracle import Workload
+from grader.evidence.subject import Subject
+from grader.ir.facts import FunctionFacts
+from grader.language import NOTHING, Text, join, say
+from grader.measurement.measure import Measured, MeasurementSetup, TimeLibrary, Version, measure
+from grader.measurement.points import SpeedOptions
+from grader.measurement.read import MICRO
+from grader.messages import Array, ShapeResult, TimeSchedule, unpack_array
+from grader.report import Timing
+
+DECIDES_HINT = say(
+    "A schedule must do the same work at every call: let conditions, loop bounds and indices depend"
+    " on loop variables only, and write a ReLU as a maximum with 0."
+)
+
+UNGUARDED_HINT = say(
+    "Read and write buffers by indices only, computed from loop variables as integers, and leave"
+    " strides, offsets and alignment to TVM."
+)
+
+UNREADABLE = Problem(
+    say("The answer of the process that timed the schedule cannot be read."),
+    say("A schedule may compute, and must leave the process that it runs in alone."),
+    code="no_answer",
+)
+
+TIMED_RTOL = 1e-3
+TIMED_ATOL = 1e-4
+"""Tolerance of timed outputs: sums of up to some hundred products of numbers near 1, in another
+order."""
+
+
+MOST_COMPARED_BYTES = 16 * 2**20
+"""Most bytes of outputs that are computed at a time to look at single items of them."""
+
+
+def gather_timing(
+    candidate: Candidate,
+    setup: MeasurementSetup,
+    oracle: Workload,
+    generator: np.random.Generator,
+    replay: Replay | None = None,
+) -> TimedSchedule | Problem:
+    """Measure one candidate, and its schedule at larger batches along with it, where `replay` has
+    made it for some.
+
+    Nothing else of this grading may run meanwhile.
+    """
+    function = setup.subject.find(candidate.facts)
+    if function is None:
+        return setup.subject.missing
+    versions = []
+    larger = [(each.module, each.facts) for each in replay.larger] if replay is not None else []
+    for module, facts in [(candidate.capture.module, function), *larger]:
+        version = _version(module, facts, setup.subject)
+        if isinstance(version, Problem):
+            return version
+        versions.append(version)
+    measured = measure(versions, setup, generator)
+    if isinstance(measured, Problem):
+        return measured
+    timing = with_library(measured, setup.machine.time_library)
+    notes = (*timing.notes, *_alone(timing, setup.options, replay))
+    timing = msgspec.structs.replace(timing, notes=notes)
+    return TimedSchedule(timing, outputs_right(measured, oracle))
+
+
+def _alone(timing: Timing, options: SpeedOptions, replay: Replay | None) -> list[Text]:
+    """Say why a schedule was timed at its own batch alone, where larger ones were asked for."""
+    if replay is None or len(timing.shapes) > 1 or not options.batches:
+        return []
+    reason = NOTHING if replay.proven else say("a larger one takes a schedule that is proven")
+    reason = reason or replay.larger_reason or say("at a larger one it could not be run")
+    return [say("Timed at its own batch alone: {reason}.", reason=reason)]
+
+
+def with_library(measured: Measured, time_library: TimeLibrary | None) -> Timing:
+    """Add how long PyTorch takes for the same; where that cannot be said, a note says so."""
+    timing = measured.timing
+    if time_library is None:
+        return timing
+    fixed = [unpack(array) for array in measured.task.fixed]
+    shapes, notes = [], list(timing.notes)
+    for function, shape in zip(measured.task.shapes, timing.shapes, strict=True):
+        arrays = (unpack(function.data)[0], *fixed)
+        found = time_library(timing.workload, arrays, timing.cpus)
+        if isinstance(found, Problem):
+            notes.append(found.reason)
+        else:
+            shape = msgspec.structs.replace(shape, library_us=round(found.seconds * MICRO, 3))
+        shapes.append(shape)
+    return msgspec.structs.replace(timing, shapes=tuple(shapes), notes=tuple(dict.fromkeys(notes)))
+
+
+def unpack(array: Array) -> FloatArray:
+    """Return the array of a message of our own, which holds floats."""
+    return cast(FloatArray, unpack_array(array))
+
+
+def _version(module: bytes, facts: FunctionFacts, subject: Subject) -> Version | Problem:
+    """Return what is to be timed, or why it must not be."""
+    if facts.decisions:
+        reason = facts.decisions[0].message
+        useless = say("Its time would say nothing about a schedule.")
+        return Problem(join(reason, useless), DECIDES_HINT, code="refused")
+    if facts.unguarded is not None:
+        unsure = say("So nothing can show that it stays inside its buffers, and it is not timed.")
+        return Problem(join(facts.unguarded.message, unsure), UNGUARDED_HINT, code="refused")
+    arrays = subject.arrays(facts)
+    if isinstance(arrays, Problem):
+        return arrays
+    return Version(module, facts.name, arrays, guarded=facts.unproven is not None)
+
+
+def outputs_right(measured: Measured, oracle: Workload) -> bool:
+    """Compare the kept outputs with PyTorch's for the inputs that they were computed from."""
+    return all(
+        _is_right(measured.task, shape.data, result, measured.answer.variant, oracle)
+        for shape, result in zip(measured.task.shapes, measured.answer.shapes, strict=True)
+    )
+
+
+def _is_right(
+    task: TimeSchedule, inputs: Array, result: ShapeResult, variant: str, oracle: Workload
+) -> bool:
+    data, *fixed = (unpack(array) for array in (inputs, *task.fixed))
+    actual = unpack_array(result.outputs)
+    used = [each % len(data) for each in result.inputs]
+    if not used:
+        return False
+    desired = oracle.workload(variant, data[used], *fixed)
+    if actual.shape != desired.shape:
+        return False
+    if not np.allclose(actual, desired, rtol=TIMED_RTOL, atol=TIMED_ATOL):
+        return False
+    return _slots_right(result, lambda few: oracle.workload(variant, data[few % len(data)], *fixed))
+
+
+def _slots_right(
+    result: ShapeResult, compute: Callable[[npt.NDArray[np.intp]], FloatArray]
+) -> bool:
+    """Say whether every call left the right value at the place that was drawn for it.
+
+    `compute` returns the outputs of some of the inputs: those of a few at a time, as all of them
+    together may be larger than memory.
+    """
+    inputs, places, values = (
+        unpack_array(each)
+        for each in (result.slots.inputs, result.slots.places, result.slots.values)
+    )
+    size = math.prod(result.outputs.shape[1:])
+    if not len(inputs) or inputs.min() < 0 or places.min() < 0 or places.max() >= size:
+        return False
+    used = np.unique(inputs)
+    step = max(1, MOST_COMPARED_BYTES // (4 * size))
+    for few in np.split(used, range(step, len(used), step)):
+        chosen = np.flatnonzero(np.isin(inputs, few))
+        desired = compute(few).reshape(len(few), -1)
+        rows = np.searchsorted(few, inputs[chosen])
+        wanted = desired[rows, places[chosen]]
+        if not np.allclose(values[chosen], wanted, rtol=TIMED_RTOL, atol=TIMED_ATOL):
+            return False
+    return True

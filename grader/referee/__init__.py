@@ -1,1 +1,0 @@
-"""The trusted side: holds the answers, asks runners for evidence, and decides."""

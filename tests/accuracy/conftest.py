@@ -1,0 +1,7 @@
+"""PyTorch computes in one thread: the mutants take all processors."""
+
+from __future__ import annotations
+
+import torch
+
+torch.set_num_threads(1)

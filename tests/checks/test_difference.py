@@ -1,0 +1,143 @@
+"""Which thirds of a target a function has, and what a student is told to do next."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from grader.checks.difference import THIRDS, Difference, compare_functions
+from tests.evidence.products import Steps, Written, facts_after, facts_of, other_order, transform
+
+TARGET = facts_after(transform)
+
+
+def but(**changes: Any) -> Steps:
+    return lambda sch: transform(sch, **changes)
+
+
+def _name(value: Any) -> str | None:
+    """Name a case by what is done otherwise."""
+    return str(value) if isinstance(value, dict) else None
+
+
+def compare(steps: Steps) -> tuple[tuple[str, ...], Difference]:
+    likeness = compare_functions(TARGET, facts_after(steps))
+    assert likeness.first is not None
+    return likeness.right, likeness.first
+
+
+class TestEqual:
+    def test_all_thirds_are_right(self):
+        assert (THIRDS, None) == compare_functions(TARGET, facts_after(transform))
+
+    def test_what_the_statements_say_is_no_difference(self):
+        assert (THIRDS, None) == compare_functions(facts_of(Written), facts_of(other_order()))
+
+
+class TestThirds:
+    @pytest.mark.parametrize(
+        ("changes", "right"),
+        [
+            ({"terms": 8}, ("places",)),
+            ({"swapped": True}, ("annotations", "places")),
+            ({"without": "parallel"}, ("loops", "places")),
+            ({"without": "unroll"}, ("loops", "places")),
+            ({"without": "second vectorize"}, ("loops", "places")),
+            ({"without": "decompose"}, ("loops", "annotations")),
+            ({"at": -1}, ("loops", "annotations")),
+            ({"without": "reverse_compute_at"}, ("loops",)),
+        ],
+        ids=_name,
+    )
+    def test_each_stands_by_itself(self, changes: dict[str, Any], right: tuple[str, ...]):
+        assert right == compare(but(**changes))[0]
+
+    def test_an_unscheduled_function_has_none(self):
+        assert () == compare_functions(TARGET, facts_of(Written)).right
+
+    def test_nor_has_it_any_of_a_target_without_annotations(self):
+        def split(sch: Any) -> None:
+            *_, k = sch.get_loops(sch.get_sblock("Y", "bmm_relu"))
+            sch.split(k, [None, 4])
+
+        assert () == compare_functions(facts_after(split), facts_of(Written)).right
+
+    def test_a_function_without_blocks_has_none(self):
+        flat = msgspec.structs.replace(TARGET, blocks=())
+        likeness = compare_functions(TARGET, flat)
+        assert () == likeness.right
+        assert likeness.first is not None
+        assert "no blocks" in likeness.first.reason.english
+
+
+class TestWords:
+    @pytest.mark.parametrize(
+        ("changes", "reason", "hint"),
+        [
+            (
+                {"terms": 8},
+                "Around `Y_update`, the loops over the sum should have the extents [32, 4] and have"
+                " [16, 8].",
+                "`split` that loop with the factors [32, 4].",
+            ),
+            (
+                {"swapped": True},
+                "Loop 2 around `Y_update` should be that of 128 iterations along axis 1 and is"
+                " that of 16 iterations along axis 2.",
+                "`reorder` the loops.",
+            ),
+            (
+                {"without": "unroll"},
+                "Loop 5 of 4 iterations over the sum around `Y_update` should be unrolled and is"
+                " serial.",
+                "Call `unroll` on it.",
+            ),
+            (
+                {"without": "vectorize"},
+                "Loop 6 of 8 iterations along axis 2 around `Y_update` should be vectorized and is"
+                " serial.",
+                "Call `vectorize` on it, before you decompose the reduction.",
+            ),
+            (
+                {"without": "reverse_compute_at"},
+                "`C` is inside of the first 0 loops of `Y_update`; in the target it is inside of"
+                " the first 3.",
+                "Call `reverse_compute_at` for it with loop 3 around `Y_update`.",
+            ),
+            (
+                {"without": "decompose"},
+                "The sum is initialised within `Y`; in the target it has a block of its own.",
+                "Call `decompose_reduction` for it with loop 4, as the last step.",
+            ),
+            (
+                {"at": -1},
+                "The sum is initialised inside of the first 2 loops of `Y_update`; in the target"
+                " inside of the first 3.",
+                "Call `decompose_reduction` for it with loop 4, as the last step.",
+            ),
+        ],
+        ids=_name,
+    )
+    def test_they_name_the_first_difference_and_the_primitive(
+        self, changes: dict[str, Any], reason: str, hint: str
+    ):
+        found = compare(but(**changes))[1]
+        assert found is not None
+        assert (reason, hint) == (found.reason.english, found.hint.english)
+
+    def test_what_is_not_in_the_target_is_to_be_left_out(self):
+        likeness = compare_functions(facts_of(Written), TARGET)
+        assert likeness.first is not None
+        assert "`Y_update`, the loops along axis 2 should have the extents [128]" in (
+            likeness.first.reason.english
+        )
+        assert "Do not `split` that loop." == likeness.first.hint.english
+
+    def test_a_block_more_is_one_that_the_target_has_not(self):
+        def cache(sch: Any) -> None:
+            sch.cache_read(sch.get_sblock("Y", "bmm_relu"), 1, "global")
+            transform(sch)
+
+        assert "Blocks beside the sum: 2; in the target: 1." == compare(cache)[1].reason.english

@@ -1,0 +1,609 @@
+"""What each check says of a case."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import msgspec
+import numpy as np
+import pytest
+
+from grader.assignment import CheckTable
+from grader.checks.kinds.equivalence import equivalence
+from grader.checks.kinds.externs import ExternOptions, extern_call, writes_output
+from grader.checks.kinds.python import LowLevelOptions, low_level
+from grader.checks.kinds.schedule import StepOptions, schedule_steps
+from grader.checks.kinds.speed import speed
+from grader.checks.kinds.structure import GraphOptions, call_tir_graph, pure_tir
+from grader.checks.kinds.target import TargetOptions, target
+from grader.checks.registry import NoOptions, find_check
+from grader.errors import CourseError
+from grader.evidence.case import Problem, Replay, StubOutputs, TargetMatch, TimedSchedule
+from grader.evidence.mismatch import WRITE_THE_BUFFER
+from grader.ir.facts import Argument
+from grader.language import below, foreign, join
+from grader.measurement.points import SpeedOptions
+from tests import sample_reports
+from tests.evidence import products
+from tests.evidence.factory import (
+    WEIGHT,
+    argument,
+    call,
+    case,
+    convolution,
+    init,
+    loops,
+    module,
+    outputs,
+    padded_update,
+    padding,
+    softmax,
+    tensor,
+    update,
+)
+from tests.render.diagnoses import DIAGNOSIS
+
+NONE = NoOptions()
+
+
+def value(source: int) -> Argument:
+    """What a call gives, by the call's place."""
+    return Argument("value", f"lv{source}", tensor(4, 32, 26, 26), source)
+
+
+GRAPH = GraphOptions(weights=(WEIGHT,))
+EXTERN = ExternOptions(weight=WEIGHT)
+CONV = call("tir", "conv2d", argument("input", 4, 1, 28, 28), argument("constant", *WEIGHT))
+EXTERN_CONV = call(
+    "extern", "env.c", argument("input", 4, 1, 28, 28), argument("constant", *WEIGHT)
+)
+
+
+class TestCallTirGraph:
+    def test_a_graph_of_call_tir_with_all_weights_passes(self):
+        assert "passed" == call_tir_graph(case(module(CONV)), GRAPH).verdict
+
+    def test_a_missing_weight_fails_and_is_named(self):
+        outcome = call_tir_graph(case(module(call("tir", "relu"))), GRAPH)
+        assert ("failed", True) == (outcome.verdict, "(32, 1, 3, 3)" in outcome.reason.english)
+
+    def test_an_operator_among_the_calls_costs_half_and_is_named(self):
+        outcome = call_tir_graph(case(module(CONV, call("operator", "relax.nn.relu"))), GRAPH)
+        assert (0.5, True) == (outcome.fraction, "relax.nn.relu" in outcome.reason.english)
+
+    def test_a_module_without_any_call_fails(self):
+        assert "failed" == call_tir_graph(case(module()), GRAPH).verdict
+
+
+LOOPS = """
+def f(x, w):
+    y = np.empty(10)
+    for i in range(10):
+        y[i] = x[i] * w[i]
+    return y
+"""
+
+
+class TestLowLevel:
+    def judge(self, source, **options):
+        one = case(module())
+        capture = msgspec.structs.replace(one.candidate.capture, name="f", source=source)
+        one = replace(one, candidate=replace(one.candidate, capture=capture))
+        return low_level(one, LowLevelOptions(**options))
+
+    def test_loops_over_elements_pass(self):
+        assert "passed" == self.judge(LOOPS).verdict
+
+    def test_an_operation_on_a_whole_array_fails_and_is_quoted(self):
+        outcome = self.judge(LOOPS.replace("return y", "return y @ w"))
+        assert ("failed", True) == (outcome.verdict, "`y @ w`" in outcome.reason.english)
+
+    def test_loops_that_are_not_deep_enough_fail(self):
+        outcome = self.judge(LOOPS, loops=2)
+        assert ("failed", True) == (outcome.verdict, "1 deep" in outcome.reason.english)
+
+    def test_without_an_allocation_the_given_share_is_left(self):
+        text = LOOPS.replace("np.empty(10)", "[0] * 10")
+        assert ("partial", 0.5) == (
+            self.judge(text, unallocated=0.5).verdict,
+            self.judge(text, unallocated=0.5).fraction,
+        )
+        assert "passed" == self.judge(text).verdict
+
+    @pytest.mark.parametrize("source", ["", "def f(:"])
+    def test_a_text_that_is_not_known_is_not_graded(self, source):
+        assert "not_graded" == self.judge(source).verdict
+
+
+class TestPureTir:
+    def test_an_extern_fails_and_is_named(self):
+        outcome = pure_tir(case(module(EXTERN_CONV)), NONE)
+        assert ("failed", True) == (outcome.verdict, "env.c" in outcome.reason.english)
+
+
+def noise(*, matters: bool = True, inputs_matter: bool = False) -> StubOutputs:
+    outputs = np.zeros((2, 4, 10))
+    return StubOutputs(outputs, outputs + matters, outputs + inputs_matter)
+
+
+class TestExternCall:
+    def test_an_extern_given_the_weight_whose_result_is_used_passes(self):
+        outcome = extern_call(case(module(EXTERN_CONV), stubs=noise()), EXTERN)
+        assert "passed" == outcome.verdict
+
+    def test_an_extern_whose_result_is_not_used_fails(self):
+        outcome = extern_call(case(module(EXTERN_CONV), stubs=noise(matters=False)), EXTERN)
+        assert "failed" == outcome.verdict
+
+    def test_an_extern_that_holds_its_weight_itself_passes(self):
+        own = call("extern", "env.c", argument("input", 4, 1, 28, 28))
+        assert "passed" == extern_call(case(module(own), stubs=noise()), EXTERN).verdict
+
+    @pytest.mark.parametrize("order", [1, -1])
+    def test_a_convolution_inside_the_module_fails_even_beside_an_extern(self, order):
+        calls = (CONV, EXTERN_CONV, call("extern", "env.copy", argument("value", 4, 32, 26, 26)))
+        facts = module(*calls[::order])
+        outcome = extern_call(case(facts, stubs=noise()), EXTERN)
+        assert ("failed", True) == (outcome.verdict, "conv2d" in outcome.reason.english)
+
+    def test_no_extern_at_all_fails(self):
+        assert "failed" == extern_call(case(module(CONV)), EXTERN).verdict
+
+    def test_an_input_may_go_past_the_extern_where_the_assignment_does_not_mind(self):
+        outcome = extern_call(case(module(EXTERN_CONV), stubs=noise(inputs_matter=True)), EXTERN)
+        assert "passed" == outcome.verdict
+
+
+class TestThroughExtern:
+    THROUGH = ExternOptions(weight=WEIGHT, through=True)
+
+    def judge(self, *calls, result=None, **seen):
+        facts = module(*calls)
+        last = len(calls) - 1
+        facts = msgspec.structs.replace(facts, result=result or value(last))
+        return extern_call(case(facts, stubs=noise(**seen)), self.THROUGH)
+
+    def test_a_chain_with_the_extern_first_passes(self):
+        assert "passed" == self.judge(EXTERN_CONV, call("tir", "relu", value(0))).verdict
+
+    def test_a_chain_with_the_extern_last_passes(self):
+        padded = call("tir", "pad", argument("input", 4, 1, 26, 26))
+        last = call("extern", "env.c", value(0), argument("constant", *WEIGHT))
+        assert "passed" == self.judge(padded, last).verdict
+
+    def test_an_extern_called_for_each_half_passes(self):
+        both = call("tir", "concatenate", value(0), value(1))
+        assert "passed" == self.judge(EXTERN_CONV, EXTERN_CONV, both).verdict
+
+    def test_a_run_in_which_inputs_matter_fails_whatever_the_graph_shows(self):
+        outcome = self.judge(EXTERN_CONV, inputs_matter=True)
+        assert ("failed", True) == (outcome.verdict, "past it" in outcome.reason.english)
+
+    def test_a_way_around_the_extern_fails_whatever_the_run_shows(self):
+        own = call("tir", "own", argument("input", 4, 1, 28, 28))
+        total = call("tir", "choose", value(0), value(1))
+        assert "failed" == self.judge(EXTERN_CONV, own, total).verdict
+
+    def test_a_way_through_another_extern_is_a_way_around(self):
+        other = call("extern", "env.all", argument("input", 4, 1, 28, 28))
+        total = call("tir", "choose", value(0), value(1))
+        assert "failed" == self.judge(EXTERN_CONV, other, total).verdict
+
+    def test_what_comes_from_an_if_may_come_from_the_input(self):
+        chosen = Argument("value", "chosen", tensor(4, 32, 26, 26))
+        assert "failed" == self.judge(EXTERN_CONV, call("tir", "relu", chosen)).verdict
+
+    def test_the_input_as_the_output_fails(self):
+        outcome = self.judge(EXTERN_CONV, result=argument("input", 4, 1, 28, 28))
+        assert "failed" == outcome.verdict
+
+    def test_work_that_nothing_comes_of_is_no_way_around(self):
+        own = call("tir", "own", argument("input", 4, 1, 28, 28))
+        assert "passed" == self.judge(EXTERN_CONV, own, result=value(0)).verdict
+
+    def test_the_shape_of_the_input_is_not_the_input(self):
+        shape = call("operator", "relax.shape_of", argument("input", 4, 1, 28, 28))
+        flat = call("operator", "relax.reshape", value(0), value(1))
+        assert "passed" == self.judge(EXTERN_CONV, shape, flat).verdict
+
+
+class TestWritesOutput:
+    def test_an_unwritten_buffer_fails_and_names_the_extern(self):
+        bad = outputs(softmax(4), softmax(4), unwritten=("env.c",))
+        outcome = writes_output(case(module(EXTERN_CONV), outputs=bad), NONE)
+        assert ("failed", True) == (outcome.verdict, "env.c" in outcome.reason.english)
+
+    def test_what_to_do_is_said_in_the_language_of_the_rest(self):
+        bad = outputs(softmax(4), softmax(4), unwritten=("env.c",))
+        outcome = writes_output(case(module(EXTERN_CONV), outputs=bad), NONE)
+        assert WRITE_THE_BUFFER == outcome.hint
+        assert outcome.hint.english != outcome.hint.in_("ko")
+
+    def test_wrong_but_written_values_pass(self):
+        written = outputs(np.zeros((4, 10)), softmax(4))
+        assert "passed" == writes_output(case(module(EXTERN_CONV), outputs=written), NONE).verdict
+
+    def test_a_module_that_did_not_run_is_not_graded(self):
+        outcome = writes_output(
+            case(module(EXTERN_CONV), outputs=Problem(foreign("It crashed."))), NONE
+        )
+        assert ("not_graded", "It crashed.") == (outcome.verdict, outcome.reason.english)
+
+
+class TestEquivalence:
+    def judge(self, actual, desired=None):
+        desired = softmax(6) if desired is None else desired
+        return equivalence(case(module(CONV), outputs=outputs(actual, desired)), NONE)
+
+    def test_equal_outputs_pass(self):
+        assert "passed" == self.judge(softmax(6).astype(np.float32)).verdict
+
+    def test_a_difference_beyond_the_tolerance_in_one_sample_fails(self):
+        actual = softmax(6).astype(np.float32)
+        actual[3, 2] += 1e-3
+        outcome = self.judge(actual)
+        assert ("failed", True) == (outcome.verdict, "1 of 6" in outcome.reason.english)
+
+    def test_half_precision_fails(self):
+        outcome = self.judge(softmax(6).astype(np.float16).astype(np.float32))
+        assert "failed" == outcome.verdict
+
+    def test_another_shape_fails_before_values_are_compared(self):
+        outcome = self.judge(np.zeros((6, 1, 10), np.float32))
+        assert ("failed", True) == (outcome.verdict, "shape" in outcome.reason.english)
+
+    def test_another_dtype_fails(self):
+        assert "failed" == self.judge(softmax(6)).verdict
+
+    def test_nan_fails_and_is_called_so(self):
+        outcome = self.judge(np.full((6, 10), np.nan, np.float32))
+        assert ("failed", True) == (outcome.verdict, "NaN" in outcome.reason.english)
+
+    def test_a_diagnosis_says_where_and_what_to_do(self):
+        actual = outputs(np.zeros((6, 10), np.float32), softmax(6))
+        evidence = {"outputs": actual, "diagnosis": DIAGNOSIS}
+        outcome = equivalence(case(module(CONV), **evidence), NONE)
+        assert ("failed", DIAGNOSIS.advice) == (outcome.verdict, outcome.hint)
+        assert outcome.reason.english.startswith("6 of 6 samples differ from the right outputs")
+        assert outcome.reason.english.endswith(DIAGNOSIS.message.english)
+
+    def test_a_run_that_failed_is_diagnosed_too(self):
+        evidence = {
+            "outputs": Problem(foreign("It crashed."), foreign("Look.")),
+            "diagnosis": DIAGNOSIS,
+        }
+        outcome = equivalence(case(module(CONV), **evidence), NONE)
+        assert ("not_graded", DIAGNOSIS.advice) == (outcome.verdict, outcome.hint)
+        assert join(foreign("It crashed."), DIAGNOSIS.message) == outcome.reason
+
+    def test_a_run_that_ended_in_an_error_is_diagnosed_below_its_message(self):
+        """Whatever the message ends in: it is not ours, and nothing of it is looked at."""
+        for message in ("no such thing", "No such thing."):
+            problem = Problem(foreign(message), quotes=True, code="run_failed")
+            evidence = {"outputs": problem, "diagnosis": DIAGNOSIS}
+            outcome = equivalence(case(module(CONV), **evidence), NONE)
+            assert below(foreign(message), DIAGNOSIS.message) == outcome.reason
+            assert "run_failed" == outcome.code
+
+    def test_a_constant_output_is_called_so(self):
+        assert "same everywhere" in self.judge(np.zeros((6, 10), np.float32)).hint.english
+
+
+class TestScheduleSteps:
+    OPTIONS = StepOptions(weight=WEIGHT, inline=3, reorganize=4, decompose=4, annotate=4)
+
+    def judge(self, *blocks, options=OPTIONS, **evidence):
+        functions = {"conv2d": convolution(*blocks)}
+        return schedule_steps(case(module(CONV, functions=functions), **evidence), options)
+
+    def test_all_steps_earn_everything(self):
+        nest = loops(128, 26, 26, 9, kind="vectorized")
+        assert "passed" == self.judge(init(), update(nest, has_init=False)).verdict
+
+    def test_a_scheduled_function_beside_one_that_is_not_earns_nothing(self):
+        nest = loops(128, 26, 26, 9, kind="vectorized")
+        functions = {
+            "conv2d": convolution(init(), update(nest, has_init=False)),
+            "other": convolution(padding(), padded_update()),
+        }
+        other = call("tir", "other", argument("input", 4, 1, 28, 28), argument("constant", *WEIGHT))
+        outcome = schedule_steps(case(module(CONV, other, functions=functions)), self.OPTIONS)
+        assert ("failed", 0) == (outcome.verdict, outcome.fraction)
+
+    def test_each_missing_step_is_named_and_the_most_worthwhile_is_the_hint(self):
+        outcome = self.judge(update(loops(128, 26, 26, 9)))
+        assert 7 / 15 == outcome.fraction
+        assert "decomposed" in outcome.reason.english
+        assert outcome.hint.english.startswith("Vectorize")
+
+    def test_the_hint_names_what_earns_most(self):
+        options = StepOptions(weight=WEIGHT, inline=3, reorganize=4, decompose=5, annotate=4)
+        assert "decompose_reduction" in self.judge(update(), options=options).hint.english
+
+    def test_steps_may_be_paid_one_by_one(self):
+        nest = (*loops(4, kind="parallel"), *loops(32, 26, 2, 13, 3, 3))
+        axes = ((0,), (1,), (2,), (3,), (3,), (), ())
+        block = update(nest)
+        store = msgspec.structs.replace(block.statements[0], axes=axes)
+        options = StepOptions(weight=WEIGHT, split=1, reorder=2, parallel=4, unroll=8)
+        outcome = self.judge(msgspec.structs.replace(block, statements=(store,)), options=options)
+        assert 5 / 15 == outcome.fraction
+        assert "Done: a loop is split, a loop is parallel." in outcome.reason.english
+        assert "Not seen: the loops are reordered, a loop is unrolled." in outcome.reason.english
+        assert outcome.hint.english.startswith("Unroll")
+
+    def test_scattered_stores_are_no_vector_stores_and_are_called_so(self):
+        options = StepOptions(weight=WEIGHT, vectorize=1, annotate=1)
+        block = update(loops(4, 32, 26, 26, 3, 3, kind="vectorized"))
+        for stride, fraction in ((1, 1.0), (26, 0.5), (None, 0.5)):
+            store = msgspec.structs.replace(block.statements[0], lane_stride=stride)
+            changed = msgspec.structs.replace(block, statements=(store,))
+            outcome = self.judge(changed, options=options)
+            assert (fraction, fraction < 1) == (
+                outcome.fraction,
+                "scattered" in outcome.reason.english,
+            )
+            assert ("last axis" in outcome.hint.english) == (fraction < 1)
+
+    def test_a_step_that_earns_nothing_is_not_spoken_of(self):
+        outcome = self.judge(update(), options=StepOptions(weight=WEIGHT, split=1))
+        assert ("failed", "Not seen: a loop is split.") == (outcome.verdict, outcome.reason.english)
+
+    def test_a_proven_schedule_is_called_so(self):
+        scheduled = update(loops(128, 26, 26, 9))
+        many = self.judge(scheduled, replay=Replay(proven=True, steps=5))
+        assert (
+            "The schedule is proven: its 5 steps, applied to the unscheduled module, give your"
+            " module." in many.reason.english
+        )
+        one = self.judge(scheduled, replay=Replay(proven=True, steps=1))
+        assert "its one step, applied to the unscheduled module, gives" in one.reason.english
+
+    def test_one_that_is_not_proven_was_graded_on_its_result_and_says_why(self):
+        replay = Replay(proven=False, reason=foreign("its trace could not be replayed"))
+        outcome = self.judge(update(loops(128, 26, 26, 9)), replay=replay)
+        assert (
+            "The schedule was graded on its result alone: its trace could not be replayed."
+            in outcome.reason.english
+        )
+        assert 7 / 15 == outcome.fraction
+
+    def test_where_nothing_was_done_there_is_nothing_to_prove(self):
+        outcome = self.judge(
+            padding(), padded_update(), replay=Replay(proven=False, reason=foreign("x"))
+        )
+        assert "result alone" not in outcome.reason.english
+
+    def test_options_without_any_points_are_refused(self):
+        table = CheckTable(id="steps", kind="schedule_steps", options={"weight": [32, 1, 3, 3]})
+        with pytest.raises(CourseError, match="no step has points"):
+            find_check(table).parse(table)
+
+    def test_a_step_that_does_not_exist_is_refused(self):
+        options = {"weight": [32, 1, 3, 3], "vectorise": 1}
+        table = CheckTable(id="steps", kind="schedule_steps", options=options)
+        with pytest.raises(CourseError, match="vectorise"):
+            find_check(table).parse(table)
+
+
+class TestSpeed:
+    """The reference is about six times as fast as the unscheduled function."""
+
+    OPTIONS = SpeedOptions(weight=WEIGHT, full_at=0.9, bonus=0.1, stretch=1.5)
+
+    def judge(self, share=0.6, width=0.01, right=True, options=OPTIONS, floor_us=1.0, us=10.0):
+        low, high = share - width / 2, share + width / 2
+        reference = sample_reports.TIMING.reference_speedup
+        timing = msgspec.structs.replace(
+            sample_reports.TIMING,
+            shapes=(
+                msgspec.structs.replace(sample_reports.SHAPE, floor_us=floor_us, submission_us=us),
+            ),
+            share=share,
+            share_low=low,
+            share_high=high,
+            speedup=reference**share,
+            ci_low=reference**low,
+            ci_high=reference**high,
+        )
+        return speed(case(module(CONV), timed=TimedSchedule(timing, right)), options)
+
+    def test_a_faster_schedule_earns_a_share(self):
+        outcome = self.judge(share=0.6)
+        assert ("partial", 0.6 / 0.9) == (outcome.verdict, pytest.approx(outcome.fraction))
+        assert "3.06 times as fast as the unscheduled one" in outcome.reason.english
+        assert outcome.hint
+
+    @pytest.mark.parametrize("share", [0.9, 1.0, 1.1])
+    def test_one_as_fast_as_the_reference_earns_everything(self, share):
+        outcome = self.judge(share=share)
+        assert ("passed", 1.0) == (outcome.verdict, pytest.approx(outcome.fraction))
+
+    def test_one_that_is_faster_still_earns_a_bonus(self):
+        assert 1.0 < self.judge(share=1.15).fraction < self.judge(share=1.5).fraction
+        assert 1.1 == pytest.approx(self.judge(share=1.5).fraction)
+        assert "passed" == self.judge(share=1.5).verdict
+
+    def test_a_slower_schedule_earns_nothing_and_is_told_why(self):
+        outcome = self.judge(share=-0.5)
+        assert ("failed", 0.0) == (outcome.verdict, outcome.fraction)
+        assert "slower than doing nothing" in outcome.reason.english
+        assert "makes vectors of the plain loops by itself" in outcome.reason.english
+        assert "Take steps back until it is no longer slower" in outcome.hint.english
+
+    def test_the_advice_is_what_was_measured(self):
+        """No step of which it is not known what it brings here: what the reference does as a whole,
+        and how much less the unscheduled function takes."""
+        slow, slower = self.judge(share=0.6), self.judge(share=-0.5)
+        assert slow.hint.english.startswith(
+            "The reference schedule, measured beside yours, is faster"
+        )
+        assert "takes 0.39 of its time" in slower.hint.english
+
+    @pytest.mark.parametrize(
+        ("kind", "threads", "cause"),
+        [
+            ("parallel", 1, "the compiler makes vectors of the plain loops by itself"),
+            ("parallel", 2, "takes longer than doing them"),
+            ("vectorized", 2, "stored to scattered places"),
+        ],
+    )
+    def test_what_slows_it_down_is_seen_in_its_loops(self, kind, threads, cause):
+        function = convolution(update(loops(4, 32, 26, 26, 9, kind=kind)))
+        timing = msgspec.structs.replace(sample_reports.TIMING, ci_high=0.9, threads=threads)
+        facts = module(CONV, functions={"conv2d": function})
+        outcome = speed(case(facts, timed=TimedSchedule(timing, True)), self.OPTIONS)
+        assert cause in outcome.reason.english
+
+    def test_what_is_missing_to_all_points_is_said(self):
+        assert "All points are earned from 5.36 times on." in self.judge(share=0.6).reason.english
+        assert "All points" not in self.judge(share=1.0).reason.english
+
+    def test_one_that_may_be_as_fast_as_the_unscheduled_is_not_called_slower(self):
+        outcome = self.judge(share=-0.001, width=0.01)
+        assert ("failed", 0.0) == (outcome.verdict, outcome.fraction)
+        assert "slower" not in outcome.reason.english
+
+    @pytest.mark.parametrize(
+        ("share", "width", "interval"),
+        [(0.45, 0.09, 0.1), (0.45, 0.0, 0.0), (1.0, 0.1, 0.0), (0.9, 0.09, 0.05), (-1, 0.1, 0.0)],
+    )
+    def test_it_says_how_far_points_are_uncertain(self, share, width, interval):
+        assert interval == pytest.approx(self.judge(share=share, width=width).interval)
+
+    def test_a_schedule_that_is_too_good_is_held_for_the_instructor(self):
+        outcome = self.judge(share=1.9)
+        assert ("not_graded", 0.0) == (outcome.verdict, outcome.fraction)
+        assert "held for your instructor's look" in outcome.reason.english
+        assert "More than 4 times the reference's speed" in outcome.reason.english
+
+    def test_one_that_may_be_within_what_is_believed_is_not(self):
+        assert "passed" == self.judge(share=1.78, width=0.1).verdict
+
+    def test_what_is_believed_is_an_option(self):
+        strict = SpeedOptions(weight=WEIGHT, held_above=1.2)
+        assert "not_graded" == self.judge(share=1.4, options=strict).verdict
+
+    def test_one_that_is_faster_than_the_machine_can_be_is_held_too(self):
+        outcome = self.judge(floor_us=12.0, us=10.0)
+        assert ("not_graded", 0.0) == (outcome.verdict, outcome.fraction)
+        assert (
+            "faster than this machine can multiply and add (15 GFLOP/s)" in outcome.reason.english
+        )
+        assert "move the arrays (22 GB/s)" in outcome.reason.english
+        assert "held for your instructor's look" in outcome.reason.english
+
+    def test_the_machines_limit_is_known_to_a_tenth(self):
+        assert "partial" == self.judge(floor_us=10.9, us=10.0).verdict
+
+    def test_wrong_timed_outputs_earn_nothing(self):
+        outcome = self.judge(share=1.0, right=False)
+        assert ("failed", 0.0) == (outcome.verdict, outcome.fraction)
+
+    def test_what_could_not_be_timed_is_not_graded(self):
+        busy = speed(
+            case(module(CONV), timed=Problem(foreign("Too busy."), foreign("Again."))), self.OPTIONS
+        )
+        assert ("not_graded", "Too busy.", "Again.") == (
+            busy.verdict,
+            busy.reason.english,
+            busy.hint.english,
+        )
+        assert "not_graded" == speed(case(module(CONV)), self.OPTIONS).verdict
+
+
+class TestSpeedOptions:
+    def parse(self, **options):
+        table = CheckTable(
+            id="speed", kind="speed", points=15, options={"weight": [32, 1, 3, 3], **options}
+        )
+        return find_check(table).parse(table)
+
+    def test_points_are_certain_to_the_grid_when_rounds_end(self):
+        options = self.parse(full_at=0.9, grid=0.1)
+        assert 0.9 * 0.1 / 15 == pytest.approx(options.resolution(15.0))
+        assert 0.9 == pytest.approx(options.resolution(0.0))
+
+    def test_without_a_bonus_nothing_beyond_full_points_is_worth_rounds(self):
+        assert (0.9, 2.0) == self.parse(full_at=0.9).full
+        assert (0.9, 1.1) == pytest.approx(self.parse(full_at=0.9, bonus=0.1).full)
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {"minimum_rounds": 5},
+            {"maximum_rounds": 11},
+            {"control_rounds": 2},
+            {"batches": list(range(1, 9))},
+            {"grid": 0.0},
+            {"stretching": 2.0},
+        ],
+    )
+    def test_what_could_never_give_a_grade_is_the_courses_error(self, options):
+        with pytest.raises(CourseError, match="options"):
+            self.parse(**options)
+
+
+class TestTarget:
+    WANTED = products.facts_after(products.transform)
+
+    def judge(self, steps=products.transform, *, equal=False, replay=None, unproven=1.0):
+        found = products.facts_after(steps)
+        match = TargetMatch(equal, "" if equal else "<root>.body", self.WANTED, found)
+        options = TargetOptions(unproven=unproven)
+        return target(case(module(), target=match, replay=replay), options)
+
+    def test_what_tvm_finds_equal_earns_all(self):
+        assert ("passed", 1.0) == (self.judge(equal=True).verdict, self.judge(equal=True).fraction)
+
+    def test_what_differs_in_statements_alone_does_too(self):
+        outcome = self.judge()
+        assert "passed" == outcome.verdict
+        assert "how the statements are written" in outcome.reason.english
+
+    def test_each_third_earns_a_third_and_the_first_difference_is_told(self):
+        outcome = self.judge(lambda sch: products.transform(sch, without="unroll"))
+        assert ("partial", 2 / 3) == (outcome.verdict, pytest.approx(outcome.fraction))
+        assert (
+            "As in the target: the loops of the sum, where the initialisation"
+            in outcome.reason.english
+        )
+        assert "should be unrolled and is serial." in outcome.reason.english
+        assert "Call `unroll` on it." == outcome.hint.english
+
+    def test_nothing_done_earns_nothing(self):
+        outcome = self.judge(lambda sch: None)
+        assert ("failed", 0.0) == (outcome.verdict, outcome.fraction)
+        assert "First difference from the target" in outcome.reason.english
+
+    def test_it_says_whether_the_schedule_is_proven(self):
+        reason = self.judge(equal=True, replay=Replay(proven=True, steps=9)).reason
+        assert "The schedule is proven: its 9 steps" in reason.english
+
+    @pytest.mark.parametrize(
+        "replay", [None, Replay(proven=False, reason=foreign("it has no trace"))]
+    )
+    def test_what_is_not_proven_keeps_the_share_that_is_left_for_it(self, replay):
+        copied = self.judge(equal=True, replay=replay, unproven=0)
+        assert ("failed", 0.0) == (copied.verdict, copied.fraction)
+        assert "make one Schedule of your unscheduled function" in copied.hint.english
+        assert 0.5 == self.judge(equal=True, replay=replay, unproven=0.5).fraction
+        incomplete = self.judge(
+            lambda sch: products.transform(sch, without="unroll"), replay=replay, unproven=0.5
+        )
+        assert 1 / 3 == pytest.approx(incomplete.fraction)
+
+    def test_what_is_proven_keeps_all(self):
+        replay = Replay(proven=True, steps=9)
+        assert "passed" == self.judge(equal=True, replay=replay, unproven=0).verdict
+
+    def test_nothing_done_is_told_of_the_difference_and_not_of_a_proof(self):
+        outcome = self.judge(lambda sch: None, unproven=0)
+        assert "First difference from the target" in outcome.reason.english
+        assert "make one Schedule" not in outcome.hint.english
+
+    def test_without_a_comparison_it_is_not_graded(self):
+        problem = Problem(foreign("It could not be compared."))
+        outcome = target(case(module(), target=problem), TargetOptions())
+        assert ("not_graded", problem.reason) == (outcome.verdict, outcome.reason)
+        assert "not_graded" == target(case(module()), TargetOptions()).verdict

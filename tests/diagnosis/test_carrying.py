@@ -1,0 +1,240 @@
+"""Layers are judged one by one: what is wrong before them costs them nothing, nothing is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+from tvm import relax, topi
+
+from grader.assignment import OracleOptions
+from grader.data.dataset import no_data
+from grader.diagnosis.carrying import chain, judge_layers
+from grader.diagnosis.report import Diagnosed
+from grader.evidence.case import Candidate, Outputs
+from grader.evidence.oracle import ModelOracle
+from grader.evidence.recorder import record
+from grader.messages import TraceModule, unpack_array
+from tests.diagnosis.test_tracing import PART, Runners, candidate
+from tests.inside.runner import modules
+from tests.ir.modules import save
+
+# A runner has one thread. A process of tests may have others, of which Python 3.12 warns.
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+
+GENERATOR = np.random.default_rng(3)
+FIRST, SECOND, THIRD = (
+    GENERATOR.standard_normal(shape, dtype=np.float32) for shape in ((6, 8), (6, 6), (3, 6))
+)
+BIAS = GENERATOR.standard_normal(6, dtype=np.float32)
+NAMES = ("linear", "relu", "linear", "relu", "linear", "softmax")
+
+
+def expected(_parameters: object, images: Any) -> Any:
+    with torch.inference_mode():
+        x = functional.linear(_double(images), _double(FIRST), _double(BIAS)).relu()
+        x = functional.linear(x.flatten(1), _double(SECOND)).relu()
+        return functional.linear(x, _double(THIRD)).softmax(1).numpy()
+
+
+def _double(array: Any) -> torch.Tensor:
+    return torch.tensor(array, dtype=torch.float64)
+
+
+Emit = Callable[[Any, Any], Any]
+
+RIGHT: dict[str, Emit] = {
+    "linear": lambda b, x: b.emit_te(topi.nn.dense, x, relax.const(FIRST)),
+    "bias": lambda b, x: b.emit_te(topi.add, x, relax.const(BIAS)),
+    "relu": lambda b, x: b.emit_te(topi.nn.relu, x),
+    "flatten": lambda b, x: b.emit_te(topi.nn.flatten, x),
+    "square": lambda b, x: b.emit_te(topi.nn.dense, x, relax.const(SECOND)),
+    "relu1": lambda b, x: b.emit_te(topi.nn.relu, x),
+    "out": lambda b, x: b.emit_te(topi.nn.dense, x, relax.const(THIRD)),
+    "softmax": lambda b, x: b.emit_te(topi.nn.softmax, x, 1),
+}
+
+
+def copied(builder: Any, x: Any) -> Any:
+    return builder.emit_te(topi.identity, x)
+
+
+def doubled_weight(builder: Any, x: Any) -> Any:
+    return builder.emit_te(topi.nn.dense, x, relax.const(2 * FIRST))
+
+
+def doubled_weight_and_relu(builder: Any, x: Any) -> Any:
+    def both(data: Any, weight: Any) -> Any:
+        return topi.nn.relu(topi.nn.dense(data, weight))
+
+    return builder.emit_te(both, x, relax.const(2 * FIRST))
+
+
+def third(builder: Any, x: Any) -> Any:
+    return builder.emit_te(topi.nn.dense, x, relax.const(THIRD[::-1].copy()))
+
+
+def looks_at_input(builder: Any, x: Any) -> Any:
+    """Return six numbers of the eight that there are."""
+    return builder.emit_te(lambda data: topi.strided_slice(data, [0, 0], [4, 6]), x)
+
+
+def doubled(builder: Any, x: Any) -> Any:
+    return builder.emit_te(topi.add, x, x)
+
+
+def made(**changed: Emit | None) -> Candidate:
+    """The classifier, with some layers done otherwise, or left out; `end` comes after all."""
+    layers = {**RIGHT, **changed}
+
+    def build(builder: Any, x: Any) -> Any:
+        for emit in layers.values():
+            x = x if emit is None else emit(builder, x)
+        return x
+
+    return candidate(save(modules.one_argument(build, (4, 8))))
+
+
+def judged(given: Candidate, runners: Any = None) -> str:
+    """Return the layers, with a minus where one is lost."""
+    options = OracleOptions(input_shape=(8,), output_shape=(3,), hidden_inputs=9)
+    module: Any = SimpleNamespace(expected=expected)
+    oracle = ModelOracle(module, options, no_data(), np.random.default_rng(0))
+    wrong = Outputs(np.zeros((7, 3), np.float32), oracle.desired[:7], oracle.from_test_set[:7])
+    assignment: Any = None  # it is not asked for anything
+    diagnosed = Diagnosed(given, PART, assignment, oracle)
+    found = judge_layers(diagnosed, wrong, runners or Runners(), np.random.default_rng(1))
+    assert not found or NAMES == tuple(each.name for each in found)
+    return " ".join(each.name if each.is_right else f"-{each.name}" for each in found)
+
+
+def constant(*shape: int) -> Emit:
+    """Return a layer that gives the same numbers whatever it is given."""
+    values = GENERATOR.standard_normal(shape, dtype=np.float32)
+    return lambda b, x: b.emit_te(topi.add, relax.const(values), relax.const(np.float32(0)))
+
+
+ALL_RIGHT = "linear relu linear relu linear softmax"
+NONE_RIGHT = "-linear -relu -linear -relu -linear -softmax"
+
+
+class TestMistakes:
+    """What a layer costs that is wrong, missing, or too much."""
+
+    @pytest.mark.parametrize(
+        ("changed", "layers"),
+        [
+            ({"linear": doubled_weight}, "-linear relu linear relu linear softmax"),
+            ({"bias": doubled}, "-linear relu linear relu linear softmax"),
+            ({"bias": None}, "-linear relu linear relu linear softmax"),
+            ({"relu": None}, "linear -relu linear relu linear softmax"),
+            ({"relu1": doubled}, "linear relu linear -relu linear softmax"),
+            ({"softmax": None}, "linear relu linear relu linear -softmax"),
+            ({"end": doubled}, ALL_RIGHT),
+            (
+                {"bias": doubled, "relu1": doubled, "softmax": copied},
+                "-linear relu linear -relu linear -softmax",
+            ),
+        ],
+    )
+    def test_it_costs_itself(self, changed: dict[str, Emit | None], layers: str) -> None:
+        assert layers == judged(made(**changed))
+
+    def test_layers_in_one_function_are_lost_together(self) -> None:
+        given = made(linear=doubled_weight_and_relu, bias=None, relu=None)
+        assert "-linear -relu linear relu linear softmax" == judged(given)
+
+    def test_a_right_module_is_not_judged(self) -> None:
+        assert "" == judged(made())
+
+    def test_of_many_mistakes_only_so_many_are_followed(self) -> None:
+        given = made(linear=doubled_weight, relu=doubled, square=doubled, relu1=doubled, out=third)
+        assert judged(given).startswith("-linear -relu -linear -relu -linear")
+
+
+class TestGaming:
+    """Nothing is earned but by numbers that a step computed."""
+
+    def test_constants_earn_nothing(self) -> None:
+        shapes = {"linear": (4, 6), "bias": (4, 6), "relu": (4, 6), "square": (4, 6)}
+        layers = {name: constant(*shape) for name, shape in shapes.items()}
+        given = made(**layers, relu1=constant(4, 6), out=constant(4, 3), softmax=constant(4, 3))
+        assert NONE_RIGHT == judged(given)
+
+    def test_nor_what_only_looks_at_the_input(self) -> None:
+        given = made(
+            linear=looks_at_input, relu=copied, square=copied, relu1=copied, softmax=copied
+        )
+        assert "-linear -relu -linear -relu linear -softmax" == judged(given)
+
+    @pytest.mark.parametrize("count", [1, 80])
+    def test_nor_copies_of_what_was_put_in_place_of_a_wrong_value(self, count: int) -> None:
+        def copies(builder: Any, x: Any) -> Any:
+            for _ in range(count):
+                x = copied(builder, x)
+            return x
+
+        given = made(
+            **dict.fromkeys(("bias", "relu", "flatten", "relu1", "out", "softmax"), None),
+            linear=doubled_weight,
+            square=copies,
+        )
+        assert NONE_RIGHT == judged(given)
+
+    def test_nor_tiny_steps(self) -> None:
+        def halves(builder: Any, x: Any) -> Any:
+            for _ in range(40):
+                x = builder.emit_te(
+                    topi.multiply, doubled(builder, x), relax.const(np.float32(0.5))
+                )
+            return x
+
+        given = made(relu=halves, relu1=halves)  # more steps than are looked at
+        assert NONE_RIGHT[1:] == judged(given)
+
+    def test_a_value_under_another_name_earns_nothing(self) -> None:
+        """What is written over a view is written over what it is a view of."""
+
+        def aliased(builder: Any, x: Any) -> Any:
+            noise = builder.emit_te(topi.nn.dense, x, relax.const(FIRST[::-1].copy()))
+            flat = builder.emit(relax.op.reshape(noise, (24,)))
+            builder.emit(relax.op.reshape(flat, (4, 6)))
+            return noise
+
+        assert judged(made(linear=aliased, bias=None)).startswith("-linear")
+
+    def test_only_inputs_that_nothing_is_compared_on_are_run(self) -> None:
+        runners = Tasks()
+        judged(made(relu=doubled), runners)
+        options = OracleOptions(input_shape=(8,), output_shape=(3,), hidden_inputs=9)
+        oracle = ModelOracle(None, options, no_data(), np.random.default_rng(0))  # type: ignore[arg-type]
+        assert runners.inputs
+        for inputs in runners.inputs:
+            assert not set(map(bytes, inputs)) & set(map(bytes, oracle.inputs))
+
+
+class Tasks(Runners):
+    """Runners that keep what they were given."""
+
+    @property
+    def inputs(self) -> list[Any]:
+        """Return the batch of each task."""
+        tasks = [each for _, each in self.tasks]
+        assert all(isinstance(each, TraceModule) for each in tasks)
+        return [unpack_array(each.run.arguments[0].array)[0] for each in tasks]  # type: ignore[union-attr]
+
+
+class TestChain:
+    def test_layers_that_take_two_values_are_none(self) -> None:
+        x = GENERATOR.standard_normal((2, 3))
+
+        def residual() -> torch.Tensor:
+            given = torch.tensor(x)
+            return torch.relu(given) + given
+
+        assert () == chain(record(residual, [x]))

@@ -1,0 +1,73 @@
+"""What shows in the numbers themselves: what was never written, or lost its precision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from grader.diagnosis.align import Observed, align
+from grader.diagnosis.mistakes import Mistake, recognise
+from grader.diagnosis.mistakes_numbers import INTEGER_POISON, Found
+from grader.evidence.recorder import record
+from tests.diagnosis import network
+from tests.diagnosis.network import (
+    PARAMETERS,
+    but,
+    convolve,
+    double,
+    noise,
+    relu,
+    run,
+    square,
+)
+
+LAYERS = network.layers()
+
+
+class TestNumbersThatAreNone:
+    def test_places_that_are_never_written(self) -> None:
+        def half(x: Any) -> Any:
+            value = square(x)
+            value[:, 6:] = np.nan
+            return value
+
+        steps = run([*but()[:7], ("dense1", half)])
+        mistake = align(steps, LAYERS).mistake
+        assert Mistake("partly_written", "linear", {"share": 0.5}, 8) == mistake
+
+    def test_whole_numbers_have_no_nan_and_show_the_memorys_own(self) -> None:
+        x, kernel = np.arange(64).reshape(1, 1, 8, 8), np.arange(9).reshape(1, 1, 3, 3)
+        layers = record(lambda: nn.functional.conv2d(torch.tensor(x), torch.tensor(kernel)), [x])
+        right = convolve(x, kernel)
+        found = Found(right + np.int64(INTEGER_POISON))
+        assert Mistake("sum_not_initialised", "conv2d", {}, 0) == recognise(found, layers)
+        stale = right.copy()
+        stale[..., 3:] = INTEGER_POISON
+        assert Mistake("partly_written", "conv2d", {"share": 0.5}, 0) == recognise(
+            Found(stale), layers
+        )
+
+    def test_bfloat16(self) -> None:
+        value = square(relu(noise(4, 12)))
+        layers = record(lambda: double(value) * 1.0, [value])
+        rounded = (value.view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32)
+        found = recognise(Found(rounded), layers)
+        assert found is not None
+        assert ("low_precision", {"dtype": "bfloat16"}) == (found.kind, found.facts)
+
+    def test_a_parameter_that_was_rounded(self) -> None:
+        rounded = PARAMETERS["square"].T.astype(np.float16)
+        constant = Observed("w", "astype", rounded, (), takes_input=False)
+        steps = run(but(dense1=lambda x: x @ rounded.astype(np.float32)))
+        shifted = [each._replace(takes=tuple(t + 1 for t in each.takes)) for each in steps]
+        shifted[7] = shifted[7]._replace(takes=(*shifted[7].takes, 0))
+        alignment = align([constant, *shifted], LAYERS)
+        assert 0 == alignment.wrong
+        assert alignment.mistake is not None
+        assert ("low_precision", {"dtype": "float16"}) == (
+            alignment.mistake.kind,
+            alignment.mistake.facts,
+        )

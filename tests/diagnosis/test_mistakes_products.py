@@ -1,0 +1,175 @@
+"""What goes wrong in products of matrices and in sums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from grader.diagnosis.align import Observed, align
+from grader.diagnosis.mistakes import Mistake, recognise
+from grader.diagnosis.mistakes_numbers import Found
+from grader.evidence.recorder import record
+from tests.diagnosis.network import (
+    double,
+    noise,
+    relu,
+)
+
+
+class TestProducts:
+    a, b = noise(3, 6, 6), noise(3, 6, 6)
+
+    def mistake(self, value: Any) -> Mistake | None:
+        layers = record(
+            lambda: torch.bmm(double(self.a), double(self.b)).relu().numpy(), [self.a, self.b]
+        )
+        return align([Observed("Y", "f", value, (), takes_input=True)], layers).mistake
+
+    @pytest.mark.parametrize(
+        ("kind", "facts", "compute"),
+        [
+            ("transposed", {"operand": "second"}, lambda a, b: a @ b.transpose(0, 2, 1)),
+            ("transposed", {"operand": "first"}, lambda a, b: a.transpose(0, 2, 1) @ b),
+            ("operands_swapped", {}, lambda a, b: b @ a),
+            ("result_transposed", {}, lambda a, b: (a @ b).transpose(0, 2, 1)),
+            ("index_fixed", {"operand": "second"}, lambda a, b: a @ b[:1]),
+            ("index_fixed", {"operand": "first"}, lambda a, b: a[:1] @ b),
+            ("initialised_in_every_round", {}, lambda a, b: a[..., -1:] @ b[:, -1:]),
+            ("reduction_too_short", {"found": 5}, lambda a, b: a[..., :-1] @ b[:, :-1]),
+        ],
+    )
+    def test_of_several_matrices(
+        self, kind: str, facts: dict[str, Any], compute: Callable[[Any, Any], Any]
+    ) -> None:
+        found = self.mistake(relu(compute(self.a, self.b)))
+        assert found is not None
+        assert kind == found.kind
+        assert facts.items() <= {**found.facts}.items()
+        assert "bmm" == found.layer
+
+    def test_the_first_matrix_as_it_is(self) -> None:
+        found = self.mistake(self.a)
+        assert found is not None
+        assert ("input_returned", {"argument": 0}) == (found.kind, found.facts)
+
+    def test_a_result_that_nothing_explains_is_held_against_the_output(self) -> None:
+        def compute() -> Any:
+            return torch.bmm(double(self.a), double(self.b)).relu().numpy()
+
+        layers = record(compute, [self.a, self.b])
+        alignment = align([Observed("Y", "f", noise(3, 6, 6), (), takes_input=True)], layers)
+        assert alignment.expected is not None
+        assert (None, "relu") == (alignment.mistake, layers[alignment.expected].name)
+
+    def test_without_the_relu(self) -> None:
+        found = self.mistake(self.a @ self.b)
+        assert found is not None
+        assert ("relu_missing", "relu") == found[:2]
+
+
+class TestLoops:
+    """What is done within the loop of a sum, and belongs after it."""
+
+    x, weight, bias = noise(3, 20), noise(5, 20), noise(5)
+
+    def mistake(self, value: Any) -> Mistake | None:
+        def compute() -> Any:
+            layer = nn.functional.linear(double(self.x), double(self.weight), double(self.bias))
+            return torch.relu(layer).numpy()
+
+        layers = record(compute, [self.x])
+        return align([Observed("Y", "f", value, (), takes_input=True)], layers).mistake
+
+    def test_a_bias_alone(self) -> None:
+        found = self.mistake(np.broadcast_to(self.bias, (3, 5)).copy())
+        assert ("operand_missing", "linear", {"operand": "product"}) == found[:3]
+
+    def test_a_last_term_of_zeros_is_no_sum_that_begins_anew(self) -> None:
+        """One term that is 0 is the bias alone, too: which of the two it is cannot be known."""
+        x = self.x.copy()
+        x[:, -1] = 0
+        bias = np.broadcast_to(self.bias, (3, 5)).copy()
+        layers = record(
+            lambda: nn.functional.linear(double(x), double(self.weight), double(self.bias)), [x]
+        )
+        found = recognise(Found(bias), layers)
+        assert found is not None
+        assert "operand_missing" == found.kind
+
+    def test_a_bias_that_is_added_with_every_term(self) -> None:
+        found = self.mistake(relu(self.x @ self.weight.T + 20 * self.bias))
+        assert found is not None
+        assert ("bias_in_every_round", "linear", {"rounds": 20}) == found[:3]
+
+    def test_a_relu_that_is_taken_after_every_term(self) -> None:
+        total = np.zeros((3, 5))
+        for term in range(20):
+            total = relu(total + np.outer(self.x[:, term], self.weight[:, term]))
+        found = self.mistake(relu(total + self.bias))
+        assert found is not None
+        assert ("relu_in_every_round", "linear") == found[:2]
+
+
+class TestSums:
+    a, b = np.arange(16).reshape(1, 4, 4), np.array([[3, 5, 9, 17]])
+    x, y = noise(5, 6), noise(5, 6)
+
+    def test_a_vector_added_to_columns(self) -> None:
+        def compute() -> Any:
+            return (torch.tensor(self.a) + torch.tensor(self.b)[:, None]).numpy()
+
+        layers = record(compute, [self.a, self.b])
+        value = self.a[0] + self.b[0][:, None]
+        mistake = align([Observed("C", "add", value, (), takes_input=True)], layers).mistake
+        assert mistake is not None
+        assert ("added_to_columns", "add") == mistake[:2]
+
+    @pytest.mark.parametrize(
+        ("kind", "facts", "compute"),
+        [
+            ("operand_missing", {"operand": "second"}, lambda x, y: np.exp(x)),
+            ("operand_missing", {"operand": "first"}, lambda x, y: y),
+            ("operand_twice", {"operand": "first"}, lambda x, y: 2 * np.exp(x)),
+            ("operand_twice", {"operand": "second"}, lambda x, y: 2 * y),
+            ("subtracted", {}, lambda x, y: np.exp(x) - y),
+            ("multiplied", {}, lambda x, y: np.exp(x) * y),
+        ],
+    )
+    def test_of_two_tensors(
+        self, kind: str, facts: dict[str, Any], compute: Callable[[Any, Any], Any]
+    ) -> None:
+        layers = record(lambda: torch.exp(double(self.x)) + double(self.y), [self.x, self.y])
+        found = recognise(Found(compute(self.x, self.y)), layers)
+        assert found is not None
+        assert kind == found.kind
+        assert facts.items() <= {**found.facts}.items()
+
+    def test_another_value_than_the_right_one(self) -> None:
+        weight = noise(6, 6)
+
+        def compute() -> Any:
+            one, other = torch.exp(double(self.x)), torch.sin(double(self.y))
+            return torch.matmul(one, double(weight)) + other
+
+        found = recognise(
+            Found(np.sin(self.y) @ weight, right=(0, 1)), record(compute, [self.x, self.y])
+        )
+        assert found is not None
+        assert ("other_operand", {"taken": "sin", "wanted": "exp"}) == (found.kind, found.facts)
+
+    def test_the_parameter_of_another_layer(self) -> None:
+        one, other = noise(6, 6), noise(6, 6)
+
+        def compute() -> Any:
+            return torch.matmul(
+                torch.relu(torch.matmul(double(self.x), double(one))), double(other)
+            )
+
+        found = recognise(Found(relu(self.x @ one) @ one, right=(1,)), record(compute, [self.x]))
+        assert found is not None
+        assert ("constant_swapped", "matmul") == found[:2]

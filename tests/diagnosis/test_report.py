@@ -1,0 +1,275 @@
+"""From a module that differs to a diagnosis: run by the runner's own code, beside real PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+import torch
+from tvm import relax, te, topi
+from tvm.script import relax as R  # noqa: N812
+from tvm.tirx import PrimFunc
+
+from grader.assignment import Assignment, CheckTable, GuideTable, OracleOptions, PartTable
+from grader.checks import kinds as checks
+from grader.data.dataset import DataSet
+from grader.diagnosis.case import explain_case
+from grader.diagnosis.report import Diagnosed, choose_rows, diagnose
+from grader.evidence.case import Candidate, Case, Evidence, Outputs, Problem
+from grader.evidence.failures import TIME_LIMIT
+from grader.evidence.gather import gather_outputs
+from grader.evidence.oracle import ModelOracle
+from grader.grading.judge import judge_case
+from grader.inside.runner.tasks import perform
+from grader.ir.read import read_module
+from grader.language import NOTHING, foreign, join
+from grader.messages import Capture, TaskFailure, TraceModule
+from grader.report import Diagnosis, texts
+from tests.ir.modules import save
+
+assert checks.__all__  # importing them registers them
+
+BATCH, IMAGES, HIDDEN, WIDTH = 4, 12, 10, 16
+_RANDOM = np.random.default_rng(3)
+
+
+def _drawn(*shape: int) -> np.ndarray:
+    return (_RANDOM.standard_normal(shape) / np.sqrt(shape[-1])).astype(np.float32)
+
+
+PARAMETERS = {
+    "w0": _drawn(WIDTH, 784),
+    "b0": _drawn(WIDTH),
+    "w1": _drawn(10, WIDTH),
+    "b1": _drawn(10),
+}
+OPTIONS = OracleOptions((784,), (10,), hidden_inputs=HIDDEN)
+PART = PartTable(
+    id="model",
+    title="The model",
+    entry_kind="function",
+    entry=("f",),
+    check=(CheckTable(id="equivalence", kind="equivalence", points=10),),
+)
+GUIDE = (
+    GuideTable(heading="Pooling", about=("pooling_*", "max_pool2d")),
+    GuideTable(heading="Softmax", headings={"ko": "소프트맥스"}, about=("softmax_axis",)),
+    GuideTable(heading="The network", about=("linear",)),
+)
+ASSIGNMENT = Assignment(
+    slug="small", title="Small", version=1, points=10, part=(PART,), oracle=OPTIONS, guide=GUIDE
+)
+
+
+def expected(_parameters: object, images: np.ndarray) -> np.ndarray:
+    given = {name: torch.tensor(each).double() for name, each in PARAMETERS.items()}
+    x = torch.tensor(images, dtype=torch.float64)
+    x = torch.nn.functional.linear(x, given["w0"], given["b0"]).relu()
+    x = torch.nn.functional.linear(x, given["w1"], given["b1"])
+    return torch.softmax(x, dim=1).numpy()
+
+
+@pytest.fixture(scope="module")
+def oracle() -> ModelOracle:
+    images = np.random.default_rng(5).integers(0, 256, (IMAGES, 28, 28), np.uint8)
+    data = DataSet("built-in", foreign(""), images, np.arange(IMAGES, dtype=np.uint8) % 10, {})
+    course = SimpleNamespace(expected=expected)
+    return ModelOracle(course, OPTIONS, data, np.random.default_rng(0))  # type: ignore[arg-type]
+
+
+class Runners:
+    """Does each task at once, with the code that a runner does it with; counts them by kind."""
+
+    def __init__(self, instead: Callable[[TraceModule], object] = perform) -> None:
+        self.instead = instead
+        self.tasks: list[type] = []
+
+    def request(self, kind: str, task: Any) -> object:
+        assert "pure" == kind
+        self.tasks.append(type(task))
+        return self.instead(task) if isinstance(task, TraceModule) else perform(task)
+
+
+def model(
+    axis: int = 1,
+    weight: str = "w0",
+    relu: Callable[[Any], Any] = topi.nn.relu,
+    scale: float = 1,
+    result: Callable[[Any], Any] | None = None,
+) -> Any:
+    """Build the network, or one that differs in one thing; `result` is a function of the input."""
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", R.Tensor((BATCH, 784), "float32"))
+    given = {name: relax.const(each) for name, each in PARAMETERS.items()}
+    with bb.function("main", [x]):
+        with bb.dataflow():
+            first = relax.const(PARAMETERS[weight] * np.float32(scale))
+            y = bb.emit_te(topi.nn.dense, x, first, given["b0"])
+            y = bb.emit(_called(bb, relu, y)) if isinstance(relu, PrimFunc) else bb.emit_te(relu, y)
+            y = bb.emit_te(topi.nn.dense, y, given["w1"], given["b1"])
+            y = bb.emit_te(result, x) if result else bb.emit_te(topi.nn.softmax, y, axis)
+            y = bb.emit_output(y)
+        bb.emit_func_output(y)
+    return bb.get()
+
+
+def _called(bb: Any, function: PrimFunc, x: Any) -> Any:
+    variable = bb.add_func(function, "relu")
+    return relax.op.call_tir(variable, [x], R.Tensor((BATCH, WIDTH), "float32"))
+
+
+def odd_relu(x: Any) -> Any:
+    """No function of anybody's: what is larger than a sine."""
+    return te.compute(x.shape, lambda *i: te.max(x[i], te.sin(37 * x[i])), name="odd")
+
+
+@cache
+def given(oracle: ModelOracle, **changes: Any) -> tuple[Diagnosed, Outputs]:
+    """Return the network with some changes, and what it returns."""
+    document = save(model(**changes))
+    candidate = Candidate(Capture("model", "f", 1, True, document), read_module(document))
+    outputs = gather_outputs(candidate, PART, oracle, Runners())
+    assert isinstance(outputs, Outputs)
+    return Diagnosed(candidate, PART, ASSIGNMENT, oracle), outputs
+
+
+@cache
+def diagnosis_of(oracle: ModelOracle, **changes: Any) -> Diagnosis:
+    found = diagnose(*given(oracle, **changes), Runners())
+    assert found is not None
+    return found
+
+
+class TestDiagnose:
+    def test_a_mistake_is_named_with_its_step_its_layer_and_a_link(
+        self, oracle: ModelOracle
+    ) -> None:
+        found = diagnosis_of(oracle, axis=0)
+        assert ["right", "right", "right", "wrong"] == [each.status for each in found.steps]
+        assert ("softmax", (BATCH, 10), "softmax_axis") == (
+            found.layer.english,
+            found.wanted,
+            found.mistake,
+        )
+        step = found.steps[found.wrong]
+        assert ("softmax", (BATCH, 10)) == (step.callee, step.shape)
+        assert f"`{step.variable} = softmax` departs" in found.message.english
+        assert "the softmax goes along axis 0, should go along axis 1" in found.message.english
+        assert "Take the softmax along axis 1" in found.advice.english
+        assert "Softmax" == found.link.english
+
+    def test_its_link_is_in_the_language_of_the_reader(self, oracle: ModelOracle) -> None:
+        found = diagnose(*given(oracle, axis=0), Runners())
+        assert found is not None and "소프트맥스" == found.link.in_("ko")
+
+    def test_what_is_not_recognised_is_told_by_its_size_and_linked_by_its_layer(
+        self, oracle: ModelOracle
+    ) -> None:
+        found = diagnosis_of(oracle, relu=odd_relu)
+        assert ("", "relu", "odd_relu") == (
+            found.mistake,
+            found.layer.english,
+            found.steps[found.wrong].callee,
+        )
+        assert "of the largest one" in found.message.english
+        assert "Compare" in found.advice.english or "elements are right" in found.advice.english
+        assert NOTHING == found.link  # no entry is about relu, and none about everything else
+
+    def test_it_is_the_same_each_time(self, oracle: ModelOracle) -> None:
+        assert diagnosis_of(oracle, axis=0) == diagnose(*given(oracle, axis=0), Runners())
+
+    def test_it_fits_into_a_report(self, oracle: ModelOracle) -> None:
+        found = diagnosis_of(oracle, scale=1.001)
+        document = msgspec.json.encode(found, enc_hook=texts.encoder("ko"))
+        assert found == msgspec.json.decode(document, type=Diagnosis, dec_hook=texts.decode)
+
+    def test_no_value_of_an_input_or_of_an_answer_is_told(self, oracle: ModelOracle) -> None:
+        """What is told has four digits at most; values have seven."""
+        found = diagnosis_of(oracle, scale=1.001)
+        told = msgspec.json.encode(found, enc_hook=texts.encoder("en")).decode()
+        digits = [
+            word for word in told.replace(",", " ").split() if sum(map(str.isdigit, word)) > 4
+        ]
+        assert [] == digits
+
+    def test_a_runner_that_dies_gives_none(self, oracle: ModelOracle) -> None:
+        died = TaskFailure("run", "Died", "It died.")
+        assert diagnose(*given(oracle, axis=0), Runners(lambda _task: died)) is None
+
+
+class TestRows:
+    """Which samples the module is run on."""
+
+    def test_wrong_test_images_come_first(self, oracle: ModelOracle) -> None:
+        diagnosed, right = given(oracle)
+        actual, images = right.actual.copy(), oracle.from_test_set
+        wrong = [int(np.flatnonzero(images)[3]), int(np.flatnonzero(~images)[2])]
+        actual[wrong] += 1
+        rows = choose_rows(replace(right, actual=actual), diagnosed)
+        assert wrong == list(rows[:2])
+        assert sorted(rows) == list(range(len(actual)))
+        assert images[list(rows[2 : 1 + IMAGES])].all()
+
+
+def case_of(
+    oracle: ModelOracle, outputs: Problem | None = None, **changes: Any
+) -> tuple[Case, Diagnosed]:
+    diagnosed, found = given(oracle, **changes)
+    return Case(diagnosed.candidate, Evidence(outputs=outputs or found), OPTIONS), diagnosed
+
+
+class TestExplainCase:
+    """It is added to what is known of a candidate whose outputs are not right, and only there."""
+
+    def test_a_part_that_differs_gains_a_diagnosis_and_an_image(self, oracle: ModelOracle) -> None:
+        case, diagnosed = case_of(oracle, axis=0)
+        before = judge_case(PART, case)
+        after = judge_case(PART, explain_case(case, diagnosed, Runners()))
+        assert (None, None) == (before.diagnosis, before.sample)
+        assert after.diagnosis is not None and after.sample is not None
+        assert before.score == after.score
+        assert after.diagnosis.advice == after.checks[0].hint
+        seen = before.checks[0].reason
+        assert join(seen, after.diagnosis.message) == after.checks[0].reason
+        assert after.checks[0].tells_diagnosis and not before.checks[0].tells_diagnosis
+        assert "values" == after.checks[0].code == before.checks[0].code
+
+    def test_it_takes_one_run(self, oracle: ModelOracle) -> None:
+        runners = Runners()
+        explain_case(*case_of(oracle, axis=0), runners)
+        assert [TraceModule] == runners.tasks
+
+    def test_a_right_submission_is_not_run_again(self, oracle: ModelOracle) -> None:
+        runners = Runners()
+        case, diagnosed = case_of(oracle)
+        assert case is explain_case(case, diagnosed, runners)
+        assert [] == runners.tasks
+
+    def test_what_ran_out_of_time_is_not_run_again(self, oracle: ModelOracle) -> None:
+        runners = Runners()
+        case, diagnosed = case_of(oracle, TIME_LIMIT, axis=0)
+        assert case is explain_case(case, diagnosed, runners)
+        assert [] == runners.tasks
+
+    def test_a_run_that_failed_is_looked_at(self, oracle: ModelOracle) -> None:
+        case, diagnosed = case_of(oracle, Problem(foreign("It gave two outputs.")), axis=0)
+        found = explain_case(case, diagnosed, Runners()).evidence
+        assert found.diagnosis is not None and "softmax_axis" == found.diagnosis.mistake
+        assert found.sample is None
+
+    def test_a_diagnosis_that_fails_costs_nothing_and_warns_whoever_runs_it(
+        self, oracle: ModelOracle
+    ) -> None:
+        def fail(_task: object) -> object:
+            raise RuntimeError("no runner")
+
+        case, diagnosed = case_of(oracle, axis=0)
+        with pytest.warns(RuntimeWarning, match="no runner"):
+            found = explain_case(case, diagnosed, Runners(fail))
+        assert judge_case(PART, case) == judge_case(PART, found)

@@ -1,0 +1,217 @@
+"""What is said of a departure: the step, the layer, the shapes, the mistake, and what to do."""
+
+from __future__ import annotations
+
+import ast
+import re
+import string
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import grader.diagnosis
+from grader.diagnosis.mistake_messages import DECIDES, MISTAKE_MESSAGES
+from grader.diagnosis.schedule import SCHEDULE_STEP
+from grader.diagnosis.words import KINDS, Departure, tell
+
+FOLDER = Path(grader.diagnosis.__file__).parent
+
+STRIDE = {
+    "size_found": 2,
+    "size_wanted": 2,
+    "stride_found": 1,
+    "stride_wanted": 2,
+    "padding_found": (0, 0),
+    "padding_wanted": (0, 0),
+}
+FACTS: dict[str, Any] = {
+    **STRIDE,
+    "callee": "env.conv2d",
+    "layer": "linear",
+    "found": (1, 1),
+    "wanted": (0, 0),
+    "axis": "rows",
+    "share": 0.25,
+    "start": 3,
+    "stop": 8,
+    "factor": 2.0,
+    "rounds": 64,
+    "dtype": "float16",
+    "layers": ("relu", "linear"),
+    "missing": ("relu", "linear"),
+    "taken": "relu",
+    "returned": "lv1",
+    "end": "last",
+    "along": 1,
+}
+SPECIAL = {"missing", "taken", "start", "along"}
+"""Facts that make another saying due, beside those of `DECIDES`."""
+
+POOL = Departure(
+    "lv2 = max_pool2d", (4, 32, 26, 26), "max_pool2d", (4, 32, 13, 13), before="lv1 = relu"
+)
+DENSE = Departure("lv3 = dense", (4, 10), "linear", (4, 10), before="lv2 = relu", difference=0.031)
+
+
+def kinds_in_the_code() -> set[str]:
+    """Return the mistakes that recognition names: what its calls and its tables of kinds hold."""
+    found = set()
+    for path in FOLDER.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in MAKERS and node.args:
+                found |= {each.value for each in ast.walk(node.args[0]) if is_text(each)}
+    return found
+
+
+MAKERS = ("change", "Change", "Sight", "Mistake")
+
+
+def is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and bool(node.value)
+
+
+class TestSentences:
+    def test_a_stride_is_told_with_both_shapes(self) -> None:
+        assert tuple(each.english for each in tell(POOL, "pooling_stride", STRIDE)) == (
+            "After `lv2 = max_pool2d` the shape is (4, 32, 26, 26), PyTorch has (4, 32, 13, 13)"
+            " after max_pool2d: stride is 1, should be 2.",
+            "Give the pooling a stride of 2, in both directions.",
+        )
+
+    def test_where_shapes_agree_the_last_right_step_is_named(self) -> None:
+        message, _ = tell(DENSE, "weight_not_transposed", {"is_reshaped": True})
+        assert message.english == (
+            "Up to `lv2 = relu` all is as in PyTorch; `lv3 = dense` departs from its linear: the"
+            " weight is reshaped, should be transposed."
+        )
+
+    def test_the_first_step_has_none_before_it(self) -> None:
+        message, _ = tell(DENSE._replace(before=""), "weight_not_transposed", {})
+        assert message.english == (
+            "`lv3 = dense` departs from PyTorch's linear: the weight is not transposed."
+        )
+
+    def test_of_a_step_that_does_many_layers_the_wrong_one_is_told_by_its_shape(self) -> None:
+        message, _ = tell(DENSE._replace(before="", within=(4, 100)), "relu_missing", {})
+        assert (
+            "`lv3 = dense` departs from PyTorch's linear (4, 100): the ReLU is missing."
+            == message.english
+        )
+
+    def test_after_a_right_step_something_is_missing(self) -> None:
+        message, advice = tell(DENSE._replace(is_short=True), "softmax_missing", {"along": 1})
+        assert (
+            message.english
+            == "Up to `lv3 = dense` all is as in PyTorch, but then the softmax is missing."
+        )
+        assert "a softmax along axis 1" in advice.english
+
+    def test_a_mistake_of_several_layers_says_of_how_many(self) -> None:
+        message, _ = tell(DENSE, "weight_not_transposed", {"layers": 2})
+        assert message.english.endswith("the weight is not transposed, in 2 layers alike.")
+
+    def test_a_step_behind_the_last_layer_is_one_too_many(self) -> None:
+        told = tell(DENSE._replace(is_beyond=True), "", {})
+        assert ("`lv2 = relu` is PyTorch's output already, and `lv3 = dense` changes it.") == told[
+            0
+        ].english
+        assert "Leave `lv3 = dense` out." == told[1].english
+
+
+class TestWhatIsNotRecognised:
+    def test_the_difference_is_told_beside_the_largest_number(self) -> None:
+        message, advice = tell(DENSE, "", {})
+        assert message.english.endswith(
+            "its linear: its values are off by up to 3.1% of the largest one."
+        )
+        assert "Compare `lv3 = dense` with PyTorch's linear on the same input" in advice.english
+
+    @pytest.mark.parametrize(
+        ("difference", "told"),
+        [(0.62, "up to 62% of the largest"), (7e20, "more than the largest"), (None, "other ones")],
+    )
+    def test_differences_of_any_size_can_be_told(self, difference: float | None, told: str) -> None:
+        assert told in tell(DENSE._replace(difference=difference), "", {})[0].english
+
+    def test_other_shapes_are_told_alone(self) -> None:
+        assert tell(POOL, "", {})[0].english == (
+            "After `lv2 = max_pool2d` the shape is (4, 32, 26, 26), PyTorch has (4, 32, 13, 13)"
+            " after max_pool2d."
+        )
+
+    def test_where_most_is_right_the_edges_are_to_be_looked_at(self) -> None:
+        advice = tell(DENSE._replace(right=0.97), "", {})[1]
+        assert advice.english.startswith("97% of its elements are right: look at the edges")
+
+    def test_a_step_without_a_value_is_where_the_run_ends(self) -> None:
+        gone = DENSE._replace(shape=None, difference=None)
+        message, advice = tell(gone, "", {})
+        assert message.english == (
+            "Up to `lv2 = relu` all is as in PyTorch; the run ends in `lv3 = dense`."
+        )
+        assert "read its error" in advice.english
+        assert "The run ends in `lv3 = dense`." == tell(gone._replace(before=""), "", {})[0].english
+
+    def test_a_departure_without_a_layer_can_be_told(self) -> None:
+        nowhere = Departure("lv = f", (4, 10))
+        assert (
+            "`lv = f` departs from PyTorch: its values are other ones."
+            == tell(nowhere, "", {})[0].english
+        )
+
+    def test_a_mistake_that_nobody_wrote_of_is_told_as_an_unknown_one(self) -> None:
+        assert tell(DENSE, "", {}) == tell(DENSE, "no such mistake", {"found": 1})
+
+
+class TestSayings:
+    def test_every_mistake_that_is_recognised_has_one(self) -> None:
+        assert len(kinds_in_the_code()) > 30
+        assert set() == kinds_in_the_code() - set(KINDS)
+
+    def test_every_variant_belongs_to_a_mistake_that_has_variants(self) -> None:
+        varied = {key.partition(":")[0] for key in MISTAKE_MESSAGES if ":" in key}
+        special = {"layer_left_out", "other_operand", "partly_right", "softmax_missing"}
+        assert varied == special | set(DECIDES)
+
+    @pytest.mark.parametrize("key", MISTAKE_MESSAGES)
+    def test_every_one_can_be_said(self, key: str) -> None:
+        kind, _, variant = key.partition(":")
+        facts = {name: each for name, each in FACTS.items() if variant or name not in SPECIAL}
+        if kind in DECIDES:
+            facts[DECIDES[kind]] = {"True": True}.get(variant, variant)
+        message, advice = tell(DENSE, kind, facts)
+        for text, told in zip(MISTAKE_MESSAGES[key], (message, advice), strict=True):
+            fixed = max((part[0] for part in string.Formatter().parse(text.id)), key=len)
+            assert fixed.strip() in told.english
+            assert "{" not in told.english and "None" not in told.english
+
+    @pytest.mark.parametrize("key", MISTAKE_MESSAGES)
+    def test_what_is_wrong_is_a_clause_and_what_to_do_a_sentence(self, key: str) -> None:
+        what, advice = (each.id for each in MISTAKE_MESSAGES[key])
+        assert not what.endswith(".") and (what[0].islower() or what[0] in "{`")
+        assert advice.endswith(".")
+
+    def test_several_layers_that_are_missing_are_listed(self) -> None:
+        message, advice = tell(DENSE, "layer_left_out", {"missing": ("linear", "softmax")})
+        assert "linear, softmax are left out." in message.english
+        assert "in this order: linear, softmax." in advice.english
+
+    def test_another_operand_is_named_only_where_the_names_differ(self) -> None:
+        names = {"taken": "add", "wanted": "relu"}
+        assert "of add, should take that of relu" in tell(DENSE, "other_operand", names)[0].english
+        names = {"taken": "add", "wanted": "add"}
+        assert (
+            "takes another value than it should" in tell(DENSE, "other_operand", names)[0].english
+        )
+
+
+def test_the_page_on_diagnosis_lists_every_mistake() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "diagnosis.md").read_text("utf-8")
+    listed = {
+        name
+        for line in page.splitlines()
+        if line.startswith("| `")
+        for name in re.findall("`([a-z_]+)`", line.split("|")[1])
+    }
+    assert {*KINDS, SCHEDULE_STEP} == listed

@@ -1,0 +1,120 @@
+"""Which captures of a part are looked at, and in which order."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from grader.assignment import ArgumentTable, Computation, PartTable, TensorTable
+from grader.evidence.candidates import (
+    CANDIDATE_LIMIT,
+    PYTHON_LIMIT,
+    candidate_limit,
+    in_order,
+    inspect,
+    is_given,
+    is_meant,
+)
+from grader.evidence.case import Candidate, Problem
+from grader.given import Given
+from grader.ir.facts import BufferFacts, FunctionFacts, ModuleFacts, TensorFacts
+from grader.messages import PYTHON_FUNCTION, Capture
+from tests.evidence.factory import call, module
+
+
+def part(kind: str = "module", *, only_named: bool = False) -> PartTable:
+    return PartTable(
+        id="p", title="A part", entry_kind=kind, entry=("f",), check=(), only_named=only_named
+    )
+
+
+def capture(cell: int, *, by_name: bool = True, trace: bytes | None = None) -> Capture:
+    return Capture("p", "f", cell, by_name, b"{}", trace=trace)
+
+
+def test_what_bears_the_name_comes_first_and_the_latest_of_it() -> None:
+    found = [capture(1), capture(2, by_name=False), capture(3), capture(4, by_name=False)]
+    assert [3, 1, 4, 2] == [each.cell for each in in_order(found)]
+
+
+@pytest.mark.parametrize(("kind", "limit"), [("module", CANDIDATE_LIMIT), ("python", PYTHON_LIMIT)])
+def test_so_many_are_run_at_most(kind: str, limit: int) -> None:
+    assert limit == candidate_limit(part(kind))
+
+
+def test_another_name_is_no_answer_where_only_named_ones_are_unless_it_was_scheduled() -> None:
+    other = capture(1, by_name=False)
+    assert is_meant(part(), other)
+    assert not is_meant(part(only_named=True), other)
+    assert is_meant(part(only_named=True), capture(1, by_name=False, trace=b"[]"))
+    assert is_meant(part(only_named=True), capture(1))
+
+
+def test_a_python_function_comes_alone_and_without_a_module() -> None:
+    python = Capture("p", "f", 1, True, b"", externs={PYTHON_FUNCTION: b"x"})
+    assert isinstance(inspect(part("python"), python), Candidate)
+    for forged in (
+        Capture("p", "f", 1, True, b"{}", externs={PYTHON_FUNCTION: b"x"}),
+        Capture("p", "f", 1, True, b"", externs={PYTHON_FUNCTION: b"x", "env.f": b"x"}),
+        Capture("p", "f", 1, True, b""),
+    ):
+        assert isinstance(inspect(part("python"), forged), Problem)
+    assert isinstance(inspect(part("module"), python), Problem)
+
+
+class TestGiven:
+    """What the assignment gives is known by its form, whatever is around it."""
+
+    GIVEN = Given(frozenset({"target"}), frozenset({"lecture"}))
+    ADDITION = Computation(
+        id="add",
+        arguments=(ArgumentTable((4,), "float32", "A"),),
+        outputs=(TensorTable((4,), "float32"),),
+    )
+
+    def function(self, form: str, extent: int = 4) -> FunctionFacts:
+        parameter = BufferFacts("A", TensorFacts((extent,), "float32"))
+        return FunctionFacts("f", (parameter, parameter), (), (), form=form)
+
+    def candidate(
+        self, facts: ModuleFacts, base: ModuleFacts | None = None, *, by_name: bool = True
+    ) -> Candidate:
+        return Candidate(capture(1, by_name=by_name), facts, base)
+
+    def functions(self, *forms: str, extent: int = 4) -> ModuleFacts:
+        found = {f"f{place}": self.function(each, extent) for place, each in enumerate(forms)}
+        return replace(module(functions=found), has_main=False)
+
+    def test_a_function_is_under_any_name(self) -> None:
+        facts = self.functions("target")
+        assert is_given(self.candidate(facts), self.ADDITION, self.GIVEN)
+        assert is_given(self.candidate(facts, by_name=False), self.ADDITION, self.GIVEN)
+        assert not is_given(self.candidate(self.functions("mine")), self.ADDITION, self.GIVEN)
+
+    def test_what_is_shown_is_only_under_another_one(self) -> None:
+        facts = self.functions("lecture")
+        assert not is_given(self.candidate(facts), self.ADDITION, self.GIVEN)
+        assert is_given(self.candidate(facts, by_name=False), self.ADDITION, self.GIVEN)
+
+    def test_an_example_that_computes_something_else_is(self) -> None:
+        assert is_given(
+            self.candidate(self.functions("target", extent=5)), self.ADDITION, self.GIVEN
+        )
+
+    def test_a_main_that_does_nothing_but_call_it_is(self) -> None:
+        facts = replace(
+            module(call("tir", "f"), functions={"f": self.function("target")}),
+            has_main=True,
+            form="main",
+        )
+        assert is_given(self.candidate(facts), self.ADDITION, self.GIVEN)
+        more = replace(facts, calls=(*facts.calls, call("operator", "relax.add")))
+        assert not is_given(self.candidate(more), self.ADDITION, self.GIVEN)
+
+    def test_a_schedule_that_started_there_is(self) -> None:
+        candidate = self.candidate(self.functions("mine"), self.functions("target"))
+        assert is_given(candidate, self.ADDITION, self.GIVEN)
+
+    def test_nothing_is_where_nothing_is_given(self) -> None:
+        assert not is_given(self.candidate(self.functions("target")), self.ADDITION, Given())
+        assert not is_given(self.candidate(self.functions("")), self.ADDITION, self.GIVEN)

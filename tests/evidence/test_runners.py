@@ -1,0 +1,212 @@
+"""The pool of runners: started ahead of need, used once, ended in any case."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from grader.errors import SandboxError
+from grader.evidence.runners import Kind, KnownAnswers, RunnerPool, size_of
+from grader.messages import (
+    SEARCH_SECONDS,
+    FindStep,
+    FromRunner,
+    ReplayResult,
+    ReplayTrace,
+    RunArgument,
+    RunModule,
+    RunResult,
+    TaskFailure,
+    ToRunner,
+    TraceModule,
+    TraceResult,
+    pack_array,
+)
+
+ANSWER = TaskFailure("run", "Died", "A fake.")
+TASK: Any = None
+RUN = RunModule(b"", (RunArgument(pack_array(np.zeros((1, 1), "float32"))),), "llvm", 1)
+RESULT = RunResult(pack_array(np.zeros((1, 1), "float32")))
+
+
+class FakeRunner:
+    """A runner that notes what is done with it."""
+
+    peak = 0
+
+    def __init__(self, kind: Kind, fails: bool, answer: FromRunner) -> None:
+        self.kind = kind
+        self.fails = fails
+        self.answer = answer
+        self.events: list[str] = []
+        self.timeouts: list[float] = []
+
+    def request(self, task: object, timeout: float) -> FromRunner:
+        self.timeouts.append(timeout)
+        self.events.append("request")
+        return self.answer
+
+    def await_start(self) -> None:
+        self.events.append("await_start")
+        if self.fails:
+            raise SandboxError("A runner could not be started.")
+
+    def close(self) -> None:
+        self.events.append("close")
+
+    def __enter__(self) -> FakeRunner:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Factory:
+    """Starts fakes; those of a kind in `fails` never become ready."""
+
+    def __init__(self, *fails: Kind, answer: FromRunner = ANSWER) -> None:
+        self.runners: list[FakeRunner] = []
+        self._fails = fails
+        self._answer = answer
+
+    def __call__(self, kind: Kind) -> Any:
+        self.runners.append(FakeRunner(kind, kind in self._fails, self._answer))
+        return self.runners[-1]
+
+    def events(self, kind: Kind) -> list[list[str]]:
+        return [runner.events for runner in self.runners if runner.kind == kind]
+
+
+def test_a_runner_that_was_expected_does_the_task_and_ends() -> None:
+    factory = Factory()
+    with RunnerPool(factory, 20) as pool:
+        pool.expect(["pure"])
+        assert ANSWER is pool.request("pure", TASK)
+    assert [["request", "close"]] == factory.events("pure")
+
+
+def test_one_that_was_not_expected_is_started_for_the_task() -> None:
+    factory = Factory()
+    with RunnerPool(factory, 20) as pool:
+        pool.request("extern", TASK)
+        pool.request("extern", TASK)
+    assert [["request", "close"]] * 2 == factory.events("extern")
+
+
+def test_what_only_explains_is_not_waited_for_long() -> None:
+    """A program between two steps may be one that takes an hour to build: no clock of the runner's
+    ends that."""
+    factory = Factory()
+    with RunnerPool(factory, 120) as pool:
+        pool.request("pure", RUN)
+        pool.request("pure", FindStep(RUN, b"", b"", 0.0))
+    assert [[120], [SEARCH_SECONDS]] == [each.timeouts for each in factory.runners]
+
+
+def test_leaving_ends_those_that_nobody_used() -> None:
+    factory = Factory()
+    with RunnerPool(factory, 20) as pool:
+        pool.expect(["pure", "pure", "timing"])
+        for kind in ("pure", "timing"):
+            pool.request(kind, TASK)
+    assert all(runner.events[-1] == "close" for runner in factory.runners)
+
+
+def test_settling_ends_what_is_not_needed_and_waits_for_the_rest() -> None:
+    factory = Factory()
+    with RunnerPool(factory, 20) as pool:
+        pool.expect(["timing"])
+        pool.settle("timing")
+        assert [["await_start"]] == factory.events("timing")
+        pool.expect(["pure"])
+        pool.settle("timing")
+        assert all(events == ["close"] for events in factory.events("pure"))
+        pool.request("timing", TASK)
+    assert [["await_start", "await_start", "request", "close"]] == factory.events("timing")
+
+
+def test_a_runner_that_never_becomes_ready_is_said_when_settling() -> None:
+    with RunnerPool(Factory("timing"), 20) as pool:
+        pool.expect(["timing"])
+        with pytest.raises(SandboxError, match="could not be started"):
+            pool.settle("timing")
+
+
+class TestKnown:
+    """What a runner answered once, no runner is asked for again."""
+
+    @staticmethod
+    def requests(
+        kind: Kind,
+        *tasks: ToRunner,
+        answer: FromRunner = RESULT,
+        limits: tuple[bytes, bytes] = (b"", b""),
+    ) -> int:
+        """Ask two pools that share what is known for all tasks; return how often one ran."""
+        factory, known = Factory(answer=answer), KnownAnswers()
+        for within in limits:
+            with RunnerPool(factory, 20, known=known, within=within) as pool:
+                for task in tasks:
+                    assert answer is pool.request(kind, task)
+        return len(factory.runners)
+
+    def test_the_same_task_is_done_once(self) -> None:
+        assert 1 == self.requests("pure", RUN, RUN)
+
+    def test_another_module_is_another_task(self) -> None:
+        assert 2 == self.requests("pure", RUN, replace(RUN, module=b"another"))
+
+    def test_another_input_is_another_task(self) -> None:
+        other = RunArgument(pack_array(np.ones((1, 1), "float32")))
+        assert 2 == self.requests("pure", RUN, replace(RUN, arguments=(other,)))
+
+    def test_what_calls_externs_is_done_each_time(self) -> None:
+        assert 2 == self.requests("extern", RUN)
+
+    def test_what_depends_on_a_clock_is_done_each_time(self) -> None:
+        assert 2 == self.requests("pure", FindStep(RUN, b"", b"", 0.0))
+
+    def test_a_failure_is_not_kept(self) -> None:
+        assert 2 == self.requests("pure", RUN, answer=ANSWER)
+
+    def test_what_a_failure_ended_early_is_not_kept(self) -> None:
+        """It may have been the machine's, and whoever handed in the same would be told of it."""
+        trace = TraceModule(RUN)
+        assert 1 == self.requests("pure", trace, answer=TraceResult(()))
+        assert 2 == self.requests("pure", trace, answer=TraceResult((), failure=ANSWER))
+
+    def test_within_other_limits_a_task_is_another_one(self) -> None:
+        """What has run for 15 seconds where 20 are allowed, is ended where 10 are."""
+        assert 1 == self.requests("pure", RUN, limits=(b"20", b"20"))
+        assert 2 == self.requests("pure", RUN, limits=(b"20", b"10"))
+
+    def test_what_is_drawn_is_drawn_each_time(self) -> None:
+        """A trace may leave open what it draws: one lucky draw would be everybody's."""
+        drawn = b'[[["SamplePerfectTile", ["l0"], [2, 16], ["v1", "v2"]]], []]'
+        answer = ReplayResult("equal")
+        assert 2 == self.requests("pure", ReplayTrace(drawn, b"", b""), answer=answer)
+        assert 1 == self.requests("pure", ReplayTrace(b"[[], []]", b"", b""), answer=answer)
+
+    def test_an_answer_that_takes_more_than_there_is_drives_nobody_out(self) -> None:
+        known = KnownAnswers(2 * size_of(RESULT))
+        known.learn(b"one", RESULT)
+        known.learn(b"large", RunResult(pack_array(np.zeros(1000, "float32"))))
+        assert [RESULT, None] == [known.find(each) for each in (b"one", b"large")]
+
+    def test_what_takes_memory_is_counted_and_not_what_is_sent(self) -> None:
+        """Names of one letter are fifty bytes each, and two on their way."""
+        names = RunResult(RESULT.outputs, tuple(chr(0x100 + n) for n in range(4096)))
+        assert size_of(names) > 4096 * 50
+        counts = RunResult(RESULT.outputs, calls={chr(0x100 + n): n for n in range(4096)})
+        assert size_of(counts) > 4096 * 50
+
+    def test_the_answer_that_was_asked_for_least_lately_makes_room(self) -> None:
+        known = KnownAnswers(2 * size_of(RESULT))
+        for digest in (b"one", b"two"):
+            known.learn(digest, RESULT)
+        assert known.find(b"one") is RESULT
+        known.learn(b"three", RESULT)
+        assert [RESULT, None, RESULT] == [known.find(each) for each in (b"one", b"two", b"three")]

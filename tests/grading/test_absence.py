@@ -1,0 +1,105 @@
+"""Why a part has nothing that could be graded."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.assignment import PartTable
+from grader.execute.result import LostCell
+from grader.grading.absence import explain_absence
+from grader.messages import CaptureFailure
+
+
+def part(kind="function") -> PartTable:
+    return PartTable(
+        id="part", title="A part", entry_kind=kind, entry=("create", "create*"), check=()
+    )
+
+
+def failure(reason, **fields) -> CaptureFailure:
+    return CaptureFailure("part", "create", 5, reason, **fields)
+
+
+def test_without_an_entry_point_its_name_is_given():
+    assert "create" in explain_absence(part(), ()).reason.english
+
+
+def test_the_last_failure_counts():
+    failures = (
+        failure("not_a_module", message="None"),
+        failure("raised", error_name="TypeError", message="bad", line=7),
+    )
+    problem = explain_absence(part(), failures)
+    assert "create (cell 5) raised TypeError at line 7: bad" == problem.reason.english
+
+
+def test_an_unsolved_stub_is_called_so():
+    problem = explain_absence(part(), (failure("raised", error_name="NotImplementedError"),))
+    assert "not solved yet" in problem.reason.english
+
+
+def test_a_missing_schedule_is_called_so():
+    assert "No schedule" in explain_absence(part(kind="schedule"), ()).reason.english
+
+
+LOST = {
+    "failed": LostCell(3, "@decorated\nclass create:\n    pass", "failed", "NameError", "no", 1),
+    "stopped": LostCell(3, "x = 1\n  async def create_it(): pass", "stopped"),
+    "not_run": LostCell(3, "create: object = 1", "not_run"),
+}
+
+
+@pytest.mark.parametrize(
+    ("fate", "reason"),
+    [
+        ("failed", "create is not there: cell 3, in which it is made, ended in NameError: no"),
+        ("stopped", "create_it is not there: cell 3, in which it is made, was stopped."),
+        ("not_run", "create is not there: cell 3, in which it is made, was not run."),
+    ],
+)
+def test_what_stands_in_a_lost_cell_is_not_said_to_be_missing(fate, reason):
+    problem = explain_absence(part(), (), (LostCell(2, "other = 1", "failed"), LOST[fate]))
+    assert reason == problem.reason.english
+    assert problem.hint
+
+
+def test_what_a_lost_cell_only_uses_is_missing():
+    used = LostCell(3, "print(create)\nif create == 1: pass\ncreate()", "not_run")
+    assert "defines no function" in explain_absence(part(), (), (used,)).reason.english
+
+
+def test_an_entry_point_that_was_interrupted_did_not_return():
+    problem = explain_absence(part(), (failure("raised", error_name="KeyboardInterrupt"),))
+    assert "did not return" in problem.reason.english
+
+
+@pytest.mark.parametrize("kind", ["function", "module", "python", "importer"])
+def test_what_is_missing_is_named_and_what_to_do(kind):
+    problem = explain_absence(part(kind), ())
+    assert "create" in problem.reason.english
+    assert "create" in problem.hint.english
+
+
+def test_what_a_student_wrote_is_no_pattern():
+    problem = explain_absence(part(), (failure("raised", error_name="KeyError", message="{x}"),))
+    assert problem.reason.english.endswith("KeyError: {x}")
+    assert "{x}" in problem.reason.in_("zh")
+
+
+def test_names_that_the_grader_knows_are_told():
+    needs = (failure("needs_arguments", message="maps"),)
+    problem = explain_absence(part(), needs, arguments=("weight_map", "batch_size"))
+    assert problem.reason.english.endswith("cannot know: maps")
+    assert "weight_map, batch_size" in problem.hint.english
+    assert (
+        "weight_map"
+        not in explain_absence(part("importer"), needs, arguments=("weight_map",)).hint.english
+    )
+
+
+def test_the_advice_is_for_the_kind_of_entry_point():
+    needs = (failure("needs_arguments", message="maps"),)
+    assert "no arguments" in explain_absence(part(), needs).hint.english
+    assert "traced model" in explain_absence(part("importer"), needs).hint.english
+    stuck = (failure("extern_not_portable", message="a generator"),)
+    assert "External" not in explain_absence(part("python"), stuck).reason.english

@@ -1,0 +1,206 @@
+"""When a grading works beside others, and when it has the machine alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from grader.course import load_course
+from grader.errors import SandboxError
+from grader.evidence.runners import Kind
+from grader.grading.assembly import runner_starter
+from grader.grading.pipeline import grade
+from grader.grading.preparation import Preparation, Settings
+from grader.inside.launcher.protocol import Program
+from grader.machine.lock import TimingLock, Turn
+from grader.progress import Progress, Silent
+from grader.quiet import Quiet
+from grader.reading.submission import read_submission
+from grader.report import Report
+from grader.sandbox.interface import Command, Process, Sandbox
+from tests.cli.test_batch import RIGHT, write
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples" / "e2e-conv"
+
+
+class Spy(Quiet):
+    """A Quiet that writes down what is done, and so does its sandbox."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.events: list[str] = []
+
+    @contextmanager
+    def shared(self) -> Iterator[None]:
+        with super().shared():
+            self.events.append("shared")
+            yield
+            self.events.append("end")
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        with super().exclusive():
+            self.events.append("exclusive")
+            yield
+            self.events.append("end")
+
+
+class WatchedSandbox:
+    """A sandbox that says when something is started in it."""
+
+    def __init__(self, sandbox: Sandbox, events: list[str]) -> None:
+        self._sandbox, self._events = sandbox, events
+        self.level, self.detail = sandbox.level, sandbox.detail
+
+    def expect(self, *programs: Program) -> None:
+        self._events.append(f"expect {' '.join(programs)}")
+        self._sandbox.expect(*programs)
+
+    def start(self, command: Command) -> Process:
+        self._events.append("start")
+        return self._sandbox.start(command)
+
+
+class SpyLock(TimingLock):
+    """A turn to time, on a file that nobody else uses, which writes down what is done with it."""
+
+    def __init__(self, path: Path, events: list[str]) -> None:
+        super().__init__(path, patience=0.3)
+        self._events = events
+
+    @contextmanager
+    def turn(self, on_wait: Callable[[], None] = lambda: None) -> Iterator[Turn]:
+        with super().turn(on_wait) as turn:
+            self._events.append("turn")
+            yield turn
+
+
+class Told(Silent):
+    """A progress that keeps the names of stages."""
+
+    def __init__(self) -> None:
+        self.stages: list[str] = []
+
+    def stage(self, name: str) -> None:
+        self.stages.append(name)
+
+
+Run = Callable[..., tuple[Report, list[str]]]
+
+
+@pytest.fixture
+def run(sandbox: Sandbox) -> Run:
+    return partial(grade_watched, sandbox)
+
+
+def grade_watched(
+    sandbox: Sandbox,
+    course: Path,
+    slug: str,
+    notebook: Path,
+    lock: Path | None = None,
+    progress: Progress | None = None,
+) -> tuple[Report, list[str]]:
+    """Grade a notebook. Returns the report, and what was done, each thing once in a row."""
+    spy = Spy()
+    timing_lock = SpyLock(lock or notebook.parent / "no lock is needed" / "lock", spy.events)
+    watched = WatchedSandbox(sandbox, spy.events)
+    settings = Settings(
+        watched,  # type: ignore[arg-type]
+        seed=7,
+        data="builtin",
+        quiet=spy,
+        timing_lock=timing_lock,
+    )
+    prepared = Preparation(load_course(course).get(slug), settings)
+    report = grade(read_submission(notebook), prepared, progress or Silent())
+    return report, [event for event, _ in groupby(spy.events)]
+
+
+def test_an_assignment_without_timing_never_wants_to_be_alone(tmp_path: Path, run: Run) -> None:
+    write(tmp_path / "hw.ipynb", *RIGHT)
+    report, events = run(ROOT / "tests/courses/small", "small", tmp_path / "hw.ipynb")
+    assert 10 == report.score
+    assert ["expect kernel runner", "shared", "start", "end"] == events
+
+
+def test_a_schedule_is_timed_alone_after_everything_else(tmp_path: Path, run: Run) -> None:
+    report, events = run(
+        ROOT, "e2e-conv", EXAMPLES / "extern_never_called.ipynb", tmp_path / "lock"
+    )
+    assert 40 == report.score
+    assert ["shared", "start", "end", "exclusive", "turn"] == events[1:6]
+    assert "end" == events[-1]
+    assert () == report.notes
+
+
+def test_it_is_not_timed_while_another_grading_of_the_machine_is(tmp_path: Path, run: Run) -> None:
+    """When that one's turn does not end, grading goes on, and the report says so."""
+    told = Told()
+    with TimingLock(tmp_path / "lock").turn():
+        report, _ = run(
+            ROOT, "e2e-conv", EXAMPLES / "extern_never_called.ipynb", tmp_path / "lock", told
+        )
+    assert any("did not wait any longer" in note.english for note in report.notes)
+    waiting = next(
+        place
+        for place, stage in enumerate(told.stages)
+        if stage.startswith("waiting for another grading's timing")
+    )
+    assert any(stage.startswith("timing: ") for stage in told.stages[waiting + 1 :])
+
+
+def test_what_cannot_be_timed_does_not_hold_up_the_others(run: Run) -> None:
+    _, events = run(ROOT, "e2e-conv", EXAMPLES / "softmax_missing.ipynb")
+    assert ["expect kernel runner", "shared", "start", "end"] == events
+
+
+def test_the_report_names_cells_with_words_that_are_watched_and_takes_no_points(run: Run) -> None:
+    folder = ROOT / "examples" / "from-torch"
+    report, _ = run(ROOT, "from-torch", folder / "importer_of_tvm.ipynb")
+    assert 64 == report.score
+    assert ["`frontend`", "`LegalizeOps`"] == [
+        note.english.removeprefix("Code cell 2 uses ").split(".")[0] for note in report.notes
+    ]
+
+
+@pytest.mark.parametrize("content", ["", "no notebook"])
+def test_a_damaged_notebook_runs_nothing(tmp_path: Path, run: Run, content: str) -> None:
+    (tmp_path / "hw.ipynb").write_text(content)
+    report, events = run(ROOT / "tests/courses/small", "small", tmp_path / "hw.ipynb")
+    assert (0, []) == (report.score, events)
+
+
+class Refusing:
+    """A sandbox that keeps what it was asked to start, and starts nothing."""
+
+    level, detail = "none", "Nothing starts."
+
+    def __init__(self) -> None:
+        self.commands: list[Command] = []
+
+    def start(self, command: Command) -> Process:
+        self.commands.append(command)
+        raise SandboxError("Nothing starts here.")
+
+    def close(self) -> None:
+        """Nothing is to be closed."""
+
+
+def test_a_runner_that_measures_is_looked_at_less_often_and_bounded_alike() -> None:
+    sandbox = Refusing()
+    start = runner_starter(sandbox, load_course(ROOT).get("e2e-conv").assignment)  # type: ignore[arg-type]
+    kinds: tuple[Kind, ...] = ("pure", "timing")
+    for kind in kinds:
+        with pytest.raises(SandboxError):
+            start(kind)
+    pure, timing = (command.limits for command in sandbox.commands)
+    assert 0 < pure.watch < timing.watch
+    assert pure == msgspec.structs.replace(timing, watch=pure.watch)

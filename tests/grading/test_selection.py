@@ -1,0 +1,122 @@
+"""Which candidates of a part count, and which of them is told of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from grader.assignment import Assignment, CheckTable, PartTable
+from grader.checks import kinds as registered
+from grader.evidence.case import Case, Evidence, Outputs, Problem
+from grader.grading.selection import Graded, computes, given_problem, select
+from grader.language import foreign
+from grader.messages import Capture, CaptureFailure
+from grader.report import Check, Part
+from tests.evidence.factory import ORACLE, case, module
+
+assert registered.__all__
+
+PART = PartTable(
+    id="conv",
+    title="A convolution",
+    entry_kind="module",
+    entry=("MyConv", "MyConv*"),
+    check=(CheckTable("blocks", "tensorir", 4), CheckTable("equivalence", "equivalence", 6)),
+)
+OTHER_PART = PartTable(
+    id="add", title="An addition", entry_kind="module", entry=("MyAdd",), check=PART.check
+)
+SCHEDULE = PartTable(
+    id="conv", title="A schedule", entry_kind="schedule", entry=("sch",), check=PART.check
+)
+ASSIGNMENT = Assignment(
+    slug="small", title="Small", version=1, points=20, part=(PART, OTHER_PART), oracle=ORACLE
+)
+OUTPUTS = Outputs(np.zeros((1, 2)), np.zeros((1, 2)), np.zeros(1, np.bool_))
+NOT_CALLED = Problem(foreign("It takes one argument."))
+
+
+def graded(
+    name: str, *, named: bool, blocks: bool, right: bool, fits: bool = True, cell: int = 1
+) -> Graded:
+    """Return what two checks, of 4 and 6 points, said of a candidate."""
+    checks = tuple(
+        Check(id, foreign(id), points * good, points, "passed" if good else "failed", foreign(""))
+        for id, points, good in (("blocks", 4, blocks), ("equivalence", 6, right))
+    )
+    part = Part("conv", foreign("A convolution"), sum(each.score for each in checks), 10, checks)
+    found: Case = replace(
+        case(module()), evidence=Evidence(outputs=OUTPUTS if fits else NOT_CALLED)
+    )
+    return Graded(part, Capture("conv", name, cell, named, b"{}"), found, fits)
+
+
+def names(*candidates: Graded, part: PartTable = PART, raised: bool = False) -> list[str]:
+    failures = [CaptureFailure("conv", "MyConv", 1, "raised")] if raised else []
+    selected = select(ASSIGNMENT, part, list(candidates), failures)
+    return [each.capture.name for each in selected if each.capture is not None]
+
+
+DRAFT = graded("MyConv", named=True, blocks=True, right=False)
+EXAMPLE = graded("MyConv", named=True, blocks=False, right=False, fits=False)
+RIGHT = graded("mine", named=False, blocks=False, right=True)
+WRONG = graded("mine", named=False, blocks=True, right=False)
+
+
+def test_another_name_counts_where_it_alone_computes_the_part() -> None:
+    assert ["mine", "MyConv"] == names(DRAFT, RIGHT)
+    assert ["mine", "MyConv"] == names(EXAMPLE, RIGHT)
+    assert ["mine"] == names(RIGHT, raised=True)
+
+
+def test_another_name_is_worth_nothing_beside_an_attempt_if_it_does_not_compute_the_part() -> None:
+    assert ["MyConv"] == names(EXAMPLE, WRONG, raised=True)
+    assert ["MyConv"] == names(graded("MyConv", named=True, blocks=False, right=False), WRONG)
+
+
+def test_it_is_an_attempt_where_what_has_the_name_cannot_be_called_as_the_part_asks() -> None:
+    assert ["mine", "MyConv"] == names(EXAMPLE, WRONG)
+
+
+def test_of_what_is_worth_the_same_that_which_came_nearer_is_told() -> None:
+    tried = graded("mine", named=False, blocks=False, right=False)
+    assert ["mine", "MyConv"] == names(EXAMPLE, tried)
+
+
+def test_without_the_name_what_is_worth_nothing_is_not_told() -> None:
+    assert [] == names(graded("mine", named=False, blocks=False, right=False))
+
+
+def test_what_another_part_asks_for_is_no_answer_unless_nothing_is_missing() -> None:
+    assert [] == names(graded("MyAdd", named=False, blocks=False, right=True))
+    assert ["MyAdd"] == names(graded("MyAdd", named=False, blocks=True, right=True))
+
+
+@pytest.mark.parametrize("beside", [EXAMPLE, DRAFT])
+def test_who_gave_both_names_has_said_which_is_which(beside: Graded) -> None:
+    complete = graded("MyAdd", named=False, blocks=True, right=True)
+    assert ["MyConv"] == names(beside, complete)
+
+
+def test_of_schedules_all_count() -> None:
+    assert ["MyConv", "mine"] == names(DRAFT, WRONG, part=SCHEDULE)
+
+
+def test_a_part_without_a_comparison_is_computed_by_what_is_complete() -> None:
+    part = PartTable(
+        id="conv", title="", entry_kind="module", entry=("MyConv",), check=PART.check[:1]
+    )
+    half = Part("conv", foreign(""), 4, 4, WRONG.part.checks[:1])
+    assert computes(part, replace(WRONG, part=half))
+
+
+def test_of_what_is_given_only_what_bears_the_name_is_told() -> None:
+    given = Capture("conv", "Target", 7, False, b"{}")
+    assert given_problem([given], PART) is None
+    assert given_problem([], PART) is None
+    problem = given_problem([Capture("conv", "MyConv", 3, True, b"{}")], PART)
+    assert problem is not None
+    assert "`MyConv` (cell 3) is what the assignment gives" in problem.reason.english
+    assert given_problem([given], SCHEDULE) is not None

@@ -1,0 +1,566 @@
+"""Measuring a candidate: what a runner is asked, and what its answers come to."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from grader.errors import ProtocolError
+from grader.evidence.case import Candidate, LargerBatch, Problem, Replay, TimedSchedule
+from grader.evidence.subject import Subject
+from grader.ir.facts import Finding, FunctionFacts
+from grader.language import foreign
+from grader.measurement import measure as benches
+from grader.measurement.measure import ATTEMPTS, RING, MeasurementSetup, measuring_cpus
+from grader.measurement.points import SpeedOptions
+from grader.measurement.speed import gather_timing
+from grader.messages import (
+    Array,
+    MachineLimits,
+    ShapeResult,
+    TaskFailure,
+    TimeSchedule,
+    TimingResult,
+    pack_array,
+    unpack_array,
+)
+from grader.timing.pace import KnownPace
+from tests.evidence import factory, products
+from tests.evidence.factory import WEIGHT, argument, call, case, convolution, module, update
+from tests.timing.machine import (
+    CALLS,
+    NO_SLOTS,
+    PACE,
+    in_turn,
+    pair,
+    single_round,
+    slots_of,
+)
+
+CALL = call("tir", "conv2d", argument("input", 4, 1, 28, 28), argument("constant", *WEIGHT))
+FACTS = module(CALL, functions={"conv2d": convolution(update())})
+CANDIDATE: Candidate = case(FACTS).candidate
+OPTIONS = SpeedOptions(weight=WEIGHT, threads=2)
+LIMITS = MachineLimits(flops=1e12, bytes=1e12)
+KEPT = 20
+
+
+def twice(variant: str, data: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    """What is right here: the first channel of the images, doubled."""
+    assert ("conv2d", WEIGHT, WEIGHT[:1]) == (variant, weight.shape, bias.shape)
+    return data[:, :, :1] * 2.0
+
+
+ORACLE = SimpleNamespace(workload=twice)
+
+
+def quiet(cpus: tuple[int, ...]) -> bool:
+    return False
+
+
+class Machine:
+    """Answers as a runner on a machine does, with outputs that are `factor` times the inputs.
+
+    `disturbs(cpus)` says whether it is busy there; `places` are the inputs that outputs are
+    computed from, `told` those that it names. `spoil` changes its answers.
+    """
+
+    def __init__(
+        self,
+        disturbs: Callable[[tuple[int, ...]], bool] = quiet,
+        factor: float = 2.0,
+        reference: float = 0.2,
+        places: Callable[[int], int] = lambda index: index % 4,
+        spoil: Callable[[TimingResult], Any] = lambda answer: answer,
+        probe: float = PACE,
+    ) -> None:
+        self._probe = probe
+        self._disturbs, self._factor, self._reference = disturbs, factor, reference
+        self._places = self.told = places
+        self._spoil = spoil
+        self.asked: list[TimeSchedule] = []
+
+    def request(self, kind: str, task: TimeSchedule) -> Any:
+        assert "timing" == kind
+        self.asked.append(task)
+        steal = 3 if self._disturbs(task.cpus) else 0
+        (group,) = single_round(1.0, 0.5, self._reference).groups
+        taken = msgspec.structs.replace(
+            single_round(steal=steal), groups=(group,) * len(task.shapes)
+        )
+        answer = TimingResult(
+            variant="conv2d",
+            target="llvm",
+            shapes=tuple(self._outputs(unpack_array(each.data)) for each in task.shapes),
+            control=(pair(probe=self._probe),) * 20,
+            rounds=in_turn([taken] * 20),
+            limits=LIMITS,
+        )
+        return self._spoil(answer)
+
+    def _outputs(self, data: np.ndarray) -> ShapeResult:
+        outputs = [data[self._places(each)][:, :1] * self._factor for each in range(KEPT)]
+        told = tuple(self.told(each) for each in range(KEPT))
+        stacked = np.stack(outputs).astype(np.float32)
+        return ShapeResult(CALLS, pack_array(stacked), told, slots_of(stacked, told))
+
+
+def first_cpus(count: int) -> tuple[int, ...]:
+    return tuple(range(count))
+
+
+def gather(
+    machine: Machine,
+    candidate: Candidate = CANDIDATE,
+    larger: tuple[LargerBatch, ...] = (),
+    choose_cpus: Callable[[int], tuple[int, ...]] = first_cpus,
+    pace: KnownPace | None = None,
+    **changes: Any,
+) -> TimedSchedule | Problem:
+    fields: dict[str, Any] = {
+        "workload": "text",
+        "options": OPTIONS,
+        "subject": Subject(WEIGHT, factory.ORACLE),
+        "points": 15.0,
+        "runners": machine,
+        "machine": benches.Machine(choose_cpus, pace or KnownPace()),
+    }
+    setup = MeasurementSetup(**{**fields, **changes})
+    return gather_timing(candidate, setup, ORACLE, np.random.default_rng(1), replay(larger))
+
+
+def timed(machine: Machine, **changes: Any) -> TimedSchedule:
+    evidence = gather(machine, **changes)
+    assert isinstance(evidence, TimedSchedule)
+    return evidence
+
+
+def problem(machine: Machine, **changes: Any) -> Problem:
+    evidence = gather(machine, **changes)
+    assert isinstance(evidence, Problem)
+    return evidence
+
+
+def replay(larger: tuple[LargerBatch, ...]) -> Replay:
+    return Replay(proven=True, steps=3, larger=larger)
+
+
+def larger(batch: int = 16, **facts: Any) -> LargerBatch:
+    function = convolution(update())
+    parameters = tuple(
+        msgspec.structs.replace(
+            each,
+            tensor=msgspec.structs.replace(each.tensor, shape=(batch, *each.tensor.shape[1:])),
+        )
+        if each.name == "x"
+        else each
+        for each in function.parameters
+    )
+    changed = msgspec.structs.replace(function, parameters=parameters, **facts)
+    return LargerBatch(batch, b"larger", "conv2d", changed)
+
+
+def deciding(name: str, text: str) -> FunctionFacts:
+    finding = Finding("content", "kept", name, foreign(text))
+    return msgspec.structs.replace(convolution(update()), name=name, decisions=(finding,))
+
+
+def doubtful(**reasons: str) -> FunctionFacts:
+    """Return the convolution as one that is not proven, or can not be guarded."""
+    findings = {
+        name: Finding("x", "pad", "conv2d", foreign(text)) for name, text in reasons.items()
+    }
+    return msgspec.structs.replace(convolution(update()), **findings)
+
+
+class TestTask:
+    def test_a_quiet_machine_is_asked_once_and_gives_the_ratio(self) -> None:
+        machine = Machine()
+        evidence = timed(machine)
+        assert (1, 2.0, 5.0, True) == (
+            len(machine.asked),
+            evidence.timing.speedup,
+            evidence.timing.reference_speedup,
+            evidence.outputs_right,
+        )
+
+    def test_it_holds_the_rules_of_the_assignment(self) -> None:
+        machine = Machine()
+        timed(machine)
+        (task,) = machine.asked
+        assert ("text", "host", (0, 1)) == (task.workload, task.target, task.cpus)
+        assert (32, 200, 20) == (
+            task.rules.minimum_rounds,
+            task.rules.maximum_rounds,
+            task.rules.control_rounds,
+        )
+
+    def test_rounds_go_on_until_points_are_certain_to_the_grid(self) -> None:
+        machine = Machine()
+        timed(machine, options=SpeedOptions(weight=WEIGHT, full_at=0.9, grid=0.1), points=20.0)
+        timed(machine, options=SpeedOptions(weight=WEIGHT, full_at=0.9, bonus=0.1), points=0.0)
+        plain, bonus = (task.rules for task in machine.asked)
+        assert (0.9 * 0.1 / 20, 0.9, 2.0) == pytest.approx((plain.resolution, *plain.full))
+        assert (0.9, 0.9, 1.1) == pytest.approx((bonus.resolution, *bonus.full))
+
+    def test_each_round_has_inputs_of_its_own_and_so_has_the_time_before(self) -> None:
+        machine = Machine()
+        timed(machine)
+        (task,) = machine.asked
+        inputs = RING * (OPTIONS.maximum_rounds + 1)
+        assert (RING, (inputs, 4, 1, 28, 28)) == (task.ring, task.shapes[0].data.shape)
+
+    def test_inputs_that_are_too_large_are_shared_by_rounds(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(benches, "MOST_INPUT_BYTES", 3 * RING * 4 * 4 * 28 * 28)
+        machine = Machine()
+        timed(machine)
+        assert 3 * RING == machine.asked[0].shapes[0].data.shape[0]
+
+    def test_larger_batches_are_timed_along_with_it(self) -> None:
+        machine = Machine()
+        evidence = timed(machine, larger=(larger(16),))
+        (task,) = machine.asked
+        assert [b"{}", b"larger"] == [each.module for each in task.shapes]
+        assert [4, 16] == [each.data.shape[1] for each in task.shapes]
+        assert [4, 16] == [each.batch for each in evidence.timing.shapes]
+        assert evidence.outputs_right
+
+    def test_fewer_processors_than_threads_are_noted(self) -> None:
+        (note,) = timed(Machine(), choose_cpus=lambda count: (3,)).timing.notes
+        assert "Measured with 1 of 2 threads: this machine has no more." == note.english
+        assert () == timed(Machine()).timing.notes
+
+    def test_processors_are_those_of_this_process(self) -> None:
+        assert os.sched_getaffinity(0) == set(measuring_cpus(10**6))
+        assert 1 == len(measuring_cpus(1))
+
+
+class TestGuards:
+    def test_a_proven_function_is_not_guarded(self) -> None:
+        machine = Machine()
+        timed(machine)
+        assert [False] == [each.guarded for each in machine.asked[0].shapes]
+
+    def test_one_that_is_not_proven_is(self) -> None:
+        facts = module(CALL, functions={"conv2d": doubtful(unproven="It may leave.")})
+        machine = Machine()
+        timed(machine, candidate=case(facts).candidate, larger=(larger(16),))
+        assert [True, False] == [each.guarded for each in machine.asked[0].shapes]
+
+    def test_one_that_cannot_be_guarded_is_not_timed(self) -> None:
+        function = doubtful(unproven="It has strides.", unguarded="It has strides.")
+        machine = Machine()
+        refused = problem(
+            machine, candidate=case(module(CALL, functions={"conv2d": function})).candidate
+        )
+        assert refused.reason.english.startswith("It has strides. So nothing can show")
+        assert "leave strides, offsets and alignment to TVM" in refused.hint.english
+        assert [] == machine.asked
+
+
+class TestRefusals:
+    def test_a_function_that_decides_by_contents_is_not_timed(self) -> None:
+        text = "The function `conv2d` decides by the contents of `kept` how often it runs."
+        facts = module(CALL, functions={"conv2d": deciding("conv2d", text)})
+        machine = Machine()
+        refused = problem(machine, candidate=case(facts).candidate)
+        assert refused.reason.english.startswith(text)
+        assert "loop variables only" in refused.hint.english
+        assert [] == machine.asked
+
+    def test_nor_is_one_that_does_so_at_a_larger_batch(self) -> None:
+        decisions = deciding("conv2d", "It decides.").decisions
+        machine = Machine()
+        refused = problem(machine, larger=(larger(16, decisions=decisions),))
+        assert refused.reason.english.startswith("It decides.")
+        assert [] == machine.asked
+
+    def test_another_function_may_decide_by_contents(self) -> None:
+        functions = {
+            "conv2d": convolution(update()),
+            "look_up": deciding("look_up", "It decides."),
+        }
+        timed(Machine(), candidate=case(module(CALL, functions=functions)).candidate)
+
+    def test_a_module_without_a_function_for_the_weight(self) -> None:
+        machine = Machine()
+        problem(machine, candidate=case(module()).candidate)
+        assert [] == machine.asked
+
+    def test_a_function_without_images(self) -> None:
+        version = larger(16)
+        weight_only = tuple(each for each in version.facts.parameters if each.name != "x")
+        blind = msgspec.structs.replace(version.facts, parameters=weight_only)
+        machine = Machine()
+        refused = problem(machine, larger=(LargerBatch(16, b"", "conv2d", blind),))
+        assert "no argument that could be the images" in refused.reason.english
+        assert [] == machine.asked
+
+    def test_what_a_runner_could_not_do_is_told(self) -> None:
+        machine = Machine(spoil=lambda _: TaskFailure("run", "InputChanged", "It wrote."))
+        assert "wrote into its inputs" in problem(machine).reason.english
+        assert 1 == len(machine.asked)
+
+
+class TestNoise:
+    def test_a_busy_machine_is_tried_again_on_processors_chosen_anew(self) -> None:
+        choices = iter([(0, 1), (2, 3), (4, 5)])
+        machine = Machine(disturbs=lambda cpus: cpus != (4, 5))
+        assert (4, 5) == timed(machine, choose_cpus=lambda count: next(choices)).timing.cpus
+        assert 3 == len(machine.asked)
+        assert 3 == len({task.seed for task in machine.asked})
+
+    def test_a_machine_that_is_never_quiet_gives_no_grade_and_says_why_once(self) -> None:
+        machine = Machine(disturbs=lambda cpus: True)
+        refused = problem(machine)
+        assert ATTEMPTS == len(machine.asked)
+        assert (
+            "too busy to measure the speed, 3 times: only 0 of 20 rounds" in refused.reason.english
+        )
+        assert 1 == refused.reason.english.count("undisturbed")
+        assert "not your fault" in refused.hint.english
+
+    def test_several_threads_are_never_measured_on_one_processor_instead(self) -> None:
+        machine = Machine(disturbs=lambda cpus: len(cpus) > 1)
+        problem(machine)
+        assert {2} == {len(task.cpus) for task in machine.asked}
+
+    def test_the_pace_is_handed_on_to_later_measurements(self) -> None:
+        pace, machine = KnownPace(), Machine()
+        timed(machine, pace=pace)
+        timed(machine, pace=pace)
+        assert [0.0, PACE] == [task.rules.pace for task in machine.asked]
+
+    def test_a_machine_slower_than_its_pace_is_held_back(self) -> None:
+        pace = KnownPace()
+        timed(Machine(), pace=pace)
+        problem(Machine(probe=1.5 * PACE), pace=pace)
+
+    def test_a_reference_that_is_not_faster_gives_no_grade(self) -> None:
+        assert "hardly faster" in problem(Machine(reference=1.0)).reason.english
+
+
+class TestOutputs:
+    def test_wrong_values_in_a_timed_output_are_noticed(self) -> None:
+        assert not timed(Machine(factor=2.1)).outputs_right
+
+    def test_wrong_values_at_a_larger_batch_are_noticed(self) -> None:
+        def spoil(answer: TimingResult) -> TimingResult:
+            first, second = answer.shapes
+            zeros = pack_array(np.zeros(second.outputs.shape, np.float32))
+            spoilt = msgspec.structs.replace(second, outputs=zeros)
+            return msgspec.structs.replace(answer, shapes=(first, spoilt))
+
+        assert not timed(Machine(spoil=spoil), larger=(larger(16),)).outputs_right
+
+    def test_an_output_is_compared_with_that_of_its_own_input(self) -> None:
+        machine = Machine(places=lambda index: 8 + index)
+        assert timed(machine).outputs_right
+        machine.told = lambda index: index
+        assert not timed(machine).outputs_right
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            lambda slots: {"values": spoiled(slots.values, np.float32(0.25))},
+            lambda slots: {"values": spoiled(slots.values, np.float32("nan"))},
+            lambda slots: {"inputs": spoiled(slots.inputs, np.int32(1))},
+            lambda slots: {"places": spoiled(slots.places, np.int32(9))},
+            lambda slots: {"places": spoiled(slots.places, np.int32(10**9))},
+            lambda slots: {"places": spoiled(slots.places, np.int32(-1))},
+            lambda slots: {"inputs": spoiled(slots.inputs, np.int32(-1))},
+        ],
+        ids=[
+            "a number",
+            "no number",
+            "input",
+            "place",
+            "far away",
+            "before the output",
+            "no input",
+        ],
+    )
+    def test_one_call_that_left_another_value_is_wrong(self, change: Any) -> None:
+        def spoil(answer: TimingResult) -> TimingResult:
+            (shape,) = answer.shapes
+            slots = msgspec.structs.replace(shape.slots, **change(shape.slots))
+            return msgspec.structs.replace(
+                answer, shapes=(msgspec.structs.replace(shape, slots=slots),)
+            )
+
+        assert not timed(Machine(spoil=spoil)).outputs_right
+
+    @pytest.mark.parametrize("value", [np.nan, np.inf])
+    def test_what_is_no_number_is_wrong(self, value: float) -> None:
+        assert not timed(Machine(factor=value)).outputs_right
+
+    @pytest.mark.parametrize(
+        "result",
+        [
+            ShapeResult(7, pack_array(np.zeros((0, 4, 1, 28, 28), np.float32)), (), NO_SLOTS),
+            ShapeResult(7, pack_array(np.zeros((1, 4, 28), np.float32)), (0,), NO_SLOTS),
+        ],
+        ids=["none", "of another shape"],
+    )
+    def test_outputs_that_cannot_be_compared_are_wrong(self, result: ShapeResult) -> None:
+        def spoil(answer: TimingResult) -> TimingResult:
+            return msgspec.structs.replace(answer, shapes=(result,))
+
+        assert not timed(Machine(spoil=spoil)).outputs_right
+
+
+class TestUnreadable:
+    """A runner has run a submission's code: its answer may be anything of the right type."""
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            lambda answer: {"shapes": answer.shapes * 2},
+            lambda answer: {"rounds": (*answer.rounds, double(answer.rounds[0]))},
+            lambda answer: {"shapes": (cut(answer.shapes[0]),)},
+            lambda answer: {"shapes": (forget_inputs(answer.shapes[0]),)},
+            lambda answer: {"shapes": (ShapeResult(7, pack_array(np.float32(1)), (0,), NO_SLOTS),)},
+            lambda answer: {"shapes": (with_slots(answer.shapes[0], places=(0,)),)},
+            lambda answer: {"shapes": (with_slots(answer.shapes[0], values=(0.0,) * KEPT),)},
+            lambda answer: {"rounds": (*answer.rounds, shortened(answer.rounds[0]))},
+        ],
+        ids=[
+            "shapes",
+            "groups",
+            "outputs cut",
+            "inputs not named",
+            "a single number",
+            "slots without places",
+            "slots of another type",
+            "a block without calls",
+        ],
+    )
+    def test_an_answer_that_does_not_fit_is_a_problem(self, changes: Any) -> None:
+        machine = Machine(spoil=lambda answer: msgspec.structs.replace(answer, **changes(answer)))
+        assert "cannot be read" in problem(machine).reason.english
+        assert 1 == len(machine.asked)
+
+    def test_an_answer_that_is_no_message_is_a_problem(self) -> None:
+        def fail(_: TimingResult) -> None:
+            raise ProtocolError("no", "no")
+
+        assert "cannot be read" in problem(Machine(spoil=fail)).reason.english
+
+
+def spoiled(array: Array, value: Any) -> Array:
+    """An array whose last item is another one."""
+    values = unpack_array(array)
+    values[-1] = value
+    return pack_array(values)
+
+
+def double(taken: Any) -> Any:
+    return msgspec.structs.replace(taken, groups=taken.groups * 2)
+
+
+def shortened(taken: Any) -> Any:
+    """A round in which the submission was not called at all."""
+    groups = [
+        msgspec.structs.replace(each, submission=msgspec.structs.replace(each.submission, calls=0))
+        for each in taken.groups
+    ]
+    return msgspec.structs.replace(taken, groups=tuple(groups))
+
+
+def with_slots(result: ShapeResult, **changes: Sequence[float]) -> ShapeResult:
+    """A result some of whose slots' arrays are others, of integers or of doubles."""
+    arrays = {name: pack_array(np.array(each)) for name, each in changes.items()}
+    return msgspec.structs.replace(result, slots=msgspec.structs.replace(result.slots, **arrays))
+
+
+def forget_inputs(result: ShapeResult) -> ShapeResult:
+    return msgspec.structs.replace(result, inputs=result.inputs[1:])
+
+
+def cut(result: ShapeResult) -> ShapeResult:
+    outputs = msgspec.structs.replace(result.outputs, data=result.outputs.data[:-1])
+    return msgspec.structs.replace(result, outputs=outputs)
+
+
+class TestComputation:
+    """A function that a computation names, in a module without a model."""
+
+    def answer(self, task: TimeSchedule) -> Any:
+        (timed,) = task.shapes
+        data, (fixed,) = unpack_array(timed.data), map(unpack_array, task.fixed)
+        outputs = np.maximum(data[:KEPT] @ fixed, 0)
+        inputs = tuple(range(len(outputs)))
+        slots = slots_of(outputs, inputs)
+        result = ShapeResult(CALLS, pack_array(outputs.astype(np.float32)), inputs, slots)
+        return TimingResult(
+            variant="bmm_relu",
+            target="llvm",
+            shapes=(result,),
+            control=(pair(),) * 20,
+            rounds=in_turn([single_round(1.0, 0.5, 0.2)] * 20),
+            limits=LIMITS,
+        )
+
+    def gather(self, candidate: Candidate) -> tuple[TimedSchedule | Problem, list[TimeSchedule]]:
+        asked: list[TimeSchedule] = []
+        runners = SimpleNamespace(
+            request=lambda kind, task: asked.append(task) or self.answer(task)
+        )
+        oracle = SimpleNamespace(workload=lambda variant, a, b: np.maximum(a @ b, 0))
+        setup = MeasurementSetup(
+            workload="text",
+            options=SpeedOptions(operations=256),
+            subject=products.SUBJECT,
+            points=15.0,
+            runners=runners,
+            machine=benches.Machine(first_cpus, KnownPace()),
+        )
+        return gather_timing(candidate, setup, oracle, np.random.default_rng(1)), asked
+
+    def test_it_is_timed_on_the_computations_arguments(self) -> None:
+        evidence, (task,) = self.gather(products.scheduled())
+        assert isinstance(evidence, TimedSchedule)
+        assert evidence.outputs_right
+        (shape,) = task.shapes
+        assert (("A", "B"), "bmm_relu") == (task.names, shape.function)
+        assert (products.SHAPE, products.SHAPE) == (shape.data.shape[1:], task.fixed[0].shape)
+
+    def test_its_work_is_that_of_the_options(self) -> None:
+        evidence, _ = self.gather(products.scheduled())
+        assert isinstance(evidence, TimedSchedule)
+        (shape,) = evidence.timing.shapes
+        items = 16 * 128 * 128
+        assert (16, 256 * items, 3 * 4 * items) == (shape.batch, shape.flops, shape.bytes)
+
+    def test_inputs_of_all_rounds_together_have_a_bound(self) -> None:
+        _, (task,) = self.gather(products.scheduled())
+        assert benches.MOST_INPUT_BYTES == len(task.shapes[0].data.data)
+
+    def test_a_module_without_it_is_not_timed(self) -> None:
+        evidence, asked = self.gather(CANDIDATE)
+        assert isinstance(evidence, Problem)
+        assert "the arguments that are asked for" in evidence.reason.english
+        assert [] == asked
+
+
+class TestOptions:
+    @pytest.mark.parametrize(
+        "options", [{"batches": (8,)}, {"weight": WEIGHT, "operations": 1}], ids=str
+    )
+    def test_what_does_not_fit_together_is_refused(self, options: dict[str, Any]) -> None:
+        with pytest.raises(ValueError, match="weight"):
+            SpeedOptions(**options)
+
+    def test_a_convolution_multiplies_and_adds_for_each_weight_of_a_channel(self) -> None:
+        assert (18, 256) == (
+            SpeedOptions(weight=WEIGHT).operations_per_item,
+            SpeedOptions(operations=256).operations_per_item,
+        )
