@@ -15,7 +15,7 @@ from grader.reading.messages import (
     Cost,
     FromReader,
     Read,
-    Sentence,
+    Told,
     Unreadable,
 )
 
@@ -32,7 +32,7 @@ def read(content: Content) -> Read:
 
 
 def test_an_answer_comes_back_as_it_was() -> None:
-    problem = Unreadable("", Sentence("{limit} MB", {"limit": 3}), Sentence(""), COST)
+    problem = Unreadable("", Told("{limit} MB", {"limit": 3}), Told(""), COST)
     assert problem == decode(problem)
     assert read(Content((CELL,))) == decode(read(Content((CELL,))))
 
@@ -42,7 +42,7 @@ def test_an_answer_comes_back_as_it_was() -> None:
 )
 def test_a_sentence_has_names_of_values_and_nothing_else(text: str) -> None:
     with pytest.raises(FrameError):
-        decode(Unreadable("", Sentence(text, {"limit": 3}), Sentence(""), COST))
+        decode(Unreadable("", Told(text, {"limit": 3}), Told(""), COST))
 
 
 @pytest.mark.parametrize(
