@@ -285,7 +285,7 @@ class TestRefusal:
         assert words in error.message.english
         assert str(file) in error.message.english
         assert error.message.english.endswith(".")
-        assert error.hint == "See docs/assignment.md."
+        assert error.hint.english == "See docs/assignment.md."
 
     def test_two_parts_of_one_name_are_refused(self, file: Path) -> None:
         error = refusal(file, SMALL.replace("points = 3", "points = 6") + SECOND_PART)
@@ -303,7 +303,8 @@ class TestRefusal:
         with pytest.raises(CourseError) as caught:
             load_assignment(tmp_path / "none.toml")
         assert (
-            caught.value.message == f"Cannot read {tmp_path}/none.toml: No such file or directory."
+            caught.value.message.english
+            == f"Cannot read {tmp_path}/none.toml: No such file or directory."
         )
         assert caught.value.hint
 

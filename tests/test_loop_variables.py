@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.language import LANGUAGES
+from grader.language import LANGUAGES, NOTHING
 from grader.loop_variables import advice_on_loop_variable
 
 HAS_AXIS = 'In block "sum" of `product`, `j` is a loop\'s variable and not the axis `vj`.'
@@ -43,4 +43,4 @@ def test_it_is_said_in_every_language(message: str) -> None:
     ids=["nothing", "another error", "two lines", "a long name", "a quote", "many beginnings"],
 )
 def test_of_any_other_text_nothing_is_said(message: str) -> None:
-    assert "" == advice_on_loop_variable(message)
+    assert NOTHING == advice_on_loop_variable(message)

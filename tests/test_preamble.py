@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader.course import load_course
+from grader.language import NOTHING
 from grader.preamble import bound_names, missing_import, slow_imports
 
 ROOT = Path(__file__).parents[1]
@@ -48,7 +49,7 @@ def test_who_lacks_an_import_is_offered_it() -> None:
     ],
 )
 def test_others_are_offered_nothing(error: str, message: str) -> None:
-    assert "" == missing_import(PREAMBLE, error, message)
+    assert NOTHING == missing_import(PREAMBLE, error, message)
 
 
 @pytest.mark.parametrize("slug", sorted(load_course(ROOT).assignments))
