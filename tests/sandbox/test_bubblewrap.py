@@ -322,7 +322,7 @@ print(os.getuid(), *facts, file=sys.stderr)
 '''
 with choose_sandbox("strong") as sandbox:
     process = sandbox.start(Command("python", ("-c", inside), files={"a/b": b"old"}))
-    print(process.wait(20), process.standard_error, sandbox.detail)
+    print(process.wait(20), process.standard_error, sandbox.detail.english)
 """
 
 
