@@ -1,1 +1,1 @@
-"""What several sandboxed processes need: the machine, failures, parcels, poison."""
+"""What several sandboxed processes need: the machine, failures, framed arrays, poison."""
