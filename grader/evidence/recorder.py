@@ -45,11 +45,11 @@ def record(
     `arguments` are the arrays that it computes from: only what depends on them is a layer. They are
     found again by their numbers, whatever dtype or axes of 1 they are given.
     """
-    recorder = _Recorder(arguments)
-    with _Mode(recorder):
+    log = _Log(arguments)
+    with _Mode(log):
         result = compute()
     outputs = result if isinstance(result, tuple) else (result,)
-    return tuple(_with_outputs(composed(recorder.layers), outputs))
+    return tuple(_with_outputs(composed(log.layers), outputs))
 
 
 def replay(layers: Sequence[Layer], arguments: Sequence[npt.NDArray[Any]]) -> tuple[Layer, ...]:
@@ -87,11 +87,11 @@ class _Call(NamedTuple):
 
 
 class _Mode(TorchFunctionMode):  # type: ignore[misc]
-    """Notes every call of PyTorch on a recorder."""
+    """Notes every call of PyTorch on a log."""
 
-    def __init__(self, recorder: _Recorder) -> None:
+    def __init__(self, log: _Log) -> None:
         super().__init__()
-        self._tape = recorder
+        self._log = log
 
     def __torch_function__(
         self,
@@ -101,13 +101,13 @@ class _Mode(TorchFunctionMode):  # type: ignore[misc]
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
         call = _Call(function, args, kwargs or {})
-        operands = self._tape.operands(call)  # before the call, which may write to them
+        operands = self._log.operands(call)  # before the call, which may write to them
         result = function(*args, **(kwargs or {}))
-        self._tape.note(call, operands, result)
+        self._log.note(call, operands, result)
         return result
 
 
-class _Recorder:
+class _Log:
     """The layers so far, and which tensors they gave."""
 
     def __init__(self, arguments: Sequence[npt.NDArray[Any]]) -> None:
@@ -174,13 +174,11 @@ class _Recorder:
 
 
 Given = Mapping[int, Operand]
-Rule = Callable[[_Recorder, tuple[Any, ...], Mapping[str, Any], Given], bool]
-"""Adds a call's operations to a recorder; False where it is a call of a kind that is not known."""
+Rule = Callable[[_Log, tuple[Any, ...], Mapping[str, Any], Given], bool]
+"""Adds a call's operations to a log; False where it is a call of a kind that is not known."""
 
 
-def _convolution(
-    recorder: _Recorder, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Given
-) -> bool:
+def _convolution(log: _Log, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Given) -> bool:
     bound = _bound(_CONVOLUTION, args, kwargs)
     if isinstance(bound.get("padding"), str):
         return False
@@ -192,67 +190,57 @@ def _convolution(
         "groups": bound.get("groups", 1),
     }
     if bound.get("bias") is None:
-        recorder.add("conv2d", "convolution", (x, weight), **options)
+        log.add("conv2d", "convolution", (x, weight), **options)
         return True
-    inner = recorder.add("conv2d without its bias", "convolution", (x, weight), True, **options)
-    recorder.add("conv2d", "bias", (inner, given[id(bound["bias"])]), axis=-3)
+    inner = log.add("conv2d without its bias", "convolution", (x, weight), True, **options)
+    log.add("conv2d", "bias", (inner, given[id(bound["bias"])]), axis=-3)
     return True
 
 
-def _linear(
-    recorder: _Recorder, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Given
-) -> bool:
+def _linear(log: _Log, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Given) -> bool:
     bound = _bound(("input", "weight", "bias"), args, kwargs)
     x, weight = given[id(bound["input"])], given[id(bound["weight"])]
     if bound.get("bias") is None:
-        recorder.add("linear", "linear", (x, weight))
+        log.add("linear", "linear", (x, weight))
         return True
-    inner = recorder.add("linear without its bias", "linear", (x, weight), True)
-    recorder.add("linear", "bias", (inner, given[id(bound["bias"])]), axis=-1)
+    inner = log.add("linear without its bias", "linear", (x, weight), True)
+    log.add("linear", "bias", (inner, given[id(bound["bias"])]), axis=-1)
     return True
 
 
-def _add(
-    recorder: _Recorder, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Given
-) -> bool:
+def _add(log: _Log, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Given) -> bool:
     if kwargs or len(args) != 2 or not all(id(each) in given for each in args):
         return False
     left, right = (given[id(each)] for each in args)
     if right.value.ndim == 1 and not right.is_running:
-        recorder.add("add", "bias", (left, right), axis=-1)
+        log.add("add", "bias", (left, right), axis=-1)
     else:
-        recorder.add("add", "add", (left, right))
+        log.add("add", "add", (left, right))
     return True
 
 
 def _product(name: str) -> Rule:
-    def rule(
-        recorder: _Recorder, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Given
-    ) -> bool:
+    def rule(log: _Log, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Given) -> bool:
         if kwargs or len(args) != 2:
             return False
-        recorder.add(name, "matmul", [given[id(each)] for each in args])
+        log.add(name, "matmul", [given[id(each)] for each in args])
         return True
 
     return rule
 
 
-def _relu(
-    recorder: _Recorder, args: tuple[Any, ...], _kwargs: Mapping[str, Any], given: Given
-) -> bool:
-    recorder.add("relu", "relu", [given[id(args[0])]])
+def _relu(log: _Log, args: tuple[Any, ...], _kwargs: Mapping[str, Any], given: Given) -> bool:
+    log.add("relu", "relu", [given[id(args[0])]])
     return True
 
 
-def _pool(
-    recorder: _Recorder, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Given
-) -> bool:
+def _pool(log: _Log, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Given) -> bool:
     bound = _bound(_POOL, args, kwargs)
     if bound.get("ceil_mode") or bound.get("return_indices"):
         return False
     size = _pair(bound["kernel_size"])
     stride = bound.get("stride")
-    recorder.add(
+    log.add(
         "max_pool2d",
         "pool",
         [given[id(bound["input"])]],
@@ -264,50 +252,42 @@ def _pool(
     return True
 
 
-def _flatten(
-    recorder: _Recorder, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Given
-) -> bool:
+def _flatten(log: _Log, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Given) -> bool:
     bound = _bound(("input", "start_dim", "end_dim"), args, kwargs)
     options = {"start": bound.get("start_dim", 0), "end": bound.get("end_dim", -1)}
-    recorder.add("flatten", "flatten", [given[id(bound["input"])]], **options)
+    log.add("flatten", "flatten", [given[id(bound["input"])]], **options)
     return True
 
 
-def _softmax(
-    recorder: _Recorder, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Given
-) -> bool:
+def _softmax(log: _Log, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Given) -> bool:
     bound = _bound(("input", "dim"), args, kwargs)
     if not isinstance(bound.get("dim"), int):
         return False
-    _add_softmax(recorder, given[id(bound["input"])], bound["dim"])
+    _add_softmax(log, given[id(bound["input"])], bound["dim"])
     return True
 
 
-def _add_softmax(recorder: _Recorder, x: Operand, axis: int) -> Operand:
-    recorder.add("the largest item of a softmax", "largest", [x], True, axis=axis)
-    recorder.add(
-        "the differences to the largest item of a softmax", "shifted", [x], True, axis=axis
-    )
+def _add_softmax(log: _Log, x: Operand, axis: int) -> Operand:
+    log.add("the largest item of a softmax", "largest", [x], True, axis=axis)
+    log.add("the differences to the largest item of a softmax", "shifted", [x], True, axis=axis)
     for is_shifted in (True, False):
         options = {"axis": axis, "is_shifted": is_shifted}
-        recorder.add("the exponentials of a softmax", "exponential", [x], True, **options)
-        recorder.add("the sum of a softmax", "exponential_sum", [x], True, **options)
-    return recorder.add("softmax", "softmax", [x], axis=axis)
+        log.add("the exponentials of a softmax", "exponential", [x], True, **options)
+        log.add("the sum of a softmax", "exponential_sum", [x], True, **options)
+    return log.add("softmax", "softmax", [x], axis=axis)
 
 
-def _attention(
-    recorder: _Recorder, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Given
-) -> bool:
+def _attention(log: _Log, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Given) -> bool:
     """Divide attention into two products and a softmax; one with a mask is left whole."""
     bound = _bound(("query", "key", "value"), args[:3], kwargs)
     if len(args) > 3 or any(bound.get(each) for each in _MASKED) or bound.get("scale"):
         return False
     query, key, value = (given[id(bound[each])] for each in ("query", "key", "value"))
-    turned = recorder.add("", "other", [key], call=lambda x: x.mT)
-    product = recorder.add("matmul", "matmul", (query, turned))
+    turned = log.add("", "other", [key], call=lambda x: x.mT)
+    product = log.add("matmul", "matmul", (query, turned))
     width = query.value.shape[-1]
-    scaled = recorder.add("div", "other", [product], call=lambda x: x / width**0.5)
-    recorder.add("matmul", "matmul", (_add_softmax(recorder, scaled, -1), value))
+    scaled = log.add("div", "other", [product], call=lambda x: x / width**0.5)
+    log.add("matmul", "matmul", (_add_softmax(log, scaled, -1), value))
     return True
 
 
