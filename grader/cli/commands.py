@@ -117,7 +117,7 @@ def run(
     epilog="""
     grader render report.json --format html -o report.html
     grader render report.json --format junit
-    grader render report.json --format text --lang ko
+    grader render report.json --lang ko
     """,
 )
 def render(
@@ -126,7 +126,7 @@ def render(
     ],
     name: Annotated[
         str, typer.Option("--format", metavar="NAME", help=f"One of {', '.join(FORMATS)}.")
-    ],
+    ] = "text",
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Where; printed if not given."),

@@ -57,6 +57,17 @@ def refusal(options: RenderOptions) -> UsageError:
     return caught.value
 
 
+def test_it_is_text_for_the_terminal_where_nothing_else_is_asked_for(report: Path) -> None:
+    plain, named = (
+        subprocess.run(
+            [*COMMAND, report, "--lang", "ko", *more], capture_output=True, check=True, timeout=60
+        ).stdout
+        for more in ((), ("--format", "text"))
+    )
+    assert plain == named
+    assert "점" in plain.decode()
+
+
 class TestOutput:
     """What is written."""
 
