@@ -157,7 +157,7 @@ class TestNothingToGrade:
         result = run_grader(tmp_path, path)
         assert 2 == result.code
         assert "--assignment" in result.messages
-        assert "--assignment" in result.report.notes[0]
+        assert "--assignment" in result.report.notes[0].english
 
     def test_a_report_that_cannot_be_written_is_refused_at_once(self, tmp_path):
         path = write_notebook(tmp_path / "a.ipynb", "x = 1")
@@ -209,13 +209,13 @@ class TestRightWorkKeepsItsMarks:
         result = run_grader(tmp_path, path, "--course", short_course)
         assert 0 == result.code
         assert (40, 30) == (result.part("emit_te").score, result.part("torch_extern").score)
-        assert any("cell 3" in note.lower() for note in result.report.notes)
+        assert any("cell 3" in note.english.lower() for note in result.report.notes)
         assert "Traceback" not in result.output + result.messages  # the cell's own is kept
 
     def test_before_a_kernel_that_dies(self, graded):
         result = graded["dies"]
         assert (100, 40) == (result.report.max_score, result.part("emit_te").score)
-        assert any("cell 3" in note.lower() for note in result.report.notes)
+        assert any("cell 3" in note.english.lower() for note in result.report.notes)
 
     def test_beside_a_module_of_the_wrong_signature(self, graded):
         result = graded["wrong_signature"]

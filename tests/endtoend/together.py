@@ -18,6 +18,8 @@ from typing import Protocol, cast
 import msgspec
 import pytest
 
+from grader.language import ENGLISH
+from grader.report import texts
 from tests.dialects.untimed import untimed_course
 from tests.endtoend.batches import GradedBatch, grade_batch
 
@@ -40,8 +42,8 @@ def together(
         written = folder / "batch.msgpack"
         if not written.exists():
             batch = grade_suites(suites_of(request.session.items), folder)
-            written.write_bytes(msgspec.msgpack.encode(batch))
-    batch = msgspec.msgpack.decode(written.read_bytes(), type=GradedBatch)
+            written.write_bytes(msgspec.msgpack.encode(batch, enc_hook=texts.encoder(ENGLISH)))
+    batch = msgspec.msgpack.decode(written.read_bytes(), type=GradedBatch, dec_hook=texts.decode)
     return of_suite(batch, suite_name(request.module))
 
 
