@@ -66,12 +66,14 @@ class Interruption:
             raise _Interrupt(self._repeat)
 
     def _interrupt_again(self, _number: int, _frame: FrameType | None) -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
         if not self.is_over:
             raise _Interrupt(self._repeat)
 
     def _repeat(self) -> None:
         if not self.is_over:  # by a signal: what is raised where an object ends would be lost, too
-            signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS)
+            # More than once: Python heeds one that comes just before a wait when the wait is over.
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS, _AGAIN_SECONDS)
 
 
 class _Output(io.TextIOWrapper):

@@ -82,7 +82,7 @@ class TestOwn:
             own_wheel(checkout / "grader")
         assert "make wheel" in caught.value.hint.english
 
-    @pytest.mark.parametrize("name", ["course.py", "recipes/github.yml", "added.py"])
+    @pytest.mark.parametrize("name", ["course.py", "ci/github.yml", "added.py"])
     def test_one_of_another_state_is_refused(self, checkout: Path, name: str) -> None:
         with (checkout / "grader" / name).open("a") as file:
             file.write("# changed\n")
