@@ -162,7 +162,7 @@ def serve(
 # --- in the process that compares -----------------------------------------------------------------
 
 
-class MeasurementSetup:
+class Bench:
     """The two processes of one setting, while they take turns."""
 
     def __init__(self, setting: Setting) -> None:
@@ -229,18 +229,18 @@ class Measured(NamedTuple):
 
 def measure(setting: Setting, rounds: int, budget_seconds: float) -> Measured:
     """Take so many rounds without a disturbance, or until the budget is spent."""
-    setup = MeasurementSetup(setting)
+    bench = Bench(setting)
     found: list[dict[str, float]] = []
-    limits = [setup.limits()]
+    limits = [bench.limits()]
     quiet = 0
     end = time.monotonic() + budget_seconds
     while quiet < rounds and time.monotonic() < end:
-        found.append(setup.round())
+        found.append(bench.round())
         quiet += not any(map(math.isnan, found[-1].values()))
         if len(found) % LIMITS_EVERY == 0:
-            limits.append(setup.limits())
-    setup.close()
-    seconds = {name: np.array([each[name] for each in found]) for name in setup.names}
+            limits.append(bench.limits())
+    bench.close()
+    seconds = {name: np.array([each[name] for each in found]) for name in bench.names}
     flops, bandwidth = (max(each) for each in zip(*limits, strict=True))
     return Measured(seconds, flops, bandwidth)
 

@@ -87,14 +87,14 @@ class Grading:
         journal: Journal,
     ) -> None:
         self.journal = journal
-        self._bench = setup
+        self._setup = setup
         self._oracle = oracle
         self._seeds = seeds
 
     @property
     def options(self) -> SpeedOptions:
         """The assignment's options."""
-        return self._bench.options
+        return self._setup.options
 
     def time(self, timed: Candidate) -> Timing | None:
         """Return the timing, or None when the verdict is that the machine is too noisy."""
@@ -103,7 +103,7 @@ class Grading:
         return self.journal.once(kind, lambda: self._measure(timed, generator))
 
     def _measure(self, timed: Candidate, generator: np.random.Generator) -> Timing | None:
-        evidence = gather_timing(timed, self._bench, self._oracle, generator)
+        evidence = gather_timing(timed, self._setup, self._oracle, generator)
         if isinstance(evidence, TimedSchedule):
             return evidence.timing
         print("refused:", evidence.reason.english, file=sys.stderr)

@@ -57,7 +57,7 @@ class Draws:
 def profile(y: Field, *knots: tuple[Number, Number]) -> Field:
     """Interpolate linearly between `knots` (place, value), constant beyond the first and the last.
 
-    PathRedaction ascend.
+    Places ascend.
     """
     value = y * 0.0 + knots[0][1]
     for (start, low), (end, high) in pairwise(knots):

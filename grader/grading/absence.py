@@ -1,4 +1,4 @@
-"""MistakeMessage why a part has nothing that could be graded."""
+"""Saying why a part has nothing that could be graded."""
 
 from __future__ import annotations
 

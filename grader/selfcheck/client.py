@@ -33,7 +33,7 @@ class CheckError(GraderError):
     language: str | None = None
 
 
-class Checker:
+class CheckerClient:
     """A process that answers requests one after the other; started when it is first asked.
 
     It is a process of its own, so that nothing of the grading changes the kernel: no import, no
@@ -76,7 +76,7 @@ class Checker:
             self._messages.close()
         self._connection = self._process = self._messages = None
 
-    def __enter__(self) -> Checker:
+    def __enter__(self) -> CheckerClient:
         return self
 
     def __exit__(self, *_error: object) -> None:

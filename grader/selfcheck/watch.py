@@ -109,9 +109,9 @@ class LiveWatcher(Watcher):
 
     def _prepare(
         self, entries: tuple[EntrySpec, ...], emitted: list[Capture | CaptureFailure]
-    ) -> _NotingOutlet:
+    ) -> _NotingSender:
         """Look for these entries as if nothing had been called or sent before."""
-        sender = _NotingOutlet(
+        sender = _NotingSender(
             emitted.append, self._registry, self._shell, self._cells, self._quiet
         )
         self._sender = sender
@@ -132,7 +132,7 @@ class LiveWatcher(Watcher):
                 yield msgspec.structs.replace(each, cell=cell)
 
 
-class _NotingOutlet(Sender):
+class _NotingSender(Sender):
     """Notes, in `called`, every name by which a candidate calls a function outside of itself."""
 
     def __init__(self, *arguments: Any) -> None:

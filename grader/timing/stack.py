@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 PLACES = 4
-"""PathRedaction of a stack aligned to 16 bytes within a line of 64 bytes."""
+"""Places of a stack aligned to 16 bytes within a line of 64 bytes."""
 
 _IN_REGISTERS = 8
 """So many integer arguments or fewer are passed in registers (6 on x86-64, 8 on AArch64)."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.selfcheck.client import Checker, CheckError
+from grader.selfcheck.client import CheckerClient, CheckError
 from grader.selfcheck.messages import AssignmentCard, FindAssignment
 from tests.selfcheck.kernels import COURSE, ROOT
 
@@ -26,7 +26,7 @@ def children() -> list[int]:
 
 
 def test_it_answers_more_than_once() -> None:
-    with Checker() as checker:
+    with CheckerClient() as checker:
         first = checker.ask(request("small"), AssignmentCard)
         second = checker.ask(request("trio"), AssignmentCard)
     assert ("small", "trio") == (first.slug, second.slug)
@@ -34,7 +34,7 @@ def test_it_answers_more_than_once() -> None:
 
 
 def test_a_refusal_is_an_error_and_the_process_goes_on() -> None:
-    with Checker() as checker:
+    with CheckerClient() as checker:
         with pytest.raises(CheckError, match="no assignment called 'huge'") as caught:
             checker.ask(request("huge"), AssignmentCard)
         before = children()
@@ -45,7 +45,7 @@ def test_a_refusal_is_an_error_and_the_process_goes_on() -> None:
 
 def test_one_that_ends_amid_an_answer_says_its_last_words_and_is_started_again() -> None:
     no_request = AssignmentCard("no question", "", "en", ())
-    with Checker() as checker:
+    with CheckerClient() as checker:
         with pytest.raises(CheckError, match=r"ended before it was done\. .*not a message"):
             checker.ask(no_request, AssignmentCard)  # type: ignore[arg-type]
         assert "small" == checker.ask(request("small"), AssignmentCard).slug
@@ -53,7 +53,7 @@ def test_one_that_ends_amid_an_answer_says_its_last_words_and_is_started_again()
 
 def test_nothing_is_left_of_it() -> None:
     before = children()
-    checker = Checker()
+    checker = CheckerClient()
     checker.ask(request("small"), AssignmentCard)
     assert 1 == len(set(children()) - set(before))
     checker.close()
@@ -65,7 +65,7 @@ def test_it_ends_with_the_process_that_asked() -> None:
     code = (
         "import os;"
         "from tests.selfcheck.test_client import *;"
-        "checker = Checker(); checker.ask(request('small'), AssignmentCard);"
+        "checker = CheckerClient(); checker.ask(request('small'), AssignmentCard);"
         "print(*children(), flush=True); os.kill(os.getpid(), 9)"
     )
     done = subprocess.run(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.selfcheck.client import Checker, CheckError
+from grader.selfcheck.client import CheckerClient, CheckError
 from grader.selfcheck.messages import AssignmentCard, FindAssignment
 from tests.selfcheck import kernels
 from tests.selfcheck.kernels import COURSE, IMPORTS, LOAD, STUB, run_notebook, shown
@@ -14,7 +14,7 @@ from tests.selfcheck.kernels import COURSE, IMPORTS, LOAD, STUB, run_notebook, s
 
 def test_a_refusal_is_in_the_language_that_was_asked_in() -> None:
     unknown = FindAssignment("/", (), str(COURSE), slug="huge", language="zh")
-    with Checker() as checker, pytest.raises(CheckError) as caught:
+    with CheckerClient() as checker, pytest.raises(CheckError) as caught:
         checker.ask(unknown, AssignmentCard)
     assert "这门课程里没有名为 'huge' 的作业。" == caught.value.message.in_("zh")
     assert ("现有的是：small, tight, trio。", "zh") == (
@@ -26,7 +26,7 @@ def test_a_refusal_is_in_the_language_that_was_asked_in() -> None:
 def test_a_refusal_is_in_the_language_of_the_notebook(tmp_path: Path) -> None:
     kernels.write_notebook(tmp_path / "hw.ipynb", "1", grader={"language": "ko"})
     unknown = FindAssignment(str(tmp_path), (), str(COURSE), slug="huge", notebook="hw.ipynb")
-    with Checker() as checker, pytest.raises(CheckError) as caught:
+    with CheckerClient() as checker, pytest.raises(CheckError) as caught:
         checker.ask(unknown, AssignmentCard)
     assert caught.value.language == "ko"
     assert "과제가 없습니다" in caught.value.message.in_("ko")

@@ -1,4 +1,4 @@
-"""MistakeMessage which variable of a loop stands in a block, and what belongs there.
+"""Saying which variable of a loop stands in a block, and what belongs there.
 
 TVM accepted such blocks until 2023 and computes what they say. Today's parser refuses them with the
 name of a variable. Notebooks in an earlier spelling are let pass, with what is wrong on stderr.

@@ -29,7 +29,7 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 _LITTLE = 64 * 2**20
 
 _RECEIVED, _SENT, _QUEUED, _BACKLOG = 0, 2, 5, 7
-"""PathRedaction in the kernel's list of what a socket holds (SK_MEMINFO_...)."""
+"""Places in the kernel's list of what a socket holds (SK_MEMINFO_...)."""
 
 
 class Found(NamedTuple):

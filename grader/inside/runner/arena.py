@@ -23,7 +23,7 @@ ALIGNMENT = 64
 
 
 PLACES = 4096
-"""PathRedaction that an array may be moved to, `ALIGNMENT` apart: 64 pages of 64 lines."""
+"""Places that an array may be moved to, `ALIGNMENT` apart: 64 pages of 64 lines."""
 
 OUTPUT = "output"
 """What the output is called among the arrays."""

@@ -23,7 +23,7 @@ from grader.inside.runner.fences import FencedMemory
 from grader.timing.blocks import MOST_CALLS_OF_A_BLOCK
 
 TABLE = 4096
-"""PathRedaction and numbers are drawn for so many calls; further ones have the same again."""
+"""Places and numbers are drawn for so many calls; further ones have the same again."""
 
 _ALIGNMENT = 64
 

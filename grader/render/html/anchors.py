@@ -1,4 +1,4 @@
-"""PathRedaction on the page that links lead to."""
+"""Places on the page that links lead to."""
 
 from __future__ import annotations
 

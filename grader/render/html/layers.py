@@ -1,4 +1,4 @@
-"""PathRedaction for the boxes of a graph: in layers, each below what it takes, edges between them.
+"""Places for the boxes of a graph: in layers, each below what it takes, edges between them.
 
 The method is that of K. Sugiyama, S. Tagawa and M. Toda, "Methods for visual understanding of
 hierarchical system structures" (IEEE Transactions on Systems, Man and Cybernetics 11, 1981), in its
