@@ -72,7 +72,7 @@ BARS = {
 }
 
 GAP = 1.05
-GRADED = tiled(4, 2, 13)
+GRADED = tiled(4, 1, 1)
 """The schedule of the notebook that is graded again and again: somewhere in the middle."""
 
 
@@ -156,12 +156,12 @@ def choose_schedules(grading: Grading, count: int, tried: int) -> list[tuple[str
     kinds: those with one channel at a time are slower than the unscheduled function on some
     processors, and all with many channels as fast as the reference on others.
     """
-    sizes = list(itertools.product((1, 2, 4, 8), (1, 2), (13, 26), (True, False)))
+    sizes = list(itertools.product((1, 2, 4, 8), (1, 2), (1, 3), (True, False)))
     mixed = [sizes[STRIDE * number % len(sizes)] for number in range(min(tried, len(sizes)))]
     found = []
-    for channels, rows, columns, parallel in track(mixed, "looking for schedules"):
-        name = f"{channels}x{rows}x{columns}{' parallel' if parallel else ''}"
-        schedule = tiled(channels, rows, columns, parallel=parallel)
+    for channels, rows, vectors, parallel in track(mixed, "looking for schedules"):
+        name = f"{channels}x{rows}x{vectors}{' parallel' if parallel else ''}"
+        schedule = tiled(channels, rows, vectors, parallel=parallel)
         timing = grading.time(candidate(schedule))
         if timing is not None and 0 < timing.share < grading.options.full_at:
             found.append((name, schedule, timing.speedup))

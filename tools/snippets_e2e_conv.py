@@ -164,13 +164,16 @@ sch = tvm.s_tir.Schedule(mod)
 block = sch.get_sblock("conv2d_nchw", func_name="conv2d")
 sch.compute_inline(sch.get_sblock("pad_temp", func_name="conv2d"))
 n, ff, yy, xx, rc, ry, rx = sch.get_loops(block)
-ff0, ff1 = sch.split(ff, factors=[None, 8])
-yy0, yy1 = sch.split(yy, factors=[None, 2])
-xx0, xx1 = sch.split(xx, factors=[None, 13])
-sch.reorder(n, ff0, yy0, xx0, rc, ry, rx, ff1, yy1, xx1)
+ff0, ff1 = sch.split(ff, factors=[None, 4])
+sch.reorder(n, ff0, yy, xx, rc, ry, rx, ff1)
 sch.parallel(n)
-sch.vectorize(xx1)
-for loop in (ry, rx, ff1, yy1):
-    sch.unroll(loop)
-sch.decompose_reduction(block, rc)
+# three vectors of 8 columns, and the last two
+for columns in sch.loop_partition(xx, factors=[8, 8, 8, None]):
+    (block,) = sch.get_child_blocks(columns)
+    xx, rc, ry, rx, ff1 = sch.get_loops(block)[-5:]
+    sch.reorder(rc, ry, rx, ff1, xx)
+    sch.vectorize(xx)
+    for loop in (ry, rx, ff1):
+        sch.unroll(loop)
+    sch.decompose_reduction(block, rc)
 """

@@ -45,15 +45,17 @@ mod = create_model_via_emit_te()
 sch = tvm.s_tir.Schedule(mod)
 block = sch.get_sblock("Y", func_name="my_conv2d")
 b, f, y, z, c, i, j = sch.get_loops(block)
-f0, f1 = sch.split(f, factors=[None, 8])
-y0, y1 = sch.split(y, factors=[None, 2])
-z0, z1 = sch.split(z, factors=[None, 13])
-sch.reorder(b, f0, y0, z0, c, i, j, f1, y1, z1)
+f0, f1 = sch.split(f, factors=[None, 4])
+sch.reorder(b, f0, y, z, c, i, j, f1)
 sch.parallel(b)
-sch.vectorize(z1)
-for loop in (i, j, f1, y1):
-    sch.unroll(loop)
-sch.decompose_reduction(block, c)
+for columns in sch.loop_partition(z, factors=[8, 8, 8, None]):
+    (block,) = sch.get_child_blocks(columns)
+    z, c, i, j, f1 = sch.get_loops(block)[-5:]
+    sch.reorder(c, i, j, f1, z)
+    sch.vectorize(z)
+    for loop in (i, j, f1):
+        sch.unroll(loop)
+    sch.decompose_reduction(block, c)
 """
 
 NAMES_REDEFINED = (
@@ -102,18 +104,20 @@ def schedule(mod):
     block = s.get_sblock("products", func_name="my_conv2d")
     bias = s.get_sblock("biased", func_name="my_conv2d")
     n, f, y, z = s.get_loops(bias)
-    f0, f1 = s.split(f, factors=[None, 8])
+    f0, f1 = s.split(f, factors=[None, 4])
     s.vectorize(z)
     s.compute_at(block, f0, preserve_unit_loops=True)
     *_, f1, y, z, c, i, j = s.get_loops(block)
-    y0, y1 = s.split(y, factors=[None, 2])
-    z0, z1 = s.split(z, factors=[None, 13])
-    s.reorder(y0, z0, c, i, j, f1, y1, z1)
-    s.vectorize(z1)
-    for loop in (i, j, f1, y1):
-        s.unroll(loop)
+    s.reorder(y, z, c, i, j, f1)
     s.parallel(n)
-    s.decompose_reduction(block, c)
+    for columns in s.loop_partition(z, factors=[8, 8, 8, None]):
+        (block,) = s.get_child_blocks(columns)
+        z, c, i, j, f1 = s.get_loops(block)[-5:]
+        s.reorder(c, i, j, f1, z)
+        s.vectorize(z)
+        for loop in (i, j, f1):
+            s.unroll(loop)
+        s.decompose_reduction(block, c)
     return s.mod
 
 
