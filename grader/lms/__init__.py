@@ -1,0 +1,1 @@
+"""What a learning management system gives and takes: submissions in, grades and feedback out."""

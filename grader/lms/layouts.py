@@ -1,0 +1,390 @@
+"""How learning management systems lay out what a class handed in, told by its names.
+
+| layout | what is in the folder |
+|---|---|
+| canvas | `lovelaceada_LATE_1234_5678_hw.ipynb`: name, whether late, user, attachment, file |
+| moodle | `Ada Lovelace_12_assignsubmission_file_/hw.ipynb`: name, participant; or no folders |
+| gradescope | `submission_1234/hw.ipynb`, and `submission_metadata.yml`, which says whose it is |
+| brightspace | `12-34 - Ada Lovelace - Nov 3, 2026 1205 PM/hw.ipynb`, or the same before a file |
+| classroom | clones of repositories of GitHub Classroom: `hw-adalovelace/.git` |
+| nbgrader | `submitted/ada/hw/hw.ipynb`, with `timestamp.txt` |
+| folders | a folder for each student, or a notebook |
+
+The names are those of Canvas' `ContentZipper` and of Moodle's `assign` plug-in, of Gradescope's
+export of submissions, and of downloads of Brightspace. Nothing here opens a notebook.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal, cast, get_args
+
+import msgspec
+
+from grader.errors import UsageError
+from grader.lms.archives import is_archive
+
+Layout = Literal[
+    "canvas", "moodle", "gradescope", "brightspace", "classroom", "nbgrader", "folders"
+]
+LAYOUTS: tuple[Layout, ...] = get_args(Layout)
+
+Key = Literal[
+    "canvas", "moodle", "gradescope", "brightspace", "sid", "email", "user", "login", "folder"
+]
+"""What a student can be known by, beside a name. `folder` may be any of the others."""
+
+_METADATA = "submission_metadata.yml"
+_METADATA_LIMIT = 16 * 2**20
+_TIMESTAMP = "timestamp.txt"
+_NOTEBOOK = ".ipynb"
+_TOOLS = frozenset({"__MACOSX", "__pycache__", ".DS_Store", "Thumbs.db", ".git"})
+
+
+class HandedIn(msgspec.Struct, frozen=True):
+    """What somebody handed in at one time.
+
+    `name` is the student's as the layout spells it, empty where it says none. `files` are paths and
+    the names that they had when they were handed in. `at` is ISO 8601, with an offset where it is
+    known; `late` is None where nothing says so.
+    """
+
+    name: str
+    keys: Mapping[Key, str]
+    files: tuple[tuple[Path, str], ...]
+    late: bool | None = None
+    at: str = ""
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What a folder holds by one layout, and the names that do not belong to it."""
+
+    layout: Layout
+    handed_in: tuple[HandedIn, ...]
+    strangers: tuple[str, ...] = ()
+
+
+def read_layout(
+    folder: Path, demanded: Layout | None = None, assignment: str | None = None
+) -> Found:
+    """Read what a class handed in, by the layout that is demanded or the one that is recognised.
+
+    A layout is recognised where it explains more than half of the names; what it does not explain
+    is among the strangers. `assignment` is a folder of nbgrader's. Raises UsageError where a layout
+    is demanded that explains nothing, and where there are several assignments.
+    """
+    tried: tuple[Layout, ...] = LAYOUTS[:-1] if demanded is None else (demanded,)
+    for place in _places(folder):
+        for layout in tried:
+            found = _READERS[layout](place, assignment)
+            if found is not None and _is_recognised(found, demanded):
+                return found
+    if demanded is None and (found := _folders(folder, None)).handed_in:
+        return found
+    raise UsageError(
+        f"There is nothing in {folder.name} that is laid out as by {demanded or 'anybody'}.",
+        "Leave --from out, or name the folder in which the students' folders are.",
+    )
+
+
+def _places(folder: Path) -> list[Path]:
+    """Return the folder, and the only one in it: many programs pack one folder around all."""
+    inside = _entries(folder)
+    return [folder, *(inside if len(inside) == 1 and inside[0].is_dir() else ())]
+
+
+def _is_recognised(found: Found, demanded: Layout | None) -> bool:
+    explained = len(found.handed_in)
+    return explained > 0 and (demanded is not None or explained > len(found.strangers))
+
+
+def _entries(folder: Path) -> list[Path]:
+    """Return what is in a folder, by name, without what programs leave behind, and no links."""
+    found = sorted(folder.iterdir(), key=lambda each: each.name)
+    return [
+        each
+        for each in found
+        if each.name not in _TOOLS and not each.name.startswith("._") and not each.is_symlink()
+    ]
+
+
+def _files(path: Path, base: Path) -> Iterator[tuple[Path, str]]:
+    """Yield the plain files of a folder, or a file itself, with their names below `base`."""
+    if path.is_dir():
+        for each in _entries(path):
+            yield from _files(each, base)
+    elif path.is_file():
+        yield path, path.relative_to(base).as_posix()
+
+
+def _all_files(folder: Path) -> tuple[tuple[Path, str], ...]:
+    return tuple(_files(folder, folder))
+
+
+# --- Canvas ---------------------------------------------------------------------------------------
+
+_CANVAS = re.compile(r"(?P<name>\w+?)_(?P<late>LATE_)?(?P<user>\d+)_(?P<file>\d+)_(?P<rest>.+)")
+_CANVAS_ANONYMOUS = re.compile(r"(?P<late>LATE_)?anon_(?P<user>\w+?)_(?P<file>\d+)_(?P<rest>.+)")
+_CANVAS_TEXT = re.compile(r"(?P<name>\w+?)_(?P<late>LATE_)?(?P<user>\d+)_(?P<rest>text|link)\.html")
+
+
+def _canvas(folder: Path, _: str | None) -> Found:
+    """Read Canvas' names. Files of one user belong together."""
+    found: dict[str, list[tuple[Path, str]]] = {}
+    told: dict[str, re.Match[str]] = {}
+    strangers = []
+    for path in _entries(folder):
+        match = (
+            _CANVAS_ANONYMOUS.fullmatch(path.name)
+            or _CANVAS.fullmatch(path.name)
+            or _CANVAS_TEXT.fullmatch(path.name)
+        )
+        if match is None or not path.is_file():
+            strangers.append(path.name)
+            continue
+        told.setdefault(match["user"], match)
+        name = f"{match['rest']}.html" if match.re is _CANVAS_TEXT else match["rest"]
+        found.setdefault(match["user"], []).append((path, name))
+    handed_in = tuple(
+        HandedIn(
+            name=told[user].groupdict().get("name", ""),
+            keys={"canvas": user},
+            files=tuple(files),
+            late=told[user]["late"] is not None,
+        )
+        for user, files in found.items()
+    )
+    return Found("canvas", handed_in, tuple(strangers))
+
+
+# --- Moodle ---------------------------------------------------------------------------------------
+
+_MOODLE = re.compile(
+    r"(?P<name>.+)_(?P<participant>\d+)_assignsubmission_(?P<kind>file|onlinetext)_?(?P<rest>.*)"
+)
+
+
+def _moodle(folder: Path, _: str | None) -> Found:
+    """Read Moodle's names. Files and the text typed online belong together."""
+    found: dict[str, list[tuple[Path, str]]] = {}
+    names: dict[str, str] = {}
+    strangers = []
+    for path in _entries(folder):
+        match = _MOODLE.fullmatch(path.name)
+        if match is None:
+            strangers.append(path.name)
+            continue
+        files = _all_files(path) if path.is_dir() else ((path, match["rest"] or path.name),)
+        names.setdefault(match["participant"], match["name"])
+        found.setdefault(match["participant"], []).extend(files)
+    handed_in = tuple(
+        HandedIn(names[participant], {"moodle": participant}, tuple(files))
+        for participant, files in found.items()
+    )
+    return Found("moodle", handed_in, tuple(strangers))
+
+
+# --- Gradescope -----------------------------------------------------------------------------------
+
+
+class _Submitter(msgspec.Struct, rename=lambda name: f":{name}"):
+    name: str | None = None
+    sid: str | int | None = None
+    email: str | None = None
+
+
+class _Metadata(msgspec.Struct, rename=lambda name: f":{name}"):
+    submitters: list[_Submitter] = []
+    created_at: Any = None
+
+
+def _gradescope(folder: Path, _: str | None) -> Found | None:
+    """Read Gradescope's export. What a group handed in is handed in by each of it."""
+    metadata = folder / _METADATA
+    if not metadata.is_file() or metadata.is_symlink():
+        return None
+    told = _read_metadata(metadata)
+    handed_in: list[HandedIn] = []
+    strangers = []
+    for path in _entries(folder):
+        if path == metadata:
+            continue
+        submission = told.get(path.name)
+        if submission is None or not submission.submitters:
+            strangers.append(path.name)
+            continue
+        files = _all_files(path) if path.is_dir() else ((path, path.name),)
+        handed_in += [
+            _of_submitter(submitter, files, submission.created_at, path.name)
+            for submitter in submission.submitters
+        ]
+    return Found("gradescope", tuple(handed_in), tuple(strangers))
+
+
+def _read_metadata(path: Path) -> dict[str, _Metadata]:
+    with path.open("rb") as file:
+        content = file.read(_METADATA_LIMIT + 1)
+    try:
+        if len(content) > _METADATA_LIMIT:
+            raise msgspec.ValidationError("it is too large")
+        return msgspec.yaml.decode(content, type=dict[str, _Metadata])
+    except msgspec.MsgspecError:
+        raise UsageError(
+            f"{_METADATA} is not what Gradescope writes.", "Export the submissions anew."
+        ) from None
+
+
+def _of_submitter(
+    submitter: _Submitter,
+    files: tuple[tuple[Path, str], ...],
+    created_at: object,
+    submission: str,
+) -> HandedIn:
+    given = {"sid": submitter.sid, "email": submitter.email, "gradescope": submission}
+    keys = {key: str(value) for key, value in given.items() if value not in (None, "")}
+    at = created_at.isoformat() if isinstance(created_at, datetime) else ""
+    return HandedIn(submitter.name or "", cast("Mapping[Key, str]", keys), files, at=at)
+
+
+# --- Brightspace ----------------------------------------------------------------------------------
+
+_BRIGHTSPACE = re.compile(
+    r"(?P<user>\d+)-(?P<folder>\d+) - (?P<name>.+?)"
+    r" - (?P<at>[^\d\s]\S* \d{1,2}, \d{4} \d{1,4} [AP]M)(?: - (?P<rest>.+))?"
+)
+_BRIGHTSPACE_PAGE = "index.html"
+
+
+def _brightspace(folder: Path, _: str | None) -> Found:
+    """Read Brightspace's names. What one student handed in at one time belongs together."""
+    found: dict[tuple[str, str], list[tuple[Path, str]]] = {}
+    names: dict[str, str] = {}
+    strangers = []
+    for path in _entries(folder):
+        match = _BRIGHTSPACE.fullmatch(path.name)
+        if match is None or (path.is_file() and match["rest"] is None):
+            strangers += [path.name] if path.name != _BRIGHTSPACE_PAGE else []
+            continue
+        files = _all_files(path) if path.is_dir() else ((path, match["rest"]),)
+        names.setdefault(match["user"], match["name"])
+        found.setdefault((match["user"], _brightspace_time(match["at"])), []).extend(files)
+    handed_in = tuple(
+        HandedIn(names[user], {"brightspace": user}, tuple(files), at=at)
+        for (user, at), files in found.items()
+    )
+    return Found("brightspace", handed_in, tuple(strangers))
+
+
+def _brightspace_time(written: str) -> str:
+    """Return a time such as "Mar 29, 2018 1205 PM" in ISO 8601; the words where it is none."""
+    date, _, clock = written.rpartition(", ")
+    year, digits, half = clock.split()
+    try:
+        at = datetime.strptime(f"{date} {year} {digits.zfill(4)} {half}", "%b %d %Y %I%M %p")
+    except ValueError:  # a month in another language
+        return written
+    return at.isoformat(timespec="minutes")
+
+
+# --- GitHub Classroom -----------------------------------------------------------------------------
+
+
+def _classroom(folder: Path, _: str | None) -> Found:
+    """Read clones of repositories. Git is not run in them: their settings may name programs.
+
+    A clone is named after the assignment and the student's login, which may both have hyphens, so
+    that only a roster says where the one ends.
+    """
+    entries = _entries(folder)
+    clones = [each for each in entries if each.is_dir() and (each / ".git").exists()]
+    return Found(
+        "classroom",
+        tuple(HandedIn("", {"folder": each.name}, _all_files(each)) for each in clones),
+        tuple(each.name for each in entries if each not in clones),
+    )
+
+
+# --- nbgrader -------------------------------------------------------------------------------------
+
+
+def _nbgrader(folder: Path, assignment: str | None) -> Found | None:
+    """Read nbgrader's folder of what was submitted. Raises UsageError for several assignments."""
+    submitted = folder / "submitted"
+    folder = submitted if submitted.is_dir() and not submitted.is_symlink() else folder
+    students = [each for each in _entries(folder) if each.is_dir()]
+    works = {each: [inner for inner in _entries(each) if inner.is_dir()] for each in students}
+    if folder != submitted and not any(
+        (inner / _TIMESTAMP).is_file() for inners in works.values() for inner in inners
+    ):
+        return None
+    known = sorted({inner.name for inners in works.values() for inner in inners})
+    if assignment is None and len(known) > 1:
+        raise UsageError(
+            "nbgrader's folder holds several assignments.",
+            f"Name one with --assignment: {', '.join(known)}.",
+        )
+    wanted = assignment if assignment is not None else "".join(known)
+    handed_in = tuple(
+        HandedIn("", {"folder": student.name}, _without_timestamp(inner), at=_read_timestamp(inner))
+        for student, inners in works.items()
+        for inner in inners
+        if inner.name == wanted
+    )
+    return Found("nbgrader", handed_in, ())
+
+
+def _without_timestamp(folder: Path) -> tuple[tuple[Path, str], ...]:
+    return tuple(each for each in _all_files(folder) if each[1] != _TIMESTAMP)
+
+
+def _read_timestamp(folder: Path) -> str:
+    """Return when something was handed in; empty where the file does not say so."""
+    path = folder / _TIMESTAMP
+    if not path.is_file() or path.is_symlink():
+        return ""
+    with path.open("rb") as file:
+        words = file.read(100).decode(errors="replace").split()
+    try:
+        at = datetime.strptime(" ".join(words[:2])[:26], "%Y-%m-%d %H:%M:%S.%f")
+    except ValueError:
+        return ""
+    return at.isoformat() + ("+00:00" if words[2:] == ["UTC"] else "")
+
+
+# --- folders --------------------------------------------------------------------------------------
+
+
+def _folders(folder: Path, _: str | None) -> Found:
+    """Read a folder for each student; a notebook or an archive beside them is somebody's, too."""
+    entries = _entries(folder)
+    theirs = [each for each in entries if each.is_dir() or _is_handed_in(each.name)]
+    return Found(
+        "folders",
+        tuple(
+            HandedIn(
+                "",
+                {"folder": each.name if each.is_dir() else each.stem},
+                _all_files(each) if each.is_dir() else ((each, each.name),),
+            )
+            for each in theirs
+        ),
+        tuple(each.name for each in entries if each not in theirs),
+    )
+
+
+def _is_handed_in(name: str) -> bool:
+    return name.lower().endswith(_NOTEBOOK) or is_archive(name)
+
+
+_READERS: Mapping[Layout, Callable[[Path, str | None], Found | None]] = {
+    "canvas": _canvas,
+    "moodle": _moodle,
+    "gradescope": _gradescope,
+    "brightspace": _brightspace,
+    "classroom": _classroom,
+    "nbgrader": _nbgrader,
+    "folders": _folders,
+}

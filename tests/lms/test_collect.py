@@ -1,0 +1,207 @@
+"""Collecting a class: a folder for each student, whatever the archive, and however often."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from grader.errors import UsageError
+from grader.lms.archives import LeftOut
+from grader.lms.collect import Collected, Outcome, Wanted, collect_class, read_manifest
+from grader.lms.roster import Person, Roster
+from tests.lms.archives import make_folder, make_zip, zipped
+
+ROSTER = Roster(
+    [
+        Person("ada", "Ada Lovelace", {"canvas": "1234"}),
+        Person("min", "김 민", {"canvas": "77"}),
+        Person("grace", "Grace Hopper", {}),
+    ]
+)
+
+
+def collected(tmp_path: Path, files: Mapping[str, str | bytes], roster: Roster | None = None):
+    archive = make_zip(tmp_path / "submissions.zip", files)
+    return collect_class(Wanted((archive,), tmp_path / "class"), roster)
+
+
+def below(folder: Path) -> dict[str, str]:
+    files = (each for each in folder.rglob("*") if each.is_file())
+    return {each.relative_to(folder).as_posix(): each.read_text() for each in files}
+
+
+def submissions(tmp_path: Path) -> dict[str, str]:
+    return below(tmp_path / "class" / "submissions")
+
+
+def test_each_student_has_a_folder(tmp_path: Path) -> None:
+    outcome = collected(
+        tmp_path, {"lovelaceada_1234_9_hw.ipynb": "ada's", "kimmin_77_8_hw.ipynb": "min's"}
+    )
+    assert {
+        "lovelaceada-1234/hw.ipynb": "ada's",
+        "kimmin-77/hw.ipynb": "min's",
+    } == submissions(tmp_path)
+    assert (("canvas",), ("kimmin-77", "lovelaceada-1234")) == (outcome.layouts, outcome.new)
+
+
+def test_the_roster_says_what_a_folder_is_called(tmp_path: Path) -> None:
+    outcome = collected(
+        tmp_path,
+        {"x_1234_9_hw.ipynb": "", "y_77_8_hw.ipynb": "", "mallory_5_7_hw.ipynb": ""},
+        ROSTER,
+    )
+    assert {"ada/hw.ipynb", "min/hw.ipynb", "mallory-5/hw.ipynb"} == set(submissions(tmp_path))
+    assert (("mallory-5",), ("grace",)) == (outcome.unmatched, outcome.absent)
+
+
+def test_two_of_one_name_have_two_folders(tmp_path: Path) -> None:
+    collected(tmp_path, {"kim_1_9_hw.ipynb": "one", "kim_2_8_hw.ipynb": "other"})
+    assert {"kim-1/hw.ipynb": "one", "kim-2/hw.ipynb": "other"} == submissions(tmp_path)
+
+
+def test_several_files_stay_together(tmp_path: Path) -> None:
+    collected(tmp_path, {"kim_1_9_hw.ipynb": "a", "kim_1_8_data.csv": "b", "kim_1_7_hw.ipynb": "c"})
+    assert {"hw.ipynb", "data.csv", "hw-1.ipynb"} == {
+        name.removeprefix("kim-1/") for name in submissions(tmp_path)
+    }
+
+
+def test_what_a_student_has_packed_is_unpacked_also_within(tmp_path: Path) -> None:
+    inner = zipped({"data/x.csv": "x"})
+    packed = zipped({"hw.ipynb": "{}", "more.zip": inner})
+    collected(tmp_path, {"kim_1_9_all.zip": packed})
+    assert {
+        "kim-1/all.zip/hw.ipynb": "{}",
+        "kim-1/all.zip/more.zip/data/x.csv": "x",
+    } == submissions(tmp_path)
+
+
+def test_what_cannot_be_unpacked_stays_as_it_is(tmp_path: Path) -> None:
+    outcome = collected(tmp_path, {"kim_1_9_all.zip": b"no archive"})
+    (student,) = outcome.collected.students
+    assert (LeftOut("all.zip", "damaged"),) == student.attempts[-1].left_out
+    assert {"kim-1/all.zip": "no archive"} == submissions(tmp_path)
+
+
+def test_a_name_that_leads_out_of_a_students_archive_is_left_out(tmp_path: Path) -> None:
+    outcome = collected(tmp_path, {"kim_1_9_all.zip": zipped({"../../../x": "x", "hw": "x"})})
+    (student,) = outcome.collected.students
+    assert (LeftOut("all.zip/../../../x", "outside"),) == student.attempts[-1].left_out
+    assert {"kim-1/all.zip/hw": "x"} == submissions(tmp_path)
+
+
+def test_the_same_once_more_changes_nothing(tmp_path: Path) -> None:
+    files = {"kim_1_9_hw.ipynb": "{}", "lovelace_2_8_hw.ipynb": "{}"}
+    collected(tmp_path, files)
+    before = (tmp_path / "class" / "submissions" / "kim-1" / "hw.ipynb").stat()
+    outcome = collected(tmp_path, files)
+    after = (tmp_path / "class" / "submissions" / "kim-1" / "hw.ipynb").stat()
+    assert ((), (), ("kim-1", "lovelace-2")) == (outcome.new, outcome.replaced, outcome.unchanged)
+    assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
+
+
+def test_what_is_handed_in_once_more_replaces_and_the_earlier_is_kept(tmp_path: Path) -> None:
+    collected(tmp_path, {"kim_1_9_hw.ipynb": "first"})
+    outcome = collected(tmp_path, {"kim_LATE_1_10_hw.ipynb": "second"})
+    assert ("kim-1",) == outcome.replaced
+    assert {
+        "submissions/kim-1/hw.ipynb": "second",
+        "earlier/kim-1/1/hw.ipynb": "first",
+    }.items() <= below(tmp_path / "class").items()
+    (student,) = outcome.collected.students
+    assert ["earlier/kim-1/1", "submissions/kim-1"] == [each.folder for each in student.attempts]
+    assert [False, True] == [each.late for each in student.attempts]
+
+
+def test_an_older_archive_does_not_replace_what_came_after_it(tmp_path: Path) -> None:
+    name = "1-2 - Kim - Mar {}, 2026 905 AM/hw.ipynb"
+    collected(tmp_path, {name.format(30): "second"})
+    collected(tmp_path, {name.format(29): "first", name.format(30): "second"})
+    assert {"Kim-1/hw.ipynb": "second"} == submissions(tmp_path)
+    assert "first" == (tmp_path / "class/earlier/Kim-1/1/hw.ipynb").read_text()
+
+
+def test_of_several_attempts_in_one_archive_the_last_counts(tmp_path: Path) -> None:
+    name = "1-2 - Kim - Mar {}, 2026 905 AM/hw.ipynb"
+    collected(tmp_path, {name.format(30): "last", name.format(4): "first", name.format(9): "mid"})
+    assert {"Kim-1/hw.ipynb": "last"} == submissions(tmp_path)
+    earlier = below(tmp_path / "class" / "earlier" / "Kim-1")
+    assert {"1/hw.ipynb": "first", "2/hw.ipynb": "mid"} == earlier
+
+
+def test_a_call_that_was_killed_is_gone_on_with(tmp_path: Path) -> None:
+    """Whatever it had put in its place and not yet written down."""
+    files = {"kim_1_9_hw.ipynb": "{}", "lovelace_2_8_hw.ipynb": "{}"}
+    collected(tmp_path, files)
+    (tmp_path / "class" / "collected.json").unlink()
+    shutil.rmtree(tmp_path / "class" / "submissions" / "lovelace-2")
+    make_folder(tmp_path / "class" / ".incoming", {"kim-1/half": ""})
+    outcome = collected(tmp_path, files)
+    assert ("kim-1", "lovelace-2") == outcome.new
+    assert {"kim-1/hw.ipynb", "lovelace-2/hw.ipynb"} == set(submissions(tmp_path))
+    assert not (tmp_path / "class" / "earlier").exists()
+
+
+def test_several_sources_are_collected_together(tmp_path: Path) -> None:
+    on_time = make_zip(tmp_path / "a.zip", {"kim_1_9_hw.ipynb": "a", "ada_2_8_hw.ipynb": "a"})
+    late = make_folder(tmp_path / "late", {"kim_1_10_hw.ipynb": "b"})
+    outcome = collect_class(Wanted((on_time, late), tmp_path / "class"))
+    assert {"kim-1/hw.ipynb": "b", "ada-2/hw.ipynb": "a"} == submissions(tmp_path)
+    assert (("ada-2",), ("kim-1",)) == (outcome.new, outcome.replaced)
+
+
+def test_links_of_a_folder_are_told_of(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "given", {"ada/hw.ipynb": "{}"})
+    (folder / "ada" / "solution.ipynb").symlink_to("/etc/passwd")
+    outcome = collect_class(Wanted((folder,), tmp_path / "class"))
+    assert (LeftOut("ada/solution.ipynb", "link"),) == outcome.collected.left_out
+    assert {"ada/hw.ipynb"} == set(submissions(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["..", ".", "a/b", "김 민", "con:", "x" * 300])
+def test_a_student_may_have_any_name(tmp_path: Path, name: str) -> None:
+    roster = Roster([Person(name, "Ada", {"canvas": "1"})])
+    outcome = collected(tmp_path, {"a_1_9_hw.ipynb": "{}"}, roster)
+    (folder,) = (tmp_path / "class" / "submissions").iterdir()
+    assert "{}" == (folder / "hw.ipynb").read_text()
+    assert [name] == [each.id for each in outcome.collected.students]
+
+
+def test_the_manifest_is_for_its_owner_alone(tmp_path: Path) -> None:
+    outcome = collected(tmp_path, {"kim_1_9_hw.ipynb": "{}"})
+    path = tmp_path / "class" / "collected.json"
+    assert 0o600 == path.stat().st_mode & 0o777
+    assert outcome.collected == read_manifest(tmp_path / "class")
+    assert 1 == json.loads(path.read_bytes())["version"]
+
+
+def test_a_manifest_of_somebody_else_is_not_written_over(tmp_path: Path) -> None:
+    make_folder(tmp_path / "class", {"collected.json": "[]"})
+    with pytest.raises(UsageError, match="collected before"):
+        collected(tmp_path, {"kim_1_9_hw.ipynb": "{}"})
+
+
+def test_it_does_not_collect_itself(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "given", {"ada/hw.ipynb": "{}"})
+    with pytest.raises(UsageError, match="lies in what is to be collected"):
+        collect_class(Wanted((folder,), folder / "class"))
+
+
+def test_a_source_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no file or folder"):
+        collect_class(Wanted((tmp_path / "gone.zip",), tmp_path / "class"))
+
+
+def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / "temporary"
+    place.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(place))
+    outcome: Outcome = collected(tmp_path, {"kim_1_9_hw.ipynb": "{}"})
+    assert isinstance(outcome.collected, Collected)
+    assert [] == list(place.iterdir())
+    assert not (tmp_path / "class" / ".incoming").exists()

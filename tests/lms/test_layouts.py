@@ -1,0 +1,194 @@
+"""What each learning management system writes into names, read back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from grader.errors import UsageError
+from grader.lms.layouts import HandedIn, Layout, read_layout
+from tests.lms.archives import make_folder
+
+METADATA = """\
+---
+submission_101:
+  :submitters:
+  - :name: Ada Lovelace
+    :sid: '0012'
+    :email: ada@example.org
+  - :name: 金 民
+    :sid: 13
+    :email:
+  :created_at: 2026-11-03 12:05:33.123456000 Z
+  :score: 0.0
+  :results: {}
+submission_102:
+  :submitters: []
+  :created_at:
+"""
+
+LAID_OUT: dict[Layout, list[str]] = {
+    "canvas": [
+        "lovelaceada_1234_99_hw.ipynb",
+        "lovelaceada_1234_100_data_1.csv",
+        "김민_LATE_77_101_hw-1.ipynb",
+        "oneil_78_text.html",
+    ],
+    "moodle": [
+        "Ada Lovelace_12_assignsubmission_file_/hw.ipynb",
+        "Ada Lovelace_12_assignsubmission_file_/data/x.csv",
+        "Ada Lovelace_12_assignsubmission_onlinetext_/onlinetext.html",
+        "김 민_13_assignsubmission_file_/hw.ipynb",
+    ],
+    "brightspace": [
+        "12-34 - Ada Lovelace - Mar 29, 2026 1205 PM/hw.ipynb",
+        "12-34 - Ada Lovelace - Mar 30, 2026 905 AM/hw.ipynb",
+        "13-34 - Min - Kim - Mar 29, 2026 1205 PM - hw - final.ipynb",
+        "index.html",
+    ],
+    "classroom": ["hw-ada/.git/config", "hw-ada/hw.ipynb", "hw-min-kim/.git/config"],
+    "nbgrader": ["submitted/ada/hw/hw.ipynb", "submitted/ada/hw/timestamp.txt"],
+    "folders": ["ada/hw.ipynb", "min/week 1/hw.ipynb", "grace.ipynb", "linus.zip"],
+}
+
+
+def laid_out(tmp_path: Path, layout: Layout, **more: str) -> Path:
+    files = dict.fromkeys(LAID_OUT[layout], "x")
+    return make_folder(tmp_path / "class", {**files, **more})
+
+
+def by_student(handed_in: tuple[HandedIn, ...]) -> Mapping[str, HandedIn]:
+    return {each.name or next(iter(each.keys.values())): each for each in handed_in}
+
+
+def names(handed_in: HandedIn) -> list[str]:
+    return [name for _, name in handed_in.files]
+
+
+@pytest.mark.parametrize("layout", LAID_OUT)
+def test_a_layout_is_recognised(tmp_path: Path, layout: Layout) -> None:
+    found = read_layout(laid_out(tmp_path, layout))
+    assert (layout, ()) == (found.layout, found.strangers)
+
+
+@pytest.mark.parametrize("layout", [each for each in LAID_OUT if each != "folders"])
+def test_so_it_is_within_another_folder(tmp_path: Path, layout: Layout) -> None:
+    laid_out(tmp_path, layout)
+    assert layout == read_layout(tmp_path).layout
+
+
+def test_what_somebody_has_put_beside_it_is_a_stranger(tmp_path: Path) -> None:
+    folder = laid_out(tmp_path, "canvas", **{"notes.txt": "x", ".DS_Store": "x"})
+    assert ("canvas", ("notes.txt",)) == (read_layout(folder).layout, read_layout(folder).strangers)
+
+
+def test_canvas_tells_whose_and_how_late(tmp_path: Path) -> None:
+    found = by_student(read_layout(laid_out(tmp_path, "canvas")).handed_in)
+    assert {"canvas": "1234"} == found["lovelaceada"].keys
+    assert ["data_1.csv", "hw.ipynb"] == sorted(names(found["lovelaceada"]))
+    assert [False, True] == [found["lovelaceada"].late, found["김민"].late]
+    assert ["text.html"] == names(found["oneil"])
+
+
+def test_canvas_can_hide_names(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path, {"anon_aB3x9_5_hw.ipynb": "", "LATE_anon_Qq2_6_hw.ipynb": ""})
+    found = {each.keys["canvas"]: each for each in read_layout(folder).handed_in}
+    assert {"aB3x9": False, "Qq2": True} == {key: each.late for key, each in found.items()}
+    assert ["", ""] == [each.name for each in found.values()]
+
+
+def test_moodle_puts_files_and_text_together(tmp_path: Path) -> None:
+    found = by_student(read_layout(laid_out(tmp_path, "moodle")).handed_in)
+    assert {"Ada Lovelace", "김 민"} == set(found)
+    assert ["data/x.csv", "hw.ipynb", "onlinetext.html"] == sorted(names(found["Ada Lovelace"]))
+    assert {"moodle": "12"} == found["Ada Lovelace"].keys
+
+
+def test_moodle_can_leave_folders_out(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path, {"Ada B_12_assignsubmission_file_my_hw.ipynb": ""})
+    (found,) = read_layout(folder).handed_in
+    assert ("Ada B", ["my_hw.ipynb"]) == (found.name, names(found))
+
+
+def test_gradescope_says_in_a_file_whose_each_is(tmp_path: Path) -> None:
+    files = {"submission_metadata.yml": METADATA, "submission_101/hw.ipynb": "x"}
+    found = read_layout(make_folder(tmp_path, {**files, "submission_102/hw.ipynb": "x"}))
+    ada, kim = found.handed_in
+    assert ("gradescope", ("submission_102",)) == (found.layout, found.strangers)
+    assert {"sid": "0012", "email": "ada@example.org", "gradescope": "submission_101"} == ada.keys
+    assert {"sid": "13", "gradescope": "submission_101"} == kim.keys
+    assert "金 民" == kim.name
+    assert ada.files == kim.files
+    assert ada.at.startswith("2026-11-03T12:05:33")
+
+
+@pytest.mark.parametrize(
+    "content", ["[", "- a", "submission_1: {':submitters': 3}", "a: !!python/name:os.system x"]
+)
+def test_a_file_that_gradescope_has_not_written_is_refused(tmp_path: Path, content: str) -> None:
+    folder = make_folder(tmp_path, {"submission_metadata.yml": content, "submission_1/hw": "x"})
+    with pytest.raises(UsageError, match="not what Gradescope writes"):
+        read_layout(folder)
+
+
+def test_brightspace_tells_when(tmp_path: Path) -> None:
+    found = read_layout(laid_out(tmp_path, "brightspace")).handed_in
+    of_ada = [each for each in found if each.name == "Ada Lovelace"]
+    assert ["2026-03-29T12:05", "2026-03-30T09:05"] == sorted(each.at for each in of_ada)
+    (of_kim,) = (each for each in found if each.name == "Min - Kim")
+    assert ["hw - final.ipynb"] == names(of_kim)
+
+
+def test_a_time_in_other_words_is_kept(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path, {"1-2 - Ada - Märt 9, 2026 1205 PM/hw": "x"})
+    (found,) = read_layout(folder).handed_in
+    assert "Märt 9, 2026 1205 PM" == found.at
+
+
+def test_of_a_clone_only_the_files_are_taken(tmp_path: Path) -> None:
+    found = by_student(read_layout(laid_out(tmp_path, "classroom")).handed_in)
+    assert {"hw-ada": ["hw.ipynb"], "hw-min-kim": []} == {k: names(v) for k, v in found.items()}
+
+
+def test_nbgrader_tells_when(tmp_path: Path) -> None:
+    written = "2026-11-03 12:05:33.5 UTC"
+    folder = laid_out(tmp_path, "nbgrader", **{"submitted/ada/hw/timestamp.txt": written})
+    (found,) = read_layout(folder).handed_in
+    assert ("2026-11-03T12:05:33.500000+00:00", ["hw.ipynb"]) == (found.at, names(found))
+
+
+def test_one_of_several_assignments_of_nbgrader_has_to_be_named(tmp_path: Path) -> None:
+    folder = laid_out(tmp_path, "nbgrader", **{"submitted/ada/hw2/other.ipynb": "x"})
+    with pytest.raises(UsageError, match="several assignments") as raised:
+        read_layout(folder)
+    assert "hw, hw2" in raised.value.hint.english
+    assert ["other.ipynb"] == names(read_layout(folder, assignment="hw2").handed_in[0])
+
+
+def test_a_folder_is_somebodys_and_so_is_a_notebook(tmp_path: Path) -> None:
+    found = read_layout(laid_out(tmp_path, "folders", **{"readme.txt": "x"}))
+    assert {"ada", "min", "grace", "linus"} == set(by_student(found.handed_in))
+    assert ("readme.txt",) == found.strangers
+
+
+def test_links_are_not_followed(tmp_path: Path) -> None:
+    secret = make_folder(tmp_path / "secret", {"hw.ipynb": "x"})
+    folder = laid_out(tmp_path, "folders")
+    (folder / "mallory").symlink_to(secret)
+    (folder / "ada" / "link.ipynb").symlink_to(secret / "hw.ipynb")
+    found = by_student(read_layout(folder).handed_in)
+    assert "mallory" not in found
+    assert ["hw.ipynb"] == names(found["ada"])
+
+
+def test_a_layout_that_is_demanded_and_explains_nothing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="laid out as by canvas"):
+        read_layout(laid_out(tmp_path, "moodle"), "canvas")
+
+
+def test_a_layout_that_is_demanded_is_read_among_strangers(tmp_path: Path) -> None:
+    others = {str(each): "x" for each in range(9)}
+    found = read_layout(laid_out(tmp_path, "moodle", **others), "moodle")
+    assert (2, 9) == (len(found.handed_in), len(found.strangers))

@@ -1,0 +1,116 @@
+"""Rosters as systems export them, and whose something is by them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader.errors import UsageError
+from grader.lms.layouts import HandedIn, Key
+from grader.lms.roster import Roster, read_roster
+
+CANVAS = """\
+Student,ID,SIS User ID,SIS Login ID,Section,hw (12)
+    Points Possible,,,,,100
+"Lovelace, Ada",1234,s12,ada,Mon,
+"Kim, Min",77,s13,min,Tue,
+"Student, Test",9,,,Mon,
+"""
+MOODLE = """\
+Identifier,"Full name","Email address",Grade
+"Participant 12","Ada Lovelace",ada@example.org,
+"Teilnehmer/in 13","김 민",min@example.org,
+"""
+GRADESCOPE = "First Name,Last Name,SID,Email,Section\nAda,Lovelace,0012,ada@example.org,A\n"
+CLASSROOM = '"identifier","github_username","github_id","name"\n"ada","adal","1",""\n'
+BRIGHTSPACE = "OrgDefinedId,Username,Last Name,First Name,Email\n#12,ada,Lovelace,Ada,a@e.org\n"
+OWN = "id;name;email;github\nada;Ada Lovelace;ada@example.org;lovelace\nmin;김 민;;min-kim\n"
+
+
+def roster_of(tmp_path: Path, text: str, encoding: str = "utf-8") -> Roster:
+    path = tmp_path / "roster.csv"
+    path.write_bytes(text.encode(encoding))
+    return read_roster(path)
+
+
+def whose(roster: Roster, name: str = "", **keys: str) -> str | None:
+    typed: dict[Key, str] = {**keys}  # type: ignore[dict-item]
+    found = roster.find(HandedIn(name, typed, ()))
+    return None if found is None else found.id
+
+
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        (CANVAS, ["ada", "min"]),
+        (MOODLE, ["ada@example.org", "min@example.org"]),
+        (GRADESCOPE, ["0012"]),
+        (CLASSROOM, ["ada"]),
+        (BRIGHTSPACE, ["ada"]),
+        (OWN, ["ada", "min"]),
+    ],
+    ids=["canvas", "moodle", "gradescope", "classroom", "brightspace", "own"],
+)
+def test_every_systems_roster_is_read(tmp_path: Path, text: str, ids: list[str]) -> None:
+    assert ids == [person.id for person in roster_of(tmp_path, text).people]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_it_may_be_written_as_spreadsheets_do(tmp_path: Path, encoding: str) -> None:
+    assert "김 민" == roster_of(tmp_path, OWN, encoding).people[1].name
+
+
+def test_a_user_of_canvas_is_known_by_the_number(tmp_path: Path) -> None:
+    assert "ada" == whose(roster_of(tmp_path, CANVAS), "somebodyelse", canvas="1234")
+
+
+def test_a_participant_of_moodle_is_known_by_the_number(tmp_path: Path) -> None:
+    assert "min@example.org" == whose(roster_of(tmp_path, MOODLE), moodle="13")
+
+
+def test_a_clone_is_known_by_the_login_at_its_end(tmp_path: Path) -> None:
+    roster = roster_of(tmp_path, OWN + "kim;Kim;;kim\n")
+    assert "min" == whose(roster, folder="hw-1-min-kim")
+    assert "kim" == whose(roster, folder="hw-1-kim")
+    assert whose(roster, folder="hw-1-tim") is None
+
+
+@pytest.mark.parametrize("name", ["Ada Lovelace", "ada lovelace", "Lovelace, Ada", "lovelaceada"])
+def test_a_name_that_nobody_else_has_is_enough(tmp_path: Path, name: str) -> None:
+    assert "ada" == whose(roster_of(tmp_path, OWN), name)
+
+
+def test_a_name_that_two_have_says_nothing(tmp_path: Path) -> None:
+    roster = roster_of(tmp_path, OWN + "ada2;Lovelace Ada;;\n")
+    assert whose(roster, "Ada Lovelace") is None
+    assert "ada" == whose(roster, "Ada Lovelace", email="ADA@example.org")
+
+
+def test_two_who_share_an_address_are_not_known_by_it(tmp_path: Path) -> None:
+    roster = roster_of(tmp_path, "id,email\nada,x@example.org\nmin,x@example.org\n")
+    assert whose(roster, email="x@example.org") is None
+
+
+def test_keys_that_lead_to_two_people_say_nothing(tmp_path: Path) -> None:
+    roster = roster_of(tmp_path, "id,sid,email\nada,1,a@example.org\nmin,2,m@example.org\n")
+    assert whose(roster, sid="1", email="m@example.org") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b\n1,2\n", "No header"),
+        ("", "No header"),
+        ("id,name\nada,A\nADA,B\n", "Two students"),
+        ('id,name\n"ada,A\n', "no table, line"),
+    ],
+)
+def test_what_is_no_roster_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        roster_of(tmp_path, text)
+
+
+def test_other_encodings_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="UTF-8"):
+        roster_of(tmp_path, OWN, "cp949")
