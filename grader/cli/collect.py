@@ -13,7 +13,7 @@ from grader.cli.migrate import printable
 from grader.errors import UsageError
 from grader.lms.archives import Reason
 from grader.lms.collect import MANIFEST, SUBMISSIONS, Collected, Outcome, Wanted, collect_class
-from grader.lms.layouts import LAYOUTS, Layout
+from grader.lms.names import LAYOUTS, Layout
 from grader.lms.roster import read_roster
 
 _SHOWN = 20

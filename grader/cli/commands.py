@@ -15,6 +15,7 @@ from rich.console import Console
 
 from grader import __version__
 from grader.cli.ci import ci
+from grader.cli.class_commands import add_class_commands
 from grader.cli.help import SETTINGS, Command, Group
 from grader.cli.kernelspec import kernelspec
 from grader.cli.options import (
@@ -33,7 +34,6 @@ from grader.cli.options import (
     points_option,
 )
 from grader.cli.process import write_output
-from grader.lms.layouts import LAYOUTS
 from grader.render.audience import utc_now
 from grader.render.formats import FORMATS
 
@@ -210,42 +210,7 @@ def batch(
         raise typer.Exit(BELOW)
 
 
-@app.command(
-    cls=Command,
-    rich_help_panel=_GRADE,
-    epilog="""
-    grader collect submissions.zip --output class
-    grader collect hw.zip late.zip --output class --roster roster.csv
-    """,
-)
-def collect(
-    sources: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="SOURCE", help="Archives of a learning management system, or folders."
-        ),
-    ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="DIR", help="Where a folder for each is made.")
-    ],
-    layout: Annotated[
-        str | None,
-        typer.Option("--from", metavar="NAME", help=f"Whose it is: {', '.join(LAYOUTS)}."),
-    ] = None,
-    roster: Annotated[
-        Path | None, typer.Option(metavar="CSV", help="Who is in the class, as any of them has it.")
-    ] = None,
-    assignment: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Which folder of nbgrader's, if several.")
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
-) -> None:
-    """Unpack what a class handed in, into a folder for each student."""
-    from grader.cli.collect import CollectOptions, run_collect
-
-    options = CollectOptions(tuple(sources), output, layout, roster, assignment, json)
-    if not run_collect(options, Console(), write_output):
-        raise typer.Exit(LEFT)
+add_class_commands(app, _GRADE)
 
 
 @app.command(cls=Command, rich_help_panel=_AUTHOR, epilog="grader new softmax --course mycourse")

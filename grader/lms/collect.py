@@ -26,7 +26,8 @@ from grader.batch.collect import name_reports
 from grader.errors import UsageError
 from grader.files import unwritable, write_whole
 from grader.lms.archives import OF_A_STUDENT, ArchiveError, LeftOut, is_archive, unpack
-from grader.lms.layouts import HandedIn, Key, Layout, read_layout
+from grader.lms.layouts import HandedIn, read_layout
+from grader.lms.names import Key, Layout
 from grader.lms.roster import Person, Roster
 from grader.temporary import OwnFolder
 
@@ -37,13 +38,17 @@ _NESTED = 2
 
 
 class Attempt(msgspec.Struct, frozen=True):
-    """Something that was handed in. `folder` is where it lies, `sha256` of its names and bytes."""
+    """Something that was handed in. `folder` is where it lies, `sha256` of its names and bytes.
+
+    `given` is what the learning management system called it, for feedback that goes back to it.
+    """
 
     folder: str
     sha256: str
     source: str
     at: str = ""
     late: bool | None = None
+    given: str = ""
     left_out: tuple[LeftOut, ...] = ()
 
 
@@ -190,7 +195,9 @@ class _Work:
             return
         is_last = before is None or not handed_in.at or handed_in.at >= before.attempts[-1].at
         place = self._put(incoming, name, digest) if is_last else self._put_aside(incoming, name)
-        attempt = Attempt(place, digest, source, handed_in.at, handed_in.late, left_out)
+        attempt = Attempt(
+            place, digest, source, handed_in.at, handed_in.late, handed_in.given, left_out
+        )
         self._students[name] = _with_attempt(before, attempt, handed_in, owner, name)
         self._note("new" if before is None else "replaced" if is_last else "unchanged", name)
 
@@ -265,7 +272,11 @@ def _with_attempt(
         folder=name,
         id="" if owner is None else owner.id,
         name=handed_in.name if owner is None else owner.name,
-        keys={**({} if before is None else before.keys), **handed_in.keys},
+        keys={
+            **({} if before is None else before.keys),
+            **({} if owner is None else owner.keys),
+            **handed_in.keys,
+        },
         attempts=attempts,
     )
 

@@ -20,22 +20,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Any, cast
 
 import msgspec
 
 from grader.errors import UsageError
 from grader.lms.archives import is_archive
-
-Layout = Literal[
-    "canvas", "moodle", "gradescope", "brightspace", "classroom", "nbgrader", "folders"
-]
-LAYOUTS: tuple[Layout, ...] = get_args(Layout)
-
-Key = Literal[
-    "canvas", "moodle", "gradescope", "brightspace", "sid", "email", "user", "login", "folder"
-]
-"""What a student can be known by, beside a name. `folder` may be any of the others."""
+from grader.lms.names import LAYOUTS, Key, Layout
 
 _METADATA = "submission_metadata.yml"
 _METADATA_LIMIT = 16 * 2**20
@@ -49,7 +40,8 @@ class HandedIn(msgspec.Struct, frozen=True):
 
     `name` is the student's as the layout spells it, empty where it says none. `files` are paths and
     the names that they had when they were handed in. `at` is ISO 8601, with an offset where it is
-    known; `late` is None where nothing says so.
+    known; `late` is None where nothing says so. `given` is a name that the system itself has given:
+    it knows by it whose feedback is.
     """
 
     name: str
@@ -57,6 +49,7 @@ class HandedIn(msgspec.Struct, frozen=True):
     files: tuple[tuple[Path, str], ...]
     late: bool | None = None
     at: str = ""
+    given: str = ""
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -154,6 +147,7 @@ def _canvas(folder: Path, _: str | None) -> Found:
             keys={"canvas": user},
             files=tuple(files),
             late=told[user]["late"] is not None,
+            given=files[0][0].name,
         )
         for user, files in found.items()
     )
@@ -181,7 +175,12 @@ def _moodle(folder: Path, _: str | None) -> Found:
         names.setdefault(match["participant"], match["name"])
         found.setdefault(match["participant"], []).extend(files)
     handed_in = tuple(
-        HandedIn(names[participant], {"moodle": participant}, tuple(files))
+        HandedIn(
+            names[participant],
+            {"moodle": participant},
+            tuple(files),
+            given=f"{names[participant]}_{participant}",
+        )
         for participant, files in found.items()
     )
     return Found("moodle", handed_in, tuple(strangers))

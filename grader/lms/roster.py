@@ -7,8 +7,6 @@ write them by hand. A student is matched by what identifies one, or by a name th
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 import unicodedata
 from collections import Counter
@@ -18,9 +16,10 @@ from pathlib import Path
 import msgspec
 
 from grader.errors import UsageError
-from grader.lms.layouts import HandedIn, Key
+from grader.lms.layouts import HandedIn
+from grader.lms.names import Key
+from grader.lms.tables import read_table
 
-_SIZE_LIMIT = 16 * 2**20
 _LONGEST_FIELD = 10_000
 
 _HEADERS: Mapping[str, str] = {
@@ -121,60 +120,18 @@ class Roster:
 
 def read_roster(path: Path) -> Roster:
     """Read a roster. Raises UsageError that says which line or header is not as it should be."""
-    rows = csv.reader(io.StringIO(_read_text(path)), _dialect_of(path))
-    try:
-        header = [_HEADERS.get(each.strip().casefold(), "") for each in next(rows, [])]
-        if not {"id", "sid", "name", "last", "email", "login", "user"} & set(header):
-            raise UsageError(
-                f"No header of {path.name} says which column is what.",
-                "Let its first line name them, as: id,name,email,github,section",
-            )
-        is_canvas = "student" in [each.strip().casefold() for each in _first_line(path)]
-        people = []
-        for row in rows:
-            fields = _fields(header, row)
-            person = _person(fields, is_canvas=is_canvas)
-            if person is not None:
-                people.append(person)
-    except csv.Error as error:
+    table = read_table(path)
+    names = [each.strip().casefold() for each in table.header]
+    header = [_HEADERS.get(each, "") for each in names]
+    if not {"id", "sid", "name", "last", "email", "login", "user"} & set(header):
         raise UsageError(
-            f"{path.name} is no table, line {rows.line_num}: {error}.", "Export it as CSV."
-        ) from None
+            f"No header of {path.name} says which column is what.",
+            "Let its first line name them, as: id,name,email,github,section",
+        )
+    found = (_person(_fields(header, row), is_canvas="student" in names) for row in table.rows)
+    people = [person for person in found if person is not None]
     _refuse_twins(people, path)
     return Roster(people)
-
-
-def _read_text(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            content = file.read(_SIZE_LIMIT + 1)
-    except OSError as error:
-        raise UsageError(f"Cannot read {path}: {error.strerror}.", "Check the name.") from None
-    if len(content) > _SIZE_LIMIT:
-        raise UsageError(f"{path.name} is larger than 16 MB.", "Name the roster of one class.")
-    encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-    try:
-        return content.decode(encoding)
-    except UnicodeDecodeError:
-        raise UsageError(
-            f"{path.name} is not written in UTF-8.", 'Save it as "CSV UTF-8".'
-        ) from None
-
-
-def _first_line(path: Path) -> list[str]:
-    return next(csv.reader(io.StringIO(_read_text(path)), _dialect_of(path)), [])
-
-
-def _dialect_of(path: Path) -> type[csv.Dialect]:
-    """Return how the columns are separated: a spreadsheet's language decides it."""
-    first = _read_text(path).partition("\n")[0]
-    separator = max(",;\t", key=first.count)
-
-    class _Dialect(csv.excel):
-        delimiter = separator
-        strict = True
-
-    return _Dialect
 
 
 def _fields(header: list[str], row: list[str]) -> dict[str, str]:

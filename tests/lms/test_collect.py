@@ -59,6 +59,13 @@ def test_the_roster_says_what_a_folder_is_called(tmp_path: Path) -> None:
     assert (("mallory-5",), ("grace",)) == (outcome.unmatched, outcome.absent)
 
 
+def test_what_the_roster_knows_is_kept_with_what_the_archive_says(tmp_path: Path) -> None:
+    roster = Roster([Person("ada", "Ada", {"canvas": "1234", "email": "ada@example.org"})])
+    outcome = collected(tmp_path, {"x_1234_9_hw.ipynb": ""}, roster)
+    (student,) = outcome.collected.students
+    assert {"canvas": "1234", "email": "ada@example.org"} == student.keys
+
+
 def test_two_of_one_name_have_two_folders(tmp_path: Path) -> None:
     collected(tmp_path, {"kim_1_9_hw.ipynb": "one", "kim_2_8_hw.ipynb": "other"})
     assert {"kim-1/hw.ipynb": "one", "kim-2/hw.ipynb": "other"} == submissions(tmp_path)

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from grader.errors import UsageError
-from grader.lms.layouts import HandedIn, Key
+from grader.lms.layouts import HandedIn
+from grader.lms.names import Key
 from grader.lms.roster import Roster, read_roster
 
 CANVAS = """\

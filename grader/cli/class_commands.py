@@ -1,0 +1,118 @@
+"""Commands for a whole class: what it hands in, and what goes back to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from grader.cli.help import Command
+from grader.cli.process import write_output
+from grader.lms.names import FORMS, LAYOUTS, PACKED
+
+NOT_ALL = 1
+
+
+def add_class_commands(app: typer.Typer, panel: str) -> None:
+    """Add these commands to a group, listed in a panel of its help."""
+    for function, epilog in ((collect, _COLLECT), (export, _EXPORT), (feedback, _FEEDBACK)):
+        app.command(cls=Command, rich_help_panel=panel, epilog=epilog)(function)
+
+
+_COLLECT = """
+    grader collect submissions.zip --output class
+    grader collect hw.zip late.zip --output class --roster roster.csv
+    """
+
+
+def collect(
+    sources: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="SOURCE", help="Archives of a learning management system, or folders."
+        ),
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="DIR", help="Where a folder for each is made.")
+    ],
+    layout: Annotated[
+        str | None,
+        typer.Option("--from", metavar="NAME", help=f"Whose it is: {', '.join(LAYOUTS)}."),
+    ] = None,
+    roster: Annotated[
+        Path | None, typer.Option(metavar="CSV", help="Who is in the class, as any of them has it.")
+    ] = None,
+    assignment: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Which folder of nbgrader's, if several.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
+) -> None:
+    """Unpack what a class handed in, into a folder for each student."""
+    from grader.cli.collect import CollectOptions, run_collect
+
+    options = CollectOptions(tuple(sources), output, layout, roster, assignment, json)
+    if not run_collect(options, Console(), write_output):
+        raise typer.Exit(NOT_ALL)
+
+
+_EXPORT = """
+    grader export csv --reports reports
+    grader export canvas --reports reports --collected class --into canvas.csv --column hw
+    """
+
+
+def export(
+    form: Annotated[str, typer.Argument(metavar="FORM", help=f"One of {', '.join(FORMS)}.")],
+    reports: Annotated[
+        Path, typer.Option(metavar="DIR", help="The folder of reports of `grader batch`.")
+    ],
+    collected: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The folder of `grader collect`.")
+    ] = None,
+    into: Annotated[
+        Path | None,
+        typer.Option(metavar="CSV", help="The file that Canvas or Moodle has exported."),
+    ] = None,
+    column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The assignment in Canvas' gradebook.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Where; printed if not given."),
+    ] = None,
+) -> None:
+    """Write the grades as a learning management system takes them."""
+    from grader.cli.handback import ExportOptions, run_export
+
+    options = ExportOptions(form, reports, collected, into, column, output)
+    if not run_export(options, Console(stderr=True), write_output):
+        raise typer.Exit(NOT_ALL)
+
+
+_FEEDBACK = """
+    grader feedback --reports reports --output pages
+    grader feedback --reports reports --collected class --zip moodle --output feedback.zip
+    """
+
+
+def feedback(
+    reports: Annotated[
+        Path, typer.Option(metavar="DIR", help="The folder of reports of `grader batch`.")
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="PATH", help="A folder, or the archive.")
+    ],
+    collected: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The folder of `grader collect`.")
+    ] = None,
+    packed: Annotated[
+        str | None, typer.Option("--zip", metavar="NAME", help=f"For {' or '.join(PACKED)}.")
+    ] = None,
+) -> None:
+    """Write the pages that students may see, one for each, or an archive to upload."""
+    from grader.cli.handback import FeedbackOptions, run_feedback
+
+    if not run_feedback(FeedbackOptions(reports, output, collected, packed), Console(stderr=True)):
+        raise typer.Exit(NOT_ALL)

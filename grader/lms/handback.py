@@ -1,0 +1,142 @@
+"""What goes back to students: their grades and pages, from a folder of reports.
+
+A report belongs to the student in whose folder its submission lies. Where the submissions were made
+by `grader collect`, its manifest says who that is.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+
+import msgspec
+
+from grader.api import REPORT_LIMIT
+from grader.batch.collect import name_reports
+from grader.batch.store import SUMMARY
+from grader.errors import UsageError
+from grader.lms.collect import Collected, Student
+from grader.lms.export import Grade
+from grader.lms.names import Packed
+from grader.render.audience import shown
+from grader.render.html import render_html
+from grader.report import Report, decode_report
+
+_DATE = (1980, 1, 1, 0, 0, 0)
+"""The earliest that an archive can hold: the same pages make the same archive."""
+
+_PAGE = "report.html"
+
+
+class Work(msgspec.Struct, frozen=True):
+    """A student's report, and what was collected of the student; None where nothing was."""
+
+    folder: str
+    report: Report
+    student: Student | None
+
+
+class Works(msgspec.Struct, frozen=True):
+    """The work of a class. `several` have more than one report, so that none of them counts."""
+
+    each: tuple[Work, ...]
+    ungraded: tuple[str, ...] = ()
+    several: tuple[str, ...] = ()
+
+
+def read_works(reports: Path, collected: Collected) -> Works:
+    """Read a folder of reports as `grader batch` writes it. Raises UsageError for any other."""
+    if not (reports / SUMMARY).is_file():
+        raise UsageError(
+            f"{reports} is no folder of reports: it has no {SUMMARY}.",
+            "Name the folder that was --output of `grader batch`.",
+        )
+    students = {each.folder: each for each in collected.students}
+    found: dict[str, list[Report]] = {}
+    for path in sorted(reports.rglob("*.json")):
+        if path != reports / SUMMARY:
+            first = path.relative_to(reports).with_suffix("").parts[0]
+            found.setdefault(first, []).append(_read(path))
+    works, ungraded, several = [], [], []
+    for folder, theirs in found.items():
+        graded = [each for each in theirs if each.graded is not None]
+        works += [Work(folder, graded[0], students.get(folder))] if len(graded) == 1 else []
+        ungraded += [folder] if not graded else []
+        several += [folder] if len(graded) > 1 else []
+    return Works(tuple(works), tuple(ungraded), tuple(several))
+
+
+def _read(path: Path) -> Report:
+    try:
+        with path.open("rb") as file:
+            content = file.read(REPORT_LIMIT + 1)
+        if len(content) > REPORT_LIMIT:
+            raise msgspec.ValidationError("it is too large")
+        return decode_report(content)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        raise UsageError(
+            f"{path} is no report.", "Take away what `grader batch` has not written."
+        ) from None
+
+
+def grades_of(works: Works) -> list[Grade]:
+    """Return everybody's grade: all points of the report, hidden ones as well."""
+    return [_grade(work) for work in works.each]
+
+
+def _grade(work: Work) -> Grade:
+    student, report = work.student, work.report
+    points, most = Decimal(str(report.score)), Decimal(str(report.max_score))
+    return Grade(
+        student=work.folder if student is None else student.id or student.folder,
+        name="" if student is None else student.name,
+        points=points,
+        max_points=most,
+        keys={} if student is None else student.keys,
+    )
+
+
+def student_page(work: Work, now: datetime) -> bytes:
+    """Return a student's page: what students may see at this time, as HTML."""
+    return render_html(shown(work.report, "student", now), work.folder)
+
+
+def pack_pages(works: Iterable[Work], form: Packed, now: datetime) -> tuple[bytes, tuple[str, ...]]:
+    """Return an archive of students' pages under the names by which a system knows whose they are.
+
+    Moodle: `Ada Lovelace_1234_assignfeedback_file_/report.html`, taken by "Upload multiple feedback
+    files in a zip". Canvas: the name of the submission, `lovelaceada_1234_5678_hw.html`, taken by
+    "Upload submissions". Who was collected from elsewhere is not in it, and is named.
+    """
+    buffer, left_out = io.BytesIO(), []
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for work in works:
+            name = _packed_name(work, form)
+            if name is None:
+                left_out.append(work.folder)
+            else:
+                entry = zipfile.ZipInfo(name, _DATE)
+                entry.compress_type = zipfile.ZIP_DEFLATED
+                archive.writestr(entry, student_page(work, now))
+    return buffer.getvalue(), tuple(left_out)
+
+
+def _packed_name(work: Work, form: Packed) -> str | None:
+    if work.student is None or form not in work.student.keys:
+        return None
+    if form == "canvas":
+        given = work.student.attempts[-1].given
+        return f"{given.rpartition('.')[0] or given}.html" if given else None
+    # Moodle takes what stands between the first underscores for its number.
+    name = work.student.name.replace("_", " ").replace("/", " ")
+    return f"{name}_{work.student.keys['moodle']}_assignfeedback_file_/{_PAGE}"
+
+
+def page_names(works: Iterable[Work]) -> Mapping[str, str]:
+    """Return the file name of each student's page, by the student's folder."""
+    names = name_reports(work.folder for work in works)
+    return {folder: f"{name}.html" for folder, name in names.items()}

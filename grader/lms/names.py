@@ -1,0 +1,23 @@
+"""Names that are typed: whose a layout is, how grades are written, what a student is known by."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+Layout = Literal[
+    "canvas", "moodle", "gradescope", "brightspace", "classroom", "nbgrader", "folders"
+]
+LAYOUTS: tuple[Layout, ...] = get_args(Layout)
+
+Form = Literal["csv", "json", "canvas", "moodle", "gradescope", "classroom"]
+"""How grades are written."""
+FORMS: tuple[Form, ...] = get_args(Form)
+
+Packed = Literal["moodle", "canvas"]
+"""For whom students' pages are packed."""
+PACKED: tuple[Packed, ...] = get_args(Packed)
+
+Key = Literal[
+    "canvas", "moodle", "gradescope", "brightspace", "sid", "email", "user", "login", "folder"
+]
+"""What a student can be known by, beside a name. `folder` may be any of the others."""

@@ -1,0 +1,82 @@
+"""Tables with commas, as learning management systems and spreadsheets read and write them."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from grader.errors import UsageError
+
+_SIZE_LIMIT = 16 * 2**20
+_BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+
+
+class Table:
+    """A table that was read: its header, its rows, all as long, and what separates columns."""
+
+    def __init__(self, header: list[str], rows: list[list[str]], separator: str) -> None:
+        self.header = header
+        self.rows = rows
+        self.separator = separator
+
+
+def read_table(path: Path) -> Table:
+    """Read a file whose first line names the columns, separated by commas, semicolons or tabs.
+
+    It is in UTF-8, or in UTF-16 as spreadsheets write it. Raises UsageError that says what is
+    wrong, and on which line.
+    """
+    text = _read_text(path)
+    separator = max(",;\t", key=text.partition("\n")[0].count)
+    rows = csv.reader(io.StringIO(text), delimiter=separator, strict=True)
+    try:
+        header, *others = [*rows] or [[]]
+    except csv.Error as error:
+        raise UsageError(
+            f"{path.name} is no table, line {rows.line_num}: {error}.", "Export it as CSV."
+        ) from None
+    width = len(header)
+    return Table(header, [(row + [""] * width)[:width] for row in others if any(row)], separator)
+
+
+def _read_text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            content = file.read(_SIZE_LIMIT + 1)
+    except OSError as error:
+        raise UsageError(f"Cannot read {path}: {error.strerror}.", "Check the name.") from None
+    if len(content) > _SIZE_LIMIT:
+        raise UsageError(f"{path.name} is larger than 16 MB.", "Name the file of one class.")
+    encoding = "utf-16" if content[:2] in _BYTE_ORDER_MARKS else "utf-8-sig"
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError:
+        raise UsageError(
+            f"{path.name} is not written in UTF-8.", 'Save it as "CSV UTF-8".'
+        ) from None
+
+
+def write_table(
+    header: Sequence[str], rows: Iterable[Sequence[str]], separator: str = ","
+) -> bytes:
+    """Return a table in UTF-8, its lines ended as the standard for CSV asks for (RFC 4180)."""
+    buffer = io.StringIO()
+    csv.writer(buffer, delimiter=separator, lineterminator="\r\n").writerows([header, *rows])
+    return buffer.getvalue().encode()
+
+
+def harmless(text: str) -> str:
+    """Return text that no spreadsheet takes for a formula: a student may be called `=cmd()`.
+
+    An apostrophe before it says that it is text (OWASP, "CSV Injection"). Numbers stay numbers.
+    """
+    if not text.lstrip(" ").startswith(_FORMULAS):
+        return text
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}"
+    return text

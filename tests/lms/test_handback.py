@@ -1,0 +1,109 @@
+"""Grades and pages from a folder of reports."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from datetime import datetime, timezone
+from decimal import Decimal
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from grader.errors import UsageError
+from grader.language import foreign
+from grader.lms.collect import Attempt, Collected, Student
+from grader.lms.handback import Works, grades_of, pack_pages, page_names, read_works, student_page
+from grader.report import Report, encode_report
+from tests.sample_reports import nothing_to_grade, typical
+
+NOW = datetime(2026, 11, 23, tzinfo=timezone.utc)
+ADA = Student(
+    "ada",
+    "ada",
+    "Ada_Lovelace",
+    {"moodle": "12", "canvas": "1234"},
+    (Attempt("submissions/ada", "", "a.zip", given="lovelaceada_1234_99_hw.ipynb"),),
+)
+
+
+def graded(**fields: object) -> Report:
+    return msgspec.structs.replace(typical(), graded=NOW, **fields)
+
+
+def works(tmp_path: Path, reports: dict[str, Report], *students: Student) -> Works:
+    for name, report in {**reports, "summary": None}.items():
+        path = tmp_path / "reports" / f"{name}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"{}" if report is None else encode_report(report))
+    return read_works(tmp_path / "reports", Collected(tuple(students)))
+
+
+def test_a_grade_is_all_points_of_the_report(tmp_path: Path) -> None:
+    found = works(tmp_path, {"ada/hw": graded(score=82.5, max_score=100.0)}, ADA)
+    (grade,) = grades_of(found)
+    assert ("ada", "Ada_Lovelace") == (grade.student, grade.name)
+    assert (Decimal("82.5"), Decimal("100.0")) == (grade.points, grade.max_points)
+
+
+def test_who_was_not_collected_is_known_by_the_folder(tmp_path: Path) -> None:
+    assert ["min"] == [g.student for g in grades_of(works(tmp_path, {"min": graded()}))]
+
+
+def test_what_could_not_be_graded_is_no_grade(tmp_path: Path) -> None:
+    report = msgspec.structs.replace(nothing_to_grade(), graded=None)
+    found = works(tmp_path, {"ada/hw": report})
+    assert ([], ("ada",)) == (grades_of(found), found.ungraded)
+
+
+def test_of_several_reports_none_counts(tmp_path: Path) -> None:
+    found = works(tmp_path, {"ada/hw": graded(), "ada/old": graded()})
+    assert ([], ("ada",)) == (grades_of(found), found.several)
+
+
+def test_another_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no folder of reports"):
+        read_works(tmp_path, Collected())
+
+
+def test_a_file_that_is_no_report_is_named(tmp_path: Path) -> None:
+    works(tmp_path, {"ada/hw": graded()})
+    (tmp_path / "reports" / "other.json").write_text("{}")
+    with pytest.raises(UsageError, match=r"other\.json is no report"):
+        read_works(tmp_path / "reports", Collected())
+
+
+@pytest.mark.parametrize(
+    ("form", "name"),
+    [
+        ("moodle", "Ada Lovelace_12_assignfeedback_file_/report.html"),
+        ("canvas", "lovelaceada_1234_99_hw.html"),
+    ],
+)
+def test_an_archive_has_the_names_by_which_pages_are_known(
+    tmp_path: Path, form: str, name: str
+) -> None:
+    found = works(tmp_path, {"ada/hw": graded(), "min/hw": graded()}, ADA)
+    content, left_out = pack_pages(found.each, form, NOW)  # type: ignore[arg-type]
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        assert [name] == archive.namelist()
+        assert archive.read(name).startswith(b"<!doctype html>")
+    assert ("min",) == left_out
+
+
+def test_a_page_shows_what_students_may_see(tmp_path: Path) -> None:
+    report = graded()
+    part = report.parts[0]
+    check = msgspec.structs.replace(part.checks[0], title=foreign("kept back"))
+    hidden = msgspec.structs.replace(check, visibility="hidden")
+    for each, is_seen in ((check, True), (hidden, False)):
+        parts = (msgspec.structs.replace(part, checks=(each, *part.checks[1:])), *report.parts[1:])
+        found = works(tmp_path, {"ada": msgspec.structs.replace(report, parts=parts)})
+        assert is_seen is (b"kept back" in student_page(found.each[0], NOW))
+
+
+def test_pages_have_names_of_their_own(tmp_path: Path) -> None:
+    found = works(tmp_path, {"Ada": graded(), "ada": graded(), "summary.x": graded()})
+    names = page_names(found.each)
+    assert 3 == len({name.casefold() for name in names.values()})

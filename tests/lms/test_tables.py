@@ -1,0 +1,58 @@
+"""Tables with commas: read as written by whom it may be, written so that nothing runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader.errors import UsageError
+from grader.lms.tables import harmless, read_table, write_table
+
+
+def table_of(tmp_path: Path, content: bytes) -> list[list[str]]:
+    path = tmp_path / "table.csv"
+    path.write_bytes(content)
+    table = read_table(path)
+    return [table.header, *table.rows]
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_what_separates_the_columns_is_told_by_the_first_line(
+    tmp_path: Path, separator: str
+) -> None:
+    text = f'a{separator}b\n"x{separator}y"{separator}2\n'
+    assert [["a", "b"], [f"x{separator}y", "2"]] == table_of(tmp_path, text.encode())
+
+
+def test_a_cell_may_have_several_lines(tmp_path: Path) -> None:
+    assert [["a", "b"], ["x\r\ny", "2"]] == table_of(tmp_path, b'a,b\r\n"x\r\ny",2\r\n')
+
+
+def test_rows_are_as_long_as_the_header(tmp_path: Path) -> None:
+    assert [["a", "b"], ["1", ""], ["1", "2"]] == table_of(tmp_path, b"a,b\n1\n\n1,2,3\n")
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    rows = [["김, 민", 'say "x"'], ["two\nlines", ""]]
+    assert [["a", "b"], *rows] == table_of(tmp_path, write_table(["a", "b"], rows))
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1+1", "-cmd|x", "@SUM(A1)", " =x", "\t=x"])
+def test_a_formula_is_made_text(text: str) -> None:
+    assert f"'{text}" == harmless(text)
+
+
+@pytest.mark.parametrize("text", ["", "Ada", "a=b", "-5", "+3.5", "1-2"])
+def test_all_else_stays(text: str) -> None:
+    assert text == harmless(text)
+
+
+def test_a_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="16 MB"):
+        table_of(tmp_path, b"a\n" + b"x" * (17 * 2**20))
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="Cannot read"):
+        read_table(tmp_path / "gone.csv")
