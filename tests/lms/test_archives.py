@@ -169,6 +169,13 @@ def test_headers_without_end_are_refused(tmp_path: Path, folder: Path) -> None:
         unpack(tmp_path / "a.tar", folder)
 
 
+def test_headers_of_many_files_are_not_those_of_one(tmp_path: Path, folder: Path) -> None:
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        for each in range(40_000):  # 20 MB
+            tar_member(archive, str(each), type=tarfile.SYMTYPE, linkname="x")
+    assert 40_000 == len(unpack(tmp_path / "a.tar", folder))
+
+
 def test_folders_in_folders_have_an_end(tmp_path: Path, folder: Path) -> None:
     archive = make_zip(tmp_path / "a.zip", {"a/" * 40 + "hw": ""})
     assert ["name"] == [each.reason for each in unpack(archive, folder)]

@@ -85,6 +85,11 @@ def test_what_somebody_has_put_beside_it_is_a_stranger(tmp_path: Path) -> None:
     assert ("canvas", ("notes.txt",)) == (read_layout(folder).layout, read_layout(folder).strangers)
 
 
+def test_one_name_among_others_makes_no_layout(tmp_path: Path) -> None:
+    files = {"kim_1_2_hw.ipynb": "x", "ada/hw.ipynb": "x", "min/hw.ipynb": "x"}
+    assert "folders" == read_layout(make_folder(tmp_path, files)).layout
+
+
 def test_canvas_tells_whose_and_how_late(tmp_path: Path) -> None:
     found = by_student(read_layout(laid_out(tmp_path, "canvas")).handed_in)
     assert {"canvas": "1234"} == found["lovelaceada"].keys
