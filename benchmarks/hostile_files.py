@@ -32,8 +32,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from grader.execute.path_redaction import PathRedaction
 from grader.execute.result import Execution
+from grader.grading.account import transcribe
 from grader.grading.spelling import respell
-from grader.grading.transcript import transcribe
 from grader.reading.content import CODE_LIMIT, SIZE_LIMIT, TEXT_LIMIT
 from grader.reading.messages import Overwhelmed, Read
 from grader.reading.reader import Reader

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from grader.assignment_files import GIVEN_FILE, Given, encode_given, load_given
 from grader.errors import CourseError
-from grader.given import GIVEN_FILE, Given, encode_given, load_given
 
 SLUGS = ("tensorir", "e2e-conv", "e2e-mlp", "from-torch")
 ASSIGNMENTS = Path(__file__).parents[1] / "assignments"

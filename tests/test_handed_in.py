@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.handed_in import RefusedError, open_handed_in, trusted_folder
+from grader.reading.submission import RefusedError, open_handed_in, trusted_folder
 
 
 @pytest.fixture

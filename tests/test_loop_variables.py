@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from grader.execute.loop_variables import advice_on_loop_variable
 from grader.language import LANGUAGES, NOTHING
-from grader.loop_variables import advice_on_loop_variable
 
 HAS_AXIS = 'In block "sum" of `product`, `j` is a loop\'s variable and not the axis `vj`.'
 HAS_NONE = (

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from grader.course import load_course
+from grader.environment import bound_names, missing_import, slow_imports
 from grader.language import NOTHING
-from grader.preamble import bound_names, missing_import, slow_imports
 
 ROOT = Path(__file__).parents[1]
 PREAMBLE = "import os.path\nimport numpy as np\nfrom tvm import relax, te as expressions\n"

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from grader.temporary import OwnFolder, sweep
+from grader.files import OwnFolder, sweep
 
 KILLED = """
 import os, signal, sys
-from grader.temporary import OwnFolder
+from grader.files import OwnFolder
 folder = OwnFolder(place=sys.argv[1])
 (folder.path / "kernel-1").touch()
 os.kill(os.getpid(), signal.SIGKILL)
@@ -21,7 +21,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 UNLOCKED = """
 import os, resource, sys
-from grader.temporary import OwnFolder
+from grader.files import OwnFolder
 files = len(os.listdir("/proc/self/fd")) - 1
 resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
 try:
@@ -33,7 +33,7 @@ except OSError as error:
 IMPATIENT = """
 import os, signal, sys, threading, time
 from pathlib import Path
-from grader.temporary import remove_tree
+from grader.files import remove_tree
 
 def interrupt():
     while not gone:

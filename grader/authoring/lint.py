@@ -10,12 +10,19 @@ import re
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 
-from grader.authoring.marks import MarkError, regions
-from grader.authoring.master import INSTRUCTOR, UNREADABLE, tags_of
-from grader.authoring.prose import Outline, outline_of, scripts_in
+from grader.authoring.master import INSTRUCTOR, UNREADABLE, MarkError, regions, tags_of
 from grader.authoring.subject import Finding, Subject, bound_names
 from grader.authoring.template import parse_cell, syntax_problem
-from grader.authoring.translation import ENGLISH, LANGUAGES, Comment, Misplaced, cut_comments
+from grader.authoring.translation import (
+    ENGLISH,
+    LANGUAGES,
+    Comment,
+    Misplaced,
+    Outline,
+    cut_comments,
+    outline_of,
+    scripts_in,
+)
 
 Rule = Callable[[Subject], Iterator[Finding]]
 

@@ -10,8 +10,15 @@ import msgspec
 from nbformat import NotebookNode
 
 from grader.assignment import Assignment
-from grader.authoring.marks import MarkError, with_solutions, without_solutions
-from grader.authoring.master import INSTRUCTOR, marked_source, read_master, tags_of
+from grader.authoring.master import (
+    INSTRUCTOR,
+    MarkError,
+    marked_source,
+    read_master,
+    tags_of,
+    with_solutions,
+    without_solutions,
+)
 from grader.authoring.template import parse_cell
 from grader.authoring.translation import (
     ENGLISH,

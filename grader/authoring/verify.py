@@ -14,17 +14,21 @@ import msgspec
 import numpy as np
 
 from grader.assignment import PartTable
-from grader.authoring import verify_words as words
+from grader.authoring import verify_result as words
 from grader.authoring.degenerate import examine
 from grader.authoring.master import find_master, has_master, read_master
-from grader.authoring.mutants import Made, make_mutants
-from grader.authoring.mutants_declared import (
+from grader.authoring.mutants import (
+    Captures,
     DeclaredMutant,
+    Made,
     apply_declared,
+    judge,
     load_declared,
+    make_mutants,
+    run_python_mutants,
+    up_to,
 )
 from grader.authoring.mutants_python import PythonMutant, python_mutants
-from grader.authoring.mutants_run import Captures, judge, run_python_mutants, up_to
 from grader.authoring.template import make_reference, make_template
 from grader.authoring.verify_result import (
     Inapplicable,
@@ -37,10 +41,9 @@ from grader.authoring.verify_result import (
 from grader.course import CourseAssignment
 from grader.evidence.answers import load_answers
 from grader.evidence.case import Outputs
-from grader.grading.pipeline import compare_captures, run_notebook, run_parts
+from grader.grading.judge import Graded
+from grader.grading.pipeline import Stages, compare_captures, run_notebook, run_parts
 from grader.grading.preparation import Preparation, Settings
-from grader.grading.selection import Graded
-from grader.grading.stages import Stages
 from grader.progress import Estimate, Progress, Silent
 from grader.reading.submission import SubmissionFile
 from grader.report import Part

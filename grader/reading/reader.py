@@ -21,10 +21,9 @@ import msgspec
 import grader
 from grader.errors import GraderError
 from grader.language import Sentence, Text, foreign, say
+from grader.machine.quiet import Quiet
 from grader.messages import FrameError, decode_payload
-from grader.plain_text import MARKDOWN, SCRIPT
-from grader.quiet import Quiet
-from grader.reading.content import SIZE_LIMIT
+from grader.reading.content import MARKDOWN, SCRIPT, SIZE_LIMIT
 from grader.reading.messages import (
     ANSWER_LIMIT,
     Bounds,

@@ -24,7 +24,7 @@ import msgspec
 
 from grader.dialects.migration import migrate_cells, respell_cells
 from grader.errors import SubmissionError
-from grader.inside.launcher import enter, landlock, linux
+from grader.inside.launcher import enter, linux
 from grader.reading.content import SIZE_LIMIT, read_content, sentence_of
 from grader.reading.messages import (
     REQUEST_LIMIT,
@@ -113,7 +113,7 @@ def _give_up(bounds: Bounds) -> None:
         linux.drop_capabilities()
     linux.gain_nothing_by_exec()
     if linux.landlock_version() > 0:
-        landlock.confine((), (), ())
+        linux.confine((), (), ())
 
 
 def _status(name: str) -> int:

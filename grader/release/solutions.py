@@ -15,8 +15,7 @@ from typing import Annotated
 
 import msgspec
 
-from grader.authoring.marks import regions
-from grader.authoring.master import find_master, has_master, read_master, sources
+from grader.authoring.master import find_master, has_master, read_master, regions, sources
 from grader.course import Course
 from grader.errors import UsageError
 from grader.reading.submission import read_submission

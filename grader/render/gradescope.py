@@ -13,8 +13,7 @@ from typing import Literal
 import msgspec
 
 from grader.render import wording
-from grader.render.circumstances import cells_run
-from grader.render.findings import advice, explanation, is_lost, place_of, timing_of
+from grader.render.findings import advice, cells_run, explanation, is_lost, place_of, timing_of
 from grader.render.speech import speaking, tell
 from grader.report import Report, Visibility
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import nbformat
 import pytest
 
-from grader.authoring.build import (
+from grader.authoring.template import (
     build_reference,
     build_templates,
     find_left_over,

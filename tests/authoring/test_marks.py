@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from grader.authoring.marks import MarkError, regions, with_solutions, without_solutions
+from grader.authoring.master import MarkError, regions, with_solutions, without_solutions
 
 HIDDEN = "assert a\n### BEGIN HIDDEN TESTS\nassert b\n### END HIDDEN TESTS\nassert c"
 

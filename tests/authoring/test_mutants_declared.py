@@ -8,12 +8,7 @@ import nbformat
 import pytest
 from nbformat import NotebookNode
 
-from grader.authoring.mutants_declared import (
-    MUTANTS_FILE,
-    DeclaredMutant,
-    apply_declared,
-    load_declared,
-)
+from grader.authoring.mutants import MUTANTS_FILE, DeclaredMutant, apply_declared, load_declared
 from grader.course import CourseAssignment, load_course
 from grader.errors import CourseError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.authoring.prose import join_lines, outline_of, scripts_in
+from grader.authoring.translation import join_lines, outline_of, scripts_in
 
 TEXT = """\
 # One

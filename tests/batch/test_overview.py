@@ -8,8 +8,7 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from grader.batch.overview import count_rows, render_overview
-from grader.batch.summary import Row, Summary
+from grader.batch.summary import Row, Summary, count_rows, render_overview
 from tests.sample_reports import HOSTILE
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from grader.checks.nests import Level, read_nests
+from grader.checks.difference import Level, read_nests
 from tests.evidence.products import Written, facts_after, facts_of, transform
 
 

@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from grader.checks.python_text import TEXT_LIMIT, PythonFacts, read_python
+from grader.checks.kinds.python import TEXT_LIMIT, PythonFacts, read_python
 
 MLP = """\
 def linear(X, W, B, Z):

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.data import parameters as parameters_module
-from grader.data.parameters import KNOWN, accepted_names, decode_parameters
-from grader.data.pickles import pickle_arrays
+from grader.data.parameters import KNOWN, accepted_names, decode_parameters, pickle_arrays
 from grader.errors import DataError
 
 MLP = "fasionmnist_mlp_params.pkl"

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grader.data.pickles import pickle_arrays, unpickle_arrays
+from grader.data.parameters import pickle_arrays, unpickle_arrays
 from grader.errors import DataError
 
 ARRAYS = {"w": np.arange(6, dtype=np.float32).reshape(2, 3), "b": np.ones(3, np.float32)}

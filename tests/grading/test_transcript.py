@@ -13,7 +13,7 @@ from nbformat import NotebookNode
 
 from grader.execute.path_redaction import PathRedaction
 from grader.execute.result import Execution
-from grader.grading.transcript import IMAGES_SIZE, OUTPUT_LENGTH, OUTPUTS, SOURCE_LENGTH, transcribe
+from grader.grading.account import IMAGES_SIZE, OUTPUT_LENGTH, OUTPUTS, SOURCE_LENGTH, transcribe
 from grader.language import foreign
 from grader.reading.submission import SubmissionFile, parse_notebook
 from grader.report import Cell, CellOutput, CellProblem

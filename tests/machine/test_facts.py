@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from grader.machine.facts import MachineFacts, machine_facts
+from grader.machine.trust import MachineFacts, machine_facts
 from tests.machine.trees import Passing, machine, siblings, write
 
 CPU = "sys/devices/system/cpu"

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from grader.machine.facts import MachineFacts
-from grader.machine.trust import count_of, doubts
+from grader.machine.trust import MachineFacts, count_of, doubts
 
 GOOD = MachineFacts(
     cpus=(0, 1, 2, 3),

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from grader.errors import GraderError, UsageError
-from grader.quiet import Quiet
+from grader.machine.quiet import Quiet
 from grader.reading.messages import Bounds, Overwhelmed, Unreadable
 from grader.reading.reader import Reader, ReadingError
 from grader.reading.submission import read_submission

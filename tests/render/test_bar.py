@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from grader.render.bar import Bar
+from grader.render.speed import Bar
 
 
 def shown(share: float, width: int = 10, columns: int = 80, encoding: str = "utf-8") -> str:

@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from grader.language import LANGUAGES, foreign
-from grader.render.classroom import render_classroom
+from grader.render.github import render_classroom
 from grader.report import Environment, Report, ungraded_report
 from tests import sample_reports
 from tests.render.foreign import CONTROLS, HARMFUL, everywhere, with_cells

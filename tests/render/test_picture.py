@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from grader.diagnosis.sample import encode_png
-from grader.render.picture import MOST_EXTENT, Picture, read_picture
+from grader.render.diagnosis import MOST_EXTENT, Picture, read_picture
 
 PIXELS = np.array([[0, 64, 128, 192, 255]] * 2 + [[255, 0, 0, 0, 0]] * 2, np.uint8)
 

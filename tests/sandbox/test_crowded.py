@@ -8,8 +8,8 @@ import pytest
 
 from grader.errors import DisplacedError
 from grader.language import foreign
-from grader.sandbox.crowded import CrowdedSandbox, refuse_displaced
 from grader.sandbox.interface import Command
+from grader.sandbox.room import CrowdedSandbox, refuse_displaced
 
 
 class Ended:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from grader.errors import SandboxError
-from grader.sandbox.filters import system_call_filter
+from grader.sandbox.holder import system_call_filter
 from grader.sandbox.interface import Sandbox
 from tests.sandbox.inside import report_from
 

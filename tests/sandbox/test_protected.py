@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from grader.errors import SandboxError
-from grader.sandbox import protected
-from grader.sandbox.protected import covers, is_for_packages, readable_beside
+from grader.sandbox import layout
+from grader.sandbox.layout import covers, is_for_packages, readable_beside
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / "shown" / name).mkdir(parents=True)
     (tmp_path / "secret").mkdir()
     (tmp_path / "shown" / "share" / "link").symlink_to(tmp_path / "secret")
-    monkeypatch.setattr(protected, "shown_folders", lambda: (tmp_path / "shown",))
+    monkeypatch.setattr(layout, "shown_folders", lambda: (tmp_path / "shown",))
     return tmp_path / "shown"
 
 
@@ -45,7 +45,7 @@ class TestCovers:
         self, shown: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         (tmp_path / "spelt").symlink_to(shown)
-        monkeypatch.setattr(protected, "shown_folders", lambda: (shown, tmp_path / "spelt"))
+        monkeypatch.setattr(layout, "shown_folders", lambda: (shown, tmp_path / "spelt"))
         places = {each / "share" / "course" for each in (shown, tmp_path / "spelt")}
         assert places == set(covers([shown / "share" / "course"]))
 
@@ -79,7 +79,7 @@ class TestReadableBeside:
     def test_where_python_looks_for_packages_names_can_be_listed(
         self, shown: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(protected, "_python_folders", lambda: {shown / "share"})
+        monkeypatch.setattr(layout, "_python_folders", lambda: {shown / "share"})
         _, listed = readable_beside([shown / "share" / "course"])
         assert (shown / "share",) == listed
 

@@ -10,7 +10,7 @@ import pytest
 from grader.errors import SandboxError
 from grader.language import foreign
 from grader.sandbox.interface import Command
-from grader.sandbox.revocable import RevocableSandbox
+from grader.sandbox.room import RevocableSandbox
 
 COMMAND = Command("python", ("-c", "pass"))
 

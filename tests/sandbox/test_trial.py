@@ -9,10 +9,10 @@ import pytest
 
 from grader.errors import SandboxError
 from grader.sandbox import bubblewrap
-from grader.sandbox.box import Boxes
 from grader.sandbox.bubblewrap import find_bubblewrap
+from grader.sandbox.choose import look, try_out
+from grader.sandbox.process import Boxes
 from grader.sandbox.start import SteppingSandbox
-from grader.sandbox.trial import look, try_out
 from tests.missing import BUBBLEWRAP
 
 AS_ROOT = os.geteuid() == 0

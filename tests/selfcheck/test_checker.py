@@ -12,7 +12,7 @@ import tvm
 from tvm import relax, topi
 from tvm.script import relax as R  # noqa: N812
 
-from grader.data.builtin import builtin_data
+from grader.data.dataset import builtin_data
 from grader.errors import SandboxError, UsageError
 from grader.language import foreign
 from grader.messages import Capture, CaptureFailure

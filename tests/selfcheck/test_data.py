@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 from grader.assignment import DataNeeds
-from grader.data.builtin import builtin_data, builtin_parameters
+from grader.data.dataset import builtin_data, builtin_parameters, write_idx
 from grader.data.folder import IMAGES, LABELS
-from grader.data.idx import write_idx
-from grader.data.pickles import pickle_arrays
+from grader.data.parameters import pickle_arrays
 from grader.errors import DataError
 from grader.language import foreign
-from grader.selfcheck.data import notebook_data
+from grader.selfcheck.checker import notebook_data
 
 NAME = "fasionmnist_mlp_assignment_params.pkl"
 NEEDS = DataNeeds(parameters=NAME)

@@ -18,7 +18,7 @@ from grader.messages import (
     TimingRules,
     pack_array,
 )
-from grader.timing.stack import PLACES
+from grader.timing.rounds import PLACES
 
 RING = 4
 

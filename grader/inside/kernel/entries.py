@@ -15,21 +15,26 @@ import msgspec
 
 from grader.inside.kernel.arguments import NotebookSupply, Supply, signature_of
 from grader.inside.kernel.cells import Cells, Place
-from grader.inside.kernel.dependencies import Fingerprint, fingerprint
-from grader.inside.kernel.error_summaries import describe_error, error_name
 from grader.inside.kernel.externs import ExternRegistry
-from grader.inside.kernel.faults import Faults
-from grader.inside.kernel.modules import Holds, is_schedule, module_within
+from grader.inside.kernel.faults import Faults, describe_error, error_name
+from grader.inside.kernel.modules import (
+    Holds,
+    Known,
+    ScheduleLedger,
+    Snapshot,
+    is_schedule,
+    module_within,
+)
 from grader.inside.kernel.objects import (
+    Fingerprint,
     Namespace,
+    fingerprint,
     is_exactly,
     is_notebook_callable,
     ranked,
     type_name,
 )
-from grader.inside.kernel.schedules import Known, ScheduleLedger
 from grader.inside.kernel.sender import Candidate, Sender
-from grader.inside.kernel.snapshots import Snapshot
 from grader.messages import CaptureFailure
 
 SLOW_SECONDS = 10.0

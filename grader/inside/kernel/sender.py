@@ -11,13 +11,15 @@ from typing import Any, Literal
 import msgspec
 
 from grader.inside.kernel.cells import Cells
-from grader.inside.kernel.dependencies import fingerprint
-from grader.inside.kernel.error_summaries import describe_error, error_name, tidy
-from grader.inside.kernel.externs import ExternRegistry, called_names
-from grader.inside.kernel.faults import uninterrupted
-from grader.inside.kernel.objects import Namespace
-from grader.inside.kernel.portable import NotPortableError, pickle_function
-from grader.inside.kernel.snapshots import Document, Serializer, Snapshot
+from grader.inside.kernel.externs import (
+    ExternRegistry,
+    NotPortableError,
+    called_names,
+    pickle_function,
+)
+from grader.inside.kernel.faults import describe_error, error_name, tidy, uninterrupted
+from grader.inside.kernel.modules import Document, Serializer, Snapshot
+from grader.inside.kernel.objects import Namespace, fingerprint
 from grader.messages import PYTHON_FUNCTION, Capture, CaptureFailure, FromKernel
 
 CAPTURE_LIMIT = 64

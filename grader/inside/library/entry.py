@@ -30,7 +30,7 @@ from grader.messages import (
     read_frame,
     unpack_array,
 )
-from grader.timing.blocks import Meter, Subject, SystemMeter, choose_calls, take_block
+from grader.timing.rounds import Meter, Subject, SystemMeter, choose_calls, take_block
 
 _WARM_SECONDS = 0.02
 """How long the function is called before anything is measured: PyTorch compiles a kernel at the

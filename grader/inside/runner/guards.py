@@ -34,10 +34,9 @@ from grader.inside.runner.allocations import (
     pipeline,
     stack_bytes,
 )
-from grader.inside.runner.checks import Check, Site
-from grader.inside.runner.deciding import decides_by_contents
+from grader.inside.runner.checks import Check, Site, decides_by_contents
 from grader.inside.runner.expressions import Reader
-from grader.inside.runner.vectors import Unguarded
+from grader.inside.runner.ranges import Unguarded
 from grader.messages import OUT_OF_BOUNDS, Violation
 
 PIPELINE = "grader.guarded"

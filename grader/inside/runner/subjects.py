@@ -19,6 +19,7 @@ from grader.inside.runner.arena import (
     Arena,
     Arrays,
     Signature,
+    Slots,
     parameter_shapes,
     read_signature,
     unpack_arrays,
@@ -26,7 +27,6 @@ from grader.inside.runner.arena import (
 )
 from grader.inside.runner.guards import Guards
 from grader.inside.runner.kernels import Kernel
-from grader.inside.runner.ledger import Slots
 from grader.inside.runner.model import load_module
 from grader.messages import ShapeResult, TimedFunction, TimeSchedule, pack_array
 from grader.messages import Slots as SlotArrays

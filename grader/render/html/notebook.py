@@ -8,13 +8,18 @@ from typing import NamedTuple
 from grader.language import say
 from grader.render import wording
 from grader.render.findings import is_lost, place_of
-from grader.render.html.anchors import CellAnchors, part_anchor
-from grader.render.html.code import Line, coloured_lines, plain_lines
-from grader.render.html.markdown import Element, Headings, read_markdown
-from grader.render.html.parts import MARKS, standing
+from grader.render.html.parts import MARKS, CellAnchors, part_anchor, standing
+from grader.render.html.text import (
+    Element,
+    Headings,
+    Line,
+    coloured_lines,
+    plain_lines,
+    read_markdown,
+)
 from grader.render.speech import tell
 from grader.report import Cell, CellOutput, CellProblem, Part, Report
-from grader.report.image import image_size
+from grader.report.document import image_size
 
 READ = 100_000
 READ_MARKDOWN = 24_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.inside.kernel.dependencies import fingerprint, global_names
+from grader.inside.kernel.objects import fingerprint, global_names
 from tests.inside.kernel.conftest import Notebook
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import tvm
 
-from grader.inside.kernel.error_summaries import MESSAGE_LENGTH, describe_error, error_name, tidy
+from grader.inside.kernel.faults import MESSAGE_LENGTH, describe_error, error_name, tidy
 from tests.inside.kernel.conftest import Notebook
 
 

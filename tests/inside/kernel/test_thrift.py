@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from grader.inside.kernel.thrift import FLOOD, Thrift
+from grader.inside.kernel.habits import FLOOD, Thrift
 
 CELL, ALL = 100_000, 250_000
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.inside.launcher.group import Group
+from grader.inside.launcher.enter import Group
 
 LIMIT = 2**30
 

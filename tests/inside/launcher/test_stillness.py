@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from grader.inside.launcher import stillness, usage
-from grader.inside.launcher.stillness import Stillness
+from grader.inside.launcher import usage, warden
+from grader.inside.launcher.warden import Stillness
 from tests.inside.launcher.test_usage import at_rest, program
 
 WITH_A_THREAD = """
@@ -44,7 +44,7 @@ def test_who_runs_or_is_not_counted_does_not_rest() -> None:
 def test_it_ends_with_a_look_that_is_long_ago(monkeypatch: pytest.MonkeyPatch) -> None:
     with program("") as waiting:
         still = noted([waiting], at_rest(waiting))
-        monkeypatch.setattr(stillness, "RESTED_AT_MOST", -1)
+        monkeypatch.setattr(warden, "RESTED_AT_MOST", -1)
         assert not still.lasts()
 
 

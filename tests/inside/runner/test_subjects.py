@@ -16,7 +16,7 @@ from tvm import te, topi
 from grader.inside.common.failure import TaskError
 from grader.inside.runner import arena as arenas
 from grader.inside.runner import subjects
-from grader.inside.runner.ledger import Slots
+from grader.inside.runner.arena import Slots
 from grader.inside.runner.subjects import CourseSubject, Outputs, ShapeSubjects
 from grader.inside.runner.timing import load_workload
 from grader.messages import TimedFunction, Violation, pack_array, unpack_array

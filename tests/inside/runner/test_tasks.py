@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grader.inside.runner import tasks
+from grader.inside.runner import entry
+from grader.inside.runner.entry import perform
 from grader.inside.runner.evaluation import Evaluator
-from grader.inside.runner.tasks import perform
 from grader.messages import RunResult, TaskFailure
 from tests.inside.runner import modules
 from tests.inside.runner.timed import timing_task
@@ -27,7 +27,7 @@ class TestPerform:
         def fail(*_: object) -> RunResult:
             raise ZeroDivisionError("oh")
 
-        monkeypatch.setattr(tasks, "run_module", fail)
+        monkeypatch.setattr(entry, "run_module", fail)
         answer = perform(modules.task(b"", np.ones((1, 4))))
         assert answer == TaskFailure("run", "ZeroDivisionError", "oh")
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.render.html.axis import Linear, Logarithmic, around
+from grader.render.html.charts import Linear, Logarithmic, around
 
 POSITIVE = st.floats(1e-9, 1e12)
 

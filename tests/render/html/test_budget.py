@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from grader.render.html.budget import Budget
+from grader.render.html.page import Budget
 
 
 def of(size: int):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.render.html.code import MOST_COLOURED, Piece, coloured_lines, plain_lines
+from grader.render.html.text import MOST_COLOURED, Piece, coloured_lines, plain_lines
 
 
 def text(lines: tuple[tuple[Piece, ...], ...]) -> str:

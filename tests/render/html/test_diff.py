@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.render.html.diff import CONTEXT, MOST_LINES, Block, compare
+from grader.render.html.text import CONTEXT, MOST_LINES, Block, compare
 
 LINES = st.lists(st.sampled_from("abcd"), max_size=40).map("\n".join)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.render.html.engine import MOST_SPANS, spans
+from grader.render.html.page import MOST_SPANS, spans
 
 
 @pytest.mark.parametrize(

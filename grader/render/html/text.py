@@ -1,4 +1,4 @@
-"""Text cells of a notebook: Markdown, read into a tree of few kinds of nodes.
+"""Text on the page: Markdown as a tree of few nodes, coloured code, and what changed.
 
 No HTML is made here, and none that stands in the text is believed: the templates know the kinds
 that there are, and escape every text.
@@ -6,11 +6,15 @@ that there are, and escape every text.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from difflib import SequenceMatcher
+from typing import Literal, NamedTuple
 
 from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
+from pygments.lexers.python import PythonLexer
+from pygments.token import Comment, Keyword, Name, Number, Operator, String, _TokenType
 
 MOST_READ = 4_000
 """Longest text that is read as Markdown, in characters; of the course's none has more than 2000.
@@ -125,3 +129,114 @@ def _leaf(node: SyntaxTreeNode) -> Element:
     if node.type == "softbreak":
         return Element("text", " ")
     return Element("text", node.content)
+
+
+MOST_COLOURED = 10_000
+"""Longest code that is coloured, in characters: hostile text costs the lexer half a second."""
+
+_CLASSES: tuple[tuple[_TokenType, str], ...] = (
+    (Comment, "c"),
+    (Keyword, "k"),
+    (Operator.Word, "k"),
+    (String, "s"),
+    (Number, "n"),
+    (Name.Function, "f"),
+    (Name.Class, "f"),
+    (Name.Decorator, "d"),
+    (Name.Builtin, "b"),
+)
+
+
+class Piece(NamedTuple):
+    """A piece of a line: its class, empty for plain text, and its text."""
+
+    kind: str
+    text: str
+
+
+Line = tuple[Piece, ...]
+
+
+def coloured_lines(source: str) -> tuple[Line, ...]:
+    """Return the lines of Python code, cut into pieces by what they are."""
+    if len(source) > MOST_COLOURED:
+        return plain_lines(source)
+    lines: list[list[Piece]] = [[]]
+    for token, text in PythonLexer(stripnl=False, ensurenl=False).get_tokens(source):
+        kind = _kind(token)
+        first, *rest = text.split("\n")
+        _append(lines[-1], kind, first)
+        for piece in rest:
+            lines.append([])
+            _append(lines[-1], kind, piece)
+    return tuple(map(tuple, lines))
+
+
+def plain_lines(source: str) -> tuple[Line, ...]:
+    """Return lines of one piece each."""
+    return tuple((Piece("", line),) for line in source.split("\n"))
+
+
+def _kind(token: _TokenType) -> str:
+    return next((kind for family, kind in _CLASSES if token in family), "")
+
+
+def _append(line: list[Piece], kind: str, text: str) -> None:
+    """Put a piece at the end of a line, together with the last one where both are of a kind."""
+    if not text:
+        return
+    if line and line[-1].kind == kind:
+        line[-1] = Piece(kind, line[-1].text + text)
+    else:
+        line.append(Piece(kind, text))
+
+
+CONTEXT = 3
+"""Lines that are shown before and after a change."""
+
+MOST_LINES = 1_500
+"""Longest text that is compared, in lines: comparing takes the product of both lengths."""
+
+_TYPED_NUMBER = re.compile(r"\bT\.int(?:32|64)\((-?\d+)\)")
+
+
+class Block(NamedTuple):
+    """Lines of one kind. What is "folded" is the same in both, and far from any change."""
+
+    kind: Literal["same", "folded", "gone", "new"]
+    lines: tuple[str, ...]
+
+
+def compare(before: str, after: str) -> tuple[Block, ...]:
+    """Return the blocks of the difference between two functions in TVMScript."""
+    old, new = _readable(before), _readable(after)
+    codes = SequenceMatcher(None, old, new).get_opcodes()
+    blocks: list[Block] = []
+    for place, (tag, i1, i2, j1, j2) in enumerate(codes):
+        if tag == "equal":
+            is_first, is_last = place == 0, place == len(codes) - 1
+            blocks += _unchanged(tuple(old[i1:i2]), is_first, is_last)
+        else:
+            blocks += [Block("gone", tuple(old[i1:i2]))] if i2 > i1 else []
+            blocks += [Block("new", tuple(new[j1:j2]))] if j2 > j1 else []
+    return tuple(blocks)
+
+
+def _unchanged(lines: tuple[str, ...], is_first: bool, is_last: bool) -> Iterator[Block]:
+    """Yield lines that are the same: context as it is, what is far from changes folded."""
+    head = 0 if is_first else CONTEXT
+    tail = 0 if is_last else CONTEXT
+    if len(lines) <= head + tail + 1:
+        yield Block("same", lines)
+        return
+    if head:
+        yield Block("same", lines[:head])
+    yield Block("folded", lines[head : len(lines) - tail])
+    if tail:
+        yield Block("same", lines[len(lines) - tail :])
+
+
+def _readable(script: str) -> list[str]:
+    """Return lines without what widens them and says little: types of numbers, deep indents."""
+    lines = _TYPED_NUMBER.sub(r"\1", script).split("\n")[:MOST_LINES]
+    return [line[(len(line) - len(line.lstrip(" "))) // 2 :] for line in lines]

@@ -1,6 +1,6 @@
 """What a student's kernel says of a loop's variable in a block, for the student.
 
-`grader/inside/kernel/well_formed.py` names the variable and the axis in English, as TVM's own
+`grader/inside/kernel/compatibility.py` names the variable and the axis in English, as TVM's own
 errors are. The text comes from a student's process and may be anything.
 """
 
