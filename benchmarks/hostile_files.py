@@ -133,7 +133,7 @@ def _render(read: Read) -> None:
     submission = SubmissionFile("a.ipynb", "", as_notebook(read.content))
     notebook = submission.notebook
     assert notebook is not None
-    spelling = respell(notebook, "auto", read.respelling)
+    spelling = respell(notebook, read.respelling, submission.starts)
     run = spelling.notebook
     code = [cell for cell in run.cells if cell.cell_type == "code" and cell.source.strip()]
     for made in code:

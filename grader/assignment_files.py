@@ -3,8 +3,8 @@
 A variant is the same assignment under another rubric: `assignments/<slug>/variants/<name>/` has an
 `assignment.toml` that says what is different there.
 
-`given.json` beside `assignment.toml` lists them. It holds digests (`ir/form.py`) and no code, so
-handouts that are not the course's to publish can be known as well.
+`given.json` beside `assignment.toml` lists the modules that are given. It holds digests
+(`ir/form.py`) and no code, so handouts that are not the course's to publish can be known as well.
 """
 
 from __future__ import annotations

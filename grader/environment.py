@@ -2,8 +2,8 @@
 
 Nothing is imported to learn its version: importing TVM alone takes longer than a second.
 
-A script that is one of several files, or the blocks of a blog, has lost its first cell. The text is
-the course's: nothing of a submission is parsed here.
+A script that is one of several files, or the blocks of a blog, has lost its first cell, the
+imports. The text of those is the course's: nothing of a submission is parsed here.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 A plain file is written beside its place and renamed into it. A device, a pipe and a standard stream
 are written to: a file in the place of /dev/stdout would be a machine without one.
 
-Each has a file in it that its maker keeps locked. The kernel gives the lock back at the maker's
-end, in whatever way: so a folder whose lock can be had is left over. Numbers of processes would
-tell less, as they are given anew.
+A temporary folder has a file in it that its maker keeps locked. The kernel gives the lock back at
+the maker's end, in whatever way: so a folder whose lock can be had is left over. Numbers of
+processes would tell less, as they are given anew.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ It is `reference/<slug>.py` (jupytext's py:percent), `.ipynb` or `.md`. English 
 cells, translations beside them (`translation.py`), solutions between nbgrader's marks. Cells
 tagged `instructor` are for instructors alone.
 
-### BEGIN SOLUTION          ### BEGIN HIDDEN TESTS
+    ### BEGIN SOLUTION          ### BEGIN HIDDEN TESTS
     ### END SOLUTION            ### END HIDDEN TESTS
 
 A mark is a line of its own, with one or more `#`. What looks like a mark and is none is refused: it

@@ -1,9 +1,11 @@
 """Mutants: made of the reference's captures, or declared by the instructor; running them.
 
-A runner makes them, without Python of the notebook in its process, and drops those that compute
-what the reference does. Importers are mutated by way of the module that they made.
+A runner makes those of captures, without Python of the notebook in its process, and drops those
+that compute what the reference does. Importers are mutated by way of the module that they made.
 
-[[mutant]]
+Those of the instructor are in `assignments/<slug>/mutants.toml`:
+
+    [[mutant]]
     id = "stride_one"
     about = "The pooling's windows overlap."
     part = "emit_te"                       # the part that must lose points

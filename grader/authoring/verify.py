@@ -44,6 +44,7 @@ from grader.evidence.case import Outputs
 from grader.grading.judge import Graded
 from grader.grading.pipeline import Stages, compare_captures, run_notebook, run_parts
 from grader.grading.preparation import Preparation, Settings
+from grader.grading.spelling import find_respelling
 from grader.progress import Estimate, Progress, Silent
 from grader.reading.submission import SubmissionFile
 from grader.report import Part
@@ -143,7 +144,9 @@ class Verifier:
         timed: tuple[Part, ...] = ()
         if self.timed:
             stages = Stages(self.prepared.settings.clock)
-            submission = SubmissionFile("reference.ipynb", "", self.notebooks.reference)
+            reference = self.notebooks.reference
+            found = find_respelling(reference)
+            submission = SubmissionFile("reference.ipynb", "", reference, respelling=found)
             execution, (timed, _), _ = run_parts(submission, self.prepared, Silent(), stages)
         else:
             execution = run_notebook(self.notebooks.reference, self.prepared, Silent())

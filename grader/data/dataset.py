@@ -1,11 +1,11 @@
 """A data set, complete: images and labels, from IDX files or drawn, and parameters.
 
-Format: https://yann.lecun.com/exdb/mnist/ (big-endian extents of four bytes; type 8 is unsigned
+IDX: https://yann.lecun.com/exdb/mnist/ (big-endian extents of four bytes; type 8 is unsigned
 byte). torchvision has a reader too, but importing it takes over a second, and it accepts a label
 file with bytes missing.
 
-It needs no network and no files but the package's own. `tools/train_builtin.py` made the
-parameters.
+The built-in set needs no network and no files but the package's own. `tools/train_builtin.py` made
+its parameters.
 """
 
 from __future__ import annotations

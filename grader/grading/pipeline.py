@@ -18,7 +18,7 @@ from grader.execute.result import Execution
 from grader.grading.account import Results, make_report, notes_on
 from grader.grading.judge import judge_problem
 from grader.grading.preparation import Preparation, Settings
-from grader.grading.spelling import Spelling, respell
+from grader.grading.spelling import Spelling, find_respelling, respell
 from grader.language import Text
 from grader.machine.quiet import Turn
 from grader.messages import Capture, CaptureFailure
@@ -99,7 +99,8 @@ def run_parts(
     from grader.grading.referee import expected_runners, has_timing
 
     with stages.measure("notebook"):  # nobody waits for the spelling of a long one
-        spelling = respell(submission.notebook, settings.dialect, submission.respelling)
+        notebook, starts = submission.notebook, submission.starts
+        spelling = respell(notebook, submission.respelling, starts, settings.dialect)
     with open_runners(prepared) as runners:
         with settings.quiet.shared():
             runners.expect(expected_runners(course_assignment))
@@ -120,7 +121,9 @@ def run_notebook(notebook: NotebookNode, prepared: Preparation, progress: Progre
 
     Raises UsageError when its spelling is not accepted.
     """
-    return _run(respell(notebook, prepared.settings.dialect), prepared, progress)
+    found = find_respelling(notebook)
+    spelling = respell(notebook, found, accepted=prepared.settings.dialect)
+    return _run(spelling, prepared, progress)
 
 
 def _run(spelling: Spelling, prepared: Preparation, progress: Progress) -> Execution:

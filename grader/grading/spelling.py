@@ -17,7 +17,6 @@ from grader.errors import UsageError
 from grader.execute.result import Execution
 from grader.language import say
 from grader.messages import Capture, CaptureFailure
-from grader.reading.submission import first_lines
 from grader.report import CellProblem, Dialect
 
 Accepted = Literal["auto", "current"]
@@ -115,21 +114,18 @@ class Spelling(msgspec.Struct, frozen=True):
 
 
 def respell(
-    notebook: NotebookNode, accepted: Accepted = "auto", known: Respelling | None = None
+    notebook: NotebookNode,
+    found: Respelling,
+    firsts: tuple[int, ...] = (),
+    accepted: Accepted = "auto",
 ) -> Spelling:
     """Bring a notebook to today's spelling, cell by cell; one that has it stays as it is.
 
-    `known` is what it comes to, where a reader has found that already. Raises UsageError for a
-    notebook that is not `accepted`.
+    `found` is what it comes to, `firsts` are the lines of a script on which its cells begin. Raises
+    UsageError for a notebook that is not `accepted`.
     """
-    places = [
-        index
-        for index, cell in enumerate(notebook.cells)
-        if cell.cell_type == "code" and cell.source.strip()
-    ]
+    places = _places(notebook)
     sources = [notebook.cells[place].source for place in places]
-    found = _find(sources) if known is None else known
-    firsts = first_lines(notebook)
     if found.dialect == TODAY:
         return Spelling(notebook, TODAY, _texts(sources, firsts, {}))
     if accepted != "auto":
@@ -141,10 +137,20 @@ def respell(
     return Spelling(respelt, found.dialect, _texts(sources, firsts, cells))
 
 
-def _find(sources: list[str]) -> Respelling:
+def find_respelling(notebook: NotebookNode) -> Respelling:
+    """Return what a notebook of the course's own comes to; a student's is the reader's to parse."""
     from grader.dialects.migration import respell_cells  # its parsers take long to import
 
-    return respell_cells(sources)
+    return respell_cells([notebook.cells[place].source for place in _places(notebook)])
+
+
+def _places(notebook: NotebookNode) -> list[int]:
+    """Return where the cells are that run."""
+    return [
+        index
+        for index, cell in enumerate(notebook.cells)
+        if cell.cell_type == "code" and cell.source.strip()
+    ]
 
 
 def _texts(

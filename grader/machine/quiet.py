@@ -1,13 +1,14 @@
 """Quiet for measuring: on one machine, and among the threads of one process.
 
-An advisory lock (flock) on one file that all users share. The kernel gives it back when its holder
-ends, in whatever way, so nothing stays behind. But anybody may hold it, for as long as they like,
-or put something else in the file's place: so nobody waits for ever, and whoever goes on without it
-says so. Containers that do not share a folder for temporary files do not see each other's.
+Among processes it is an advisory lock (flock) on one file that all users share. The kernel gives it
+back when its holder ends, in whatever way, so nothing stays behind. But anybody may hold it, for as
+long as they like, or put something else in the file's place: so nobody waits for ever, and whoever
+goes on without it says so. Containers that do not share a folder for temporary files do not see
+each other's.
 
-Gradings run their notebooks side by side. While one of them times a schedule, none of the others
-may use a processor: they wait until it has finished, and it waits until they have. Nobody waits for
-work that stands aside: it is stopped where it is, and goes on afterwards.
+Threads of one process run their notebooks side by side. While one of them times a schedule, none of
+the others may use a processor: they wait until it has finished, and it waits until they have.
+Nobody waits for work that stands aside: it is stopped where it is, and goes on afterwards.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """From the bytes of a file to its cells: bounded, validated, and never executed.
 
-Nothing is parsed or executed here: a script may not be Python at all. All of it takes linear time.
+Scripts and Markdown are divided into cells, and not parsed: a script may not be Python at all. All
+of that takes linear time.
 """
 
 from __future__ import annotations

@@ -138,7 +138,7 @@ class SubmissionFile(msgspec.Struct, frozen=True):
     """A file, and the notebook in it. `notebook` is None when `problem` says why there is none.
 
     `notes` are to be told of it, whatever it computes. `respelling` is what it is in today's
-    spelling of TVM, None where nobody has looked yet.
+    spelling of TVM, as `Reader` finds it: in today's already, where nobody looked.
     """
 
     name: str
@@ -147,7 +147,7 @@ class SubmissionFile(msgspec.Struct, frozen=True):
     problem: Text = NOTHING
     hint: Text = NOTHING
     notes: tuple[Text, ...] = ()
-    respelling: Respelling | None = None
+    respelling: Respelling = Respelling()
 
     @property
     def declared_assignment(self) -> str | None:
@@ -179,7 +179,8 @@ class SubmissionFile(msgspec.Struct, frozen=True):
 def read_submission(path: Path, trusted: Path | None = None) -> SubmissionFile:
     """Read a file in this process, for those whose own it is; `Reader` is for those of others.
 
-    A damaged one comes back with its `problem`; a missing one is a UsageError.
+    It is taken to be in today's spelling of TVM. A damaged one comes back with its `problem`; a
+    missing one is a UsageError.
     """
     with open_submission(path, trusted) as file:
         content = file.read(SIZE_LIMIT + 1)  # one byte more tells that it is too large

@@ -1,8 +1,8 @@
 """The choice of a sandbox: what works here is found by trying it once, strongest first.
 
-It looks from where a submission would look: in /proc of the box, and by trying. A box without a
-process namespace shows other people's processes or none; there the program's parents are tried,
-which are the grader's own.
+The trial looks from where a submission would look: in /proc of the box, and by trying. A box
+without a process namespace shows other people's processes or none; there the program's parents are
+tried, which are the grader's own.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ id than the program's. Its executable is a copy that nobody may read: for that r
 keeps everybody out of its memory and its descriptors (`fs.suid_dumpable` must not be 1, and the
 trial of a sandbox looks).
 
-They are made by `tools/make_seccomp_filters.py`, which says what they deny and why.
+The filters are made by `tools/make_seccomp_filters.py`, which says what they deny and why.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a sandboxed process sees of the file system, and folders that none may read.
 
-Order matters: a later mount covers an earlier one. The interpreter may live below /tmp, so its
-mounts come after the empty folder of that name; `/` is made read-only at the very end.
+The order of mounts matters: a later mount covers an earlier one. The interpreter may live below
+/tmp, so its mounts come after the empty folder of that name; `/` is made read-only at the very end.
 
 A box shows `/usr` and the folders of Python. A course, data, submissions or reports may lie below
 one of them: somewhere in `/usr/local/share`, say, or beside the libraries, where the grader's own

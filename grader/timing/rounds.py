@@ -56,7 +56,7 @@ class Subject(Protocol):
         """Wake it up with a call on another input; then make inputs fresh and poison the output."""
         ...
 
-    def run(self, first: int, calls: int) -> None:
+    def run_calls(self, first: int, calls: int) -> None:
         """Call it `calls` times, on the ring's inputs from `first` on. Only this is timed."""
         ...
 
@@ -151,7 +151,7 @@ def take_block(subject: Subject, first: int, calls: int, meter: Meter) -> Block:
     subject.prepare(first)
     switches, processor = meter.switches(), meter.processor()
     start = meter.wall()
-    subject.run(first, calls)
+    subject.run_calls(first, calls)
     wall = meter.wall() - start
     processor = meter.processor() - processor
     switches = meter.switches() - switches

@@ -1,6 +1,7 @@
 """What each kind of part takes from the notebook: modules, functions, importers.
 
-The model comes from the course's own code, which is run apart from the notebook.
+An importer is given a traced model and its shapes: the model comes from the course's own code,
+which is run apart from the notebook.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ Names are rebound from section to section, and an extern is registered twice: wh
 end of a cell may be gone at the end of the notebook. So everything that may be an answer is sent at
 once, and the referee grades the best.
 
-What the call prints and displays is dropped. What it rebinds, draws from random generators and
-enters is put back afterwards.
+What the call of an entry point prints and displays is dropped. What it rebinds, draws from random
+generators and enters is put back afterwards.
 """
 
 from __future__ import annotations

@@ -1,12 +1,15 @@
 """Earlier versions of TVM: their names, what they did, and which loop variables they took.
 
-It is loaded in the student kernel only, and adds names that are not there. A name that today's TVM
-has is never replaced, so code in today's spelling runs as it does without this module.
+Names are for what no rewrite of a text reaches: values passed around, `getattr`. The module is
+loaded in the student kernel only, and adds names that are not there. A name that today's TVM has is
+never replaced, so code in today's spelling runs as it does without this module.
 
-Each of these is asked only after today's TVM has refused: code that runs today runs as it does.
+What earlier versions did is asked only after today's TVM has refused: code that runs today runs as
+it does.
 
-TVM accepted such blocks until 2023 and computes what they say. Today's parser refuses them with the
-name of a variable. Notebooks in an earlier spelling are let pass, with what is wrong on stderr.
+TVM accepted a loop's variable in a block until 2023 and computes what it says. Today's parser
+refuses it with the name of a variable. Notebooks in an earlier spelling are let pass, with what is
+wrong on stderr.
 """
 
 from __future__ import annotations

@@ -3,14 +3,15 @@
 Nobody answers `input()`, no window opens, and a kernel that is started anew loses all that was
 made: a right notebook that does such a thing is run on, and a note says what was done.
 
-What is there is opened as it is. Only where a name leads to nothing, two other readings of it are
-tried: the folder that stands in for Colab's and Kaggle's is the working folder, and the course's
-files are known by their names (`../data/FashionMNIST/raw/t10k-images-idx3-ubyte`). So nothing that
-works without this module works otherwise with it, and nothing can be reached that was out of reach.
+A file that is there is opened as it is. Only where a name leads to nothing, two other readings of
+it are tried: the folder that stands in for Colab's and Kaggle's is the working folder, and the
+course's files are known by their names (`../data/FashionMNIST/raw/t10k-images-idx3-ubyte`). So
+nothing that works without these names works otherwise with them, and nothing can be reached that
+was out of reach.
 
-What a notebook may send is bounded from outside, where the kernel is ended for more. This is for
-those who print a whole array and mean no harm: the rest is left out, and the notebook goes on. Who
-prints without end is let through, and ended outside as ever.
+What a notebook may send is bounded from outside, where the kernel is ended for more. Outputs are
+cut here for those who print a whole array and mean no harm: the rest is left out, and the notebook
+goes on. Who prints without end is let through, and ended outside as ever.
 """
 
 from __future__ import annotations

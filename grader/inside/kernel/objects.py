@@ -3,7 +3,8 @@
 A notebook's namespace may hold anything: objects whose `__eq__`, `__bool__`, `__class__` or
 `__getattr__` raise or lie. Everything here goes by the type that the interpreter itself knows.
 
-Two equal fingerprints mean that nothing which it refers to by a global name was bound anew.
+Two equal fingerprints of a function mean that nothing which it refers to by a global name was bound
+anew.
 """
 
 from __future__ import annotations

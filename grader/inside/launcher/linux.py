@@ -3,8 +3,9 @@
 Numbers and structures are from the kernel's headers (linux/prctl.h, capability.h, landlock.h,
 seccomp.h). All raise OSError.
 
-What a kernel does not know of is left out: version 1 knows files, 4 TCP, 6 signals and abstract
-sockets (linux/landlock.h). The seccomp filter of the same sandbox denies sockets altogether.
+Of Landlock, what a kernel does not know of is left out: version 1 knows files, 4 TCP, 6 signals and
+abstract sockets (linux/landlock.h). The seccomp filter of the same sandbox denies sockets
+altogether.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ that must be right for its input: a call that was skipped, or that worked on par
 seen afterwards, however it was done. A function that looked for what was put there would find
 numbers like any others. Calls are counted in memory of their own.
 
-A call costs two loads and three stores more, for all functions alike.
+Such a call costs two loads and three stores more, for all functions alike.
 """
 
 from __future__ import annotations

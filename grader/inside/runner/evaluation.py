@@ -1,8 +1,8 @@
 """External functions of a module: called in the evaluator, or stubs.
 
-Nothing that comes from there is believed but one thing: the bytes of the outputs of the call that
-was asked for. Whoever has taken over the evaluator can state those, as its functions can, and no
-more. What is anything else than the expected answer ends the task.
+Nothing that comes from the evaluator is believed but one thing: the bytes of the outputs of the
+call that was asked for. Whoever has taken over the evaluator can state those, as its functions can,
+and no more. What is anything else than the expected answer ends the task.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """RunModule: build a module, with a `main` around what has none, and call it.
 
-So everything that is run is run by the virtual machine, which fills outputs with poison, counts
-calls and names what was never written.
+A TIR function or a Python function gets a `main`. So everything that is run is run by the virtual
+machine, which fills outputs with poison, counts calls and names what was never written.
 """
 
 from __future__ import annotations
