@@ -22,7 +22,7 @@ from typing import NamedTuple
 import msgspec
 
 from grader.batch.collect import collect
-from grader.batch.grading import Batch, Graded, Store, open_store
+from grader.batch.grading import Batch, GradedFile, Store, open_store
 from grader.course import CourseAssignment, choose_assignment, find_course
 from grader.environment import usable_cores
 from grader.errors import UsageError
@@ -157,7 +157,7 @@ def open_batch(options: GradingOptions, own: Iterable[Path], store: Store) -> It
         yield OpenBatch(batch, settings, possible, only)
 
 
-def _once(found: Iterable[Graded]) -> Iterator[tuple[str, Report]]:
+def _once(found: Iterable[GradedFile]) -> Iterator[tuple[str, Report]]:
     """Leave out what is graded once more, as the machine was too busy to decide it."""
     delayed = set()
     for each in found:

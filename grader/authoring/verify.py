@@ -34,9 +34,9 @@ from grader.authoring.verify_result import (
     Inapplicable,
     Mutant,
     MutantVerdict,
-    Range,
-    Score,
+    ScoreRange,
     Verification,
+    VerifiedScore,
 )
 from grader.course import CourseAssignment
 from grader.evidence.answers import load_answers
@@ -61,7 +61,7 @@ class Known(NamedTuple):
     """What is known of the reference: its candidates by part, its scores, what is wrong with it."""
 
     best: dict[str, Graded]
-    scores: tuple[Score, ...]
+    scores: tuple[VerifiedScore, ...]
     problems: tuple[str, ...]
     unmeasured: tuple[str, ...]
 
@@ -177,19 +177,21 @@ class Verifier:
                 lost.append(words.reference_problem(part, check))
         return lost, unmeasured
 
-    def _score(self, part: PartTable, result: Part) -> Score:
+    def _score(self, part: PartTable, result: Part) -> VerifiedScore:
         lost = tuple(words.say_loss(each) for each in words.not_passed(part, result))
         if self.timed:
-            return Score(part.id, result.score, part.points, lost)
+            return VerifiedScore(part.id, result.score, part.points, lost)
         score = words.untimed_score(part, result)
-        return Score(part.id, score, words.untimed_points(part), lost)
+        return VerifiedScore(part.id, score, words.untimed_points(part), lost)
 
-    def _template(self) -> tuple[Score, ...]:
+    def _template(self) -> tuple[VerifiedScore, ...]:
         captures = run_notebook(self.notebooks.template, self.prepared, Silent()).captures
         compared = compare_captures(captures, self.prepared, Silent())
-        return tuple(Score(part.id, graded[0].part.score, part.points) for part, graded in compared)
+        return tuple(
+            VerifiedScore(part.id, graded[0].part.score, part.points) for part, graded in compared
+        )
 
-    def _oracles(self) -> tuple[tuple[Range, ...], tuple[str, ...]]:
+    def _oracles(self) -> tuple[tuple[ScoreRange, ...], tuple[str, ...]]:
         data = self.prepared.data(Silent())
         seeds = np.random.SeedSequence(self.prepared.settings.seed + 1)
         others = load_answers(self.prepared.course_assignment, data, seeds)

@@ -18,7 +18,7 @@ class Struct(msgspec.Struct, frozen=True):
     """Base of the document's tables."""
 
 
-class Score(Struct, frozen=True):
+class VerifiedScore(Struct, frozen=True):
     """What a part of a notebook got. `lost` says of each check that is not passed why not."""
 
     part: str
@@ -56,7 +56,7 @@ class Inapplicable(Struct, frozen=True):
     reason: str
 
 
-class Range(Struct, frozen=True):
+class ScoreRange(Struct, frozen=True):
     """The outputs of one oracle.
 
     `low` and `high` bound all of them, `spread` is the median over the output's items of their
@@ -83,11 +83,11 @@ class Verification(Struct, frozen=True):
     seed: int
     timed: bool
     seconds: float
-    reference: tuple[Score, ...]
-    template: tuple[Score, ...]
+    reference: tuple[VerifiedScore, ...]
+    template: tuple[VerifiedScore, ...]
     mutants: tuple[Mutant, ...]
     inapplicable: tuple[Inapplicable, ...]
-    oracles: tuple[Range, ...]
+    oracles: tuple[ScoreRange, ...]
     problems: tuple[str, ...]
     unmeasured: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

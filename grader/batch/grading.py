@@ -121,7 +121,7 @@ class Interrupted(Exception):  # noqa: N818  it is no error of the grader
         self.summary = summary
 
 
-class Graded(NamedTuple):
+class GradedFile(NamedTuple):
     """A submission that has been graded: its row in the overview, and its report."""
 
     row: Row
@@ -183,7 +183,7 @@ class Batch:
 
     def graded(
         self, entries: Iterable[Entry], jobs: int, progress: BatchProgress
-    ) -> Generator[Graded, None, None]:
+    ) -> Generator[GradedFile, None, None]:
         """Grade submissions, `jobs` at a time, and yield each when it is done.
 
         What the machine was too busy to decide is yielded, and graded once more when all others are
@@ -214,7 +214,7 @@ class Batch:
                 self._reader.close()
                 executor.shutdown(wait=True)
 
-    def _grade_one(self, entry: Entry, progress: BatchProgress) -> Graded:
+    def _grade_one(self, entry: Entry, progress: BatchProgress) -> GradedFile:
         progress.started(entry.name)
         report, chooser = self._attempt(entry, _Stages(entry.name, progress))
         if self._sandbox.is_revoked:  # then the report may tell of an end that was ours
@@ -224,8 +224,8 @@ class Batch:
             self._store.write(entry, report)
         except UsageError as error:  # of a full disk, say: the others are graded all the same
             kept = rescue(encode_report(report), ".json")
-            return Graded(misplaced(row, f"{error.message.english} {kept}"), report)
-        return Graded(row, report)
+            return GradedFile(misplaced(row, f"{error.message.english} {kept}"), report)
+        return GradedFile(row, report)
 
     def _attempt(self, entry: Entry, stages: Progress) -> tuple[Report, Chooser | None]:
         """Grade a submission, or return a report that says why that was not possible.

@@ -25,7 +25,7 @@ Accepted = Literal["auto", "current"]
 TODAY: Final = "current"
 
 
-class Text(msgspec.Struct, frozen=True):
+class RunCell(msgspec.Struct, frozen=True):
     """A cell that is run: its text, and how it was brought to today's spelling, if it was.
 
     `first` is the line of the file on which the cell begins, 1 in a notebook. `changed` are lines
@@ -77,7 +77,7 @@ class Spelling(msgspec.Struct, frozen=True):
 
     notebook: NotebookNode
     dialect: Dialect
-    texts: tuple[Text, ...]
+    texts: tuple[RunCell, ...]
 
     @property
     def is_old(self) -> bool:
@@ -109,7 +109,7 @@ class Spelling(msgspec.Struct, frozen=True):
         message = text.own_words(capture.message)
         return msgspec.structs.replace(capture, line=line, message=message)
 
-    def _text(self, cell: int) -> Text | None:
+    def _text(self, cell: int) -> RunCell | None:
         return self.texts[cell - 1] if 0 < cell <= len(self.texts) else None
 
 
@@ -155,7 +155,7 @@ def _places(notebook: NotebookNode) -> list[int]:
 
 def _texts(
     sources: list[str], firsts: tuple[int, ...], cells: Mapping[int, Respelt]
-) -> tuple[Text, ...]:
+) -> tuple[RunCell, ...]:
     return tuple(
         _text(source, cells.get(cell), first)
         for cell, (source, first) in enumerate(
@@ -164,9 +164,9 @@ def _texts(
     )
 
 
-def _text(source: str, respelt: Respelt | None, first: int) -> Text:
+def _text(source: str, respelt: Respelt | None, first: int) -> RunCell:
     if respelt is None:
-        return Text(source, first=first)
+        return RunCell(source, first=first)
     written = source.split("\n")
     pairs = (
         (line.strip(), written[respelt.origin(number) - 1].strip())
@@ -175,7 +175,7 @@ def _text(source: str, respelt: Respelt | None, first: int) -> Text:
     changed = tuple(
         (ours, theirs) for ours, theirs in pairs if ours != theirs and len(ours) >= _TELLING
     )
-    return Text(respelt.source, respelt, changed, first)
+    return RunCell(respelt.source, respelt, changed, first)
 
 
 def _refusal(found: Respelling, firsts: tuple[int, ...]) -> UsageError:

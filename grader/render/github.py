@@ -169,7 +169,7 @@ _BREAK = "\u200b"
 """What a line of a log is a workflow command by, and the space without width that breaks it up."""
 
 
-class Case(msgspec.Struct, frozen=True):
+class ClassroomCase(msgspec.Struct, frozen=True):
     """A check. `message` is null where nothing is to be said, `line_no` 0 where none is known."""
 
     name: str
@@ -182,13 +182,13 @@ class Case(msgspec.Struct, frozen=True):
     duration: float
 
 
-class Result(msgspec.Struct, frozen=True):
+class ClassroomResult(msgspec.Struct, frozen=True):
     """What a step hands over."""
 
     version: Literal[1]
     status: Status
     max_score: float
-    tests: tuple[Case, ...]
+    tests: tuple[ClassroomCase, ...]
 
 
 def render_classroom(report: Report) -> bytes:
@@ -197,11 +197,11 @@ def render_classroom(report: Report) -> bytes:
         tests = tuple(_tests(report))
     statuses = {test.status for test in tests}
     status: Status = "error" if "error" in statuses else "fail" if "fail" in statuses else "pass"
-    result = Result(1, status, report.max_score, tests)
+    result = ClassroomResult(1, status, report.max_score, tests)
     return base64.b64encode(msgspec.json.encode(result)) + b"\n"
 
 
-def _tests(report: Report) -> Iterator[Case]:
+def _tests(report: Report) -> Iterator[ClassroomCase]:
     if not is_graded(report):
         title = wording.one_line(report.submission.name)
         yield _case(title, "error", 0.0, wording.plain(join(*report.notes)), report)
@@ -215,8 +215,8 @@ def _tests(report: Report) -> Iterator[Case]:
 
 def _case(
     title: str, status: Status, score: float, said: str, report: Report, line: int | None = None
-) -> Case:
-    return Case(
+) -> ClassroomCase:
+    return ClassroomCase(
         name=_inert(title),
         status=status,
         score=score,

@@ -92,7 +92,7 @@ os.write(3, msgspec.json.encode(found))
 _REPORT = "Report this with the output of `grader doctor`: nothing was graded."
 
 
-class Facts(msgspec.Struct, frozen=True):
+class ProcessFacts(msgspec.Struct, frozen=True):
     """What one process may do, as another one of its box sees it.
 
     `capabilities` names the sets that are not empty, `unbounded` the limits that are not set;
@@ -109,13 +109,13 @@ class Facts(msgspec.Struct, frozen=True):
     exposed: tuple[str, ...]
 
 
-class Found(msgspec.Struct, frozen=True):
+class TrialFindings(msgspec.Struct, frozen=True):
     """What a trial tells: of its own process, of the others in its box, and of what it could open
     of its parents by their numbers; and whether it could use keyrings.
     """
 
-    own: Facts
-    others: tuple[Facts, ...]
+    own: ProcessFacts
+    others: tuple[ProcessFacts, ...]
     parents: tuple[tuple[int, tuple[str, ...]], ...]
     uses_keys: bool
 
@@ -141,7 +141,7 @@ def try_out(sandbox: SteppingSandbox) -> None:
         _refuse(number, "of the grader", [], exposed)
 
 
-def look(sandbox: SteppingSandbox) -> Found:
+def look(sandbox: SteppingSandbox) -> TrialFindings:
     """Return what a program sees in a sandbox. Raises SandboxError when it does not run there."""
     which = "all" if sandbox.level in WITH_NAMESPACES else "parents"
     reader, writer = os.pipe()
@@ -163,10 +163,10 @@ def look(sandbox: SteppingSandbox) -> Found:
         lines = process.standard_error.strip().splitlines()
         reason = process.start_failure or (lines[-1] if lines else "it gave no reason")
         raise SandboxError(f"Python does not run in the sandbox: {reason}", hint_for(reason))
-    return msgspec.json.decode(answer, type=Found)
+    return msgspec.json.decode(answer, type=TrialFindings)
 
 
-def _powers(process: Facts, ignored: tuple[str, ...]) -> list[str]:
+def _powers(process: ProcessFacts, ignored: tuple[str, ...]) -> list[str]:
     kept = [f"the capabilities {name}" for name in process.capabilities if name not in ignored]
     if process.gains:
         kept.append("what setuid programs give")
@@ -185,7 +185,7 @@ def _refuse(number: int, name: str, powers: list[str], exposed: tuple[str, ...] 
         )
 
 
-class Finding(msgspec.Struct, frozen=True):
+class LevelFinding(msgspec.Struct, frozen=True):
     """Whether a level works here: what it is, or why it does not work and what mends that."""
 
     level: Level
@@ -227,17 +227,17 @@ def choose_sandbox(
     raise _refusal(reasons, minimum if demanded is None else demanded)
 
 
-def survey(find: Finder = shutil.which) -> list[Finding]:
+def survey(find: Finder = shutil.which) -> list[LevelFinding]:
     """Try every level, strongest first."""
     return [_find_out(level, find) for level in LEVELS]
 
 
-def _find_out(level: Level, find: Finder) -> Finding:
+def _find_out(level: Level, find: Finder) -> LevelFinding:
     try:
         with _open(level, find, ()) as sandbox:
-            return Finding(level, True, sandbox.detail)
+            return LevelFinding(level, True, sandbox.detail)
     except SandboxError as error:
-        return Finding(level, False, error.message, error.hint)
+        return LevelFinding(level, False, error.message, error.hint)
 
 
 def _refusal(reasons: dict[Level, SandboxError], wanted: Level) -> SandboxError:

@@ -40,7 +40,7 @@ from grader.inside.kernel.objects import (
     rank_of,
     ranked,
 )
-from grader.inside.kernel.sender import Candidate, Sender
+from grader.inside.kernel.sender import Sender, SentModule
 from grader.messages import SOURCE_LIMIT, EntrySpec, ModelSpec
 
 LOCAL_NAME = "a local schedule"
@@ -50,7 +50,7 @@ LOCAL_LIMIT = 8
 """Schedules without a name that are taken at the end of one cell, the newest."""
 
 
-class Part(Protocol):
+class WatchedPart(Protocol):
     """What looks for the candidates of one part."""
 
     def sweep(self, values: Namespace) -> None:
@@ -79,7 +79,7 @@ class FunctionPart:
         for name, module in self._modules.news(values).items():
             by_name = rank_of(name, self._spec.names) is not None
             with self._faults.shielded():
-                self._sender.offer(Candidate(self._spec.part, name, by_name, module))
+                self._sender.offer(SentModule(self._spec.part, name, by_name, module))
 
 
 class ModulePart:
@@ -109,7 +109,7 @@ class ModulePart:
     def _offer(self, modules: dict[str, Snapshot], *, by_name: bool) -> None:
         for name, module in modules.items():
             with self._faults.shielded():
-                self._sender.offer(Candidate(self._spec.part, name, by_name, module))
+                self._sender.offer(SentModule(self._spec.part, name, by_name, module))
 
 
 class SchedulePart:
@@ -145,7 +145,7 @@ class SchedulePart:
         self._entries.sweep(values)
         for name, module in self._modules.news(values).items():
             with self._faults.shielded():
-                self._sender.offer(Candidate(self._spec.part, name, self._is_asked(name), module))
+                self._sender.offer(SentModule(self._spec.part, name, self._is_asked(name), module))
 
     def _name_schedules(self, values: Namespace) -> dict[int, str]:
         """Return the best public name of each Schedule that has one, by TVM's identity of it."""
@@ -172,7 +172,7 @@ class SchedulePart:
 
     def _offer_schedule(self, known: Known, name: str | None) -> None:
         self._sender.offer(
-            Candidate(
+            SentModule(
                 part=self._spec.part,
                 name=name or LOCAL_NAME,
                 by_name=name is not None and self._is_asked(name),

@@ -31,10 +31,10 @@ from grader.inside.kernel.candidates import (
     ImporterPart,
     ImporterSupply,
     ModulePart,
-    Part,
     PythonPart,
     SchedulePart,
     TracedModel,
+    WatchedPart,
     exact_names,
 )
 from grader.inside.kernel.cells import Cells
@@ -311,7 +311,7 @@ class Watcher:
         with self.faults.shielded():
             self._sender.refresh()
 
-    def _make_part(self, spec: EntrySpec) -> Part:
+    def _make_part(self, spec: EntrySpec) -> WatchedPart:
         sender, faults = self._sender, self.faults
         if spec.kind == "python":
             return PythonPart(spec, self._shell, sender, self._registry, faults)

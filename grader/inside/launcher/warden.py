@@ -21,7 +21,7 @@ import msgspec
 
 from grader.inside.launcher import enter, linux, sockets, usage
 from grader.inside.launcher.enter import Group
-from grader.inside.launcher.memory import Machine
+from grader.inside.launcher.memory import MachineMemory
 from grader.inside.launcher.protocol import Bounds, Cause, Ending, Request
 
 RESTED_AT_MOST = 1.0
@@ -120,7 +120,7 @@ def guard(request: Request, descriptors: Sequence[int], run: Callable[[Request],
     used = [channel]
     entrance = None
     try:
-        group, machine = Group(request.groups), Machine(request.above)
+        group, machine = Group(request.groups), MachineMemory(request.above)
         statistics = os.open("/proc/net/sockstat", os.O_RDONLY)
         used += [*group.descriptors, *machine.descriptors, statistics]
         if request.confinement.namespaces:
@@ -204,7 +204,7 @@ class _Watch:
         report: socket.socket,
         entrance: int | None,
         group: Group,
-        machine: Machine,
+        machine: MachineMemory,
         statistics: int,
     ) -> None:
         self._child = child

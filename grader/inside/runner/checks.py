@@ -34,7 +34,7 @@ class Site(NamedTuple):
         return Violation(self.kind, self.function, self.subject, value, self.size)
 
 
-class Check(NamedTuple):
+class GuardCheck(NamedTuple):
     """`holds` must be true; where it is not, `value` is what is told, as an integer of 64 bits."""
 
     holds: Expression
@@ -49,7 +49,7 @@ class Demands:
     """
 
     def __init__(self, *, for_all_inputs: bool) -> None:
-        self.checks: list[Check] = []
+        self.checks: list[GuardCheck] = []
         self._for_all_inputs = for_all_inputs
         self._drawn_from_data: set[int] = set()
         self._under_data = 0
@@ -63,7 +63,7 @@ class Demands:
         for condition in reversed(self._conditions):
             holds = tirx.if_then_else(condition, holds, tirx.const(True))
         site = Site(kind, str(subject)[:100], size)
-        self.checks.append(Check(self._substituted(holds), self._substituted(value), site))
+        self.checks.append(GuardCheck(self._substituted(holds), self._substituted(value), site))
 
     def draw(self, variable: Any, *sources: Expression) -> None:
         """Take down from what a variable's value comes."""

@@ -79,7 +79,7 @@ class CourseSubject:
 class SubmittedSubject(CourseSubject):
     """The submission's function: what it has left is looked at after each block."""
 
-    def __init__(self, kernel: Kernel, arena: Arena, outputs: Outputs) -> None:
+    def __init__(self, kernel: Kernel, arena: Arena, outputs: TimedOutputs) -> None:
         super().__init__(kernel, arena)
         self._outputs = outputs
         self._asked = (0, 0)
@@ -101,7 +101,7 @@ class SubmittedSubject(CourseSubject):
         self._outputs.offer(self._arena, first, last, calls)
 
 
-class Outputs:
+class TimedOutputs:
     """A random choice of what timed blocks have left, all that there is room for.
 
     Each block has the same chance to be among those whose whole output is kept, and whose slots
@@ -182,7 +182,7 @@ class ShapeSubjects(NamedTuple):
     control: CourseSubject
     submission: SubmittedSubject
     reference: CourseSubject
-    outputs: Outputs
+    outputs: TimedOutputs
 
 
 def prepare_shape(
@@ -214,7 +214,7 @@ def prepare_shape(
         submission = Kernel(f"submission_{number}", function, signature, arena, target)
     with stage("run"):
         computed = _one_call(submission, arena)
-    outputs = Outputs(output_shape, generator)
+    outputs = TimedOutputs(output_shape, generator)
     with stage("time"):
         variant, baseline = builder.find_variant(computed, signature, arena)
         control = builder.baseline(variant, "control", arena)

@@ -10,7 +10,7 @@ from grader.language import Text, say
 from grader.render import wording
 from grader.render.findings import is_lost
 from grader.render.html.graph import Drawing, describe, draw
-from grader.render.html.text import Block, compare, is_web_link
+from grader.render.html.text import TextBlock, compare, is_web_link
 from grader.render.speech import tell
 from grader.report import Cell, Check, Diagnosis, Part, Report, Sample, Step, StepStatus, Verdict
 from grader.report.document import image_size
@@ -137,7 +137,7 @@ class PartView(NamedTuple):
     drawing: Drawing | None
     listing: tuple[str, ...]
     function: str
-    diff: tuple[Block, ...]
+    diff: tuple[TextBlock, ...]
 
 
 def part_views(report: Report) -> Iterator[PartView]:

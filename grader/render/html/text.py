@@ -147,21 +147,21 @@ _CLASSES: tuple[tuple[_TokenType, str], ...] = (
 )
 
 
-class Piece(NamedTuple):
+class TextPiece(NamedTuple):
     """A piece of a line: its class, empty for plain text, and its text."""
 
     kind: str
     text: str
 
 
-Line = tuple[Piece, ...]
+Line = tuple[TextPiece, ...]
 
 
 def coloured_lines(source: str) -> tuple[Line, ...]:
     """Return the lines of Python code, cut into pieces by what they are."""
     if len(source) > MOST_COLOURED:
         return plain_lines(source)
-    lines: list[list[Piece]] = [[]]
+    lines: list[list[TextPiece]] = [[]]
     for token, text in PythonLexer(stripnl=False, ensurenl=False).get_tokens(source):
         kind = _kind(token)
         first, *rest = text.split("\n")
@@ -174,21 +174,21 @@ def coloured_lines(source: str) -> tuple[Line, ...]:
 
 def plain_lines(source: str) -> tuple[Line, ...]:
     """Return lines of one piece each."""
-    return tuple((Piece("", line),) for line in source.split("\n"))
+    return tuple((TextPiece("", line),) for line in source.split("\n"))
 
 
 def _kind(token: _TokenType) -> str:
     return next((kind for family, kind in _CLASSES if token in family), "")
 
 
-def _append(line: list[Piece], kind: str, text: str) -> None:
+def _append(line: list[TextPiece], kind: str, text: str) -> None:
     """Put a piece at the end of a line, together with the last one where both are of a kind."""
     if not text:
         return
     if line and line[-1].kind == kind:
-        line[-1] = Piece(kind, line[-1].text + text)
+        line[-1] = TextPiece(kind, line[-1].text + text)
     else:
-        line.append(Piece(kind, text))
+        line.append(TextPiece(kind, text))
 
 
 CONTEXT = 3
@@ -200,40 +200,40 @@ MOST_LINES = 1_500
 _TYPED_NUMBER = re.compile(r"\bT\.int(?:32|64)\((-?\d+)\)")
 
 
-class Block(NamedTuple):
+class TextBlock(NamedTuple):
     """Lines of one kind. What is "folded" is the same in both, and far from any change."""
 
     kind: Literal["same", "folded", "gone", "new"]
     lines: tuple[str, ...]
 
 
-def compare(before: str, after: str) -> tuple[Block, ...]:
+def compare(before: str, after: str) -> tuple[TextBlock, ...]:
     """Return the blocks of the difference between two functions in TVMScript."""
     old, new = _readable(before), _readable(after)
     codes = SequenceMatcher(None, old, new).get_opcodes()
-    blocks: list[Block] = []
+    blocks: list[TextBlock] = []
     for place, (tag, i1, i2, j1, j2) in enumerate(codes):
         if tag == "equal":
             is_first, is_last = place == 0, place == len(codes) - 1
             blocks += _unchanged(tuple(old[i1:i2]), is_first, is_last)
         else:
-            blocks += [Block("gone", tuple(old[i1:i2]))] if i2 > i1 else []
-            blocks += [Block("new", tuple(new[j1:j2]))] if j2 > j1 else []
+            blocks += [TextBlock("gone", tuple(old[i1:i2]))] if i2 > i1 else []
+            blocks += [TextBlock("new", tuple(new[j1:j2]))] if j2 > j1 else []
     return tuple(blocks)
 
 
-def _unchanged(lines: tuple[str, ...], is_first: bool, is_last: bool) -> Iterator[Block]:
+def _unchanged(lines: tuple[str, ...], is_first: bool, is_last: bool) -> Iterator[TextBlock]:
     """Yield lines that are the same: context as it is, what is far from changes folded."""
     head = 0 if is_first else CONTEXT
     tail = 0 if is_last else CONTEXT
     if len(lines) <= head + tail + 1:
-        yield Block("same", lines)
+        yield TextBlock("same", lines)
         return
     if head:
-        yield Block("same", lines[:head])
-    yield Block("folded", lines[head : len(lines) - tail])
+        yield TextBlock("same", lines[:head])
+    yield TextBlock("folded", lines[head : len(lines) - tail])
     if tail:
-        yield Block("same", lines[len(lines) - tail :])
+        yield TextBlock("same", lines[len(lines) - tail :])
 
 
 def _readable(script: str) -> list[str]:

@@ -17,7 +17,7 @@ from grader.inside.common.failure import TaskError
 from grader.inside.runner import arena as arenas
 from grader.inside.runner import subjects
 from grader.inside.runner.arena import Slots
-from grader.inside.runner.subjects import CourseSubject, Outputs, ShapeSubjects
+from grader.inside.runner.subjects import CourseSubject, ShapeSubjects, TimedOutputs
 from grader.inside.runner.timing import load_workload
 from grader.messages import TimedFunction, Violation, pack_array, unpack_array
 from tests.inside.runner import modules
@@ -299,7 +299,7 @@ class Reader:
     def __init__(self) -> None:
         self.read = 0
 
-    def offer(self, outputs: Outputs, which: int) -> None:
+    def offer(self, outputs: TimedOutputs, which: int) -> None:
         def read() -> np.ndarray:
             self.read += 1
             return np.full((2, 3), which, np.float32)
@@ -312,8 +312,8 @@ class Reader:
         outputs.offer(arena, 0, 0, 1)
 
 
-def offered(count: int, seed: int = 0) -> tuple[Outputs, Reader]:
-    outputs, reader = Outputs((2, 3), np.random.default_rng(seed)), Reader()
+def offered(count: int, seed: int = 0) -> tuple[TimedOutputs, Reader]:
+    outputs, reader = TimedOutputs((2, 3), np.random.default_rng(seed)), Reader()
     for which in range(count):
         reader.offer(outputs, which)
     return outputs, reader
