@@ -32,8 +32,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from grader.execute.path_redaction import PathRedaction
 from grader.execute.result import Execution
+from grader.grading.account import transcribe
 from grader.grading.spelling import respell
-from grader.grading.transcript import transcribe
 from grader.reading.content import CODE_LIMIT, SIZE_LIMIT, TEXT_LIMIT
 from grader.reading.messages import Overwhelmed, Read
 from grader.reading.reader import Reader
@@ -133,7 +133,7 @@ def _render(read: Read) -> None:
     submission = SubmissionFile("a.ipynb", "", as_notebook(read.content))
     notebook = submission.notebook
     assert notebook is not None
-    spelling = respell(notebook, "auto", read.respelling)
+    spelling = respell(notebook, read.respelling, submission.starts)
     run = spelling.notebook
     code = [cell for cell in run.cells if cell.cell_type == "code" and cell.source.strip()]
     for made in code:

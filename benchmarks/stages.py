@@ -29,7 +29,7 @@ from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from process_tree import Life, lives
 
-from grader.assignment_file import load_assignment
+from grader.assignment_files import load_assignment
 from grader.data import resolve_data
 from grader.progress import Silent
 from grader.report import decode_report

@@ -22,17 +22,15 @@ from typing import NamedTuple
 import msgspec
 
 from grader.batch.collect import collect
-from grader.batch.grading import Batch, Graded
-from grader.batch.store import Store, open_store
+from grader.batch.grading import Batch, GradedFile, Store, open_store
 from grader.course import CourseAssignment, choose_assignment, find_course
 from grader.environment import usable_cores
 from grader.errors import UsageError
-from grader.grading.opening import GradingOptions, open_settings
 from grader.grading.pipeline import grade as grade_submission
-from grader.grading.preparation import Preparation, Settings
-from grader.handed_in import absolute, trusted_folder
+from grader.grading.preparation import GradingOptions, Preparation, Settings, open_settings
 from grader.progress import BatchProgress, Progress, Silent, SilentBatch
 from grader.reading.reader import Reader
+from grader.reading.submission import absolute, trusted_folder
 from grader.report import READABLE, SCHEMA_VERSION, Report, decode_report
 from grader.sandbox.interface import Level
 
@@ -159,7 +157,7 @@ def open_batch(options: GradingOptions, own: Iterable[Path], store: Store) -> It
         yield OpenBatch(batch, settings, possible, only)
 
 
-def _once(found: Iterable[Graded]) -> Iterator[tuple[str, Report]]:
+def _once(found: Iterable[GradedFile]) -> Iterator[tuple[str, Report]]:
     """Leave out what is graded once more, as the machine was too busy to decide it."""
     delayed = set()
     for each in found:

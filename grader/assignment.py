@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from grader.environment import bound_names
 from grader.language import Text, foreign
-from grader.preamble import bound_names
 from grader.report import Visibility
 from grader.sandbox.interface import Level, ResourceLimits
 

@@ -12,13 +12,12 @@ from typing import Literal
 import msgspec
 
 from grader.assignment import Assignment
-from grader.assignment_file import load_assignment, load_variant
+from grader.assignment_files import GIVEN_FILE, Given, load_assignment, load_given, load_variant
 from grader.course_folder import assignment_files, course_folder, variant_files
 from grader.errors import CourseError, UsageError
-from grader.given import GIVEN_FILE, Given, load_given
 from grader.language import NOTHING, Text, foreign, join, say
 from grader.reading.submission import SubmissionFile, defined_names
-from grader.sandbox.protected import is_for_packages
+from grader.sandbox.layout import is_for_packages
 
 
 class CourseAssignment(msgspec.Struct, frozen=True):

@@ -1,18 +1,25 @@
-"""What a grading ran on, for the report: interpreter, processor and the versions that matter.
+"""What is installed here: for the report, and for the imports that a notebook begins with.
 
 Nothing is imported to learn its version: importing TVM alone takes longer than a second.
+
+A script that is one of several files, or the blocks of a blog, has lost its first cell, the
+imports. The text of those is the course's: nothing of a submission is parsed here.
 """
 
 from __future__ import annotations
 
+import ast
+import functools
 import importlib.util
 import os
 import platform
+import re
 from collections.abc import Callable, Iterable
 from importlib import metadata
 from pathlib import Path
 
 from grader.errors import UsageError
+from grader.language import NOTHING, Text, say
 from grader.report import Environment
 
 DISTRIBUTION = "tvm-grader"
@@ -117,3 +124,57 @@ def _version(name: str, version_of: Callable[[str], str]) -> str | None:
         return version_of(name)
     except metadata.PackageNotFoundError:
         return None
+
+
+SLOW = ("torchvision",)
+"""Packages that take more than a second to import, and notice nothing of where it is done.
+
+Matplotlib does: it looks for a home once, and a launcher has none.
+"""
+
+_UNDEFINED = re.compile(r"name '(\w{1,100})' is not defined")
+
+
+@functools.lru_cache(maxsize=64)
+def bound_names(preamble: str) -> dict[str, str]:
+    """Return the names that the imports bind, each with the import of it alone.
+
+    Raises ValueError for a text that is anything but imports.
+    """
+    try:
+        statements = ast.parse(preamble).body
+    except SyntaxError as error:
+        raise ValueError(f"`preamble` is no Python: {error.msg}") from None
+    names: dict[str, str] = {}
+    for statement in statements:
+        if not isinstance(statement, ast.Import | ast.ImportFrom):
+            told = f"line {statement.lineno} of `preamble` is no import"
+            raise ValueError(told)  # noqa: TRY004 - it is the text that is wrong
+        for alias in statement.names:
+            alone = ast.unparse(_alone(statement, alias))
+            names[alias.asname or alias.name.partition(".")[0]] = alone
+    return names
+
+
+def slow_imports(preambles: Iterable[str]) -> tuple[str, ...]:
+    """Return which of the slow packages assignments' own notebooks import, by their preambles."""
+    texts = [text for preamble in preambles for text in bound_names(preamble).values()]
+    return tuple(name for name in SLOW if any(re.search(rf"\b{name}\b", text) for text in texts))
+
+
+def _alone(statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> ast.stmt:
+    if isinstance(statement, ast.Import):
+        return ast.Import([alias])
+    return ast.ImportFrom(statement.module, [alias], statement.level)
+
+
+def missing_import(preamble: str, error: str, message: str) -> Text:
+    """Return what to do about a name that the preamble would have bound; empty for other errors."""
+    found = _UNDEFINED.search(message) if error == "NameError" else None
+    statement = bound_names(preamble).get(found[1]) if found is not None else None
+    if statement is None:
+        return NOTHING
+    return say(
+        "The assignment's own notebook imports it: put `{statement}` before this.",
+        statement=statement,
+    )

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader.assignment import Assignment
-from grader.assignment_file import load_assignment
+from grader.assignment_files import load_assignment
 from grader.errors import CourseError
 
 COMMITTED = Path(__file__).parents[1] / "assignments" / "e2e-conv" / "assignment.toml"

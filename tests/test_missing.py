@@ -20,7 +20,7 @@ OF_THE_TEST = {
     "tests/levels/test_watching.py",
     "tests/machine/test_cpus.py",
     "tests/ci/test_installed.py",
-    "tests/sandbox/test_filters.py",
+    "tests/sandbox/test_holder.py",
     "tests/test_dependencies.py",
 }
 """Files that skip for what no command brings: another level, processor or Python; or of root."""

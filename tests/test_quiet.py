@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 
 import pytest
 
-from grader.quiet import Quiet
+from grader.machine.quiet import Quiet
 
 SECONDS = 20.0
 BRIEFLY = 0.05

@@ -7,7 +7,7 @@ import struct
 
 import pytest
 
-from grader.report.image import MOST_EXTENT, image_size
+from grader.report.document import MOST_EXTENT, image_size
 from tests.render.html.samples import png
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from grader.execute.path_redaction import PathRedaction
 from grader.execute.result import Execution
-from grader.grading.transcript import transcribe
+from grader.grading.account import transcribe
+from grader.reading.source_lines import STEPS, source_lines
 from grader.reading.submission import SubmissionFile, line_in_file, parse_content, parse_notebook
-from grader.source_lines import STEPS, source_lines
 
 ROOT = Path(__file__).parents[1]
 SAVED = (*ROOT.glob("templates/**/*.ipynb"), *ROOT.glob("examples/e2e-conv/*.ipynb"))

@@ -8,7 +8,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from grader.assignment_file import merged
+from grader.assignment_files import merged
 from grader.course import choose_assignment, load_course, who_chose
 from grader.errors import CourseError, UsageError
 from grader.language import NOTHING

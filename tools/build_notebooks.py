@@ -19,9 +19,15 @@ from pathlib import Path
 
 import nbformat
 
-from grader.authoring.build import build_reference, build_templates, find_stale, write_files
 from grader.authoring.master import has_master
-from grader.authoring.template import make_notebook, notebook_bytes
+from grader.authoring.template import (
+    build_reference,
+    build_templates,
+    find_stale,
+    make_notebook,
+    notebook_bytes,
+    write_files,
+)
 from grader.course import CourseAssignment, load_course
 
 ROOT = Path(__file__).resolve().parent.parent

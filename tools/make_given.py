@@ -20,10 +20,10 @@ from typing import Any
 import tvm
 from rich.console import Console
 
+from grader.assignment_files import GIVEN_FILE, Given, encode_given, load_given
 from grader.authoring.given import collect_given
 from grader.course import CourseAssignment, load_course
-from grader.given import GIVEN_FILE, Given, encode_given, load_given
-from grader.grading.opening import GradingOptions, open_settings
+from grader.grading.preparation import GradingOptions, open_settings
 
 ROOT = Path(__file__).resolve().parent.parent
 

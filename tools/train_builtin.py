@@ -26,7 +26,7 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from grader.data.builtin import TEST_COUNT, TEST_SEED
+from grader.data.dataset import TEST_COUNT, TEST_SEED
 from grader.data.drawing import draw_images
 
 TRAINING_SEED = TEST_SEED + 1

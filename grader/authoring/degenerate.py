@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from grader.assignment import Comparison
-from grader.authoring.verify_result import Range
+from grader.authoring.verify_result import ScoreRange
 from grader.evidence.answers import Answers
 from grader.evidence.case import FloatArray
 from grader.evidence.cases import CaseOracle
@@ -25,7 +25,7 @@ DISTINCT = 0.5
 """Least share of inputs whose outputs are unlike those of all others."""
 
 
-def examine(answers: Answers, others: Answers) -> tuple[tuple[Range, ...], tuple[str, ...]]:
+def examine(answers: Answers, others: Answers) -> tuple[tuple[ScoreRange, ...], tuple[str, ...]]:
     """Return the range of each oracle's outputs, and a sentence for everything that is wrong.
 
     `others` are the answers for another seed.
@@ -48,10 +48,10 @@ def _pairs(answers: Answers, others: Answers) -> Iterator[tuple[str, Oracle, Ora
         yield name, oracle, others.computations[name]
 
 
-def _range(name: str, desired: FloatArray, options: Comparison) -> Range:
+def _range(name: str, desired: FloatArray, options: Comparison) -> ScoreRange:
     flat = desired.reshape(len(desired), -1).astype(np.float64)
     finite = flat[np.isfinite(flat)]
-    return Range(
+    return ScoreRange(
         name,
         len(flat),
         float(finite.min(initial=np.inf)),

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
+from grader.assignment_files import Given
 from grader.authoring.master import find_master, has_master, read_master
 from grader.authoring.template import make_template
 from grader.course import CourseAssignment
 from grader.errors import IRError
-from grader.given import Given
+from grader.grading.judge import computes
 from grader.grading.pipeline import compare_captures, run_notebook
 from grader.grading.preparation import Preparation, Settings
-from grader.grading.selection import computes
 from grader.ir.read import read_module
 from grader.messages import Capture
 from grader.progress import Silent

@@ -10,26 +10,33 @@ import re
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 
-from grader.authoring.marks import MarkError, regions
-from grader.authoring.master import INSTRUCTOR, UNREADABLE, tags_of
-from grader.authoring.prose import Outline, outline_of, scripts_in
-from grader.authoring.subject import Finding, Subject, bound_names
+from grader.authoring.master import INSTRUCTOR, UNREADABLE, MarkError, regions, tags_of
+from grader.authoring.subject import LintedMaster, LintFinding, bound_names
 from grader.authoring.template import parse_cell, syntax_problem
-from grader.authoring.translation import ENGLISH, LANGUAGES, Comment, Misplaced, cut_comments
+from grader.authoring.translation import (
+    ENGLISH,
+    LANGUAGES,
+    Comment,
+    Misplaced,
+    Outline,
+    cut_comments,
+    outline_of,
+    scripts_in,
+)
 
-Rule = Callable[[Subject], Iterator[Finding]]
+Rule = Callable[[LintedMaster], Iterator[LintFinding]]
 
 _NAMES = {"fences": "a block of code", "rows": "a row of a table", "items": "an item of a list"}
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
-def lint(subject: Subject) -> list[Finding]:
+def lint(subject: LintedMaster) -> list[LintFinding]:
     """Return what all rules find, in the order of the file."""
     found = [finding for rule in RULES for finding in rule(subject)]
     return sorted(found, key=lambda finding: (finding.number, finding.line or 0))
 
 
-def metadata_that_cannot_be_read(subject: Subject) -> Iterator[Finding]:
+def metadata_that_cannot_be_read(subject: LintedMaster) -> Iterator[LintFinding]:
     """Metadata without quotes are dropped, and with them what they say."""
     for number, cell in enumerate(subject.master.cells, start=1):
         if UNREADABLE in cell.metadata:
@@ -41,7 +48,7 @@ def metadata_that_cannot_be_read(subject: Subject) -> Iterator[Finding]:
             )
 
 
-def tags_that_are_nearly_instructor(subject: Subject) -> Iterator[Finding]:
+def tags_that_are_nearly_instructor(subject: LintedMaster) -> Iterator[LintFinding]:
     """A misspelt tag would show an instructor's cell to students."""
     for number, cell in enumerate(subject.master.cells, start=1):
         for tag in tags_of(cell):
@@ -54,7 +61,7 @@ def tags_that_are_nearly_instructor(subject: Subject) -> Iterator[Finding]:
                 )
 
 
-def marks_that_do_not_pair(subject: Subject) -> Iterator[Finding]:
+def marks_that_do_not_pair(subject: LintedMaster) -> Iterator[LintFinding]:
     """Marks of solutions and hidden tests open and close in turn."""
     for number, cell in enumerate(subject.master.cells, start=1):
         error = _mark_error(cell.source)
@@ -76,7 +83,7 @@ def _mark_error(source: str) -> MarkError | None:
     return None
 
 
-def cells_that_do_not_parse(subject: Subject) -> Iterator[Finding]:
+def cells_that_do_not_parse(subject: LintedMaster) -> Iterator[LintFinding]:
     """A template's cells are Python even without the solutions."""
     for passage in subject.passages:
         if passage.cell.cell_type == "code":
@@ -90,7 +97,7 @@ def cells_that_do_not_parse(subject: Subject) -> Iterator[Finding]:
                 )
 
 
-def entries_that_are_missing(subject: Subject) -> Iterator[Finding]:
+def entries_that_are_missing(subject: LintedMaster) -> Iterator[LintFinding]:
     """Every part is found by a name, which the solved notebook binds and students can read."""
     codes = [each for each in subject.passages if each.cell.cell_type == "code"]
     bound = {name for each in codes for name in bound_names(subject.solved(each))}
@@ -115,7 +122,7 @@ def _matches(names: set[str], patterns: tuple[str, ...]) -> bool:
     return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
 
 
-def imports_that_students_lack(subject: Subject) -> Iterator[Finding]:
+def imports_that_students_lack(subject: LintedMaster) -> Iterator[LintFinding]:
     """Students need not have installed the grader."""
     for passage in subject.for_students:
         code = subject.visible(passage)
@@ -136,7 +143,7 @@ def _imported(node: ast.stmt) -> tuple[str, ...]:
     return (node.module or "",) if isinstance(node, ast.ImportFrom) else ()
 
 
-def translations_of_nothing(subject: Subject) -> Iterator[Finding]:
+def translations_of_nothing(subject: LintedMaster) -> Iterator[LintFinding]:
     """A translation stands directly after the cell, or below the comment, that it translates."""
     for each in subject.misplaced:
         yield subject.finding(
@@ -157,7 +164,7 @@ def translations_of_nothing(subject: Subject) -> Iterator[Finding]:
                 )
 
 
-def translations_that_are_missing(subject: Subject) -> Iterator[Finding]:
+def translations_that_are_missing(subject: LintedMaster) -> Iterator[LintFinding]:
     """What is translated into one language should be in all of the master's."""
     others = [each for each in subject.languages if each != ENGLISH]
     for passage in subject.for_students:
@@ -172,13 +179,13 @@ def translations_that_are_missing(subject: Subject) -> Iterator[Finding]:
                     yield _missing(subject, lacking, passage.number, comment.line)
 
 
-def _missing(subject: Subject, missing: list[str], number: int, line: int = 0) -> Finding:
+def _missing(subject: LintedMaster, missing: list[str], number: int, line: int = 0) -> LintFinding:
     names = " and ".join(LANGUAGES.get(each, each) for each in missing)
     hint = "Add it directly after the original. Until then English is shown."
     return subject.finding("warning", f"There is no translation into {names}.", hint, number, line)
 
 
-def translations_that_lost_something(subject: Subject) -> Iterator[Finding]:
+def translations_that_lost_something(subject: LintedMaster) -> Iterator[LintFinding]:
     """Headings, code, links, numbers and tables are the same in every language."""
     for passage in subject.passages:
         english = outline_of(passage.cell.source)
@@ -205,7 +212,7 @@ def _lost(english: Outline, here: Outline) -> list[str]:
     return lost
 
 
-def emphasis_that_is_not_rendered(subject: Subject) -> Iterator[Finding]:
+def emphasis_that_is_not_rendered(subject: LintedMaster) -> Iterator[LintFinding]:
     """Markdown takes `**` for stars where it stands between punctuation and a letter."""
     for number, cell in enumerate(subject.master.cells, start=1):
         if cell.cell_type == "markdown" and "**" in outline_of(cell.source).words:
@@ -217,7 +224,7 @@ def emphasis_that_is_not_rendered(subject: Subject) -> Iterator[Finding]:
             )
 
 
-def text_in_another_language(subject: Subject) -> Iterator[Finding]:
+def text_in_another_language(subject: LintedMaster) -> Iterator[LintFinding]:
     """Every template is in one language, as far as it has been translated."""
     for passage in subject.for_students:
         for language in sorted(scripts_in(subject.visible(passage))):
@@ -243,7 +250,7 @@ def _name(language: str) -> str:
     return LANGUAGES.get(language, language)
 
 
-def _comments(subject: Subject, source: str, cell_type: str) -> Iterator[Comment | Misplaced]:
+def _comments(subject: LintedMaster, source: str, cell_type: str) -> Iterator[Comment | Misplaced]:
     if cell_type == "code":
         for item in cut_comments(source, subject.comment_languages):
             if not isinstance(item, str):

@@ -1,24 +1,47 @@
-"""Mutants that are made of the reference's captures: modules with one mistake each.
+"""Mutants: made of the reference's captures, or declared by the instructor; running them.
 
-A runner makes them, without Python of the notebook in its process, and drops those that compute
-what the reference does. Importers are mutated by way of the module that they made.
+A runner makes those of captures, without Python of the notebook in its process, and drops those
+that compute what the reference does. Importers are mutated by way of the module that they made.
+
+Those of the instructor are in `assignments/<slug>/mutants.toml`:
+
+    [[mutant]]
+    id = "stride_one"
+    about = "The pooling's windows overlap."
+    part = "emit_te"                       # the part that must lose points
+    within = "def create_model"            # text that tells the cell; may be left out
+    find = "(2, 2), (2, 2)"                # text of the solved notebook, there exactly once
+    replace = "(2, 2), (1, 1)"
+    expect = "equivalence"                 # check that must not be passed; may be left out
+
+`find` may run over several lines. It is looked for in the code cells of the reference as students
+would have written them: with solutions, without their marks.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import copy
+import functools
+from typing import Any, NamedTuple
 
 import msgspec
+import nbformat
+from nbformat import NotebookNode
 
-from grader.assignment import PartTable
+from grader.assignment import Assignment, PartTable, Slug, Table
+from grader.assignment_files import Tables, merged
+from grader.authoring.mutants_python import PythonMutant
 from grader.authoring.verify_result import Inapplicable
+from grader.course import CourseAssignment
 from grader.diagnosis.tracing import TARGET
 from grader.errors import CourseError
 from grader.evidence.case import Case, Problem
 from grader.evidence.gather import arrange, run_task, runner_kind
 from grader.grading.assembly import open_runners
+from grader.grading.judge import Graded
+from grader.grading.pipeline import compare_captures, run_notebook
 from grader.grading.preparation import Preparation
-from grader.messages import Capture, MutateModule, Mutation, MutationResult
+from grader.messages import Capture, CaptureFailure, MutateModule, Mutation, MutationResult
 from grader.progress import Silent
 
 COMPARED_CALLS = 16
@@ -66,3 +89,134 @@ def make_mutants(
 
 def _changed(capture: Capture, module: bytes) -> Capture:
     return msgspec.structs.replace(capture, module=module)
+
+
+MUTANTS_FILE = "mutants.toml"
+
+
+class DeclaredMutant(Table, frozen=True):
+    """One table of the file."""
+
+    id: Slug
+    about: str
+    part: Slug
+    find: str
+    replace: str
+    within: str = ""
+    expect: str = ""
+
+
+class Declarations(Table, frozen=True):
+    """The whole file. `mutant` is plural in meaning: TOML's [[mutant]] tables in order."""
+
+    mutant: tuple[DeclaredMutant, ...] = ()
+
+
+def load_declared(chosen: CourseAssignment) -> tuple[DeclaredMutant, ...]:
+    """Read an assignment's declared mutants; none if there is no file. Raises CourseError.
+
+    What a variant's file says is different from the assignment's, as in `assignment.toml`.
+    """
+    path, assignment = chosen.file(MUTANTS_FILE), chosen.assignment
+    every = [folder / MUTANTS_FILE for folder in (chosen.folder, chosen.variant) if folder]
+    try:
+        tables = [msgspec.toml.decode(each.read_bytes()) for each in every if each.exists()]
+        together: Tables = functools.reduce(merged, tables, dict[str, Any]())
+        declared = msgspec.convert(together, Declarations).mutant
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise CourseError(
+            f"{path} is not a list of mutants: {error}.", "See docs/authoring.md."
+        ) from None
+    if len({each.id for each in declared}) != len(declared):
+        raise CourseError(f"Two mutants in {path} have the same id.")
+    for each in declared:
+        _check(each, assignment)
+    return declared
+
+
+def apply_declared(mutant: DeclaredMutant, reference: NotebookNode) -> NotebookNode:
+    """Return the solved notebook with one text replaced. Raises CourseError unless it is unique."""
+    cells = [
+        index
+        for index, cell in enumerate(reference.cells)
+        if cell.cell_type == "code" and mutant.within in cell.source
+    ]
+    if mutant.within and len(cells) != 1:
+        raise CourseError(
+            f"Mutant {mutant.id}: `within` is in {len(cells)} code cells of the reference.",
+            "Choose a text that is in one cell only.",
+        )
+    found = sum(reference.cells[index].source.count(mutant.find) for index in cells)
+    if found != 1:
+        raise CourseError(
+            f"Mutant {mutant.id}: `find` is in the reference {found} times, not once.",
+            "Choose a text that is there once, or tell the cell with `within`.",
+        )
+    notebook = copy.deepcopy(reference)
+    for index in cells:
+        cell = notebook.cells[index]
+        cell.source = cell.source.replace(mutant.find, mutant.replace)
+    return notebook
+
+
+def _check(mutant: DeclaredMutant, assignment: Assignment) -> None:
+    parts = {part.id: part for part in assignment.part}
+    if mutant.part not in parts:
+        raise CourseError(
+            f"Mutant {mutant.id} names a part {mutant.part!r} that there is not.",
+            f"There is: {', '.join(parts)}.",
+        )
+    checks = [table.id for table in parts[mutant.part].check]
+    if mutant.expect and mutant.expect not in checks:
+        raise CourseError(
+            f"Mutant {mutant.id} names a check {mutant.expect!r} that its part has not.",
+            f"There is: {', '.join(checks)}.",
+        )
+    if not mutant.find or mutant.find == mutant.replace:
+        raise CourseError(f"Mutant {mutant.id} changes nothing.", "Say what to `find`.")
+
+
+Captures = tuple[Capture | CaptureFailure, ...]
+
+
+def judge(prepared: Preparation, part: PartTable, captures: Captures) -> Graded:
+    """Judge the best of a part's captures on everything but time."""
+    own = tuple(each for each in captures if each.part == part.id)
+    for table, graded in compare_captures(own, prepared, Silent()):
+        if table.id == part.id:
+            return graded[0]
+    raise AssertionError(part.id)
+
+
+def up_to(notebook: NotebookNode, original: NotebookNode, cell: int) -> NotebookNode:
+    """Leave out what comes after code cell `cell`, counted from 1, unless it was changed there.
+
+    What a part is graded by was captured at the end of that cell.
+    """
+    changed = max(
+        index
+        for index, (new, old) in enumerate(zip(notebook.cells, original.cells, strict=True))
+        if new.source != old.source
+    )
+    counted = [
+        index
+        for index, each in enumerate(notebook.cells)
+        if each.cell_type == "code" and each.source.strip()
+    ]
+    shortened = copy.deepcopy(notebook)
+    shortened.cells = shortened.cells[: max(counted[cell - 1], changed) + 1]
+    return shortened
+
+
+def run_python_mutants(
+    prepared: Preparation, reference: NotebookNode, mutants: list[PythonMutant]
+) -> list[Captures]:
+    """Run the reference with the mutants' cells at its end; return what each cell defined."""
+    notebook = copy.deepcopy(reference)
+    before = sum(cell.cell_type == "code" and bool(cell.source.strip()) for cell in reference.cells)
+    notebook.cells += [nbformat.v4.new_code_cell(each.cell) for each in mutants]
+    captures = run_notebook(notebook, prepared, Silent()).captures
+    return [
+        tuple(each for each in captures if each.cell == before + number)
+        for number in range(1, len(mutants) + 1)
+    ]

@@ -10,8 +10,15 @@ import msgspec
 from nbformat import NotebookNode
 
 from grader.assignment import Assignment
-from grader.authoring.marks import MarkError, with_solutions, without_solutions
-from grader.authoring.master import INSTRUCTOR, marked_source, read_master, tags_of
+from grader.authoring.master import (
+    INSTRUCTOR,
+    MarkError,
+    marked_source,
+    read_master,
+    tags_of,
+    with_solutions,
+    without_solutions,
+)
 from grader.authoring.template import parse_cell
 from grader.authoring.translation import (
     ENGLISH,
@@ -26,7 +33,7 @@ from grader.reading.submission import defined_names
 Severity = Literal["error", "warning"]
 
 
-class Finding(msgspec.Struct, frozen=True):
+class LintFinding(msgspec.Struct, frozen=True):
     """One thing to mend. `number` counts the master's cells from 1, 0 for none of them.
 
     `line` is a line of the file, from 1; None where the file has no lines, as a notebook has not.
@@ -39,7 +46,7 @@ class Finding(msgspec.Struct, frozen=True):
     hint: str
 
 
-class Subject(msgspec.Struct, frozen=True):
+class LintedMaster(msgspec.Struct, frozen=True):
     """A master notebook. `lines` says for each cell on which line of the file its text begins."""
 
     assignment: Assignment
@@ -65,10 +72,10 @@ class Subject(msgspec.Struct, frozen=True):
 
     def finding(
         self, severity: Severity, problem: str, hint: str, number: int = 0, line: int = 0
-    ) -> Finding:
+    ) -> LintFinding:
         """Return a finding in a cell, or in a line of it, counted from 0."""
         start = self.lines[number - 1] if number else None
-        return Finding(severity, number, None if start is None else start + line, problem, hint)
+        return LintFinding(severity, number, None if start is None else start + line, problem, hint)
 
     def visible(self, passage: Passage, language: str = ENGLISH) -> str:
         """Return what students see of a cell; nothing where its marks do not pair up."""
@@ -86,11 +93,11 @@ class Subject(msgspec.Struct, frozen=True):
             return str(passage.cell.source)
 
 
-def read_subject(path: Path, assignment: Assignment) -> Subject:
+def read_subject(path: Path, assignment: Assignment) -> LintedMaster:
     """Read a master notebook for lint. Raises CourseError when it cannot be read as one."""
     master = read_master(path)
     passages, misplaced = find_passages(master)
-    return Subject(assignment, master, passages, misplaced, locate_cells(path, master))
+    return LintedMaster(assignment, master, passages, misplaced, locate_cells(path, master))
 
 
 def locate_cells(path: Path, master: NotebookNode) -> tuple[int | None, ...]:

@@ -14,33 +14,37 @@ import msgspec
 import numpy as np
 
 from grader.assignment import PartTable
-from grader.authoring import verify_words as words
+from grader.authoring import verify_result as words
 from grader.authoring.degenerate import examine
 from grader.authoring.master import find_master, has_master, read_master
-from grader.authoring.mutants import Made, make_mutants
-from grader.authoring.mutants_declared import (
+from grader.authoring.mutants import (
+    Captures,
     DeclaredMutant,
+    Made,
     apply_declared,
+    judge,
     load_declared,
+    make_mutants,
+    run_python_mutants,
+    up_to,
 )
 from grader.authoring.mutants_python import PythonMutant, python_mutants
-from grader.authoring.mutants_run import Captures, judge, run_python_mutants, up_to
 from grader.authoring.template import make_reference, make_template
 from grader.authoring.verify_result import (
     Inapplicable,
     Mutant,
     MutantVerdict,
-    Range,
-    Score,
+    ScoreRange,
     Verification,
+    VerifiedScore,
 )
 from grader.course import CourseAssignment
 from grader.evidence.answers import load_answers
 from grader.evidence.case import Outputs
-from grader.grading.pipeline import compare_captures, run_notebook, run_parts
+from grader.grading.judge import Graded
+from grader.grading.pipeline import Stages, compare_captures, run_notebook, run_parts
 from grader.grading.preparation import Preparation, Settings
-from grader.grading.selection import Graded
-from grader.grading.stages import Stages
+from grader.grading.spelling import find_respelling
 from grader.progress import Estimate, Progress, Silent
 from grader.reading.submission import SubmissionFile
 from grader.report import Part
@@ -57,7 +61,7 @@ class Known(NamedTuple):
     """What is known of the reference: its candidates by part, its scores, what is wrong with it."""
 
     best: dict[str, Graded]
-    scores: tuple[Score, ...]
+    scores: tuple[VerifiedScore, ...]
     problems: tuple[str, ...]
     unmeasured: tuple[str, ...]
 
@@ -140,7 +144,9 @@ class Verifier:
         timed: tuple[Part, ...] = ()
         if self.timed:
             stages = Stages(self.prepared.settings.clock)
-            submission = SubmissionFile("reference.ipynb", "", self.notebooks.reference)
+            reference = self.notebooks.reference
+            found = find_respelling(reference)
+            submission = SubmissionFile("reference.ipynb", "", reference, respelling=found)
             execution, (timed, _), _ = run_parts(submission, self.prepared, Silent(), stages)
         else:
             execution = run_notebook(self.notebooks.reference, self.prepared, Silent())
@@ -171,19 +177,21 @@ class Verifier:
                 lost.append(words.reference_problem(part, check))
         return lost, unmeasured
 
-    def _score(self, part: PartTable, result: Part) -> Score:
+    def _score(self, part: PartTable, result: Part) -> VerifiedScore:
         lost = tuple(words.say_loss(each) for each in words.not_passed(part, result))
         if self.timed:
-            return Score(part.id, result.score, part.points, lost)
+            return VerifiedScore(part.id, result.score, part.points, lost)
         score = words.untimed_score(part, result)
-        return Score(part.id, score, words.untimed_points(part), lost)
+        return VerifiedScore(part.id, score, words.untimed_points(part), lost)
 
-    def _template(self) -> tuple[Score, ...]:
+    def _template(self) -> tuple[VerifiedScore, ...]:
         captures = run_notebook(self.notebooks.template, self.prepared, Silent()).captures
         compared = compare_captures(captures, self.prepared, Silent())
-        return tuple(Score(part.id, graded[0].part.score, part.points) for part, graded in compared)
+        return tuple(
+            VerifiedScore(part.id, graded[0].part.score, part.points) for part, graded in compared
+        )
 
-    def _oracles(self) -> tuple[tuple[Range, ...], tuple[str, ...]]:
+    def _oracles(self) -> tuple[tuple[ScoreRange, ...], tuple[str, ...]]:
         data = self.prepared.data(Silent())
         seeds = np.random.SeedSequence(self.prepared.settings.seed + 1)
         others = load_answers(self.prepared.course_assignment, data, seeds)

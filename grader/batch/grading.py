@@ -1,34 +1,116 @@
-"""The main line of a batch: many submissions, some at a time, each with a report of its own."""
+"""The main line of a batch: many submissions, some at a time, and the folder of reports."""
 
 from __future__ import annotations
 
+import fcntl
+import os
 import threading
 import traceback
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import closing
+from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
+from grader.assignment import Assignment
 from grader.batch.collect import Entry
-from grader.batch.store import Store, is_report_of
 from grader.batch.summary import Row, Summary, is_settled, make_row, misplaced, outcome
 from grader.course import Chooser, Course, CourseAssignment, choose_assignment, who_chose
 from grader.environment import describe_environment
 from grader.errors import DisplacedError, GraderError, SubmissionError, UsageError
-from grader.files import rescue
+from grader.files import rescue, try_place, unwritable, write_whole
 from grader.grading.pipeline import grade
 from grader.grading.preparation import Preparation, Settings
 from grader.language import Text, foreign, join
+from grader.machine.quiet import Quiet
 from grader.progress import BatchProgress, Progress, Silent
-from grader.quiet import Quiet
 from grader.reading.reader import Reader
 from grader.reading.submission import SubmissionFile
-from grader.report import Report, encode_report, ungraded_report
-from grader.sandbox.crowded import CrowdedSandbox
-from grader.sandbox.revocable import RevocableSandbox
-from grader.sandbox.room import Room
+from grader.report import Report, decode_report, encode_report, ungraded_report
+from grader.sandbox.room import CrowdedSandbox, RevocableSandbox, Room
+
+SUMMARY = "summary.json"
+
+
+@contextmanager
+def open_store(folder: Path) -> Iterator[Store]:
+    """Make the folder, and keep other batches out of it until the body has ended.
+
+    Raises UsageError when it cannot be had.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        try_place(folder / SUMMARY, "the overview")
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise unwritable(folder, error, "reports") from None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise UsageError(
+            f"Another batch is writing to {folder}.", "Wait for its end, or name another folder."
+        ) from None
+    try:
+        yield Store(folder)
+    finally:
+        os.close(descriptor)
+
+
+class Store:
+    """Reports in a folder, under the names of their submissions."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def path(self, entry: Entry) -> Path:
+        """Return where a submission's report is, or will be."""
+        return self._folder / f"{entry.name}.json"
+
+    def find(self, entry: Entry) -> Report | None:
+        """Return the report that is there; None if there is none, or nothing that is a report."""
+        try:
+            return decode_report(self.path(entry).read_bytes())
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+            return None
+
+    def write(self, entry: Entry, report: Report) -> None:
+        """Write a report. Raises UsageError when that is not possible."""
+        self._replace(self.path(entry), encode_report(report))
+
+    def write_page(self, entry: Entry, page: bytes) -> None:
+        """Write a page beside a report. Raises UsageError as `write` does."""
+        self._replace(self._folder / f"{entry.name}.html", page)
+
+    def write_summary(self, document: bytes) -> None:
+        """Write the overview beside the reports. Raises UsageError as `write` does."""
+        self._replace(self._folder / SUMMARY, document)
+
+    def _replace(self, path: Path, content: bytes) -> None:
+        """Write by renaming, so that a file is whole or not there."""
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if not path.parent.resolve().is_relative_to(self._folder.resolve()):
+                raise UsageError(
+                    f"The folder {path.parent} leads out of {self._folder}.",
+                    "Remove the link, or name another folder for the reports.",
+                )
+            if path.is_symlink():
+                raise UsageError(f"{path} is a link.", "Remove it: a report is not written there.")
+            draft = path.with_name(f".{path.name}.part")  # no report's name begins with a dot
+            draft.unlink(missing_ok=True)  # of a run that was killed
+            write_whole(path, content, draft)
+        except OSError as error:
+            raise unwritable(path, error) from None
+
+
+def is_report_of(report: Report, sha256: str, assignment: Assignment, basis: str) -> bool:
+    """Say whether a report grades just this file, on one basis (`grader.grading.preparation`)."""
+    about, graded = report.assignment, report.submission.sha256
+    same = (about.slug, about.version) == (assignment.slug, assignment.version)
+    return same and (graded, report.basis) == (sha256, basis)
 
 
 class Interrupted(Exception):  # noqa: N818  it is no error of the grader
@@ -39,7 +121,7 @@ class Interrupted(Exception):  # noqa: N818  it is no error of the grader
         self.summary = summary
 
 
-class Graded(NamedTuple):
+class GradedFile(NamedTuple):
     """A submission that has been graded: its row in the overview, and its report."""
 
     row: Row
@@ -101,7 +183,7 @@ class Batch:
 
     def graded(
         self, entries: Iterable[Entry], jobs: int, progress: BatchProgress
-    ) -> Generator[Graded, None, None]:
+    ) -> Generator[GradedFile, None, None]:
         """Grade submissions, `jobs` at a time, and yield each when it is done.
 
         What the machine was too busy to decide is yielded, and graded once more when all others are
@@ -132,7 +214,7 @@ class Batch:
                 self._reader.close()
                 executor.shutdown(wait=True)
 
-    def _grade_one(self, entry: Entry, progress: BatchProgress) -> Graded:
+    def _grade_one(self, entry: Entry, progress: BatchProgress) -> GradedFile:
         progress.started(entry.name)
         report, chooser = self._attempt(entry, _Stages(entry.name, progress))
         if self._sandbox.is_revoked:  # then the report may tell of an end that was ours
@@ -142,8 +224,8 @@ class Batch:
             self._store.write(entry, report)
         except UsageError as error:  # of a full disk, say: the others are graded all the same
             kept = rescue(encode_report(report), ".json")
-            return Graded(misplaced(row, f"{error.message.english} {kept}"), report)
-        return Graded(row, report)
+            return GradedFile(misplaced(row, f"{error.message.english} {kept}"), report)
+        return GradedFile(row, report)
 
     def _attempt(self, entry: Entry, stages: Progress) -> tuple[Report, Chooser | None]:
         """Grade a submission, or return a report that says why that was not possible.

@@ -4,8 +4,7 @@ from grader.checks import Case, Outcome, Table, check, failed, passed
 """
 
 from grader.assignment import Table
-from grader.checks.outcome import Outcome, failed, not_graded, partial, passed
-from grader.checks.registry import NoOptions, check
+from grader.checks.registry import NoOptions, Outcome, check, failed, not_graded, partial, passed
 from grader.evidence.case import Case, Problem
 
 __all__ = [

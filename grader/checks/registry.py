@@ -1,4 +1,4 @@
-"""Checks by the name that `assignment.toml` gives them.
+"""Checks by the name that `assignment.toml` gives them, and what a check says.
 
 A check is one decorated function of a `Case` and its options. The first sentence of its docstring
 is the title that the student reads.
@@ -8,15 +8,65 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Final, Generic, Literal, TypeVar
 
 import msgspec
 
 from grader.assignment import CheckTable, Table
-from grader.checks.outcome import Outcome
 from grader.errors import CourseError
-from grader.evidence.case import Case
-from grader.language import Text, foreign, say
+from grader.evidence.case import Case, Problem
+from grader.language import NOTHING, Text, as_text, foreign, say
+from grader.report import CheckCode, Frozen, Verdict
+
+
+class Outcome(Frozen, frozen=True):
+    """The result of one check.
+
+    `fraction` is the share of the check's points, from 0 to 1, and above 1 for a bonus. Where it
+    was measured, `interval` is the width of its interval: points are rounded no finer than that.
+    `again` and `code` are as of a Problem.
+    """
+
+    verdict: Verdict
+    fraction: float
+    reason: Text
+    hint: Text = NOTHING
+    interval: float = 0.0
+    again: bool = False
+    code: CheckCode = "undecided"
+
+
+def passed(reason: str | Text) -> Outcome:
+    """All points."""
+    return Outcome("passed", 1.0, as_text(reason), code="passed")
+
+
+def partial(
+    fraction: float, reason: str | Text, hint: str | Text, code: CheckCode = "incomplete"
+) -> Outcome:
+    """Some of the points; nothing or everything becomes failed or passed."""
+    if fraction >= 1.0:
+        return passed(reason)
+    if fraction <= 0.0:
+        return failed(reason, hint, "unmet" if code == "incomplete" else code)
+    return Outcome("partial", fraction, as_text(reason), as_text(hint), code=code)
+
+
+def failed(reason: str | Text, hint: str | Text, code: CheckCode = "unmet") -> Outcome:
+    """No points, and why."""
+    return Outcome("failed", 0.0, as_text(reason), as_text(hint), code=code)
+
+
+NOT_RUN: Final = Problem(say("The module was not run."), code="not_run")
+"""Why a check that needs outputs has none, where nobody asked for any."""
+
+
+def not_graded(problem: Problem) -> Outcome:
+    """No points because there was nothing to decide from."""
+    return Outcome(
+        "not_graded", 0.0, problem.reason, problem.hint, again=problem.again, code=problem.code
+    )
+
 
 Need = Literal["outputs", "stubs", "replay", "target", "timing"]
 Options = TypeVar("Options", bound=Table)

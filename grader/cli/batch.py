@@ -12,15 +12,13 @@ from rich.console import Console
 
 from grader.api import open_batch
 from grader.batch.collect import Entry, collect
-from grader.batch.grading import Interrupted
-from grader.batch.overview import count_rows, render_overview
-from grader.batch.store import SUMMARY, Store, open_store
-from grader.batch.summary import Row, Summary, encode_summary
+from grader.batch.grading import SUMMARY, Interrupted, Store, open_store
+from grader.batch.summary import Row, Summary, count_rows, encode_summary, render_overview
 from grader.cli.progress import LiveBatch, LiveProgress
 from grader.course import CourseAssignment
 from grader.environment import usable_cores
 from grader.errors import UsageError
-from grader.grading.opening import GradingOptions
+from grader.grading.preparation import GradingOptions
 from grader.render.audience import shown, utc_now
 from grader.report import decode_report
 

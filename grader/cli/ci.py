@@ -10,10 +10,15 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from grader.ci.archive import gradescope_files
-from grader.ci.options import Choices, find_course_of
+from grader.ci.recipes import (
+    Choices,
+    find_course_of,
+    github_files,
+    gitlab_files,
+    gradescope_files,
+    write_new,
+)
 from grader.ci.wheel import find_installed
-from grader.ci.write import github_files, gitlab_files, write_new
 from grader.cli.help import SETTINGS, Command, Group
 
 FOUND = 1

@@ -103,7 +103,7 @@ def run(
 ) -> None:
     """Grade one notebook and print its report."""
     from grader.cli.run import RunOptions, run_submission
-    from grader.grading.opening import GradingOptions
+    from grader.grading.preparation import GradingOptions
 
     grading = GradingOptions(assignment, data, seed, course, sandbox, language, dialect, preamble)
     options = RunOptions(notebook, grading, json, audience, html)
@@ -199,7 +199,7 @@ def batch(
     What was graded before is kept, so the same command goes on after an interruption.
     """
     from grader.cli.batch import BatchOptions, is_below, run_batch
-    from grader.grading.opening import GradingOptions
+    from grader.grading.preparation import GradingOptions
 
     grading = GradingOptions(assignment, data, seed, course, sandbox, language, dialect, preamble)
     options = BatchOptions(tuple(submissions), output, grading, jobs, again, html)
@@ -256,7 +256,7 @@ def verify(
     must lose some.
     """
     from grader.cli.verify import VerifyOptions, run_verify
-    from grader.grading.opening import GradingOptions
+    from grader.grading.preparation import GradingOptions
 
     grading = GradingOptions(None, data, seed, course, sandbox)
     options = VerifyOptions(assignment, grading, quick, json, jobs)

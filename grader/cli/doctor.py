@@ -18,7 +18,7 @@ from grader.environment import (
     only_self_check,
 )
 from grader.inside.launcher.sockets import can_count
-from grader.sandbox.choose import Finding, survey
+from grader.sandbox.choose import LevelFinding, survey
 from grader.sandbox.groups import Groups, find_groups
 from grader.sandbox.interface import LEVELS, Level
 
@@ -80,7 +80,7 @@ def describe_counting(groups: Groups | None, *, sockets: bool) -> str:
     )
 
 
-def _print_finding(finding: Finding, console: Console) -> None:
+def _print_finding(finding: LevelFinding, console: Console) -> None:
     state = "works" if finding.works else "does not work"
     console.print(f"Sandbox   {finding.level} {state}", highlight=False, markup=False)
     for text in filter(None, (finding.detail, finding.hint)):

@@ -14,9 +14,8 @@ from rich.text import Text
 from grader.checks.registry import find_check
 from grader.course import Course, find_course
 from grader.machine.cpus import quiet_cpus
-from grader.machine.facts import MachineFacts, machine_facts
-from grader.machine.lock import LockError, TimingLock
-from grader.machine.trust import Doubt, count_of, doubts
+from grader.machine.quiet import LockError, TimingLock
+from grader.machine.trust import Doubt, MachineFacts, count_of, doubts, machine_facts
 from grader.measurement.points import SpeedOptions
 
 LOOK_SECONDS = 1.0

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from grader.authoring.lint import lint
 from grader.authoring.master import find_master
-from grader.authoring.subject import Finding, read_subject
+from grader.authoring.subject import LintFinding, read_subject
 from grader.cli.template import choose_assignments
 from grader.course import find_course
 
@@ -43,7 +43,7 @@ def run_lint(options: LintOptions, output: Console, messages: Console) -> bool:
     return errors == 0
 
 
-def place_of(name: str, finding: Finding) -> str:
+def place_of(name: str, finding: LintFinding) -> str:
     """Say where a finding is: file and line as editors read it, and the cell."""
     if not finding.number:
         return name
@@ -51,7 +51,7 @@ def place_of(name: str, finding: Finding) -> str:
     return f"{name}{line} (cell {finding.number})"
 
 
-def _print(name: str, finding: Finding, output: Console) -> None:
+def _print(name: str, finding: LintFinding, output: Console) -> None:
     text = f"{place_of(name, finding)}: {finding.severity}: {finding.problem}"
     style = STYLES[finding.severity]
     output.print(text, style=style, markup=False, highlight=False, soft_wrap=True)

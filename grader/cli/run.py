@@ -17,9 +17,9 @@ from grader.cli.progress import LiveProgress
 from grader.environment import describe_environment
 from grader.errors import GraderError, UsageError
 from grader.files import rescue, try_place, write_or_rescue
-from grader.grading.opening import GradingOptions
-from grader.handed_in import LINK_HINT, absolute, link_on_the_way
+from grader.grading.preparation import GradingOptions
 from grader.language import join
+from grader.reading.submission import LINK_HINT, absolute, link_on_the_way
 from grader.render.audience import Audience, shown, utc_now
 from grader.render.terminal import render
 from grader.report import Report, encode_report, ungraded_report

@@ -21,7 +21,7 @@ from grader.grading.referee import speed_options
 from grader.measurement.measure import Machine, MeasurementSetup, Version, measure
 from grader.report import Timing
 from grader.sandbox.choose import choose_sandbox
-from grader.timing.control import MOST_ERROR
+from grader.timing.estimate import MOST_ERROR
 from grader.timing.pace import KnownPace
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
-from grader.authoring.build import build_templates, find_left_over, find_stale, write_files
 from grader.authoring.master import has_master
+from grader.authoring.template import build_templates, find_left_over, find_stale, write_files
 from grader.course import Course, CourseAssignment, find_course
 
 

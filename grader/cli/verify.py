@@ -15,7 +15,7 @@ from grader.cli.progress import LiveProgress
 from grader.course import find_course
 from grader.environment import usable_cores
 from grader.files import try_place, write_or_rescue
-from grader.grading.opening import GradingOptions, open_settings
+from grader.grading.preparation import GradingOptions, open_settings
 
 
 class VerifyOptions(msgspec.Struct, frozen=True):

@@ -1,17 +1,99 @@
-"""A data set, complete: test images, their labels and the model's parameters."""
+"""A data set, complete: images and labels, from IDX files or drawn, and parameters.
+
+IDX: https://yann.lecun.com/exdb/mnist/ (big-endian extents of four bytes; type 8 is unsigned
+byte). torchvision has a reader too, but importing it takes over a second, and it accepts a label
+file with bytes missing.
+
+The built-in set needs no network and no files but the package's own. `tools/train_builtin.py` made
+its parameters.
+"""
 
 from __future__ import annotations
 
+import gzip
+import math
+import struct
+import zlib
+from importlib.resources import files
+from io import BytesIO
 from typing import Literal
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from grader.data.drawing import CLASS_NAMES
-from grader.data.idx import write_idx
-from grader.data.pickles import pickle_arrays
+from grader.data.drawing import CLASS_NAMES, draw_images
+from grader.data.parameters import KNOWN, Parameters, decode_parameters, pickle_arrays
+from grader.errors import DataError
 from grader.language import Text, say
+
+IDX_LIMIT = 70_000 * 28 * 28 + 64
+"""Longest accepted content in bytes: Fashion-MNIST's training and test images together."""
+
+_UNSIGNED_BYTE = 8
+_GZIP_MAGIC = b"\x1f\x8b"
+_HINT = "Replace the file with a whole copy of the official one."
+
+
+def read_images(content: bytes, name: str) -> npt.NDArray[np.uint8]:
+    """Return images, uint8 (n, 28, 28) with n of at least 1, from an IDX file, plain or gzipped.
+
+    `name` is what an error calls the file. Raises DataError.
+    """
+    images = _read_idx(content, name, axes=3)
+    if images.shape[1:] != (28, 28) or not len(images):
+        raise DataError(
+            f"{name} holds an array of shape {images.shape}, not images of 28 x 28.", _HINT
+        )
+    return images
+
+
+def read_labels(content: bytes, name: str) -> npt.NDArray[np.uint8]:
+    """Return labels from 0 to 9, uint8 (n,), from an IDX file, plain or gzipped.
+
+    Raises DataError.
+    """
+    labels = _read_idx(content, name, axes=1)
+    if len(labels) and labels.max() > 9:
+        raise DataError(f"{name} holds the label {labels.max()}; 9 is the highest.", _HINT)
+    return labels
+
+
+def write_idx(array: npt.NDArray[np.uint8]) -> bytes:
+    """Return an array of unsigned bytes as an uncompressed IDX file."""
+    header = struct.pack(f">HBB{array.ndim}I", 0, _UNSIGNED_BYTE, array.ndim, *array.shape)
+    return header + array.tobytes()
+
+
+def _read_idx(content: bytes, name: str, axes: int) -> npt.NDArray[np.uint8]:
+    content = _plain(content, name)
+    header = struct.Struct(f">HBB{axes}I")
+    if len(content) < header.size:
+        raise DataError(f"{name} ends inside its header.", _HINT)
+    zeros, kind, ndim, *shape = header.unpack_from(content)
+    if (zeros, kind, ndim) != (0, _UNSIGNED_BYTE, axes):
+        raise DataError(f"{name} is not an IDX file of unsigned bytes with {axes} axes.", _HINT)
+    if math.prod(shape) != len(content) - header.size:
+        raise DataError(
+            f"{name} should hold {math.prod(shape)} bytes of data and holds"
+            f" {len(content) - header.size}.",
+            _HINT,
+        )
+    return np.frombuffer(content, np.uint8, offset=header.size).reshape(shape)
+
+
+def _plain(content: bytes, name: str) -> bytes:
+    """Decompress where needed, never to more than the limit."""
+    if content[:2] == _GZIP_MAGIC:
+        try:
+            with gzip.GzipFile(fileobj=BytesIO(content)) as file:
+                content = file.read(IDX_LIMIT + 1)
+        except (OSError, EOFError, zlib.error):
+            raise DataError(f"{name} is not a whole gzip file.", _HINT) from None
+    if len(content) > IDX_LIMIT:
+        raise DataError(f"{name} is longer than {IDX_LIMIT} bytes.", _HINT)
+    return content
+
 
 DataSetName = Literal["Fashion-MNIST", "built-in", "none"]
 
@@ -91,3 +173,45 @@ def no_data() -> DataSet:
     images = np.empty((0, 28, 28), np.uint8)
     detail = say("The assignment needs no test images.")
     return DataSet("none", detail, images, np.empty(0, np.uint8), {})
+
+
+TEST_SEED = 2026
+
+TEST_COUNT = 499
+"""Number of test images. Batches of four leave a remainder, as in the real images at hand."""
+
+_ALONE = say("{count} synthetic images drawn by the grader, because {reason}.")
+_TRAINED = say(
+    "{count} synthetic images drawn by the grader, with parameters trained on such images, because"
+    " {reason}."
+)
+
+
+def builtin_data(parameter_file: str, reason: Text) -> DataSet:
+    """Return the built-in set. `reason` is the clause that says why it is used.
+
+    Raises DataError for a parameter file that has no stand-in.
+    """
+    parameters = builtin_parameters(parameter_file) if parameter_file else {}
+    images, labels = draw_images(TEST_SEED, TEST_COUNT)
+    detail = _TRAINED if parameters else _ALONE
+    return DataSet(
+        name="built-in",
+        detail=say(detail, count=TEST_COUNT, reason=reason),
+        images=images,
+        labels=labels,
+        parameters=parameters,
+        parameter_file=parameter_file,
+    )
+
+
+def builtin_parameters(parameter_file: str) -> Parameters:
+    """Return the parameters that stand in for a known file. Raises DataError for an unknown one."""
+    if parameter_file not in KNOWN:
+        raise DataError(
+            f"The built-in set has no parameters called {parameter_file}.",
+            "Name a folder that holds them with --data or GRADER_DATA.",
+        )
+    asset = KNOWN[parameter_file].asset
+    content = (files("grader.data") / "assets" / asset).read_bytes()
+    return decode_parameters(content, asset, parameter_file)

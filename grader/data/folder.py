@@ -6,8 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from grader.data.dataset import DataSet
-from grader.data.idx import read_images, read_labels
+from grader.data.dataset import DataSet, read_images, read_labels
 from grader.data.parameters import BYTE_LIMIT, accepted_names, decode_parameters
 from grader.errors import DataError
 from grader.language import Text, say

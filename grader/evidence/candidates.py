@@ -8,10 +8,10 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from grader.assignment import Comparison, Computation, PartTable
+from grader.assignment_files import Given
 from grader.errors import IRError
 from grader.evidence.case import Candidate, Problem
 from grader.evidence.functions import find_function
-from grader.given import Given
 from grader.ir.attributes import without_idle_attributes
 from grader.ir.facts import ModuleFacts
 from grader.ir.read import read_module

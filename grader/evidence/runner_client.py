@@ -50,8 +50,8 @@ from grader.messages import (
     encode_frame,
     read_frame,
 )
-from grader.sandbox.crowded import refuse_displaced
 from grader.sandbox.interface import Command, Process, ResourceLimits, Sandbox, inside_numbers
+from grader.sandbox.room import refuse_displaced
 
 Task = ToRunner | TimeLibrary
 Answer = FromRunner | FromLibrary

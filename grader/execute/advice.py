@@ -8,9 +8,9 @@ from collections.abc import Callable
 import msgspec
 
 from grader.assignment import Limits
+from grader.environment import missing_import
+from grader.execute.loop_variables import advice_on_loop_variable
 from grader.language import NOTHING, Text, in_a_row, say
-from grader.loop_variables import advice_on_loop_variable
-from grader.preamble import missing_import
 from grader.report import CellCode
 
 

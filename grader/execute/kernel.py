@@ -16,6 +16,7 @@ import msgspec
 
 from grader.assignment import Limits
 from grader.execute.stop import OUTPUT_CELLS
+from grader.files import OwnFolder
 from grader.messages import EntrySpec, KernelConfig, encode_frame
 from grader.sandbox.interface import (
     Command,
@@ -24,7 +25,6 @@ from grader.sandbox.interface import (
     Sandbox,
     inside_numbers,
 )
-from grader.temporary import OwnFolder
 
 CHANNELS = ("shell", "iopub", "stdin", "control", "hb")
 """Jupyter's channels, in the order of a KernelConfig's sockets."""

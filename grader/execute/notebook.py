@@ -26,8 +26,8 @@ from grader.language import Text
 from grader.messages import EntrySpec, NoteKind
 from grader.progress import Progress
 from grader.report import CellProblem
-from grader.sandbox.crowded import refuse_displaced
 from grader.sandbox.interface import Sandbox
+from grader.sandbox.room import refuse_displaced
 
 _POLL_SECONDS = 0.05
 _MACHINE_MATTERS = ("died", "cell_time", "notebook_time")

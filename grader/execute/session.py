@@ -12,8 +12,8 @@ from grader.errors import SandboxError
 from grader.execute.captures import CaptureReader
 from grader.execute.kernel import KernelOrder
 from grader.execute.manager import MeteredChannel, SandboxKernelManager
-from grader.sandbox.crowded import refuse_displaced
 from grader.sandbox.interface import Process
+from grader.sandbox.room import refuse_displaced
 
 _START_SECONDS = 120.0
 _POLL_SECONDS = 0.05

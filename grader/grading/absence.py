@@ -9,12 +9,12 @@ from fnmatch import fnmatchcase
 
 from grader.assignment import EntryKind, PartTable
 from grader.diagnosis.construction import Layers, usual_cause
+from grader.environment import missing_import
 from grader.evidence.case import Problem
+from grader.execute.loop_variables import advice_on_loop_variable
 from grader.execute.result import LostCell
 from grader.language import NOTHING, Text, in_a_row, say
-from grader.loop_variables import advice_on_loop_variable
 from grader.messages import CaptureFailure
-from grader.preamble import missing_import
 from grader.report import CheckCode
 
 _ABSENT: dict[EntryKind, tuple[Text, Text]] = {

@@ -1,6 +1,17 @@
-"""The report of a grading: what was found, and on what it was graded."""
+"""The report of a grading: what was found, on what, and the notebook with its outputs.
+
+What a cell put out comes from a student's process and may be anything. Only plain text and PNGs are
+taken, bounded in number and size, and no path of the grading machine stays in them.
+"""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal
+
+import msgspec
+from nbformat import NotebookNode
 
 from grader.assignment import Assignment
 from grader.data import DataSet
@@ -8,11 +19,13 @@ from grader.environment import describe_environment
 from grader.execute.path_redaction import PathRedaction, own_folders
 from grader.execute.result import Execution
 from grader.grading.preparation import Preparation
-from grader.grading.transcript import transcribe
 from grader.language import Text, one_of_ours, say
-from grader.reading.submission import SubmissionFile, first_cell_with
+from grader.reading.submission import SubmissionFile, first_cell_with, line_in_file
 from grader.report import (
     AssignmentId,
+    Cell,
+    CellOutput,
+    CellProblem,
     Data,
     Duration,
     Part,
@@ -21,6 +34,180 @@ from grader.report import (
     Submission,
     Timing,
 )
+from grader.report.document import image_size
+
+SOURCE_LENGTH = 40_000
+"""Longest source of a cell, in characters."""
+
+OUTPUT_LENGTH = 10_000
+"""Longest text that a cell put out, in characters."""
+
+OUTPUTS = 40
+"""Most outputs of a cell."""
+
+SOURCES_SIZE = 300_000
+TEXTS_SIZE = 200_000
+IMAGES_SIZE = 1_000_000
+"""Bytes of JSON that all sources, all texts, and all images together take at most."""
+
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_OBJECT = re.compile(r"<[\w.]+( object)?( at 0x[0-9a-f]+)?>")
+_ALONE = frozenset({"text/html", "image/svg+xml", "application/javascript", "text/latex"})
+"""What a notebook may show that no report holds: markup and programs."""
+
+_ELLIPSIS = "…"
+
+
+def transcribe(
+    submission: SubmissionFile, execution: Execution | None, places: PathRedaction
+) -> tuple[Cell, ...]:
+    """Return the cells of a submission with their outputs; () where nothing was run.
+
+    Sources are as they were handed in. A cell that was brought to today's spelling keeps of its
+    traceback the last line alone: the lines above are not the student's.
+    """
+    if execution is None or submission.notebook is None:
+        return ()
+    writer = _Writer(execution.problems, places)
+    pairs = zip(submission.notebook.cells, execution.notebook.cells, strict=True)
+    return tuple(writer.cells(pairs))
+
+
+class _Writer:
+    """Writes cells down, as long as there is room for them."""
+
+    def __init__(self, problems: tuple[CellProblem, ...], places: PathRedaction) -> None:
+        self._problems = {problem.cell: problem for problem in problems}
+        self._places = places
+        self._sources = _Room(SOURCES_SIZE)
+        self._texts = _Room(TEXTS_SIZE)
+        self._images = _Room(IMAGES_SIZE)
+
+    def cells(self, pairs: Iterable[tuple[NotebookNode, NotebookNode]]) -> Iterator[Cell]:
+        """Yield a cell for each pair of one that was handed in and the same one when it had run."""
+        number = 0
+        for own, run in pairs:
+            is_code = own.cell_type == "code"
+            counts = is_code and bool(own.source.strip())
+            number += counts
+            yield Cell(
+                kind="code" if is_code else "markdown",
+                source=self._sources.take(_cut(own.source, SOURCE_LENGTH)),
+                number=number if counts else None,
+                line=line_in_file(own),
+                outputs=tuple(self._outputs(own, run, number)) if counts else (),
+            )
+
+    def _outputs(self, own: NotebookNode, run: NotebookNode, number: int) -> Iterator[CellOutput]:
+        problem = self._problems.get(number) if own.source != run.source else None
+        for output in run.outputs[:OUTPUTS]:
+            if self._texts.is_full and self._images.is_full:
+                return
+            made = self._image(output) or self._text(output, problem)
+            if made is not None:
+                yield made
+        if len(run.outputs) > OUTPUTS:
+            yield CellOutput("result", self._texts.take(_ELLIPSIS))
+
+    def _image(self, output: NotebookNode) -> CellOutput | None:
+        encoded = _bundle(output).get("image/png")
+        if not isinstance(encoded, str) or len(encoded) > IMAGES_SIZE:
+            return None
+        encoded = "".join(encoded.split())  # a kernel may write it in lines
+        if image_size(encoded) is None or not self._images.has(encoded):
+            return None
+        return CellOutput("image", self._images.take(encoded))
+
+    def _text(self, output: NotebookNode, problem: CellProblem | None) -> CellOutput | None:
+        if self._texts.is_full:  # a cell may put out more than it takes a second to look through
+            return None
+        kind, text, left_out = _plain_text(output, problem)
+        clean = self._places.without(_overwritten(_ANSI.sub("", text[: 4 * OUTPUT_LENGTH])))
+        kept = self._texts.take(_cut(clean, OUTPUT_LENGTH)) if clean else ""
+        return CellOutput(kind, kept, left_out) if kept or left_out else None
+
+
+class _Room:
+    """Counts the bytes of JSON that are left for some kind of text."""
+
+    def __init__(self, size: int) -> None:
+        self._left = size
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing more fits, however short it is."""
+        return self._left <= 0
+
+    def has(self, text: str) -> bool:
+        """Say whether a text fits."""
+        return _size(text) <= self._left
+
+    def take(self, text: str) -> str:
+        """Return a text that fits, or an ellipsis instead, or nothing after the first of these."""
+        if self.has(text):
+            self._left -= _size(text)
+            return text
+        self._left, is_first = 0, self._left > 0
+        return _ELLIPSIS if is_first else ""
+
+
+def _size(text: str) -> int:
+    return len(msgspec.json.encode(text))
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else text[: length - 1] + _ELLIPSIS
+
+
+_TextKind = Literal["stdout", "stderr", "result", "error"]
+
+
+def _plain_text(
+    output: NotebookNode, problem: CellProblem | None
+) -> tuple[_TextKind, str, tuple[str, ...]]:
+    """Return of an output what is plain text, and the types of what that does not tell of.
+
+    `problem` stands for a traceback where it is given. A kernel may send anything as a field of a
+    message.
+    """
+    kind = output.get("output_type")
+    if kind == "stream":
+        name: _TextKind = "stderr" if output.get("name") == "stderr" else "stdout"
+        return name, _string(output.get("text")), ()
+    if kind == "error":
+        if problem is not None:
+            return "error", f"{problem.error}: {problem.message}", ()
+        frames = output.get("traceback")
+        lines = [_string(frame) for frame in frames] if isinstance(frames, list) else []
+        last = f"{_string(output.get('ename'))}: {_string(output.get('evalue'))}"
+        return "error", "\n".join(lines) or last, ()
+    return "result", *_shown(_bundle(output))
+
+
+def _shown(bundle: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
+    """Return the text of a display, and what it was shown as where the text tells nothing."""
+    text = _string(bundle.get("text/plain"))
+    left = tuple(sorted(_ALONE & bundle.keys()))
+    tells_nothing = not text or _OBJECT.fullmatch(text) is not None
+    return text, left if tells_nothing else ()
+
+
+def _bundle(output: NotebookNode) -> Mapping[str, Any]:
+    data = output.get("data")
+    return data if isinstance(data, dict) else {}
+
+
+def _string(value: object) -> str:
+    if not isinstance(value, str):
+        return ""
+    return value.encode("utf-8", "replace").decode()  # halves of surrogate pairs
+
+
+def _overwritten(text: str) -> str:
+    """Return what a terminal shows of lines that were written over, as progress bars do."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in lines)
+
 
 Results = tuple[tuple[Part, ...], "Timing | None"]
 """All parts in order, and the timing if one was made."""

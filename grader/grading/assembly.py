@@ -16,8 +16,7 @@ from grader.evidence.runner_client import Runner, start_runner, start_timing_run
 from grader.evidence.runners import Kind, RunnerPool
 from grader.grading.preparation import Preparation, Settings
 from grader.grading.referee import Referee, timing_threads
-from grader.measurement.library import LibraryTime, measure_library
-from grader.measurement.measure import Arrays, Machine, measuring_cpus
+from grader.measurement.measure import Arrays, LibraryTime, Machine, measure_library, measuring_cpus
 from grader.messages import ArgumentSpec, EntrySpec, ModelSpec
 from grader.progress import Progress
 from grader.sandbox.interface import Sandbox

@@ -1,21 +1,132 @@
-"""Deciding a part: which candidate counts, what its checks say, and how many points that is."""
+"""Deciding a part: which candidate counts, what its checks say, how many points that is.
+
+What bears the name that was asked for counts. What bears another one counts too where nothing with
+the name could be called as the part asks (such as an example of the lecture's that bears it), or
+where it computes the part and nothing with the name does; but what has the name of another part is
+its author's answer to that one. What the assignment gives counts never.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
+from fnmatch import fnmatchcase
 
 from msgspec.structs import replace
 
-from grader.assignment import CheckTable, PartTable
-from grader.checks.outcome import Outcome, not_graded
-from grader.checks.registry import find_check
-from grader.evidence.case import Candidate, Case, Problem
-from grader.grading.graph import draw_graph
+from grader.assignment import Assignment, CheckTable, PartTable
+from grader.checks.registry import Outcome, find_check, not_graded
+from grader.evidence.case import Candidate, Case, Outputs, Problem
 from grader.ir.allowed import FUNCTION_ATTRIBUTES
+from grader.ir.facts import Argument, Call, ModuleFacts, TensorFacts
 from grader.ir.names import shown
 from grader.language import NOTHING, Text, as_text, clause, join, say
-from grader.report import Check, Diagnosis, Origin, Part
+from grader.messages import Capture, CaptureFailure
+from grader.report import Check, Diagnosis, Graph, Node, NodeKind, Origin, Part
+
+NODE_LIMIT = 64
+"""Most nodes: more than that is no picture any more."""
+
+NAME_LIMIT = 40
+"""Most characters of a name."""
+
+AXIS_LIMIT = 8
+"""Most axes of a shape."""
+
+
+def draw_graph(facts: ModuleFacts) -> Graph | None:
+    """Return the graph of `main`, None where there is no `main`."""
+    return _Drawing(facts).graph() if facts.has_main else None
+
+
+class _Drawing:
+    """Nodes and edges; inputs first, and each constant directly before the call that takes it."""
+
+    def __init__(self, facts: ModuleFacts) -> None:
+        self.facts = facts
+        self.nodes: list[Node] = []
+        self.edges: dict[tuple[int, int], None] = {}
+        self.inputs: dict[str, int] = {}
+        self.calls: dict[int, int] = {}
+        self.omitted = 0
+
+    def graph(self) -> Graph:
+        """Draw everything."""
+        for each in self.facts.inputs:
+            place = self.add(_node("input", each.name, each.tensor))
+            if place is not None:
+                self.inputs.setdefault(each.name, place)
+        for place, call in enumerate(self.facts.calls):
+            self.call(place, call)
+        result = self.facts.result
+        return Graph(
+            nodes=tuple(self.nodes),
+            edges=tuple(self.edges),
+            output=None if result is None else self.place_of(result),
+            omitted=self.omitted,
+        )
+
+    def call(self, place: int, call: Call) -> None:
+        """Draw a call, with the constants that it is given."""
+        sources = [self.source(argument) for argument in call.arguments]
+        node = self.add(
+            _node(call.kind, call.binding, call.result, callee=call.callee, dataflow=call.dataflow)
+        )
+        if node is not None:
+            self.calls[place] = node
+            self.edges |= {(source, node): None for source in sources if source is not None}
+
+    def source(self, argument: Argument) -> int | None:
+        """Return the node that an argument comes from, None where it cannot be told."""
+        if argument.kind == "constant":
+            return self.add(_node("constant", argument.name, argument.tensor))
+        return self.place_of(argument)
+
+    def place_of(self, argument: Argument) -> int | None:
+        """Return the node of an input or of what a call has made."""
+        if argument.kind == "input":
+            return self.inputs.get(argument.name)
+        return None if argument.source is None else self.calls.get(argument.source)
+
+    def add(self, node: Node) -> int | None:
+        """Add a node and return its place, None where there is no room for it."""
+        if len(self.nodes) >= NODE_LIMIT:
+            self.omitted += 1
+            return None
+        self.nodes.append(node)
+        return len(self.nodes) - 1
+
+
+def _node(
+    kind: NodeKind,
+    variable: str,
+    tensor: TensorFacts | None,
+    callee: str = "",
+    *,
+    dataflow: bool = False,
+) -> Node:
+    shape = tensor.shape if tensor is not None else None
+    return Node(
+        kind=kind,
+        variable=_name(variable),
+        callee=_name(callee),
+        shape=None if shape is None else tuple(map(_extent, shape[:AXIS_LIMIT])),
+        dtype=_name(tensor.dtype) if tensor is not None else "",
+        dataflow=dataflow,
+    )
+
+
+def _extent(extent: int | str) -> int | str:
+    return _name(extent) if isinstance(extent, str) else extent
+
+
+def _name(text: str) -> str:
+    """Return a name short and printable."""
+    clean = "".join(each if each.isprintable() else "?" for each in text[: NAME_LIMIT + 1])
+    return clean if len(clean) <= NAME_LIMIT else f"{clean[: NAME_LIMIT - 1]}…"
+
 
 WITHHELD = say("This was not graded: what decides it is not in this copy of the course.")
 WHO_HAS_IT = say("Your instructors grade it with the complete one.")
@@ -157,3 +268,117 @@ def _part(part: PartTable, checks: tuple[Check, ...], origin: Origin | None) -> 
         checks=checks,
         origin=origin,
     )
+
+
+IS_GIVEN = say("`{name}` (cell {cell}) is what the assignment gives, and no solution of yours.")
+SOLVE_IT = say("Write it yourself. What the notebook shows can be read, and is worth no points.")
+
+_IN_VAIN = ("raised", "not_a_module", "needs_arguments")
+
+
+@dataclass(frozen=True)
+class Graded:
+    """One candidate's result: `case` is None when the candidate could not be run.
+
+    `fits` says that it can be called as the part asks.
+    """
+
+    part: Part
+    capture: Capture | None = None
+    case: Case | None = None
+    fits: bool = True
+
+    @property
+    def rank(self) -> tuple[float, int, bool, bool]:
+        """Sort key: more points first, then what came nearer, a schedule, the name asked for."""
+        if self.capture is None:
+            return (self.part.score, 0, False, False)
+        named = self.capture.by_name
+        return (self.part.score, self.nearness, self.capture.trace is not None, named)
+
+    @property
+    def nearness(self) -> int:
+        """How far it came: could be read, could be called, gave outputs."""
+        if self.case is None:
+            return 0
+        return 1 + self.fits + isinstance(self.case.evidence.outputs, Outputs)
+
+
+def select(
+    assignment: Assignment,
+    part: PartTable,
+    graded: list[Graded],
+    failures: Sequence[CaptureFailure],
+) -> list[Graded]:
+    """Return the candidates that count, best first; none where all are beside the point.
+
+    An entry point that was called in vain has been tried, too.
+    """
+    if part.entry_kind == "schedule":
+        return _best_first(graded)
+    named = [each for each in graded if each.capture is not None and each.capture.by_name]
+    others = [each for each in graded if each not in named]
+    kept = [each for each in others if not _is_beside_the_point(assignment, part, each)]
+    tried = any(each.reason in _IN_VAIN for each in failures) or any(each.fits for each in named)
+    if named or tried:
+        kept = [each for each in kept if not _is_asked_elsewhere(assignment, part, each)]
+    if tried:
+        kept = [each for each in kept if computes(part, each)]
+    if tried or not named:
+        kept = [each for each in kept if each.part.score > 0]
+    callable_ones = [each for each in kept if each.fits or is_complete(part, each.part)]
+    return _best_first([*named, *callable_ones])
+
+
+def is_complete(part: PartTable, graded: Part) -> bool:
+    """Say whether nothing is missing but what is not decided yet, or not here."""
+    later = {
+        table.id for table in part.check if table.withheld or "timing" in find_check(table).needs
+    }
+    return all(check.verdict == "passed" for check in graded.checks if check.id not in later)
+
+
+def computes(part: PartTable, graded: Graded) -> bool:
+    """Say whether a candidate computes what the part asks for, however it is written."""
+    compared = {table.id for table in part.check if table.kind == "equivalence"}
+    if not compared:
+        return is_complete(part, graded.part)
+    return all(check.verdict == "passed" for check in graded.part.checks if check.id in compared)
+
+
+def given_problem(refused: Sequence[Capture], part: PartTable) -> Problem | None:
+    """Return what is said of a part for which only something given was handed in, else None.
+
+    Of what nobody gave the part's name, nothing is to be said.
+    """
+    claimed = [each for each in refused if each.by_name or part.entry_kind == "schedule"]
+    if not claimed:
+        return None
+    latest = claimed[0]
+    return Problem(say(IS_GIVEN, name=latest.name, cell=latest.cell), SOLVE_IT, code="given")
+
+
+def _best_first(graded: list[Graded]) -> list[Graded]:
+    return sorted(graded, key=lambda each: each.rank, reverse=True)
+
+
+def _is_beside_the_point(assignment: Assignment, part: PartTable, other: Graded) -> bool:
+    """Say whether a module under another name is no answer, though it is worth something.
+
+    It is none if it lacks something and cannot be called as the part asks (such as an example of
+    the notebook's), or is what another part asks for. Then the missing entry point is what a
+    student must hear of, not what the module lacks.
+    """
+    if other.case is None or other.capture is None:
+        return True
+    if is_complete(part, other.part):
+        return False
+    asked = _is_asked_elsewhere(assignment, part, other)
+    return asked or isinstance(other.case.evidence.outputs, Problem)
+
+
+def _is_asked_elsewhere(assignment: Assignment, part: PartTable, other: Graded) -> bool:
+    """Say whether a candidate has a name that another part asks for."""
+    assert other.capture is not None
+    name, parts = other.capture.name, [each for each in assignment.part if each.id != part.id]
+    return any(fnmatchcase(name, pattern) for each in parts for pattern in each.entry)

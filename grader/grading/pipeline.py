@@ -7,7 +7,7 @@ takes seconds, and what cannot be read is told without.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
@@ -18,17 +18,40 @@ from grader.execute.result import Execution
 from grader.grading.account import Results, make_report, notes_on
 from grader.grading.judge import judge_problem
 from grader.grading.preparation import Preparation, Settings
-from grader.grading.spelling import Spelling, respell
-from grader.grading.stages import Stages
+from grader.grading.spelling import Spelling, find_respelling, respell
 from grader.language import Text
-from grader.machine.lock import Turn
+from grader.machine.quiet import Turn
 from grader.messages import Capture, CaptureFailure
 from grader.progress import Progress
 from grader.reading.submission import SubmissionFile
-from grader.report import Report
+from grader.report import Duration, Report
 
 if TYPE_CHECKING:
     from grader.grading.referee import Compared
+
+
+class Stages:
+    """Wall seconds by stage, in the order in which they were run."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._start = clock()
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def measure(self, name: str) -> Iterator[None]:
+        """Measure the body of a with statement; what was measured of the stage before is added."""
+        start = self._clock()
+        try:
+            yield
+        finally:
+            earlier = self.seconds.get(name, 0.0)
+            self.seconds[name] = round(earlier + self._clock() - start, 3)
+
+    def duration(self) -> Duration:
+        """Return the time since the start, and the stages."""
+        return Duration(round(self._clock() - self._start, 3), dict(self.seconds))
+
 
 _UNTIMED = Turn(is_alone=False)
 
@@ -76,7 +99,8 @@ def run_parts(
     from grader.grading.referee import expected_runners, has_timing
 
     with stages.measure("notebook"):  # nobody waits for the spelling of a long one
-        spelling = respell(submission.notebook, settings.dialect, submission.respelling)
+        notebook, starts = submission.notebook, submission.starts
+        spelling = respell(notebook, submission.respelling, starts, settings.dialect)
     with open_runners(prepared) as runners:
         with settings.quiet.shared():
             runners.expect(expected_runners(course_assignment))
@@ -97,7 +121,9 @@ def run_notebook(notebook: NotebookNode, prepared: Preparation, progress: Progre
 
     Raises UsageError when its spelling is not accepted.
     """
-    return _run(respell(notebook, prepared.settings.dialect), prepared, progress)
+    found = find_respelling(notebook)
+    spelling = respell(notebook, found, accepted=prepared.settings.dialect)
+    return _run(spelling, prepared, progress)
 
 
 def _run(spelling: Spelling, prepared: Preparation, progress: Progress) -> Execution:

@@ -1,34 +1,101 @@
-"""What gradings of one assignment have in common: settings, data and answers, each made once."""
+"""What gradings of one assignment share: sandbox and seed, settings, data and answers.
+
+A report that was written earlier is a submission's grade as long as this is the same: the grader
+and what it runs on, the files of the assignment, the data, the isolation.
+"""
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import os
+import secrets
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import datetime, timezone
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
+from grader import __version__
 from grader.checks import kinds as registered
-from grader.course import CourseAssignment
+from grader.course import Course, CourseAssignment
 from grader.data import DataSet, resolve_data
-from grader.environment import describe_environment
+from grader.environment import (
+    describe_environment,
+    missing_for_grading,
+    only_self_check,
+    slow_imports,
+)
 from grader.evidence.runners import KnownAnswers
-from grader.grading.basis import grading_basis
+from grader.files import sweep
 from grader.grading.spelling import Accepted
-from grader.machine.lock import TimingLock
+from grader.machine.quiet import Quiet, TimingLock
 from grader.progress import Progress
-from grader.quiet import Quiet
-from grader.sandbox.interface import Sandbox
+from grader.report import Environment
+from grader.sandbox.choose import choose_sandbox
+from grader.sandbox.interface import LEVELS, Level, Sandbox
 from grader.sandbox.room import Room
 from grader.timing.pace import KnownPace
 
 if TYPE_CHECKING:
     from grader.evidence.answers import Answers
+
+
+_OWN = Path(__file__).resolve().parents[1]
+_TELLING = frozenset({"authoring", "ci", "cli", "locale", "render"})
+"""Packages of the grader that say how a grade is told, and not what it is."""
+
+
+def grading_basis(assignment: Path, data: DataSet, level: str, environment: Environment) -> str:
+    """Return the digest, in hexadecimal, for an assignment's folder and a level of isolation.
+
+    It takes the contents of files and not their dates, so it is the same on a copy of a course. A
+    course that is worked on without a new version still has another digest.
+    """
+    digest = hashlib.sha256()
+    versions = [f"{name} {version}" for name, version in sorted(environment.packages.items())]
+    for text in (__version__, environment.python, *versions, level, _grader(), _data(data)):
+        digest.update(f"{text}\n".encode())
+    digest.update(_files(assignment, assignment.rglob("*")).encode())
+    return digest.hexdigest()
+
+
+@functools.cache
+def _grader() -> str:
+    """Digest this package itself: it changes without its version, as in a checkout."""
+    inside = (path for path in _OWN.rglob("*") if path.relative_to(_OWN).parts[0] not in _TELLING)
+    return _files(_OWN, inside)
+
+
+def _files(root: Path, paths: Iterable[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(paths):
+        if path.is_file() and "__pycache__" not in path.parts:
+            content = hashlib.sha256(path.read_bytes()).hexdigest()
+            digest.update(f"{path.relative_to(root).as_posix()!r} {content}\n".encode())
+    return digest.hexdigest()
+
+
+def _data(data: DataSet) -> str:
+    digest = hashlib.sha256(f"{data.name} {data.parameter_file!r}\n".encode())
+    arrays: dict[str, npt.NDArray[Any]] = {
+        "images": data.images,
+        "labels": data.labels,
+        **data.parameters,
+    }
+    for name, array in sorted(arrays.items()):
+        digest.update(f"{name!r} {array.dtype.str} {array.shape}\n".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
+
 
 assert registered.__all__  # a course's checks come after the built-in ones, which they may not hide
 
@@ -138,3 +205,53 @@ class Preparation:
     def _seeds(self) -> list[np.random.SeedSequence]:
         # Made anew: a sequence counts what was spawned from it.
         return np.random.SeedSequence(self.settings.seed).spawn(2)
+
+
+class GradingOptions(msgspec.Struct, frozen=True):
+    """The arguments of every command that grades, as they were given."""
+
+    assignment: str | None = None
+    data: str | None = None
+    seed: int | None = None
+    course: Path | None = None
+    sandbox: Level | None = None
+    language: str | None = None
+    dialect: Accepted = "auto"
+    preamble: bool = False
+
+
+@contextmanager
+def open_settings(
+    options: GradingOptions,
+    course: Course,
+    assignments: Iterable[CourseAssignment],
+    own: Iterable[Path],
+) -> Iterator[Settings]:
+    """Choose a sandbox that is strong enough for all of these assignments, and draw the seed.
+
+    What is `own` to this grading, submissions and reports, is kept from submissions, as is the
+    course. What earlier commands left that were killed is removed first. Raises SandboxError when
+    there is no such sandbox, UsageError where only the self-check is installed.
+    """
+    if missing := missing_for_grading():
+        raise only_self_check(missing)
+    sweep()
+    assignments = tuple(assignments)
+    needed = min((each.assignment.sandbox.minimum for each in assignments), key=LEVELS.index)
+    protected = (*course.folders, *_data_folders(options.data, os.environ), *own)
+    imports = slow_imports(each.assignment.preamble for each in assignments)
+    with choose_sandbox(options.sandbox, needed, protected=protected, imports=imports) as sandbox:
+        yield Settings(
+            sandbox=sandbox,
+            seed=secrets.randbits(48) if options.seed is None else options.seed,
+            data=options.data,
+            language=options.language,
+            dialect=options.dialect,
+            preamble=options.preamble,
+            environment=os.environ,
+        )
+
+
+def _data_folders(named: str | None, environment: Mapping[str, str]) -> list[Path]:
+    folder = named or environment.get("GRADER_DATA", "")
+    return [] if folder in ("", "builtin") else [Path(folder)]

@@ -42,8 +42,14 @@ from grader.evidence.symbols import bind_symbols
 from grader.evidence.target import gather_target
 from grader.execute.result import LostCell
 from grader.grading.absence import explain_absence
-from grader.grading.judge import judge_case, judge_problem
-from grader.grading.selection import Graded, given_problem, is_complete, select
+from grader.grading.judge import (
+    Graded,
+    given_problem,
+    is_complete,
+    judge_case,
+    judge_problem,
+    select,
+)
 from grader.measurement.measure import Machine, MeasurementSetup, measuring_threads
 from grader.measurement.points import SpeedOptions
 from grader.measurement.speed import gather_timing

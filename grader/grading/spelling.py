@@ -17,7 +17,6 @@ from grader.errors import UsageError
 from grader.execute.result import Execution
 from grader.language import say
 from grader.messages import Capture, CaptureFailure
-from grader.reading.submission import first_lines
 from grader.report import CellProblem, Dialect
 
 Accepted = Literal["auto", "current"]
@@ -26,7 +25,7 @@ Accepted = Literal["auto", "current"]
 TODAY: Final = "current"
 
 
-class Text(msgspec.Struct, frozen=True):
+class RunCell(msgspec.Struct, frozen=True):
     """A cell that is run: its text, and how it was brought to today's spelling, if it was.
 
     `first` is the line of the file on which the cell begins, 1 in a notebook. `changed` are lines
@@ -78,7 +77,7 @@ class Spelling(msgspec.Struct, frozen=True):
 
     notebook: NotebookNode
     dialect: Dialect
-    texts: tuple[Text, ...]
+    texts: tuple[RunCell, ...]
 
     @property
     def is_old(self) -> bool:
@@ -110,26 +109,23 @@ class Spelling(msgspec.Struct, frozen=True):
         message = text.own_words(capture.message)
         return msgspec.structs.replace(capture, line=line, message=message)
 
-    def _text(self, cell: int) -> Text | None:
+    def _text(self, cell: int) -> RunCell | None:
         return self.texts[cell - 1] if 0 < cell <= len(self.texts) else None
 
 
 def respell(
-    notebook: NotebookNode, accepted: Accepted = "auto", known: Respelling | None = None
+    notebook: NotebookNode,
+    found: Respelling,
+    firsts: tuple[int, ...] = (),
+    accepted: Accepted = "auto",
 ) -> Spelling:
     """Bring a notebook to today's spelling, cell by cell; one that has it stays as it is.
 
-    `known` is what it comes to, where a reader has found that already. Raises UsageError for a
-    notebook that is not `accepted`.
+    `found` is what it comes to, `firsts` are the lines of a script on which its cells begin. Raises
+    UsageError for a notebook that is not `accepted`.
     """
-    places = [
-        index
-        for index, cell in enumerate(notebook.cells)
-        if cell.cell_type == "code" and cell.source.strip()
-    ]
+    places = _places(notebook)
     sources = [notebook.cells[place].source for place in places]
-    found = _find(sources) if known is None else known
-    firsts = first_lines(notebook)
     if found.dialect == TODAY:
         return Spelling(notebook, TODAY, _texts(sources, firsts, {}))
     if accepted != "auto":
@@ -141,15 +137,25 @@ def respell(
     return Spelling(respelt, found.dialect, _texts(sources, firsts, cells))
 
 
-def _find(sources: list[str]) -> Respelling:
+def find_respelling(notebook: NotebookNode) -> Respelling:
+    """Return what a notebook of the course's own comes to; a student's is the reader's to parse."""
     from grader.dialects.migration import respell_cells  # its parsers take long to import
 
-    return respell_cells(sources)
+    return respell_cells([notebook.cells[place].source for place in _places(notebook)])
+
+
+def _places(notebook: NotebookNode) -> list[int]:
+    """Return where the cells are that run."""
+    return [
+        index
+        for index, cell in enumerate(notebook.cells)
+        if cell.cell_type == "code" and cell.source.strip()
+    ]
 
 
 def _texts(
     sources: list[str], firsts: tuple[int, ...], cells: Mapping[int, Respelt]
-) -> tuple[Text, ...]:
+) -> tuple[RunCell, ...]:
     return tuple(
         _text(source, cells.get(cell), first)
         for cell, (source, first) in enumerate(
@@ -158,9 +164,9 @@ def _texts(
     )
 
 
-def _text(source: str, respelt: Respelt | None, first: int) -> Text:
+def _text(source: str, respelt: Respelt | None, first: int) -> RunCell:
     if respelt is None:
-        return Text(source, first=first)
+        return RunCell(source, first=first)
     written = source.split("\n")
     pairs = (
         (line.strip(), written[respelt.origin(number) - 1].strip())
@@ -169,7 +175,7 @@ def _text(source: str, respelt: Respelt | None, first: int) -> Text:
     changed = tuple(
         (ours, theirs) for ours, theirs in pairs if ours != theirs and len(ours) >= _TELLING
     )
-    return Text(respelt.source, respelt, changed, first)
+    return RunCell(respelt.source, respelt, changed, first)
 
 
 def _refusal(found: Respelling, firsts: tuple[int, ...]) -> UsageError:

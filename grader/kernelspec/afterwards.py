@@ -12,9 +12,9 @@ import signal
 import time
 from collections.abc import Iterator
 
+from grader.files import sweep
 from grader.inside.launcher import linux
 from grader.sandbox.groups import find_groups
-from grader.temporary import sweep
 
 _PAUSES = (0.25, 0.5, 1.0, 2.0)
 """Seconds before each look: what was in the sandbox may write into its folder to its last."""

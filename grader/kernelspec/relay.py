@@ -1,4 +1,4 @@
-"""Passing messages on between Jupyter and a kernel in a sandbox, on all five channels.
+"""Passing messages on between Jupyter, by its connection file, and a kernel in a sandbox.
 
 Messages go through as they are. Only requests on the control channel are looked at: one to shut
 down ends the sandbox, whatever the kernel would make of it. Nothing that the kernel sends is
@@ -16,8 +16,10 @@ import signal
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
+import msgspec
 from jupyter_client.session import Session
 from zmq.constants import Event, PollEvent, SocketOption, SocketType
 from zmq.error import Again, ContextTerminated, ZMQError
@@ -26,7 +28,52 @@ from zmq.sugar.poll import Poller
 
 from grader.errors import SandboxError, UsageError
 from grader.execute.kernel import CHANNELS
-from grader.kernelspec.connection import Connection
+
+
+class Connection(msgspec.Struct, frozen=True):
+    """What stands in a connection file; with keys of CURVE the channels are encrypted."""
+
+    shell_port: int
+    iopub_port: int
+    stdin_port: int
+    control_port: int
+    hb_port: int
+    ip: str = "127.0.0.1"
+    transport: Literal["tcp", "ipc"] = "tcp"
+    key: str = ""
+    signature_scheme: str = "hmac-sha256"
+    curve_publickey: str | None = None
+    curve_secretkey: str | None = None
+
+    def address(self, channel: str) -> str:
+        """Return where a channel is to be."""
+        port = dict(zip(CHANNELS, self._ports(), strict=True))[channel]
+        if self.transport == "ipc":
+            return f"ipc://{self.ip}-{port}"
+        return f"tcp://{self.ip}:{port}"
+
+    def _ports(self) -> tuple[int, ...]:
+        return (
+            self.shell_port,
+            self.iopub_port,
+            self.stdin_port,
+            self.control_port,
+            self.hb_port,
+        )
+
+
+def read_connection(file: Path) -> Connection:
+    """Read a connection file. Raises UsageError."""
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=Connection)
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}.", _HINT) from None
+    except msgspec.DecodeError as error:
+        raise UsageError(f"{file} is no connection file: {error}", _HINT) from None
+
+
+_HINT = "Jupyter starts this command, with a file of its own: choose the kernel there."
+
 
 MESSAGE_LIMIT = 9 * 2**20
 """The longest part of a message that a kernel may send: more than a cell may put out."""

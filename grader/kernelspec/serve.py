@@ -14,14 +14,13 @@ from grader.assignment import Limits
 from grader.course_folder import course_folder
 from grader.errors import GraderError, SandboxError
 from grader.execute.kernel import KernelOrder, start_kernel
+from grader.files import sweep
 from grader.inside.launcher.protocol import Cause
 from grader.kernelspec.afterwards import cleared_up
-from grader.kernelspec.connection import Connection, read_connection
-from grader.kernelspec.relay import Relay
+from grader.kernelspec.relay import Connection, Relay, read_connection
 from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import Level, Process, Sandbox
-from grader.sandbox.protected import is_for_packages
-from grader.temporary import sweep
+from grader.sandbox.layout import is_for_packages
 
 LIMITS = Limits(cpu_seconds=30 * 24 * 3600)
 """As in a grading, where an assignment says nothing. Time is for Jupyter to limit: somebody may sit

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 
 import msgspec
 
-from grader.machine.files import Files, read_text
+from grader.machine.control_groups import Files, read_text
 
 Sleep = Callable[[float], None]
 

@@ -15,7 +15,7 @@ import numpy as np
 from grader.assignment import Points, Positive, PositiveInt, Table
 from grader.measurement.read import MINIMUM_ROUNDS
 from grader.messages import ROUND_LIMIT, SHAPE_LIMIT
-from grader.timing.stopping import HIGHEST_SHARE
+from grader.timing.estimate import HIGHEST_SHARE
 
 NOTHING = 0.02
 """A smaller share of the scale is worth nothing: other spellings of the same loops differ by that.

@@ -16,20 +16,20 @@ from grader.errors import Told
 from grader.language import say
 from grader.messages import TimingResult, TimingRound
 from grader.report import SelfTest, ShapeTiming, Timing
-from grader.timing.control import Control
-from grader.timing.disturbance import split_rounds
 from grader.timing.estimate import (
     Clock,
+    Control,
     Logs,
     centre,
     estimate_log,
     estimate_share,
     resample,
     seconds_of,
+    split_rounds,
     take_logs,
 )
 from grader.timing.pace import is_held_back
-from grader.timing.stack import PLACES
+from grader.timing.rounds import PLACES
 
 MINIMUM_ROUNDS = 12
 """With fewer undisturbed rounds nothing is said: a wrong grade is worse than none."""

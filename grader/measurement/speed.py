@@ -15,7 +15,7 @@ from grader.evidence.oracle import Workload
 from grader.evidence.subject import Subject
 from grader.ir.facts import FunctionFacts
 from grader.language import NOTHING, Text, join, say
-from grader.measurement.measure import Measured, MeasurementSetup, TimeLibrary, Version, measure
+from grader.measurement.measure import LibraryTimer, Measured, MeasurementSetup, Version, measure
 from grader.measurement.points import SpeedOptions
 from grader.measurement.read import MICRO
 from grader.messages import Array, ShapeResult, TimeSchedule, unpack_array
@@ -87,7 +87,7 @@ def _alone(timing: Timing, options: SpeedOptions, replay: Replay | None) -> list
     return [say("Timed at its own batch alone: {reason}.", reason=reason)]
 
 
-def with_library(measured: Measured, time_library: TimeLibrary | None) -> Timing:
+def with_library(measured: Measured, time_library: LibraryTimer | None) -> Timing:
     """Add how long PyTorch takes for the same; where that cannot be said, a note says so."""
     timing = measured.timing
     if time_library is None:

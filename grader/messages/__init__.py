@@ -13,17 +13,6 @@ Which process writes what:
 It is loaded in every sandbox: it imports nothing else of the grader.
 """
 
-from grader.messages.arrays import (
-    Array,
-    Count,
-    Counts,
-    Names,
-    Pickles,
-    Seconds,
-    Shape,
-    pack_array,
-    unpack_array,
-)
 from grader.messages.evaluator import (
     Argument,
     DType,
@@ -43,12 +32,21 @@ from grader.messages.frames import (
     KERNEL_FRAME_LIMIT,
     READY,
     RUNNER_FRAME_LIMIT,
+    Array,
+    Count,
+    Counts,
     FrameError,
     Message,
+    Names,
+    Pickles,
+    Seconds,
+    Shape,
     Stream,
     decode_payload,
     encode_frame,
+    pack_array,
     read_frame,
+    unpack_array,
 )
 from grader.messages.kernel import (
     NOTE_LENGTH,
@@ -65,37 +63,44 @@ from grader.messages.kernel import (
     ModelSpec,
     NoteKind,
 )
-from grader.messages.library import FromLibrary, LibraryTiming, TimeLibrary
-from grader.messages.mutants import (
-    MutatedModule,
-    MutateModule,
-    Mutation,
-    MutationKind,
-    MutationResult,
-    Unmutated,
-)
-from grader.messages.replay import (
+from grader.messages.runner import (
+    EXTERN_DIED,
+    OUT_OF_BOUNDS,
     SCRIPT_LIMIT,
     SEARCH_SECONDS,
+    STEP_LIMIT,
+    CompareTarget,
+    Correction,
     Documents,
     FindStep,
     FoundStep,
     ReplayResult,
     ReplayTrace,
-)
-from grader.messages.runner import (
-    EXTERN_DIED,
-    OUT_OF_BOUNDS,
     RunArgument,
     RunModule,
     RunResult,
+    TargetResult,
     TaskFailure,
     TensorSpec,
+    TracedStep,
+    TraceModule,
+    TraceResult,
     Violation,
     ViolationKind,
 )
-from grader.messages.target import CompareTarget, TargetResult
-from grader.messages.tasks import FromRunner, ToRunner
+from grader.messages.tasks import (
+    FromLibrary,
+    FromRunner,
+    LibraryTiming,
+    MutatedModule,
+    MutateModule,
+    Mutation,
+    MutationKind,
+    MutationResult,
+    TimeLibrary,
+    ToRunner,
+    Unmutated,
+)
 from grader.messages.timing import (
     ARRAY_LIMIT,
     ROUND_LIMIT,
@@ -113,7 +118,6 @@ from grader.messages.timing import (
     TimingRound,
     TimingRules,
 )
-from grader.messages.trace import STEP_LIMIT, Correction, TracedStep, TraceModule, TraceResult
 
 __all__ = [
     "ARRAY_LIMIT",

@@ -6,8 +6,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from grader.messages.arrays import Pickles
-from grader.messages.frames import Message
+from grader.messages.frames import Message, Pickles
 
 SOURCE_LIMIT = 64 * 1024
 """Longest text of a Python function that travels with it, in characters."""

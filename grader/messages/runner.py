@@ -1,4 +1,4 @@
-"""What the referee and a runner say to each other about running a module."""
+"""What the referee and a runner say to each other: running, tracing, replaying, comparing."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from grader.messages.arrays import Array, Counts, Names, Pickles, Shape
-from grader.messages.frames import Message
+from grader.messages.frames import Array, Count, Counts, Message, Names, Pickles, Shape
 
 EXTERN_DIED = "ExternDied"
 """Name of the error of a task whose evaluator's process has ended."""
@@ -106,3 +105,176 @@ class TaskFailure(Message, frozen=True):
     message: str
     violation: Violation | None = None
     raised: str | None = None
+
+
+STEP_LIMIT = 64
+"""Most steps that a trace has: the first ones of `main`."""
+
+
+class Correction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the value of a step becomes, in every call: an array of its shape and dtype."""
+
+    step: Count
+    value: Array
+
+
+class TraceModule(Message, frozen=True):
+    """Run a module as `run` says, and return the value of every step of its function.
+
+    The steps of a Relax `main` are its bindings, in order; those of a TIR function are the buffers
+    that it allocates outside of its blocks, in the order in which they are written, and its
+    outputs. A Python function has one step for each of its outputs.
+
+    `corrections` are written over the values of steps, once those are taken down: what comes after
+    computes from them. `cleared`: outputs hold zeros before each call, and not NaN. What is right
+    then, and was not before, was computed from memory that nobody had written.
+    """
+
+    run: RunModule
+    corrections: tuple[Correction, ...] = ()
+    cleared: bool = False
+
+
+class TracedStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One step: the variable or buffer, what was called for it, and its value in every call.
+
+    `binding` is the place of the call among the calls that `main` binds, as the referee counts them
+    in `ModuleFacts.calls`; None where there is no such call. `values` has shape (calls, *shape);
+    it is None where the step has no value: it was not reached, or is no tensor. `dtype` is what the
+    module computes in; values of dtypes that no message carries come as float32. `takes` are the
+    numbers of earlier steps that it is computed from, `takes_input` says that it takes an argument
+    of the function directly. `is_unwritten`: what was called left its output as it was.
+    """
+
+    variable: str
+    callee: str
+    dtype: str
+    values: Array | None
+    takes: Shape = ()
+    takes_input: bool = False
+    binding: Count | None = None
+    is_unwritten: bool = False
+
+
+class TraceResult(Message, frozen=True):
+    """The steps in the order in which they are done. `failure` is what ended the run early."""
+
+    steps: Annotated[tuple[TracedStep, ...], msgspec.Meta(max_length=STEP_LIMIT)]
+    failure: TaskFailure | None = None
+
+
+Documents = Annotated[tuple[bytes, ...], msgspec.Meta(max_length=16)]
+
+SCRIPT_LIMIT = 64_000
+"""Longest text of a function, in characters; the printer of TVM is what decides how long it is."""
+
+Script = Annotated[str, msgspec.Meta(max_length=SCRIPT_LIMIT)]
+
+
+class ReplayTrace(Message, frozen=True):
+    """Apply a schedule's trace to modules.
+
+    `trace` is JSON as `Trace.as_json()` gives it, the others are TVM's graph JSON: on `base` the
+    trace should give `expected`; on each of `others` it gives whatever it does. `function` is the
+    one that is printed before and after; none where it is empty.
+    """
+
+    trace: bytes
+    base: bytes
+    expected: bytes
+    others: Documents = ()
+    function: str = ""
+
+
+class ReplayResult(Message, frozen=True):
+    """What the trace gave.
+
+    `outcome` says whether the result on the base is structurally equal to what was expected: if it
+    "differs", `functions` names the functions in which it does; if the trace "fails" on the base,
+    `message` says why, in TVM's words. `modules` are the results on the others, as graph JSON,
+    empty where the trace failed. `before` and `after` are the function as TVMScript on the base
+    and in the result, cut at SCRIPT_LIMIT; empty where it could not be printed.
+    """
+
+    outcome: Literal["equal", "differs", "fails"]
+    functions: Names = ()
+    message: str = ""
+    modules: Documents = ()
+    before: Script = ""
+    after: Script = ""
+
+
+SEARCH_SECONDS = 20.0
+"""How long a step is looked for at most. A runner that has not answered by then is ended: what is
+in the middle of a trace may take any time to build, or to run."""
+
+
+class FindStep(Message, frozen=True):
+    """Find the step of a schedule from which on a module computes something else.
+
+    `run` says which function of the unscheduled module is run, and in which one call. `trace` is
+    JSON as `Trace.as_json()` gives it, `expected` the module that it is said to give. Outputs that
+    differ by at most `tolerance` beside the largest number are the same.
+    """
+
+    run: RunModule
+    trace: bytes
+    expected: bytes
+    tolerance: float
+
+
+Within = Literal["", "sum", "lanes"]
+Operands = Annotated[tuple[ShortText, ...], msgspec.Meta(max_length=64)]
+
+
+class FoundStep(Message, frozen=True):
+    """The step up to which the outputs are those of the unscheduled module, and no longer then.
+
+    `number` counts the steps that change a program, from 1; 0 where no such step was found, or
+    where the trace gives another module than the one expected. `instruction` is its kind, `blocks`
+    and `loops` what it was done on. `outputs` are those of the unscheduled module.
+
+    `within` says what can be seen of it: the block `reader` now stands in the loop `within_loop`,
+    over which the block `writer`, whose result it takes, still sums ("sum"), or which is vectorized
+    and gives the result of `writer` room for one item only ("lanes").
+
+    What was tried: without the step the outputs are the same again (`may_go`), or with the loop
+    `other_loop` in place of its own (empty where no other one does it).
+    """
+
+    outputs: Array
+    number: Count = 0
+    steps: Count = 0
+    instruction: ShortText = ""
+    blocks: Operands = ()
+    loops: Operands = ()
+    within: Within = ""
+    reader: ShortText = ""
+    writer: ShortText = ""
+    within_loop: ShortText = ""
+    may_go: bool = False
+    other_loop: ShortText = ""
+
+
+class CompareTarget(Message, frozen=True):
+    """Say whether `function` of `module` is the target of the assignment.
+
+    `workload` is the text of the assignment's `workload.py`, whose `target()` makes the module that
+    is to be arrived at; `module` is TVM's graph JSON.
+    """
+
+    workload: str
+    module: bytes
+    function: str
+
+
+class TargetResult(Message, frozen=True):
+    """Whether both are structurally equal, and the target for the referee to read.
+
+    `target` is graph JSON. `place` says where TVM finds the first difference, in its own words;
+    empty when there is none.
+    """
+
+    equal: bool
+    target: bytes
+    place: str = ""

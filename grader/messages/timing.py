@@ -6,8 +6,7 @@ from typing import Annotated
 
 import msgspec
 
-from grader.messages.arrays import Array, Count, Names, Seconds
-from grader.messages.frames import Message
+from grader.messages.frames import Array, Count, Message, Names, Seconds
 
 SHAPE_LIMIT = 8
 """Most shapes that one schedule is timed at."""

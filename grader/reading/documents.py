@@ -15,8 +15,7 @@ import msgspec
 
 from grader.dialects.migration import Migration, migrate_cells
 from grader.errors import SubmissionError
-from grader.plain_text import Piece, divide
-from grader.reading.content import SIZE_LIMIT
+from grader.reading.content import SIZE_LIMIT, Piece, divide
 from grader.reading.messages import CELL_LIMIT
 
 TEXT_SIZE_LIMIT = 2**20

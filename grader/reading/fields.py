@@ -16,7 +16,7 @@ import msgspec
 from grader.errors import SubmissionError
 from grader.language import say
 from grader.reading.messages import CELL_LIMIT
-from grader.source_lines import source_lines
+from grader.reading.source_lines import source_lines
 
 _NOTHING = msgspec.Raw()
 _BETWEEN = re.compile(rb"[\[,\s]*")

@@ -30,7 +30,7 @@ _Text = Annotated[str, msgspec.Meta(max_length=500, pattern=r"^([^{}]|\{\w{1,20}
 _Line = Annotated[int, msgspec.Meta(ge=1)]
 
 
-class Bounds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ReaderBounds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What reading a file may take: memory above the idle process, in bytes, and processor time.
 
     Time is whole seconds, which is what the kernel counts in.
@@ -40,14 +40,14 @@ class Bounds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seconds: int = 5
 
 
-class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ReadRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Read the file whose descriptor comes with this, and answer on the socket that does.
 
     `suffix` is how the file's name ends.
     """
 
     suffix: str
-    bounds: Bounds
+    bounds: ReaderBounds
 
 
 class CellText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -85,11 +85,11 @@ class Cost(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     memory: int
 
 
-class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):
+class ReaderMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):
     """Base of the answers."""
 
 
-class Read(Message, frozen=True):
+class Read(ReaderMessage, frozen=True):
     """A file that was read: what is in it, and its code cells in today's spelling of TVM."""
 
     sha256: str
@@ -98,7 +98,7 @@ class Read(Message, frozen=True):
     cost: Cost
 
 
-class Unreadable(Message, frozen=True):
+class Unreadable(ReaderMessage, frozen=True):
     """A file that is no submission: why, and what to do."""
 
     sha256: str
@@ -107,11 +107,11 @@ class Unreadable(Message, frozen=True):
     cost: Cost
 
 
-class Overwhelmed(Message, frozen=True):
+class Overwhelmed(ReaderMessage, frozen=True):
     """A file that takes more memory than there is."""
 
 
-class Broken(Message, frozen=True):
+class Broken(ReaderMessage, frozen=True):
     """The reading process has a fault of its own: the traceback."""
 
     traceback: str

@@ -21,18 +21,17 @@ import msgspec
 import grader
 from grader.errors import GraderError
 from grader.language import Sentence, Text, foreign, say
+from grader.machine.quiet import Quiet
 from grader.messages import FrameError, decode_payload
-from grader.plain_text import MARKDOWN, SCRIPT
-from grader.quiet import Quiet
-from grader.reading.content import SIZE_LIMIT
+from grader.reading.content import MARKDOWN, SCRIPT, SIZE_LIMIT
 from grader.reading.messages import (
     ANSWER_LIMIT,
-    Bounds,
     Broken,
     FromReader,
     Overwhelmed,
     Read,
-    Request,
+    ReaderBounds,
+    ReadRequest,
     Told,
     Unreadable,
 )
@@ -70,12 +69,12 @@ class Reader:
     def __init__(
         self,
         quiet: Quiet | None = None,
-        bounds: Bounds | None = None,
+        bounds: ReaderBounds | None = None,
         patience: float = PATIENCE_SECONDS,
     ) -> None:
         self._quiet = Quiet() if quiet is None else quiet
         self._patience = patience
-        self._bounds = Bounds() if bounds is None else bounds
+        self._bounds = ReaderBounds() if bounds is None else bounds
         self._lock = threading.Lock()
         self._process = _Process()
 
@@ -146,7 +145,7 @@ class Reader:
             return self._process
 
     def _ask(self, process: _Process, file: int, suffix: str) -> FromReader:
-        request = Request(suffix.lower() if suffix.lower() in TEXTS else "", self._bounds)
+        request = ReadRequest(suffix.lower() if suffix.lower() in TEXTS else "", self._bounds)
         ours, theirs = socket.socketpair()
         with ours:
             with theirs, self._lock:
@@ -229,7 +228,7 @@ class _Process:
             return False
         return True
 
-    def send(self, request: Request, *descriptors: int) -> None:
+    def send(self, request: ReadRequest, *descriptors: int) -> None:
         """Send a request. Raises _EndedError."""
         payload = msgspec.msgpack.encode(request)
         try:

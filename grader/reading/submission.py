@@ -1,9 +1,17 @@
-"""Reading the file that was handed in: bounded, validated, and never executed here."""
+"""Opening and reading what was handed in: bounded, validated, and never executed here.
+
+A link that was handed in may lead to a solution, or to another student's work. Whoever grades may
+have links of their own above what was handed in, as where homes lie on another disk. So a path has
+two parts: down to a trusted folder links are followed, below it they are not.
+"""
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
 import re
+import stat
 from pathlib import Path
 from typing import BinaryIO
 
@@ -13,10 +21,107 @@ from nbformat import NotebookNode
 
 from grader.dialects.respelling import Respelling
 from grader.errors import SubmissionError, UsageError
-from grader.handed_in import open_handed_in
 from grader.language import NOTHING, Text
 from grader.reading.content import SIZE_LIMIT, read_content
 from grader.reading.messages import CellText, Content
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+# a named pipe would be waited for without O_NONBLOCK
+
+LINK_HINT = (
+    "A link that was handed in may lead to a solution. If it is your own, name what it leads to."
+)
+
+
+class RefusedError(UsageError):
+    """Raised for what is no plain file, or lies behind a link."""
+
+
+def trusted_folder(named: Path, working: Path) -> Path:
+    """Return the folder below which no link is followed on the way to a file that was named.
+
+    What was typed from the working folder on may have been handed in, also behind leading `..`; so
+    may all of an absolute path that lies below the working folder. Of another absolute path only
+    its last name is distrusted: the folders before it are those of the machine.
+    """
+    path = absolute(named, working)
+    if not named.is_absolute():
+        ups = next((at for at, part in enumerate(named.parts) if part != ".."), len(named.parts))
+        start = absolute(Path(*named.parts[:ups]), working)
+    else:
+        start = working
+    return start if path != start and path.is_relative_to(start) else path.parent
+
+
+def absolute(path: Path, working: Path) -> Path:
+    """Return a path from the root on, its `..` resolved by name, so that no link is followed."""
+    return Path(os.path.normpath(working / path))
+
+
+def link_on_the_way(path: Path, trusted: Path) -> Path | None:
+    """Return the first link below a trusted folder on the way to a path, itself included.
+
+    Raises OSError where one cannot look.
+    """
+    way = (*reversed(path.relative_to(trusted).parents), path.relative_to(trusted))
+    places = (trusted / each for each in way[1:])
+    return next((each for each in places if stat.S_ISLNK(each.lstat().st_mode)), None)
+
+
+def open_handed_in(path: Path, trusted: Path) -> BinaryIO:
+    """Open a plain file that lies below a trusted folder, unbuffered.
+
+    Every name on the way is opened from the folder before it, so nothing can be exchanged for a
+    link in between, and no path is too long. Raises RefusedError for a link and for what is no
+    plain file, OSError for what cannot be opened.
+    """
+    *folders, name = path.relative_to(trusted).parts or (os.curdir,)
+    at = os.open(trusted, _FOLDER & ~os.O_NOFOLLOW)
+    try:
+        for folder in folders:
+            inner = _open_at(at, folder, _FOLDER)
+            os.close(at)
+            at = inner
+        descriptor = _open_at(at, name, _FILE)
+    finally:
+        os.close(at)
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(descriptor)
+        raise _not_a_file(path.name or str(path), mode)
+    return os.fdopen(descriptor, "rb", buffering=0)
+
+
+def _open_at(folder: int, name: str, flags: int) -> int:
+    try:
+        return os.open(name, flags, dir_fd=folder)
+    except OSError as error:
+        mode = os.lstat(name, dir_fd=folder).st_mode
+        if stat.S_ISLNK(mode):
+            raise RefusedError(f"{name} is a link, which is not followed.", LINK_HINT) from None
+        if error.errno == errno.ENXIO:  # a socket cannot be opened at all
+            raise _not_a_file(name, mode) from None
+        raise
+
+
+def _not_a_file(name: str, mode: int) -> RefusedError:
+    hint = "Name a notebook, a script or a Markdown file."
+    if stat.S_ISDIR(mode):
+        hint = "Name a notebook in it, or grade all of it: grader batch FOLDER --output REPORTS."
+    return RefusedError(f"{name} is {kind_of(mode)}, not a file.", hint)
+
+
+def kind_of(mode: int) -> str:
+    """Say what something is that is no plain file, by its `st_mode`."""
+    kinds = (
+        (stat.S_ISDIR, "a folder"),
+        (stat.S_ISLNK, "a link"),
+        (stat.S_ISFIFO, "a named pipe"),
+        (stat.S_ISSOCK, "a socket"),
+    )
+    return next((name for is_kind, name in kinds if is_kind(mode)), "a device")
+
 
 NAMES = 10_000
 """Most names that are looked for among those that cells define."""
@@ -33,7 +138,7 @@ class SubmissionFile(msgspec.Struct, frozen=True):
     """A file, and the notebook in it. `notebook` is None when `problem` says why there is none.
 
     `notes` are to be told of it, whatever it computes. `respelling` is what it is in today's
-    spelling of TVM, None where nobody has looked yet.
+    spelling of TVM, as `Reader` finds it: in today's already, where nobody looked.
     """
 
     name: str
@@ -42,7 +147,7 @@ class SubmissionFile(msgspec.Struct, frozen=True):
     problem: Text = NOTHING
     hint: Text = NOTHING
     notes: tuple[Text, ...] = ()
-    respelling: Respelling | None = None
+    respelling: Respelling = Respelling()
 
     @property
     def declared_assignment(self) -> str | None:
@@ -74,7 +179,8 @@ class SubmissionFile(msgspec.Struct, frozen=True):
 def read_submission(path: Path, trusted: Path | None = None) -> SubmissionFile:
     """Read a file in this process, for those whose own it is; `Reader` is for those of others.
 
-    A damaged one comes back with its `problem`; a missing one is a UsageError.
+    It is taken to be in today's spelling of TVM. A damaged one comes back with its `problem`; a
+    missing one is a UsageError.
     """
     with open_submission(path, trusted) as file:
         content = file.read(SIZE_LIMIT + 1)  # one byte more tells that it is too large

@@ -24,18 +24,18 @@ import msgspec
 
 from grader.dialects.migration import migrate_cells, respell_cells
 from grader.errors import SubmissionError
-from grader.inside.launcher import enter, landlock, linux
+from grader.inside.launcher import enter, linux
 from grader.reading.content import SIZE_LIMIT, read_content, sentence_of
 from grader.reading.messages import (
     REQUEST_LIMIT,
-    Bounds,
     Broken,
     Content,
     Cost,
     FromReader,
     Overwhelmed,
     Read,
-    Request,
+    ReaderBounds,
+    ReadRequest,
     Unreadable,
 )
 
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str]) -> None:
             payload, descriptors, _, _ = socket.recv_fds(requests, REQUEST_LIMIT, 2)
             if not payload:
                 return
-            request = msgspec.msgpack.decode(payload, type=Request)
+            request = msgspec.msgpack.decode(payload, type=ReadRequest)
             parent = os.getpid()
             if os.fork() == 0:
                 requests.close()
@@ -78,7 +78,7 @@ def _prepare() -> None:
     gc.freeze()  # children then share these pages: the collector does not write to them
 
 
-def _serve(parent: int, request: Request, file: int, answers: int) -> NoReturn:
+def _serve(parent: int, request: ReadRequest, file: int, answers: int) -> NoReturn:
     """Answer one request, in a child."""
     status = 1
     try:
@@ -95,7 +95,7 @@ def _serve(parent: int, request: Request, file: int, answers: int) -> NoReturn:
         os._exit(status)
 
 
-def _give_up(bounds: Bounds) -> None:
+def _give_up(bounds: ReaderBounds) -> None:
     """Set limits and give up powers. Raises OSError."""
     enter.be_killed_first()
     size = _status("VmSize") + bounds.memory
@@ -113,7 +113,7 @@ def _give_up(bounds: Bounds) -> None:
         linux.drop_capabilities()
     linux.gain_nothing_by_exec()
     if linux.landlock_version() > 0:
-        landlock.confine((), (), ())
+        linux.confine((), (), ())
 
 
 def _status(name: str) -> int:
@@ -123,7 +123,7 @@ def _status(name: str) -> int:
     return int(found.split()[1]) * 1024
 
 
-def _answer(file: int, request: Request) -> FromReader:
+def _answer(file: int, request: ReadRequest) -> FromReader:
     idle = _status("VmRSS")
     try:
         return _read(file, request.suffix, idle)

@@ -15,8 +15,7 @@ from typing import Annotated
 
 import msgspec
 
-from grader.authoring.marks import regions
-from grader.authoring.master import find_master, has_master, read_master, sources
+from grader.authoring.master import find_master, has_master, read_master, regions, sources
 from grader.course import Course
 from grader.errors import UsageError
 from grader.reading.submission import read_submission
@@ -39,7 +38,7 @@ class Fingerprint(msgspec.Struct, frozen=True, forbid_unknown_fields=True, order
     sha256: Digest
 
 
-class Found(msgspec.Struct, frozen=True):
+class FoundSolution(msgspec.Struct, frozen=True):
     """A solution in a repository: the file, relative to its root, and of a notebook the code cell.
 
     Cells are counted from 1.
@@ -62,7 +61,7 @@ def fingerprints(course: Course) -> tuple[Fingerprint, ...]:
     return tuple(sorted(found))
 
 
-def find_solutions(folder: Path, known: Iterable[Fingerprint]) -> Iterator[Found]:
+def find_solutions(folder: Path, known: Iterable[Fingerprint]) -> Iterator[FoundSolution]:
     """Yield every code cell, or file, below a folder that holds a solution, by the files' names.
 
     Notebooks, scripts and Markdown are looked at; links are not followed, folders whose name begins
@@ -73,7 +72,7 @@ def find_solutions(folder: Path, known: Iterable[Fingerprint]) -> Iterator[Found
     for path in _files(folder):
         for number, text in _texts(path):
             if _holds(_written(text.split("\n")[:_MOST_LINES]), digests, lengths):
-                yield Found(path.relative_to(folder), number)
+                yield FoundSolution(path.relative_to(folder), number)
 
 
 def _holds(lines: list[str], known: frozenset[Fingerprint], lengths: list[int]) -> bool:

@@ -11,8 +11,7 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from grader.render.audience import Audience, shown
-from grader.render.classroom import render_classroom
-from grader.render.github import render_annotations, render_github
+from grader.render.github import render_annotations, render_classroom, render_github
 from grader.render.gradescope import render_gradescope
 from grader.render.junit import render_junit
 from grader.render.markdown import render_markdown

@@ -13,8 +13,7 @@ from typing import Literal
 import msgspec
 
 from grader.render import wording
-from grader.render.circumstances import cells_run
-from grader.render.findings import advice, explanation, is_lost, place_of, timing_of
+from grader.render.findings import advice, cells_run, explanation, is_lost, place_of, timing_of
 from grader.render.speech import speaking, tell
 from grader.report import Report, Visibility
 
@@ -35,7 +34,7 @@ _SHOWN: dict[Visibility, Shown] = {
 }
 
 
-class Case(msgspec.Struct, frozen=True):
+class GradescopeCase(msgspec.Struct, frozen=True):
     """A check. `score_only` checks have no output."""
 
     score: float
@@ -51,7 +50,7 @@ class Case(msgspec.Struct, frozen=True):
     output_format: Literal["text"] = "text"
 
 
-class Entry(msgspec.Struct, frozen=True):
+class BoardEntry(msgspec.Struct, frozen=True):
     """A column of the leaderboard, with this submission's value in it."""
 
     name: str
@@ -65,8 +64,8 @@ class Results(msgspec.Struct, frozen=True):
     score: float
     execution_time: int
     output: str
-    tests: tuple[Case, ...]
-    leaderboard: tuple[Entry, ...]
+    tests: tuple[GradescopeCase, ...]
+    leaderboard: tuple[BoardEntry, ...]
     extra_data: dict[str, str]
     output_format: Literal["text"] = "text"
     test_output_format: Literal["text"] = "text"
@@ -101,11 +100,11 @@ def _output(report: Report) -> Iterator[str]:
         yield tell("and {count:,} more", count=len(report.problems) - MOST_PROBLEMS)
 
 
-def _tests(report: Report) -> Iterator[Case]:
+def _tests(report: Report) -> Iterator[GradescopeCase]:
     for place, part in enumerate(report.parts, 1):
         for step, check in enumerate(part.checks, 1):
             said = [] if check.visibility == "score_only" else explanation(part, check, report)
-            yield Case(
+            yield GradescopeCase(
                 score=check.score,
                 max_score=check.max_score,
                 status="failed" if is_lost(check) else "passed",
@@ -118,17 +117,17 @@ def _tests(report: Report) -> Iterator[Case]:
             )
 
 
-def _leaderboard(report: Report) -> Iterator[Entry]:
+def _leaderboard(report: Report) -> Iterator[BoardEntry]:
     """Yield what everybody sees of everybody: nothing of what a student would not see."""
     checks = [check for part in report.parts for check in part.checks]
     timed = [check for check in checks if timing_of(report, check) is not None]
     timing = report.timing
     if timing is not None and all(check.visibility == "visible" for check in timed):
-        yield Entry(tell("Speed-up"), round(timing.speedup, 3))
-        yield Entry(tell("Speed-up, lower end (95 %)"), round(timing.ci_low, 3))
-        yield Entry(tell("Speed-up, upper end (95 %)"), round(timing.ci_high, 3))
+        yield BoardEntry(tell("Speed-up"), round(timing.speedup, 3))
+        yield BoardEntry(tell("Speed-up, lower end (95 %)"), round(timing.ci_low, 3))
+        yield BoardEntry(tell("Speed-up, upper end (95 %)"), round(timing.ci_high, 3))
     if all(check.visibility in {"visible", "score_only"} for check in checks):
-        yield Entry(tell("Points"), report.score)
+        yield BoardEntry(tell("Points"), report.score)
 
 
 def _extra_data(report: Report) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The measured schedule on a terminal: a sentence, a roofline of bars, and how it was measured."""
+"""The measured schedule on a terminal: a sentence, a roofline of bars, how it was measured."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.measure import Measurement
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -14,9 +15,26 @@ from rich.text import Text
 from grader.language import NOTHING, join, say
 from grader.language import Text as Words
 from grader.render import wording
-from grader.render.bar import Bar
 from grader.render.speech import tell
 from grader.report import ShapeTiming, Timing
+
+
+class Bar:
+    """A bar of at most `width` columns, filled up to `share` from 0 to 1; only 1 fills it."""
+
+    def __init__(self, share: float, width: int) -> None:
+        self.share = share
+        self.width = width
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        done, rest = ("#", "-") if options.ascii_only else ("━", "╌")
+        width = min(self.width, options.max_width)
+        filled = max(0, min(width, int(width * self.share)))
+        yield Text.assemble((done * filled, "green"), (rest * (width - filled), "dim"))
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        return Measurement(1, min(self.width, options.max_width))
+
 
 _THREADS = say("{count:,} thread"), say("{count:,} threads")
 _ROUNDS = say("{count:,} round"), say("{count:,} rounds")

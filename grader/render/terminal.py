@@ -20,13 +20,12 @@ from rich.text import Text
 
 from grader.language import Text as Words
 from grader.language import say
-from grader.render import phrases, wording
-from grader.render.bar import Bar
-from grader.render.circumstances import cells_run, circumstances
+from grader.render import wording
 from grader.render.diagnosis import diagnosis_section, sample_section
+from grader.render.findings import cells_run, circumstances
 from grader.render.graph import GraphDrawing
 from grader.render.speech import speaking, tell
-from grader.render.speed import speed_section
+from grader.render.speed import Bar, speed_section
 from grader.report import CellProblem, Check, Part, Report, Timing, Verdict
 
 WIDEST = 100
@@ -166,7 +165,7 @@ def part_section(part: Part, starts: tuple[int, ...] = ()) -> RenderableType:
     points = wording.points_of(part.score, part.max_score)
     rows: list[RenderableType] = [_Heading(wording.one_line(part.title), points)]
     if part.origin is not None:
-        rows.append(Text(phrases.built(part.origin, starts), style="dim"))
+        rows.append(Text(wording.built(part.origin, starts), style="dim"))
     rows.append(_checks(part.checks))
     rows += _explained(part)
     if part.graph is not None and part.graph.nodes:
@@ -179,7 +178,7 @@ def _explained(part: Part) -> Iterator[RenderableType]:
     diagnosis = part.diagnosis
     if diagnosis is not None:
         yield Text()
-        if not phrases.is_told(part):
+        if not wording.is_told(part):
             yield Text(wording.plain(diagnosis.message))
             yield advice(diagnosis.advice)
         yield from diagnosis_section(diagnosis)

@@ -1,6 +1,5 @@
 """The report of one submission: one JSON document, from which every other output is rendered."""
 
-from grader.report.codes import CellCode, CheckCode
 from grader.report.document import (
     READABLE,
     SCHEMA_VERSION,
@@ -20,8 +19,11 @@ from grader.report.document import (
     ungraded_report,
 )
 from grader.report.parts import (
+    CellCode,
     Check,
+    CheckCode,
     Diagnosis,
+    Frozen,
     Graph,
     Node,
     NodeKind,
@@ -29,13 +31,14 @@ from grader.report.parts import (
     Part,
     Sample,
     Scripts,
+    SelfTest,
+    ShapeTiming,
     Step,
     StepStatus,
+    Timing,
     Verdict,
     Visibility,
 )
-from grader.report.timing import SelfTest, ShapeTiming, Timing
-from grader.report.value import Frozen
 
 __all__ = [
     "READABLE",

@@ -1,4 +1,4 @@
-"""The report of one submission: one JSON document, from which every other output is rendered.
+"""The report of one submission: one JSON document, from which all other output is rendered.
 
 The schema is versioned (`schema_version`) and documented in docs/report.md. Text fields are plain
 text for a student; nothing in them is markup, and no path of the grading machine is in them.
@@ -6,6 +6,9 @@ text for a student; nothing in them is markup, and no path of the grading machin
 
 from __future__ import annotations
 
+import base64
+import binascii
+import struct
 from datetime import datetime, timezone
 from typing import Annotated, Any, Literal
 
@@ -14,10 +17,7 @@ from msgspec import field
 
 from grader.language import LANGUAGES, NOTHING, Text
 from grader.report import texts
-from grader.report.codes import CellCode
-from grader.report.parts import Part
-from grader.report.timing import Timing
-from grader.report.value import Frozen, nothing
+from grader.report.parts import CellCode, Frozen, Part, Timing, nothing
 
 SCHEMA_VERSION: Literal[4] = 4
 
@@ -130,7 +130,7 @@ class Report(Frozen, frozen=True):
     `language` is what its sentences are written in. `dialect` says which spelling of TVM's names
     the notebook is in: today's, or that of which years. `cells` is the notebook as it was run,
     empty where it was not. `basis` is a digest of what decided the grade beside the submission and
-    the seed (`grader.grading.basis`), empty where nothing could be graded. `graded` is when the
+    the seed (`grading/preparation.py`), empty where nothing could be graded. `graded` is when the
     grading ended, with its zone; None where nothing could be graded.
     """
 
@@ -260,3 +260,31 @@ def ungraded_report(name: str, note: Text, environment: Environment) -> Report:
         seed=0,
         duration=Duration(total=0.0),
     )
+
+
+_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_HEADER = struct.Struct(">8sI4sII")
+
+MOST_PIXELS = 4_000_000
+"""Pixels of an image: whoever looks at it needs a few bytes for each, however small the file is."""
+
+MOST_EXTENT = 8192
+
+
+def image_size(text: str) -> tuple[int, int] | None:
+    """Return width and height in pixels of a PNG in base64; None for anything else.
+
+    The base64 is read strictly: one line, padded, nothing but its alphabet. Nothing is decoded but
+    the header, so the rest may be damaged; a program that shows it as an image shows none then.
+    """
+    try:
+        content = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    if len(content) < _HEADER.size:
+        return None
+    signature, length, kind, width, height = _HEADER.unpack_from(content)
+    if (signature, length, kind) != (_SIGNATURE, 13, b"IHDR"):
+        return None
+    is_bounded = 0 < width <= MOST_EXTENT and 0 < height <= MOST_EXTENT
+    return (width, height) if is_bounded and width * height <= MOST_PIXELS else None

@@ -1,14 +1,79 @@
-"""What a report says of one part: its checks, and what explains them."""
+"""What a report says of one part: its checks with their codes, its speed, what explains them."""
 
 from __future__ import annotations
 
 from typing import Literal
 
+import msgspec
 from msgspec import field
 
-from grader.language import Text
-from grader.report.codes import CheckCode
-from grader.report.value import Frozen, nothing
+from grader.language import NOTHING, Text
+
+CheckCode = Literal[
+    "passed",
+    "incomplete",
+    "unmet",
+    "values",
+    "shape",
+    "dtype",
+    "not_finite",
+    "unwritten",
+    "slower",
+    "absent",
+    "unsolved",
+    "raised",
+    "unfinished_cell",
+    "needs_arguments",
+    "not_captured",
+    "given",
+    "unreadable",
+    "refused",
+    "signature",
+    "not_built",
+    "run_failed",
+    "extern_failed",
+    "out_of_bounds",
+    "not_deterministic",
+    "changed_inputs",
+    "disturbed",
+    "other_computation",
+    "time_limit",
+    "crashed",
+    "not_run",
+    "untimed",
+    "held",
+    "waits",
+    "withheld",
+    "busy",
+    "no_answer",
+    "no_target",
+    "undecided",
+]
+"""What came of a check, whatever its kind: docs/report.md says what each means."""
+
+CellCode = Literal[
+    "error",
+    "memory",
+    "disk",
+    "file_size",
+    "processes",
+    "network",
+    "descriptors",
+    "missing_import",
+    "loop_variable",
+    "given_files",
+]
+"""What an error of a cell has to do with: a limit of the sandbox, a habit, or nothing known."""
+
+
+class Frozen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Base of the report's value objects."""
+
+
+def nothing() -> Text:
+    """Return what a text is by default. A function, as the schema has no form for a value of it."""
+    return NOTHING
+
 
 Verdict = Literal["passed", "partial", "failed", "not_graded"]
 NodeKind = Literal["input", "constant", "tir", "extern", "operator", "function"]
@@ -159,3 +224,70 @@ class Part(Frozen, frozen=True):
     diagnosis: Diagnosis | None = None
     sample: Sample | None = None
     scripts: Scripts | None = None
+
+
+class ShapeTiming(Frozen, frozen=True):
+    """The schedule at one batch size. Times are in microseconds per call: medians, and over the
+    places of the stack their geometric mean.
+
+    `ratios` are the unscheduled function's times over the submission's, one for each round that
+    counts, in the order of measuring. `floor_us` is the least time that the machine could take:
+    `flops` operations at its peak rate, or `bytes` at its bandwidth. `library_us` is PyTorch's
+    function, None where that was not measured.
+    """
+
+    batch: int
+    baseline_us: float
+    submission_us: float
+    reference_us: float
+    speedup: float
+    reference_speedup: float
+    ratios: tuple[float, ...]
+    flops: int
+    bytes: int
+    floor_us: float
+    library_us: float | None = None
+
+
+class SelfTest(Frozen, frozen=True):
+    """The unscheduled function against itself: `ratio` should be 1, and `low` to `high` hold it."""
+
+    ratio: float
+    low: float
+    high: float
+    pairs: int
+
+
+class Timing(Frozen, frozen=True):
+    """The measured schedule.
+
+    `speedup` is the unscheduled function's time over the submission's: the median of the rounds'
+    ratios, the geometric mean over `shapes`, with its 95 % bootstrap interval. `reference_speedup`
+    is the same for the assignment's reference schedule. `share` is the logarithm of the one over
+    that of the other, with its own interval: 0 is the unscheduled time, 1 the reference's; it
+    decides about points. `pairs` are the rounds that count, `rejected` those that were disturbed.
+    `clock` is "processor" where a single thread's processor time was taken. `peak_gflops` and
+    `bandwidth_gbs` are what `threads` threads on `cpus` can reach (10**9 operations, bytes a
+    second).
+    """
+
+    function: str
+    workload: str
+    target: str
+    threads: int
+    cpus: tuple[int, ...]
+    clock: Literal["wall", "processor"]
+    shapes: tuple[ShapeTiming, ...]
+    speedup: float
+    ci_low: float
+    ci_high: float
+    reference_speedup: float
+    share: float
+    share_low: float
+    share_high: float
+    pairs: int
+    rejected: int
+    self_test: SelfTest
+    peak_gflops: float
+    bandwidth_gbs: float
+    notes: tuple[Text, ...] = ()

@@ -21,7 +21,6 @@ from pathlib import Path, PurePosixPath
 from grader.errors import SandboxError
 from grader.language import say
 from grader.machine.packages import how_to_install
-from grader.sandbox.filters import system_call_filter
 from grader.sandbox.hints import install_bubblewrap
 from grader.sandbox.holder import (
     HOLDER,
@@ -31,12 +30,12 @@ from grader.sandbox.holder import (
     find_cat,
     hold,
     read_some,
+    spawn,
+    system_call_filter,
 )
 from grader.sandbox.interface import Command, Level
-from grader.sandbox.layout import Descriptor, mount_options
-from grader.sandbox.protected import covers
-from grader.sandbox.spawner import spawn
-from grader.sandbox.users import student_id
+from grader.sandbox.layout import Descriptor, covers, mount_options
+from grader.sandbox.process import student_id
 
 _START_SECONDS = 30.0
 _REQUIRED = (

@@ -1,4 +1,9 @@
-"""The choice of a sandbox: what works here is found by doing it once, strongest first."""
+"""The choice of a sandbox: what works here is found by trying it once, strongest first.
+
+The trial looks from where a submission would look: in /proc of the box, and by trying. A box
+without a process namespace shows other people's processes or none; there the program's parents are
+tried, which are the grader's own.
+"""
 
 from __future__ import annotations
 
@@ -14,18 +19,173 @@ from grader.errors import SandboxError
 from grader.inside.launcher import linux
 from grader.language import NOTHING, Text
 from grader.machine.packages import Finder, find_manager
-from grader.sandbox.box import Boxes
 from grader.sandbox.bubblewrap import find_bubblewrap
 from grader.sandbox.container import find_container
 from grader.sandbox.folder import FolderBoxes
 from grader.sandbox.groups import find_groups
-from grader.sandbox.interface import LEVELS, Level
-from grader.sandbox.protected import covers
+from grader.sandbox.hints import close_memory, hint_for
+from grader.sandbox.interface import LEVELS, WITH_NAMESPACES, Command, Level
+from grader.sandbox.layout import covers
+from grader.sandbox.process import Boxes
 from grader.sandbox.start import SteppingSandbox
-from grader.sandbox.trial import try_out
+
+_SECONDS = 60.0
+_ANSWER_LIMIT = 64 * 1024  # what a pipe holds: nobody reads until the program has ended
+
+_PROGRAM = """
+import ctypes, os, platform, sys
+import msgspec
+SETS = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
+FILES = {"memory": ("mem", os.O_RDWR), "environment": ("environ", os.O_RDONLY),
+         "descriptors": ("fd/0", os.O_RDONLY | os.O_NONBLOCK), "root folder": ("root", os.O_RDONLY)}
+BOUNDED = ("cpu time", "file size", "data size", "core file size", "processes", "open files",
+           "address space")
+KEYCTL = {"x86_64": 250, "aarch64": 219}
+
+def status(number):
+    lines = open(f"/proc/{number}/status").read().splitlines()
+    return dict(line.split(":", 1) for line in lines)
+
+def unbounded(number):
+    lines = open(f"/proc/{number}/limits").read().splitlines()
+    limits = {line[:26].strip().removeprefix("Max "): line[26:].split()[1] for line in lines[1:]}
+    return [name for name in BOUNDED if limits[name] == "unlimited"]
+
+def opens(number, file, flags):
+    try:
+        os.close(os.open(f"/proc/{number}/{file}", flags))
+    except OSError:
+        return False
+    return True
+
+def exposed(number):
+    return [name for name in FILES if opens(number, *FILES[name])]
+
+def facts(number):
+    known = status(number)
+    return {
+        "number": number,
+        "name": known["Name"].strip(),
+        "capabilities": [name for name in SETS if int(known[name], 16)],
+        "gains": known["NoNewPrivs"].strip() != "1",
+        "filtered": known["Seccomp"].strip() == "2",
+        "unbounded": unbounded(number),
+        "exposed": [] if number == os.getpid() else exposed(number),
+    }
+
+if sys.argv[1] == "all":
+    numbers = [int(name) for name in os.listdir("/proc") if name.isdecimal()]
+    others = [facts(number) for number in numbers if number != os.getpid()]
+    parents = []
+else:
+    others, parents = [], [os.getppid()]
+    try:
+        parents.append(int(status(parents[0])["PPid"]))
+    except OSError:
+        pass
+uses_keys = ctypes.CDLL(None).syscall(KEYCTL.get(platform.machine(), -1), 0, -3, 0) >= 0
+parents = [(number, exposed(number)) for number in parents]
+found = {"own": facts(os.getpid()), "others": others, "parents": parents, "uses_keys": uses_keys}
+os.write(3, msgspec.json.encode(found))
+"""
+
+_REPORT = "Report this with the output of `grader doctor`: nothing was graded."
 
 
-class Finding(msgspec.Struct, frozen=True):
+class ProcessFacts(msgspec.Struct, frozen=True):
+    """What one process may do, as another one of its box sees it.
+
+    `capabilities` names the sets that are not empty, `unbounded` the limits that are not set;
+    `gains`: an exec may bring it privileges; `filtered`: it has a system call filter; `exposed` is
+    what of it the other one could open.
+    """
+
+    number: int
+    name: str
+    capabilities: tuple[str, ...]
+    gains: bool
+    filtered: bool
+    unbounded: tuple[str, ...]
+    exposed: tuple[str, ...]
+
+
+class TrialFindings(msgspec.Struct, frozen=True):
+    """What a trial tells: of its own process, of the others in its box, and of what it could open
+    of its parents by their numbers; and whether it could use keyrings.
+    """
+
+    own: ProcessFacts
+    others: tuple[ProcessFacts, ...]
+    parents: tuple[tuple[int, tuple[str, ...]], ...]
+    uses_keys: bool
+
+
+def try_out(sandbox: SteppingSandbox) -> None:
+    """Run Python in a sandbox and look what the processes there may do.
+
+    Raises SandboxError when it does not run, or when one of them may do what it must not; then it
+    names the process and the power.
+    """
+    found = look(sandbox)
+    if sandbox.level == "none":
+        return
+    # Only who has privileges can give up the bounding set; a user's is of no use to anybody.
+    has_bounds = sandbox.level in WITH_NAMESPACES or os.geteuid() == 0
+    ignored = () if has_bounds else ("CapBnd",)
+    own = found.own
+    keys = ["keys of the kernel"] if found.uses_keys else []
+    _refuse(own.number, own.name, [*_powers(own, ignored), *keys])
+    for other in found.others:
+        _refuse(other.number, other.name, _powers(other, ignored), other.exposed)
+    for number, exposed in found.parents:
+        _refuse(number, "of the grader", [], exposed)
+
+
+def look(sandbox: SteppingSandbox) -> TrialFindings:
+    """Return what a program sees in a sandbox. Raises SandboxError when it does not run there."""
+    which = "all" if sandbox.level in WITH_NAMESPACES else "parents"
+    reader, writer = os.pipe()
+    with os.fdopen(reader, "rb", buffering=0) as answers:
+        try:
+            process = sandbox.start(
+                Command("python", ("-c", _PROGRAM, which), descriptors=(writer,))
+            )
+        except SandboxError as error:
+            raise SandboxError(error.message, hint_for(error.message.english)) from None
+        finally:
+            os.close(writer)
+        try:
+            process.wait(_SECONDS)
+        finally:
+            process.kill()
+        answer = answers.read(_ANSWER_LIMIT)
+    if not answer:
+        lines = process.standard_error.strip().splitlines()
+        reason = process.start_failure or (lines[-1] if lines else "it gave no reason")
+        raise SandboxError(f"Python does not run in the sandbox: {reason}", hint_for(reason))
+    return msgspec.json.decode(answer, type=TrialFindings)
+
+
+def _powers(process: ProcessFacts, ignored: tuple[str, ...]) -> list[str]:
+    kept = [f"the capabilities {name}" for name in process.capabilities if name not in ignored]
+    if process.gains:
+        kept.append("what setuid programs give")
+    if not process.filtered:
+        kept.append("all system calls")
+    return kept + [f"any {name}" for name in process.unbounded]
+
+
+def _refuse(number: int, name: str, powers: list[str], exposed: tuple[str, ...] = ()) -> None:
+    words = [*powers, *(f"its {each} open to others" for each in exposed)]
+    if words:
+        raise SandboxError(
+            f"Process {number} ({name}) of a sandbox has what it must not have:"
+            f" {', '.join(words)}.",
+            _REPORT if powers else close_memory(),
+        )
+
+
+class LevelFinding(msgspec.Struct, frozen=True):
     """Whether a level works here: what it is, or why it does not work and what mends that."""
 
     level: Level
@@ -67,17 +227,17 @@ def choose_sandbox(
     raise _refusal(reasons, minimum if demanded is None else demanded)
 
 
-def survey(find: Finder = shutil.which) -> list[Finding]:
+def survey(find: Finder = shutil.which) -> list[LevelFinding]:
     """Try every level, strongest first."""
     return [_find_out(level, find) for level in LEVELS]
 
 
-def _find_out(level: Level, find: Finder) -> Finding:
+def _find_out(level: Level, find: Finder) -> LevelFinding:
     try:
         with _open(level, find, ()) as sandbox:
-            return Finding(level, True, sandbox.detail)
+            return LevelFinding(level, True, sandbox.detail)
     except SandboxError as error:
-        return Finding(level, False, error.message, error.hint)
+        return LevelFinding(level, False, error.message, error.hint)
 
 
 def _refusal(reasons: dict[Level, SandboxError], wanted: Level) -> SandboxError:

@@ -33,6 +33,7 @@ from grader.sandbox.holder import (
     await_holder,
     find_cat,
     hold,
+    spawn,
 )
 from grader.sandbox.interface import Command, Level
 from grader.sandbox.layout import (
@@ -42,11 +43,10 @@ from grader.sandbox.layout import (
     SYSTEM_FOLDERS,
     TEMPORARY_BYTES,
     account_files,
+    covers,
     interpreter_folders,
 )
-from grader.sandbox.protected import covers
-from grader.sandbox.spawner import spawn
-from grader.sandbox.users import student_id
+from grader.sandbox.process import student_id
 
 _RUNTIMES = ("runc", "crun")
 _START_SECONDS = 30.0

@@ -12,17 +12,18 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from grader.errors import SandboxError
+from grader.files import OwnFolder
 from grader.inside.launcher.protocol import Confinement
 from grader.language import Text, say
-from grader.sandbox.filters import system_call_filter
+from grader.sandbox.holder import system_call_filter
 from grader.sandbox.interface import Command, Level, ResourceLimits
 from grader.sandbox.layout import (
     ENVIRONMENT,
+    covers,
     inner_path,
+    readable_beside,
 )
-from grader.sandbox.protected import covers, readable_beside
-from grader.sandbox.users import student_id
-from grader.temporary import OwnFolder
+from grader.sandbox.process import student_id
 
 _DETAILS: dict[Level, Text] = {
     "basic": say("Landlock and a system call filter: no network, and no files but the system's."),

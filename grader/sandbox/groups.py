@@ -22,8 +22,14 @@ from pathlib import Path
 import msgspec
 
 from grader.errors import SandboxError
-from grader.machine.files import Files, read_number, read_text
-from grader.machine.hierarchies import Hierarchy, hierarchies, own_folders
+from grader.machine.control_groups import (
+    Files,
+    Hierarchy,
+    hierarchies,
+    own_folders,
+    read_number,
+    read_text,
+)
 
 SWITCH = "GRADER_CONTROL_GROUPS"
 """Set to "off" in the environment, no groups are made: for a machine whose groups are not to be

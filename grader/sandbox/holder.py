@@ -1,28 +1,33 @@
-"""The holder: the one process of a box until a program steps in, and the first of its namespace.
+"""The holder: a box's first process, the thread that starts it, and its system call filter.
 
 The program that steps in may be hostile and of the same user. So the holder has nothing to offer:
 the filter, limits that leave it nothing to do, no capability, and, where root grades, another user
 id than the program's. Its executable is a copy that nobody may read: for that reason the kernel
 keeps everybody out of its memory and its descriptors (`fs.suid_dumpable` must not be 1, and the
 trial of a sandbox looks).
+
+The filters are made by `tools/make_seccomp_filters.py`, which says what they deny and why.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
+import platform
 import select
 import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO
 
 from grader.errors import SandboxError
+from grader.inside.launcher import linux
 from grader.inside.launcher.protocol import Confinement
-from grader.sandbox.filters import system_call_filter
 from grader.sandbox.interface import ResourceLimits
 from grader.sandbox.layout import (
     ENVIRONMENT,
@@ -31,6 +36,22 @@ from grader.sandbox.layout import (
     TEMPORARY_BYTES,
     WRITABLE,
 )
+
+
+def system_call_filter(machine: str | None = None, *, strict: bool = False) -> bytes:
+    """Return the BPF program for a machine ("x86_64"), this one by default. Raises SandboxError.
+
+    The strict one denies sockets too, where no namespace keeps them from the network.
+    """
+    name = machine or platform.machine()
+    path = Path(__file__).parent / "filters" / f"{name}{'-strict' if strict else ''}.bpf"
+    if not path.exists():
+        raise SandboxError(
+            f"There is no system call filter for a machine of the kind {name}.",
+            "Grade on x86_64 or aarch64.",
+        )
+    return path.read_bytes()
+
 
 HOLDER = "/run/cat"
 """Where the copy is. Programs that are many in one go by their name."""
@@ -145,3 +166,38 @@ def _wait(pidfd: int) -> None:
     poller = select.poll()
     poller.register(pidfd, select.POLLIN)
     poller.poll()
+
+
+@functools.cache
+def _spawner() -> ThreadPoolExecutor:
+    """Return the one thread that starts sandboxes.
+
+    `--die-with-parent` means the thread that started bubblewrap: it has to live on.
+    """
+    os.register_at_fork(after_in_child=_spawner.cache_clear)
+    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="sandbox-spawner")
+
+
+def spawn(arguments: list[str], passed: Sequence[int]) -> subprocess.Popen[bytes]:
+    """Start a program with pipes, an empty environment and no key. Raises SandboxError."""
+
+    def start() -> subprocess.Popen[bytes]:
+        linux.begin_session_keyring()
+        return subprocess.Popen(  # noqa: S603
+            arguments,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            pass_fds=passed,
+            env={},
+            cwd="/",
+            start_new_session=True,
+        )
+
+    try:
+        return _spawner().submit(start).result()
+    except OSError as error:
+        raise SandboxError(
+            f"{arguments[0]} cannot be started: {error.strerror}.", "Run `grader doctor`."
+        ) from None

@@ -1,21 +1,112 @@
-"""A program in its box: waiting for its end and bringing it about."""
+"""A program in its box: its place and user, its end, and what it said last."""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import secrets
 import select
 import socket
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import IO, Protocol
 
 import msgspec
 
 from grader.errors import SandboxError
 from grader.inside.launcher.memory import kernel_kills
-from grader.inside.launcher.protocol import MESSAGE_LIMIT, Cause, Ending
-from grader.sandbox.box import Box
+from grader.inside.launcher.protocol import MESSAGE_LIMIT, Cause, Confinement, Ending
+from grader.language import Text
 from grader.sandbox.groups import BoxGroup
-from grader.sandbox.tail import Tail
+from grader.sandbox.interface import Command, Level, ResourceLimits
+
+
+class Box(Protocol):
+    """The place of one program."""
+
+    @property
+    def folder(self) -> str:
+        """The working folder and home as the program sees it."""
+        ...
+
+    @property
+    def watched(self) -> tuple[str, ...]:
+        """All folders that it can write to."""
+        ...
+
+    @property
+    def confinement(self) -> Confinement:
+        """What takes its powers away."""
+        ...
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The variables that every program in a box like this one gets."""
+        ...
+
+    @property
+    def pidfd(self) -> int | None:
+        """A descriptor of the process whose namespaces it enters; None where there are none."""
+        ...
+
+    def capacity(self, limits: ResourceLimits) -> int:
+        """Return how many bytes files in it may take, which are memory unless on a disk."""
+        ...
+
+    def end(self) -> None:
+        """End everything inside, wait until it is gone, and leave nothing behind.
+
+        May be called again.
+        """
+        ...
+
+
+class Boxes(Protocol):
+    """A maker of boxes: one for each level of isolation."""
+
+    @property
+    def level(self) -> Level:
+        """How strong its boxes are."""
+        ...
+
+    @property
+    def detail(self) -> Text:
+        """One sentence on the mechanism, for the report."""
+        ...
+
+    def make(self, command: Command) -> Box:
+        """Make the box that a command wants. Raises SandboxError when the machine refuses."""
+        ...
+
+
+_BYTES = 8192
+_PATIENCE_SECONDS = 2.0
+
+
+class Tail:
+    """Drains a stream in a thread, so that its writers never wait, and keeps the end of it."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._kept = b""
+        self._thread = threading.Thread(target=self._drain, name="sandbox-stderr", daemon=True)
+        self._thread.start()
+
+    def text(self) -> str:
+        """Return the last kilobytes so far."""
+        return self._kept.decode(errors="replace")
+
+    def finish(self) -> None:
+        """Wait until the stream has ended, but not for a writer that has outlived its warden."""
+        self._thread.join(_PATIENCE_SECONDS)
+
+    def _drain(self) -> None:
+        with self._stream as stream:
+            while chunk := os.read(stream.fileno(), 65536):
+                self._kept = (self._kept + chunk)[-_BYTES:]
+
 
 _KILL_SECONDS = 30.0
 _KILLED = 128 + 9
@@ -149,3 +240,23 @@ def _abandon(box: Box, channel: socket.socket, group: BoxGroup | None) -> None:
     box.end()
     if group is not None:
         group.remove()
+
+
+def student_id() -> int:
+    """Draw a user id that nobody has: the limit on processes is counted by user id.
+
+    Within a container only the ids of its own map exist.
+    """
+    rows = [line.split() for line in Path("/proc/self/uid_map").read_text().splitlines()]
+    highest = min(max(int(first) + int(count) for first, _, count in rows), 2**31) - 1
+    return highest - secrets.randbelow(max(highest // 2, 1))
+
+
+def tasks_of(user: int) -> int:
+    """Return how many processes and threads a user has."""
+    count = 0
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
+            if path.stat().st_uid == user:
+                count += sum(1 for _ in (path / "task").iterdir())
+    return count

@@ -1,22 +1,32 @@
-"""Admission: programs are only started beside each other when the machine has room for them.
+"""Programs beside one another: whether there is room, who had to go, ending them all.
 
 A limit on memory is far above what most submissions use. To reserve it for each would have a small
 machine grade one after the other, for nothing. So a program is reckoned with its limit until
 programs like it have shown what they use, and then with twice the median of that. Who takes more
 than was reckoned may still take it, as long as the machine has it: the wardens watch that, and end
 the largest first (`grader.inside.launcher.memory`).
+
+Where only one submission is run, a sandbox that held much when the machine had little left has
+itself to blame, and one that was too slow has, too. Beside others it may have been within its
+limits all the time, and somebody else the one that took the rest. Then it has to be run again,
+alone, before anything is said of it.
 """
 
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from statistics import median_high
 
+from grader.errors import DisplacedError, SandboxError
 from grader.inside.launcher.memory import memory_left
+from grader.inside.launcher.protocol import Cause, Program
+from grader.language import Text
 from grader.sandbox.groups import bounding_folders
+from grader.sandbox.interface import Command, Level, Process, Sandbox
 
 _SHARE = 0.9
 """Of what the machine has left when the first program is started; the grader needs some itself."""
@@ -100,3 +110,137 @@ class Room:
         if self._capacity is None:
             self._capacity = int(_SHARE * self._left())
         return self._capacity
+
+
+def refuse_displaced(process: Process) -> None:
+    """Raise DisplacedError if a process, which has ended, was ended for what others took."""
+    if process.cause == "outside":
+        raise DisplacedError(
+            "The machine had no memory or no processor left while this was graded, and it was"
+            " ended for that.",
+            "Grade it again when less runs on this machine.",
+        )
+
+
+class CrowdedSandbox:
+    """Starts commands in `sandbox`, beside others: what the machine did to them is never theirs."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
+
+    @property
+    def level(self) -> Level:
+        """As the sandbox says."""
+        return self._sandbox.level
+
+    @property
+    def detail(self) -> Text:
+        """As the sandbox says."""
+        return self._sandbox.detail
+
+    def expect(self, *programs: Program) -> None:
+        """Do as the sandbox does."""
+        self._sandbox.expect(*programs)
+
+    def start(self, command: Command) -> Process:
+        """Start a command. Raises SandboxError when the machine refuses."""
+        return _CrowdedProcess(self._sandbox.start(command))
+
+    def close(self) -> None:
+        """Do as the sandbox does."""
+        self._sandbox.close()
+
+
+_NOT_ITS_OWN: tuple[Cause, ...] = ("machine", "starved")
+
+
+class _CrowdedProcess:
+    """A process that says "outside" where alone it would be its own doing."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+
+    @property
+    def standard_error(self) -> str:
+        return self._process.standard_error
+
+    @property
+    def cause(self) -> Cause:
+        cause = self._process.cause
+        return "outside" if cause in _NOT_ITS_OWN else cause
+
+    @property
+    def peak(self) -> int:
+        return self._process.peak
+
+    def poll(self) -> int | None:
+        return self._process.poll()
+
+    def wait(self, timeout: float | None = None) -> int | None:
+        return self._process.wait(timeout)
+
+    def kill(self) -> None:
+        self._process.kill()
+
+
+class RevocableSandbox:
+    """Starts commands in `sandbox` until `revoke` is called.
+
+    Threads that wait for a program cannot be interrupted. They come to an end by themselves when
+    the program is gone and no other can be started. `is_revoked` says whether that was done.
+    """
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
+        self._lock = threading.Lock()
+        self._started: weakref.WeakSet[Process] = weakref.WeakSet()
+        self.is_revoked = False
+
+    @property
+    def level(self) -> Level:
+        """As the sandbox says."""
+        return self._sandbox.level
+
+    @property
+    def detail(self) -> Text:
+        """As the sandbox says."""
+        return self._sandbox.detail
+
+    def expect(self, *programs: Program) -> None:
+        """Do as the sandbox does, until `revoke` is called."""
+        if not self.is_revoked:
+            self._sandbox.expect(*programs)
+
+    def start(self, command: Command) -> Process:
+        """Start a command. Raises SandboxError when the machine refuses or `revoke` was called."""
+        self._check()
+        process = self._sandbox.start(command)
+        with self._lock:
+            self._started.add(process)
+        try:
+            self._check()  # `revoke` may have come while it was being started
+        except SandboxError:
+            process.kill()
+            raise
+        return process
+
+    def close(self) -> None:
+        """Do as the sandbox does."""
+        self._sandbox.close()
+
+    def revoke(self) -> None:
+        """End everything that was started, and start nothing any more.
+
+        Raises SandboxError when something does not end; the others have been ended then.
+        """
+        with self._lock:
+            self.is_revoked = True
+            running = list(self._started)
+        with ExitStack() as endings:
+            for process in running:
+                endings.callback(process.kill)
+
+    def _check(self) -> None:
+        with self._lock:
+            if self.is_revoked:
+                raise SandboxError("The work was interrupted.", "Start it again.")

@@ -18,7 +18,7 @@ from grader.inside.kernel.cells import Cells
 from grader.inside.kernel.entries import EntryCaller
 from grader.inside.kernel.externs import called_names
 from grader.inside.kernel.objects import Namespace
-from grader.inside.kernel.sender import Candidate, Sender
+from grader.inside.kernel.sender import Sender, SentModule
 from grader.messages import Capture, CaptureFailure, EntrySpec
 
 Captures = tuple[Capture | CaptureFailure, ...]
@@ -139,7 +139,7 @@ class _NotingSender(Sender):
         super().__init__(*arguments)
         self.called: frozenset[str] = frozenset()
 
-    def offer(self, candidate: Candidate) -> None:
+    def offer(self, candidate: SentModule) -> None:
         """Send a candidate."""
         self.called |= called_names(candidate.module.module)
         super().offer(candidate)

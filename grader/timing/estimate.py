@@ -1,17 +1,19 @@
-"""From rounds to a speed-up with an interval."""
+"""From rounds to a speed-up: which of them count, when there are enough, what they say."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from statistics import NormalDist
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from grader.messages import Block, ControlRound, TimingRound
+from grader.messages import Block, ControlRound, TimingRound, TimingRules
+from grader.timing.pace import is_held_back
 
 FloatArray = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
@@ -154,3 +156,146 @@ def expanded_tail(rounds: int, confidence: float) -> float:
     z = normal.inv_cdf((1 + confidence) / 2)
     student = z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
     return normal.cdf(-student * math.sqrt(rounds / freedom))
+
+
+LEAST_SHARE = 0.97
+MOST_SHARE = 1.03
+"""Between these shares of a block's wall time its calling thread has a processor, if nothing comes
+in between; the clocks themselves disagree by less than one per cent of five milliseconds."""
+
+Disturbance = Literal["scheduler", "processor", "steal", "neighbour"]
+"""What disturbed a round: a thread had to leave its processor, the calling thread was not on one
+for a time although nobody said so (it slept, or the whole machine did), the hypervisor was busy
+with others, or something that shares the core held it back."""
+
+Round = TypeVar("Round", TimingRound, ControlRound)
+
+
+def split_rounds(
+    rounds: Iterable[Round], pace: float
+) -> tuple[tuple[Round, ...], dict[Disturbance, int]]:
+    """Return the undisturbed rounds, and how many were dropped for what, the first cause each.
+
+    `pace` is what a probe takes on this machine when nothing holds it back, 0 for unknown.
+    """
+    kept: list[Round] = []
+    dropped: Counter[Disturbance] = Counter()
+    for each in rounds:
+        cause = find_disturbance(each, pace)
+        if cause is None:
+            kept.append(each)
+        else:
+            dropped[cause] += 1
+    return tuple(kept), dict(dropped)
+
+
+def find_disturbance(taken: TimingRound | ControlRound, pace: float) -> Disturbance | None:
+    """Return what disturbed a round, None if nothing did."""
+    blocks = _blocks(taken)
+    if any(block.switches for block in blocks):
+        return "scheduler"
+    if not all(LEAST_SHARE <= block.share <= MOST_SHARE for block in blocks):
+        return "processor"
+    if taken.moment.steal:
+        return "steal"
+    return "neighbour" if is_held_back(taken.moment.probe, pace) else None
+
+
+def _blocks(taken: TimingRound | ControlRound) -> Sequence[Block]:
+    if isinstance(taken, ControlRound):
+        return (taken.one, taken.other)
+    return [
+        block
+        for group in taken.groups
+        for block in (group.baseline, group.submission, group.reference)
+    ]
+
+
+HIGHEST_SHARE = 2.0
+"""Beyond it nothing is worth more rounds: the square of the reference's speed-up."""
+
+LOOK_EVERY = 4
+"""Rounds between two looks at the interval: each look is a chance to stop by luck."""
+
+
+class Stopping:
+    """Decides after each round whether to go on. `generator` draws for its intervals."""
+
+    def __init__(self, rules: TimingRules, generator: np.random.Generator, end: float) -> None:
+        self._rules = rules
+        self._generator = generator
+        self._end = end
+
+    def is_enough(self, rounds: Sequence[TimingRound], now: float, pace: float) -> bool:
+        """Say whether the rounds so far are enough.
+
+        `now` is a moment of the clock of `end`, `pace` as for `split_rounds`.
+        """
+        if len(rounds) >= self._rules.maximum_rounds:
+            return True
+        if len(rounds) < self._rules.minimum_rounds:
+            return False
+        if now >= self._end:
+            return True
+        return len(rounds) % LOOK_EVERY == 0 and self._is_precise(rounds, pace)
+
+    def _is_precise(self, rounds: Sequence[TimingRound], pace: float) -> bool:
+        kept, _ = split_rounds(rounds, pace)
+        if len(kept) < self._rules.minimum_rounds:
+            return False
+        logs = take_logs(kept)
+        worth = estimate_share(logs, resample(logs.strata, self._generator)).map(self._worth)
+        return worth.width <= self._rules.resolution
+
+    def _worth(self, share: float) -> float:
+        """Return a share without what nothing depends on: 0.96 and 1.03 may be worth the same."""
+        lowest, highest = self._rules.full
+        counted = min(max(share, 0.0), HIGHEST_SHARE)
+        return min(counted, lowest) + max(0.0, counted - highest)
+
+
+MOST_ERROR = 0.01
+"""Largest logarithm of the ratio of a function to itself."""
+
+SAME = 0.004
+"""Two compilations of one function may differ by so much, by where their code lies."""
+
+CONTROL_CONFIDENCE = 0.99
+"""Confidence of the interval that must come as near to a ratio of one as `SAME`: less than one
+control in a hundred fails on a machine where all is well, and then another is made."""
+
+FEWEST_ROUNDS = 6
+
+
+class Control:
+    """What the rounds of a control say. `estimate` is of the logarithm, None with too few rounds.
+
+    The interval has `CONTROL_CONFIDENCE`.
+    """
+
+    def __init__(
+        self,
+        rounds: Sequence[ControlRound],
+        pace: float,
+        generator: np.random.Generator,
+        clock: Clock = "wall",
+    ) -> None:
+        kept = tuple(rounds) if clock == "processor" else split_rounds(rounds, pace)[0]
+        self.rounds = len(kept)
+        self.estimate: Estimate | None = None
+        if len(kept) >= FEWEST_ROUNDS:
+            everything = (np.arange(len(kept)),)
+            self.estimate = estimate_log(
+                control_logs(kept, clock),
+                everything,
+                resample(everything, generator),
+                CONTROL_CONFIDENCE,
+            )
+
+    @property
+    def passed(self) -> bool:
+        """Say whether the ratio is one, as far as can be told."""
+        if self.estimate is None:
+            return False
+        covers = self.estimate.low <= SAME and self.estimate.high >= -SAME
+        return covers and abs(self.estimate.value) < MOST_ERROR

@@ -16,7 +16,7 @@ from tvm.te.tag import TagScope
 
 from grader.data.parameters import KNOWN
 from grader.diagnosis.construction import Layers, usual_cause
-from grader.inside.kernel.error_summaries import describe_error, error_name
+from grader.inside.kernel.faults import describe_error, error_name
 
 SHAPES = KNOWN["fasionmnist_mlp_assignment_params.pkl"].shapes
 HEAD = """\

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from grader.course import load_course
-from grader.data.builtin import builtin_parameters
+from grader.data.dataset import builtin_parameters
 from grader.errors import DataError
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -17,8 +17,7 @@ import numpy as np
 import pytest
 
 from grader.batch.collect import Entry, collect
-from grader.batch.grading import Batch, Interrupted
-from grader.batch.store import Store
+from grader.batch.grading import Batch, Interrupted, Store
 from grader.batch.summary import Row, Summary
 from grader.course import Course, load_course
 from grader.data.dataset import DataSet, no_data
@@ -28,13 +27,11 @@ from grader.grading import preparation
 from grader.grading.pipeline import grade
 from grader.grading.preparation import Preparation, Settings
 from grader.language import foreign
-from grader.machine.lock import TimingLock
+from grader.machine.quiet import Pausable, Quiet, TimingLock
 from grader.progress import Silent
-from grader.quiet import Pausable, Quiet
 from grader.reading.submission import SubmissionFile
 from grader.report import Report, ungraded_report
-from grader.sandbox.crowded import CrowdedSandbox
-from grader.sandbox.revocable import RevocableSandbox
+from grader.sandbox.room import CrowdedSandbox, RevocableSandbox
 from tests.properties import hostile
 
 COURSE = load_course(Path(__file__).parents[1] / "courses" / "small")

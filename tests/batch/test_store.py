@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from grader.batch.collect import Entry
-from grader.batch.store import Store, is_report_of, open_store
+from grader.batch.grading import Store, is_report_of, open_store
 from grader.course import load_course
 from grader.errors import UsageError
 from grader.report import Report

@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from grader.checks.outcome import failed, not_graded, partial, passed
+from grader.checks.registry import failed, not_graded, partial, passed
 from grader.evidence.case import Problem
 from grader.language import foreign
 from grader.report import CellCode, CheckCode

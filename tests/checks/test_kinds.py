@@ -11,11 +11,10 @@ import pytest
 from grader.assignment import CheckTable
 from grader.checks.kinds.equivalence import equivalence
 from grader.checks.kinds.externs import ExternOptions, extern_call, writes_output
+from grader.checks.kinds.graph import GraphOptions, call_tir_graph, pure_tir
 from grader.checks.kinds.python import LowLevelOptions, low_level
-from grader.checks.kinds.schedule import StepOptions, schedule_steps
+from grader.checks.kinds.schedule import StepOptions, TargetOptions, schedule_steps, target
 from grader.checks.kinds.speed import speed
-from grader.checks.kinds.structure import GraphOptions, call_tir_graph, pure_tir
-from grader.checks.kinds.target import TargetOptions, target
 from grader.checks.registry import NoOptions, find_check
 from grader.errors import CourseError
 from grader.evidence.case import Problem, Replay, StubOutputs, TargetMatch, TimedSchedule

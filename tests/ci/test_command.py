@@ -8,9 +8,14 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from grader.ci.fill import fill
-from grader.ci.options import Choices, find_course_of, submissions_pattern
-from grader.ci.write import github_files, write_new
+from grader.ci.recipes import (
+    Choices,
+    fill,
+    find_course_of,
+    github_files,
+    submissions_pattern,
+    write_new,
+)
 from grader.cli.commands import app
 from grader.errors import CourseError, GraderError, UsageError
 from tests.ci.repository import Repository

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.ci.archive import ARCHIVE, gradescope_files
-from grader.ci.options import Choices
+from grader.ci.recipes import ARCHIVE, Choices, gradescope_files
 from grader.ci.wheel import Checkout
 from grader.errors import CourseError, UsageError
 from grader.sandbox.interface import Level

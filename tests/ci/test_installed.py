@@ -13,9 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.ci.options import Choices
+from grader.ci.recipes import Choices, github_files, write_new
 from grader.ci.wheel import read_wheel
-from grader.ci.write import github_files, write_new
 from grader.language import foreign
 from grader.report import decode_report
 from tests.ci.repository import Repository

@@ -13,10 +13,8 @@ from typing import Any
 
 import pytest
 
-from grader.ci.archive import gradescope_files
-from grader.ci.options import Choices
+from grader.ci.recipes import GITHUB, GITLAB, Choices, github_files, gitlab_files, gradescope_files
 from grader.ci.wheel import Checkout, Wheel
-from grader.ci.write import GITHUB, GITLAB, github_files, gitlab_files
 from tests.ci.archives import unpack
 from tests.ci.repository import Repository
 from tests.ci.services import load

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.ci.options import Choices
-from grader.ci.write import github_files, write_new
+from grader.ci.recipes import Choices, github_files, write_new
 from grader.course import load_course
 from grader.release.secret import digest_of, pack_course
 from grader.release.write import release_files, write_release

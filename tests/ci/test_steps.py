@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.ci.options import Choices
-from grader.ci.write import github_files, gitlab_files, write_new
+from grader.ci.recipes import Choices, github_files, gitlab_files, write_new
 from tests.ci.repository import Repository
 from tests.ci.services import ZEROS, GitHub, GitLab
 from tests.ci.wheels import STUB

@@ -15,8 +15,8 @@ from rich.console import Console
 from grader.cli.doctor import describe_counting
 from grader.cli.doctor_timing import SelfTest, asked_threads, examine_timing
 from grader.course import load_course
-from grader.machine.facts import MachineFacts
-from grader.machine.lock import TimingLock
+from grader.machine.quiet import TimingLock
+from grader.machine.trust import MachineFacts
 from grader.sandbox.groups import Groups
 from tests.endtoend.examples import brisk_course
 

@@ -108,7 +108,8 @@ class TestOnlyTheSelfCheck:
     def test_nothing_is_graded_where_notebooks_could_not_import_what_they_do(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        monkeypatch.setattr("grader.grading.opening.missing_for_grading", lambda: ("torchsummary",))
+        missing = "grader.grading.preparation.missing_for_grading"
+        monkeypatch.setattr(missing, lambda: ("torchsummary",))
         notebook = ROOT / "examples/tensorir/reference.ipynb"
         monkeypatch.setattr(sys, "argv", ["grader", "run", str(notebook), "--data", "builtin"])
         assert 2 == app._run(SimpleNamespace())

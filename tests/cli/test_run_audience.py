@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from grader.cli.run import RunOptions, run_submission
-from grader.grading.opening import GradingOptions
+from grader.grading.preparation import GradingOptions
 from grader.report import decode_report
 from tests.cli.test_batch import MODEL, PREPARATION
 from tests.endtoend.command import GRADER, ROOT, TIME_LIMIT, run_grader, write_notebook

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from grader.assignment import DataNeeds
+from grader.data.dataset import write_idx
 from grader.data.folder import IMAGES, LABELS
-from grader.data.idx import write_idx
 from tests.missing import NO_REAL_DATA, real_data
 
 CONV = "fasionmnist_mlp_assignment_params.pkl"

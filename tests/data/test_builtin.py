@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from grader.data.builtin import builtin_data, builtin_parameters
+from grader.data.dataset import builtin_data, builtin_parameters
 from grader.data.parameters import KNOWN
 from grader.errors import DataError
 from grader.language import foreign

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grader.data.builtin import builtin_data
-from grader.data.dataset import DataSet, no_data
+from grader.data.dataset import DataSet, builtin_data, no_data
 from grader.language import foreign
 
 from .conftest import CONV

@@ -10,7 +10,7 @@ from pathlib import Path
 import pooch
 import pytest
 
-from grader.data.download import (
+from grader.data.resolve import (
     Expected,
     RemoteFile,
     Sources,

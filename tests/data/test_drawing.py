@@ -7,8 +7,8 @@ import time
 
 import numpy as np
 
-from grader.data.builtin import TEST_COUNT, TEST_SEED
 from grader.data.canvas import Draws, profile, wave
+from grader.data.dataset import TEST_COUNT, TEST_SEED
 from grader.data.drawing import CLASS_NAMES, draw_images
 
 IMAGES, LABELS = draw_images(TEST_SEED, TEST_COUNT)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.data.idx import BYTE_LIMIT, read_images, read_labels, write_idx
+from grader.data.dataset import IDX_LIMIT, read_images, read_labels, write_idx
 from grader.errors import DataError
 
 IMAGES = np.arange(3 * 28 * 28, dtype=np.uint8).reshape(3, 28, 28)
@@ -49,7 +49,7 @@ def test_the_header_is_the_official_one() -> None:
         (struct.pack(">IIII", 2051, 2**32 - 1, 2**32 - 1, 2**32 - 1), "should hold"),
         (gzip.compress(write_idx(IMAGES))[:-9], "not a whole gzip file"),
         (gzip.compress(b"")[:10] + b"\xff" * 9, "not a whole gzip file"),
-        (gzip.compress(bytes(BYTE_LIMIT + 1), 1), "is longer than"),
+        (gzip.compress(bytes(IDX_LIMIT + 1), 1), "is longer than"),
     ],
     # Names of their own: a gzip header holds the time, and test runners compare names.
     ids=[

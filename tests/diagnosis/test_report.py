@@ -26,7 +26,7 @@ from grader.evidence.failures import TIME_LIMIT
 from grader.evidence.gather import gather_outputs
 from grader.evidence.oracle import ModelOracle
 from grader.grading.judge import judge_case
-from grader.inside.runner.tasks import perform
+from grader.inside.runner.entry import perform
 from grader.ir.read import read_module
 from grader.language import NOTHING, foreign, join
 from grader.messages import Capture, TaskFailure, TraceModule

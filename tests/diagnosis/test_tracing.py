@@ -19,7 +19,7 @@ from grader.evidence.candidates import inspect
 from grader.evidence.case import Candidate, Problem
 from grader.evidence.cases import CaseOracle
 from grader.evidence.oracle import ModelOracle
-from grader.inside.runner.tasks import perform
+from grader.inside.runner.entry import perform
 from grader.ir.read import read_module
 from grader.messages import (
     PYTHON_FUNCTION,

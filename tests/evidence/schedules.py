@@ -12,7 +12,7 @@ from tvm import relax, s_tir, te, topi
 from tvm.script import relax as R  # noqa: N812
 
 from grader.evidence.case import Candidate
-from grader.inside.runner.tasks import perform
+from grader.inside.runner.entry import perform
 from grader.ir.read import read_module
 from grader.messages import Capture, FromRunner, ToRunner
 from tests.ir import modules

@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from grader.assignment import ArgumentTable, Computation, PartTable, TensorTable
+from grader.assignment_files import Given
 from grader.evidence.candidates import (
     CANDIDATE_LIMIT,
     PYTHON_LIMIT,
@@ -16,7 +17,6 @@ from grader.evidence.candidates import (
     is_meant,
 )
 from grader.evidence.case import Candidate, Problem
-from grader.given import Given
 from grader.ir.facts import BufferFacts, FunctionFacts, ModuleFacts, TensorFacts
 from grader.messages import PYTHON_FUNCTION, Capture
 from tests.evidence.factory import call, module

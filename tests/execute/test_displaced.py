@@ -9,8 +9,8 @@ import pytest
 from grader.assignment import Limits
 from grader.errors import DisplacedError
 from grader.inside.launcher.protocol import Cause
-from grader.sandbox.crowded import CrowdedSandbox
 from grader.sandbox.interface import Command, Process, Sandbox
+from grader.sandbox.room import CrowdedSandbox
 from tests.execute.conftest import run_cells
 
 KILLED = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"

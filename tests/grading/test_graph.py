@@ -6,7 +6,6 @@ import msgspec
 import pytest
 
 from grader.assignment import CheckTable
-from grader.checks.flow import used_calls
 from grader.checks.kinds.graph import (
     Amount,
     CallOptions,
@@ -14,6 +13,7 @@ from grader.checks.kinds.graph import (
     calls,
     constants,
     dataflow,
+    used_calls,
 )
 from grader.checks.registry import NoOptions, find_check
 from grader.errors import CourseError

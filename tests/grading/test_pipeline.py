@@ -18,9 +18,8 @@ from grader.grading.assembly import runner_starter
 from grader.grading.pipeline import grade
 from grader.grading.preparation import Preparation, Settings
 from grader.inside.launcher.protocol import Program
-from grader.machine.lock import TimingLock, Turn
+from grader.machine.quiet import Quiet, TimingLock, Turn
 from grader.progress import Progress, Silent
-from grader.quiet import Quiet
 from grader.reading.submission import read_submission
 from grader.report import Report
 from grader.sandbox.interface import Command, Process, Sandbox

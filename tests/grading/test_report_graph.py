@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from grader.grading.graph import AXIS_LIMIT, NAME_LIMIT, NODE_LIMIT, draw_graph
+from grader.grading.judge import AXIS_LIMIT, NAME_LIMIT, NODE_LIMIT, draw_graph
 from grader.ir.facts import Argument, BufferFacts, Call, ModuleFacts, TensorFacts
 from grader.report import Graph, Node
 from tests.evidence.factory import module, tensor

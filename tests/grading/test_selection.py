@@ -10,7 +10,7 @@ import pytest
 from grader.assignment import Assignment, CheckTable, PartTable
 from grader.checks import kinds as registered
 from grader.evidence.case import Case, Evidence, Outputs, Problem
-from grader.grading.selection import Graded, computes, given_problem, select
+from grader.grading.judge import Graded, computes, given_problem, select
 from grader.language import foreign
 from grader.messages import Capture, CaptureFailure
 from grader.report import Check, Part

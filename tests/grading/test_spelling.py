@@ -8,9 +8,10 @@ from nbformat import NotebookNode
 
 from grader.errors import UsageError
 from grader.execute.result import Execution
-from grader.grading.spelling import MESSAGE_LENGTH, Spelling, respell
+from grader.grading import spelling as module
+from grader.grading.spelling import MESSAGE_LENGTH, Accepted, Spelling, find_respelling
 from grader.messages import Capture, CaptureFailure
-from grader.reading.submission import parse_content
+from grader.reading.submission import first_lines, parse_content
 from grader.report import CellProblem
 
 TODAY = (
@@ -34,6 +35,10 @@ OLD = (
 def notebook(*sources: str) -> NotebookNode:
     cells = [nbformat.v4.new_code_cell(source) for source in sources]
     return nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("T.block"), *cells])
+
+
+def respell(written: NotebookNode, accepted: Accepted = "auto") -> Spelling:
+    return module.respell(written, find_respelling(written), first_lines(written), accepted)
 
 
 def sources(spelling: Spelling) -> list[str]:

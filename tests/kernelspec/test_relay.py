@@ -17,8 +17,7 @@ from zmq.sugar.context import Context
 from grader.errors import SandboxError, UsageError
 from grader.execute.kernel import CHANNELS
 from grader.kernelspec import relay as module
-from grader.kernelspec.connection import Connection, read_connection
-from grader.kernelspec.relay import MESSAGE_LIMIT, Relay
+from grader.kernelspec.relay import MESSAGE_LIMIT, Connection, Relay, read_connection
 
 KEY = "a key"
 MILLISECONDS = 10_000

@@ -12,8 +12,7 @@ import pytest
 
 from grader.errors import GraderError
 from grader.inside.launcher.protocol import Cause
-from grader.kernelspec.connection import Connection
-from grader.kernelspec.relay import Relay
+from grader.kernelspec.relay import Connection, Relay
 from grader.kernelspec.serve import _end, _parent, protected_folders
 
 START = (sys.executable, "-I", "-m", "grader.cli", "kernelspec", "start", "--sandbox", "strong")

@@ -22,10 +22,10 @@ from grader.errors import SandboxError
 from grader.evidence.runner_client import start_runner
 from grader.inside.launcher.usage import all_processes, descendants
 from grader.language import foreign
-from grader.sandbox.box import Box, Boxes
+from grader.sandbox.choose import look, try_out
 from grader.sandbox.interface import WITH_NAMESPACES, Command, Level, ResourceLimits
+from grader.sandbox.process import Box, Boxes
 from grader.sandbox.start import SteppingSandbox
-from grader.sandbox.trial import look, try_out
 from tests.conftest import require
 from tests.execute.conftest import run_cells
 from tests.sandbox.inside import report_from

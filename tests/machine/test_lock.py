@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from grader.language import NOTHING
-from grader.machine.lock import SHARED_PLACE, LockError, TimingLock
+from grader.machine.quiet import SHARED_PLACE, LockError, TimingLock
 from tests.missing import needs_root, needs_user
 from tests.users import USER, as_user
 
@@ -27,7 +27,7 @@ SECONDS = 60.0
 HOLDER = """
 import sys
 from pathlib import Path
-from grader.machine.lock import TimingLock
+from grader.machine.quiet import TimingLock
 lock = TimingLock(Path(sys.argv[1]), patience=60)
 with lock.turn(lambda: print("waits", flush=True)) as turn:
     print(turn.is_alone, flush=True)
@@ -138,7 +138,7 @@ class TestTurn:
         code = """
 import os, sys
 from pathlib import Path
-from grader.machine.lock import TimingLock
+from grader.machine.quiet import TimingLock
 mark = Path(sys.argv[1] + ".mark")
 for _ in range(3):
     with TimingLock(Path(sys.argv[1]), 60).turn() as turn:
@@ -155,7 +155,7 @@ for _ in range(3):
 ENDLESS = """
 import sys
 from pathlib import Path
-from grader.machine.lock import TimingLock
+from grader.machine.quiet import TimingLock
 lock = TimingLock(Path(sys.argv[1]), patience=60)
 for _ in range(2):
     with lock.turn(lambda: print("waits", flush=True)):

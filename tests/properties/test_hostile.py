@@ -15,7 +15,7 @@ from grader.messages import decode_payload
 from grader.reading.content import MARKDOWN_SIZE, read_content
 from grader.reading.messages import Content, Cost, FromReader, Read
 from grader.reading.submission import as_notebook, defined_names
-from grader.render.html.markdown import MOST_READ, Headings, read_markdown
+from grader.render.html.text import MOST_READ, Headings, read_markdown
 from tests.properties.hostile import CODE, FORMS, MARKDOWN, OLD, in_cells, small_files
 from tests.properties.work import work_of
 

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from grader.errors import GraderError, UsageError
-from grader.quiet import Quiet
-from grader.reading.messages import Bounds, Overwhelmed, Unreadable
+from grader.machine.quiet import Quiet
+from grader.reading.messages import Overwhelmed, ReaderBounds, Unreadable
 from grader.reading.reader import Reader, ReadingError
 from grader.reading.submission import read_submission
 from tests.properties import hostile
@@ -187,7 +187,7 @@ class TestBounds:
     def test_a_file_that_takes_more_memory_has_a_problem_and_a_digest(self, tmp_path: Path) -> None:
         path = tmp_path / "hw.ipynb"
         path.write_text(hostile.FORMS["lists and a number that is none"](3 * 10**6))
-        with Reader(bounds=Bounds(memory=20 * 2**20)) as reader:
+        with Reader(bounds=ReaderBounds(memory=20 * 2**20)) as reader:
             read = reader.read(path)
         assert (
             "too complicated to be read: that takes more than 5 seconds or 20 MB"

@@ -8,14 +8,9 @@ import msgspec
 import pytest
 
 from grader.assignment import Assignment
-from grader.assignment_file import load_assignment
+from grader.assignment_files import load_assignment
 from grader.course import load_course
-from grader.release.public import (
-    encode_assignment,
-    hidden_models,
-    hidden_names,
-    public_assignment,
-)
+from grader.release.write import encode_assignment, hidden_models, hidden_names, public_assignment
 from grader.selfcheck.public import hidden_points, published
 
 ROOT = Path(__file__).parents[2]

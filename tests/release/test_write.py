@@ -12,14 +12,18 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from grader.authoring.marks import regions
-from grader.authoring.master import find_master, read_master, sources
+from grader.authoring.master import find_master, read_master, regions, sources
 from grader.cli.commands import app
 from grader.course import load_course
 from grader.errors import CourseError, GraderError, UsageError
-from grader.release.public import public_assignment
 from grader.release.secret import digest_of, unpack
-from grader.release.write import Manifest, read_manifest, release_files, write_release
+from grader.release.write import (
+    Manifest,
+    public_assignment,
+    read_manifest,
+    release_files,
+    write_release,
+)
 from tests.ci.wheels import STUB, build
 from tests.endtoend.command import run_grader
 
@@ -172,7 +176,7 @@ class TestSecrets:
 
 CHECKS = '''"""Checks of the course."""
 
-from grader.checks.outcome import passed
+from grader.checks.registry import passed
 from grader.checks.registry import NoOptions, check
 
 LIMIT = 7

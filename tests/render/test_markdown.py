@@ -11,8 +11,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from grader.language import LANGUAGES, foreign
-from grader.render.commonmark import block, code, lines, text
-from grader.render.markdown import MOST_PROBLEMS, render_markdown
+from grader.render.markdown import MOST_PROBLEMS, block, code, lines, render_markdown, text
 from grader.render.wording import one_line, plain
 from grader.report import CellProblem, Diagnosis, Report, Step
 from tests import sample_reports

@@ -1,13 +1,22 @@
-"""What runs side by side fits into the machine, and small programs are not kept waiting."""
+"""What runs side by side fits into the machine, and small programs are not kept waiting.
+
+Beside others, what the machine did to a program is not told as its own doing.
+
+Ending everything that was started.
+"""
 
 from __future__ import annotations
 
 import threading
 from contextlib import ExitStack
+from typing import Any
 
 import pytest
 
-from grader.sandbox.room import Room
+from grader.errors import DisplacedError, SandboxError
+from grader.language import foreign
+from grader.sandbox.interface import Command
+from grader.sandbox.room import CrowdedSandbox, RevocableSandbox, Room, refuse_displaced
 
 GIGABYTE = 2**30
 
@@ -97,3 +106,135 @@ def test_who_came_first_gets_in_first() -> None:
         assert not enters(there, GIGABYTE)
     large.join()
     assert ["large"] == order
+
+
+class Ended:
+    """A process that was ended for a reason."""
+
+    standard_error = "words"
+    peak = 5
+
+    def __init__(self, cause: str) -> None:
+        self.cause = cause
+
+    def poll(self) -> int:
+        return 137
+
+
+class Ending:
+    """A sandbox in which everything has ended for a reason."""
+
+    level = "strong"
+    detail = foreign("Everything ends.")
+
+    def __init__(self, cause: str) -> None:
+        self._cause = cause
+
+    def start(self, command: Command) -> Any:
+        return Ended(self._cause)
+
+
+def in_a_crowd(cause: str) -> Any:
+    return CrowdedSandbox(Ending(cause)).start(Command("python"))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("cause", ["machine", "starved", "outside"])
+def test_what_others_may_have_taken_is_refused_in_a_crowd(cause: str) -> None:
+    with pytest.raises(DisplacedError, match="no memory or no processor left"):
+        refuse_displaced(in_a_crowd(cause))
+
+
+@pytest.mark.parametrize("cause", ["", "memory", "processes", "files", "disk", "descriptors"])
+def test_its_own_bounds_are_its_own_matter(cause: str) -> None:
+    process = in_a_crowd(cause)
+    refuse_displaced(process)
+    assert (cause, 5, "words", 137) == (
+        process.cause,
+        process.peak,
+        process.standard_error,
+        process.poll(),
+    )
+
+
+@pytest.mark.parametrize("cause", ["machine", "starved"])
+def test_alone_it_has_itself_to_blame(cause: str) -> None:
+    refuse_displaced(Ended(cause))  # type: ignore[arg-type]
+
+
+COMMAND = Command("python", ("-c", "pass"))
+
+
+class FakeProcess:
+    """A process that only can be killed."""
+
+    killed = 0
+
+    def kill(self) -> None:
+        self.killed += 1
+
+
+class FakeSandbox:
+    """A sandbox whose processes are fakes; `wait` is called before one is there."""
+
+    level = "strong"
+    detail = foreign("A fake.")
+
+    def __init__(self) -> None:
+        self.started: list[FakeProcess] = []
+        self.may_start = threading.Event()
+        self.may_start.set()
+
+    def start(self, command: Command) -> Any:
+        self.may_start.wait(20)
+        self.started.append(FakeProcess())
+        return self.started[-1]
+
+
+@pytest.fixture
+def inner() -> FakeSandbox:
+    return FakeSandbox()
+
+
+@pytest.fixture
+def sandbox(inner: FakeSandbox) -> RevocableSandbox:
+    return RevocableSandbox(inner)
+
+
+def test_it_says_what_the_sandbox_says(sandbox: RevocableSandbox) -> None:
+    assert ("strong", "A fake.") == (sandbox.level, sandbox.detail.english)
+
+
+def test_what_was_started_goes_on_until_it_is_revoked(
+    sandbox: RevocableSandbox, inner: FakeSandbox
+) -> None:
+    processes = [sandbox.start(COMMAND), sandbox.start(COMMAND)]
+    assert processes == inner.started
+    assert [0, 0] == [process.killed for process in inner.started]
+    sandbox.revoke()
+    assert [1, 1] == [process.killed for process in inner.started]
+
+
+def test_nothing_is_started_afterwards(sandbox: RevocableSandbox, inner: FakeSandbox) -> None:
+    sandbox.revoke()
+    with pytest.raises(SandboxError, match="interrupted"):
+        sandbox.start(COMMAND)
+    assert [] == inner.started
+
+
+def test_what_is_just_being_started_is_ended(sandbox: RevocableSandbox, inner: FakeSandbox) -> None:
+    inner.may_start.clear()
+    errors: list[str] = []
+
+    def start() -> None:
+        try:
+            sandbox.start(COMMAND)
+        except SandboxError as error:
+            errors.append(error.message.english)
+
+    thread = threading.Thread(target=start, daemon=True)
+    thread.start()
+    sandbox.revoke()
+    inner.may_start.set()
+    thread.join(20)
+    assert ["The work was interrupted."] == errors
+    assert [1] * len(inner.started) == [process.killed for process in inner.started]

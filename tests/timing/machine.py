@@ -18,7 +18,7 @@ from grader.messages import (
     TimingRules,
     pack_array,
 )
-from grader.timing.stack import PLACES
+from grader.timing.rounds import PLACES
 
 RING = 4
 
@@ -108,7 +108,7 @@ class Function:
         self._machine.events.append(Event("prepare", self._name, first))
         self._machine.work(100.0 * self._seconds)
 
-    def run(self, first: int, calls: int) -> None:
+    def run_calls(self, first: int, calls: int) -> None:
         self._machine.events.append(Event("run", self._name, first, calls))
         self._machine.work(calls * self._seconds)
         self._machine.disturb()

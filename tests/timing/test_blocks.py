@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.timing.blocks import (
+from grader.timing.rounds import (
     ATTEMPTS,
     FACTORS,
     MOST_CALLS,

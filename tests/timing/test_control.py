@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from grader.messages import ControlRound
-from grader.timing.control import FEWEST_ROUNDS, MOST_ERROR, SAME, Control
+from grader.timing.estimate import FEWEST_ROUNDS, MOST_ERROR, SAME, Control
 from tests.timing.machine import PACE, Noise, block, pair
 
 GOOD = pair()

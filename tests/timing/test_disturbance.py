@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.messages import Block, BlockGroup, ControlRound, TimingRound
-from grader.timing.disturbance import (
+from grader.timing.estimate import (
     LEAST_SHARE,
     MOST_SHARE,
     Disturbance,

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from grader.messages import ControlRound, TimingRound
-from grader.timing.blocks import FACTORS
-from grader.timing.rounds import PAUSE, Series, Trio, take_control_round, take_round
+from grader.timing.rounds import FACTORS, PAUSE, Series, Trio, take_control_round, take_round
 from tests.timing.machine import PACE, QUIET, RING, Disturbance, Event, Function, Machine
 
 SECONDS = {"baseline": 20e-6, "submission": 10e-6, "reference": 5e-6}

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from grader.messages import TimingRound, TimingRules
-from grader.timing.estimate import estimate_share, resample, take_logs
-from grader.timing.stopping import LOOK_EVERY, Stopping
+from grader.timing.estimate import LOOK_EVERY, Stopping, estimate_share, resample, take_logs
 from tests.timing.machine import PACE, Noise, block, in_turn, moment, rules, single_round
 
 END = 100.0

@@ -1,17 +1,6 @@
 """The checks. Importing this package registers all of them."""
 
-from grader.checks.kinds import (
-    equivalence,
-    externs,
-    graph,
-    python,
-    schedule,
-    single,
-    speed,
-    structure,
-    target,
-    tensorir,
-)
+from grader.checks.kinds import equivalence, externs, graph, python, schedule, speed, tensorir
 
 __all__ = [
     "equivalence",

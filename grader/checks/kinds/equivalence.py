@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from grader.assignment import Table
-from grader.checks.outcome import Outcome, failed, not_graded, partial, passed
-from grader.checks.registry import check
+from grader.checks.registry import NOT_RUN, Outcome, check, failed, not_graded, partial, passed
 from grader.diagnosis.words import name_layer
 from grader.errors import CourseError
 from grader.evidence.case import Case, JudgedLayer, Problem
@@ -36,7 +35,7 @@ def equivalence(case: Case, options: EquivalenceOptions) -> Outcome:
     """
     outputs, diagnosis = case.evidence.outputs, case.evidence.diagnosis
     if isinstance(outputs, Problem) or outputs is None:
-        problem = outputs or Problem(say("The module was not run."), code="not_run")
+        problem = outputs or NOT_RUN
         return not_graded(problem if diagnosis is None else _located(problem, diagnosis))
     wrong = wrong_samples(outputs, case.comparison)
     if wrong.any():

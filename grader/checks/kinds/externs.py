@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from grader.assignment import Table
-from grader.checks.flow import input_passes_by
-from grader.checks.outcome import Outcome, failed, not_graded, passed
-from grader.checks.registry import NoOptions, check
+from grader.checks.kinds.graph import input_passes_by
+from grader.checks.registry import NOT_RUN, NoOptions, Outcome, check, failed, not_graded, passed
 from grader.evidence.case import Case, Problem
 from grader.evidence.convolution import takes_weight
 from grader.evidence.mismatch import WRITE_THE_BUFFER
@@ -84,7 +83,7 @@ def _judge_flow(case: Case, layer: list[Call], options: ExternOptions) -> Outcom
     """Judge whether the output depends on the layer's extern, and on the input by way of it."""
     name, facts, stubs = layer[0].callee, case.candidate.facts, case.evidence.stubs
     if isinstance(stubs, Problem) or stubs is None:
-        return not_graded(stubs or Problem(say("The module was not run."), code="not_run"))
+        return not_graded(stubs or NOT_RUN)
     if np.array_equal(stubs.first, stubs.second, equal_nan=True):
         return failed(
             say("`{name}` is called, but the model's output does not depend on it.", name=name),
@@ -112,7 +111,7 @@ def writes_output(case: Case, _options: NoOptions) -> Outcome:
     """The external functions write their output argument."""
     outputs = case.evidence.outputs
     if isinstance(outputs, Problem) or outputs is None:
-        return not_graded(outputs or Problem(say("The module was not run."), code="not_run"))
+        return not_graded(outputs or NOT_RUN)
     unwritten = sorted(set(outputs.unwritten) & _extern_names(case.candidate.facts))
     if unwritten:
         return failed(

@@ -1,20 +1,73 @@
-"""The check of what `main` is made of: how many calls of which kind, and where they stand."""
+"""Checks of how a module is built: what `main` is made of, and what flows where in it."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Annotated, Literal, NamedTuple, get_args
 
 import msgspec
 
 from grader.assignment import Table
-from grader.checks.flow import used_calls
-from grader.checks.outcome import Outcome, failed, partial, passed
-from grader.checks.registry import NoOptions, check
+from grader.checks.registry import NoOptions, Outcome, check, failed, partial, passed
 from grader.evidence.case import Case
-from grader.ir.facts import Call, ModuleFacts
+from grader.evidence.convolution import takes_weight
+from grader.ir.facts import Argument, Call, ModuleFacts
 from grader.language import Text, say
+
+_OF_SHAPES = frozenset({"relax.shape_of", "relax.size"})
+"""Operators that tell nothing of a tensor but its shape."""
+
+
+def input_passes_by(facts: ModuleFacts, layer: Collection[int]) -> bool:
+    """Say whether the input reaches the output on a way that leads through no call of `layer`.
+
+    Calls are named by their places in `facts.calls`. What comes from an `if` may come from
+    anywhere. What else cannot be followed is left to a run.
+    """
+    reached: set[int] = set()
+
+    def carries(argument: Argument) -> bool:
+        return argument.kind == "input" or _is_hidden(argument) or argument.source in reached
+
+    for place, call in enumerate(facts.calls):
+        if place not in layer and not _is_of_shapes(call) and any(map(carries, call.arguments)):
+            reached.add(place)
+    return facts.result is not None and carries(facts.result)
+
+
+def used_calls(facts: ModuleFacts) -> tuple[Call, ...]:
+    """Return the calls that the output of `main` may depend on, in their order.
+
+    An external or Relax function that is called outside of a dataflow block counts as well: it may
+    do its work by writing into its arguments. All calls count where the output cannot be followed.
+    """
+    calls = facts.calls
+    pending = [] if facts.result is None else [facts.result]
+    if not pending or _is_hidden(pending[0]):
+        return calls
+    effects = ("extern", "function")
+    used = {place for place, call in enumerate(calls) if call.kind in effects and not call.dataflow}
+    pending += [argument for place in used for argument in calls[place].arguments]
+    while pending:
+        argument = pending.pop()
+        if _is_hidden(argument):
+            return calls
+        if argument.source is not None and argument.source not in used:
+            used.add(argument.source)
+            pending.extend(calls[argument.source].arguments)
+    return tuple(calls[place] for place in sorted(used))
+
+
+def _is_of_shapes(call: Call) -> bool:
+    return call.kind == "operator" and call.callee in _OF_SHAPES
+
+
+def _is_hidden(argument: Argument) -> bool:
+    """Say whether a tensor is from nowhere that can be seen: from an `if`, which has no source."""
+    tensor = argument.tensor
+    return argument.kind == "value" and argument.source is None and bool(tensor and tensor.shape)
+
 
 Kind = Literal["tir", "extern", "operator", "function"]
 Demand = Literal["tir", "extern", "operator", "function", "constants", "dataflow"]
@@ -227,3 +280,77 @@ def _describe(facts: ModuleFacts) -> Text:
     shown = [f"`{name}`" for name in names[:_NAMES_SHOWN]]
     more = ["…"] if len(names) > _NAMES_SHOWN else []
     return say("The calls of `main` are as asked for: {names}.", names=", ".join(shown + more))
+
+
+_MADE_OTHERWISE = {
+    "extern": say("`{binding}` is made by the external function `{callee}`, not by call_tir."),
+    "operator": say("`{binding}` is made by the operator `{callee}`, not by call_tir."),
+    "function": say("`{binding}` is made by `{callee}`, not by call_tir."),
+}
+
+
+class GraphOptions(Table, frozen=True):
+    """`weights` are the shapes of the model's weights: each must be given to some call."""
+
+    weights: tuple[tuple[int, ...], ...]
+
+
+@check("call_tir_graph", options=GraphOptions)
+def call_tir_graph(case: Case, options: GraphOptions) -> Outcome:
+    """The model is a graph of `call_tir` into TIR functions.
+
+    Full points when every call of `main` is a call_tir and every weight of the model is used. Half
+    of them when operators of Relax are mixed in.
+    """
+    facts = case.candidate.facts
+    wrong = _foreign_calls(facts)
+    missing = [shape for shape in options.weights if not _is_used(facts, shape)]
+    if not any(call.kind == "tir" for call in facts.calls):
+        return failed(
+            say("No call in `main` is a call_tir into a TIR function."),
+            say(
+                "Add each layer with bb.emit_te(...): it writes the TIR function and the call_tir."
+            ),
+        )
+    if missing:
+        return failed(
+            say("No layer is given the weight of shape {shape}.", shape=_spell(missing[0])),
+            say("Build all layers of the model, each with its own weight and bias."),
+        )
+    if wrong:
+        return partial(
+            0.5,
+            say(_MADE_OTHERWISE[wrong[0].kind], binding=wrong[0].binding, callee=wrong[0].callee),
+            say("Write this layer with bb.emit_te(...) as well."),
+        )
+    return passed(
+        say("All {count} calls of `main` are call_tir into TIR functions.", count=len(facts.calls))
+    )
+
+
+@check("pure_tir", options=NoOptions)
+def pure_tir(case: Case, _options: NoOptions) -> Outcome:
+    """The scheduled module calls TIR functions only."""
+    wrong = [call for call in case.candidate.facts.calls if call.kind == "extern"]
+    if wrong:
+        return failed(
+            say(
+                "`{binding}` is computed by the external function `{callee}`.",
+                binding=wrong[0].binding,
+                callee=wrong[0].callee,
+            ),
+            say("Schedule the module that create_model_via_emit_te() builds."),
+        )
+    return passed(say("No external function is called."))
+
+
+def _foreign_calls(facts: ModuleFacts) -> list[Call]:
+    return [call for call in facts.calls if call.kind != "tir"]
+
+
+def _is_used(facts: ModuleFacts, weight: tuple[int, ...]) -> bool:
+    return any(takes_weight(call, weight) for call in facts.calls)
+
+
+def _spell(shape: tuple[int, ...]) -> str:
+    return "(" + ", ".join(str(extent) for extent in shape) + ")"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from grader.checks.outcome import Outcome, failed, not_graded
-from grader.checks.registry import check
+from grader.checks.registry import Outcome, check, failed, not_graded
 from grader.evidence.case import Case, Problem
 from grader.evidence.steps import NO_STEPS, find_steps
 from grader.evidence.subject import Subject

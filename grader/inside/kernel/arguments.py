@@ -14,8 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 import tvm
 
+from grader.inside.kernel.modules import Snapshot
 from grader.inside.kernel.objects import Namespace, rank_of
-from grader.inside.kernel.snapshots import Snapshot
 from grader.messages import ArgumentSpec
 
 _COLLECTING = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)

@@ -1,18 +1,47 @@
-"""What each kind of part takes from the notebook at the end of a cell."""
+"""What each kind of part takes from the notebook: modules, functions, importers.
+
+An importer is given a traced model and its shapes: the model comes from the course's own code,
+which is run apart from the notebook.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import functools
-from typing import Protocol
+import inspect
+import linecache
+import tokenize
+from collections.abc import Callable, Iterable
+from types import FunctionType
+from typing import Any, Protocol
 
+from grader.inside.kernel.arguments import bind, required, single
 from grader.inside.kernel.entries import EntryPoints
+from grader.inside.kernel.externs import ExternRegistry
 from grader.inside.kernel.faults import Faults
-from grader.inside.kernel.modules import BoundModules, Unwrap, is_schedule, module_of, module_within
-from grader.inside.kernel.objects import Namespace, has_wildcard, rank_of, ranked
-from grader.inside.kernel.schedules import Known, ScheduleLedger
-from grader.inside.kernel.sender import Candidate, Sender
-from grader.inside.kernel.snapshots import Snapshot
-from grader.messages import EntrySpec
+from grader.inside.kernel.modules import (
+    BoundModules,
+    Known,
+    ScheduleLedger,
+    Snapshot,
+    Unwrap,
+    is_schedule,
+    module_of,
+    module_within,
+)
+from grader.inside.kernel.objects import (
+    Fingerprint,
+    Namespace,
+    fingerprint,
+    has_wildcard,
+    is_notebook_callable,
+    is_notebook_scope,
+    rank_of,
+    ranked,
+)
+from grader.inside.kernel.sender import Sender, SentModule
+from grader.messages import SOURCE_LIMIT, EntrySpec, ModelSpec
 
 LOCAL_NAME = "a local schedule"
 """What a schedule is called that no public name is bound to."""
@@ -21,7 +50,7 @@ LOCAL_LIMIT = 8
 """Schedules without a name that are taken at the end of one cell, the newest."""
 
 
-class Part(Protocol):
+class WatchedPart(Protocol):
     """What looks for the candidates of one part."""
 
     def sweep(self, values: Namespace) -> None:
@@ -50,7 +79,7 @@ class FunctionPart:
         for name, module in self._modules.news(values).items():
             by_name = rank_of(name, self._spec.names) is not None
             with self._faults.shielded():
-                self._sender.offer(Candidate(self._spec.part, name, by_name, module))
+                self._sender.offer(SentModule(self._spec.part, name, by_name, module))
 
 
 class ModulePart:
@@ -80,7 +109,7 @@ class ModulePart:
     def _offer(self, modules: dict[str, Snapshot], *, by_name: bool) -> None:
         for name, module in modules.items():
             with self._faults.shielded():
-                self._sender.offer(Candidate(self._spec.part, name, by_name, module))
+                self._sender.offer(SentModule(self._spec.part, name, by_name, module))
 
 
 class SchedulePart:
@@ -116,7 +145,7 @@ class SchedulePart:
         self._entries.sweep(values)
         for name, module in self._modules.news(values).items():
             with self._faults.shielded():
-                self._sender.offer(Candidate(self._spec.part, name, self._is_asked(name), module))
+                self._sender.offer(SentModule(self._spec.part, name, self._is_asked(name), module))
 
     def _name_schedules(self, values: Namespace) -> dict[int, str]:
         """Return the best public name of each Schedule that has one, by TVM's identity of it."""
@@ -143,7 +172,7 @@ class SchedulePart:
 
     def _offer_schedule(self, known: Known, name: str | None) -> None:
         self._sender.offer(
-            Candidate(
+            SentModule(
                 part=self._spec.part,
                 name=name or LOCAL_NAME,
                 by_name=name is not None and self._is_asked(name),
@@ -164,3 +193,180 @@ def exact_names(spec: EntrySpec) -> tuple[str, ...]:
 
 def _plain(spec: EntrySpec) -> Unwrap:
     return functools.partial(module_of, holds=spec.holds)
+
+
+class PythonPart:
+    """The functions whose names match a part's patterns, as they are at the end of a cell."""
+
+    def __init__(
+        self,
+        spec: EntrySpec,
+        shell: Any,
+        sender: Sender,
+        registry: ExternRegistry,
+        faults: Faults,
+    ) -> None:
+        self._spec = spec
+        self._shell = shell
+        self._sender = sender
+        self._registry = registry
+        self._faults = faults
+        self._seen: dict[str, Fingerprint] = {}
+
+    def sweep(self, values: Namespace) -> None:
+        """Take the functions that changed, or what they depend on, exact names first."""
+        for name in ranked(values, self._spec.names):
+            origin = self._registry.origin(values[name])
+            function = values[name] if origin is None else origin
+            if is_notebook_callable(function, self._shell.user_ns, self._sender.folders):
+                with self._faults.shielded():
+                    self._consider(name, function)
+
+    def _consider(self, name: str, function: object) -> None:
+        namespace: Namespace = self._shell.user_ns
+        now = fingerprint(function, (), namespace, self._sender.folders)
+        seen = self._seen.get(name)
+        if seen is None or now.tokens != seen.tokens:
+            self._seen[name] = now
+            source = source_of(now.kept, namespace, self._sender.folders)
+            self._sender.offer_function(self._spec.part, name, function, source)
+
+
+def source_of(objects: Iterable[object], namespace: Namespace, folders: tuple[str, ...]) -> str:
+    """Return the texts of those objects that are functions of the notebook, in their order.
+
+    IPython keeps the text of every cell that it has run in Python's cache of lines. The result has
+    at most SOURCE_LIMIT characters and can be encoded.
+    """
+    texts: dict[str, None] = {}
+    for each in objects:
+        if type(each) is FunctionType and is_notebook_scope(each.__globals__, namespace, folders):
+            texts[_text_of(each)] = None
+    joined = "\n".join(text for text in texts if text)[:SOURCE_LIMIT]
+    return joined.encode("utf-8", "replace").decode()
+
+
+def _text_of(function: FunctionType) -> str:
+    """Return the lines of a definition with its decorators; "" where nobody keeps them."""
+    code = function.__code__
+    lines = linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :]
+    try:
+        return "".join(inspect.getblock(lines))
+    except (SyntaxError, tokenize.TokenError):
+        return ""
+
+
+_SHAPE = "shape"
+
+
+class ModelError(Exception):
+    """Raised when the course's code gives no model that can be traced: that is our fault."""
+
+
+class TracedModel:
+    """The model of one part, made when it is first asked for.
+
+    `quiet` is what keeps the notebook from noticing anything of it.
+    """
+
+    def __init__(
+        self, spec: ModelSpec, quiet: Callable[[], contextlib.AbstractContextManager[None]]
+    ) -> None:
+        self.shapes = [tuple(shape) for shape in spec.shapes]
+        self._spec = spec
+        self._quiet = quiet
+        self._module: Any = None
+        self._failed = False
+
+    def make(self) -> bool:
+        """Make the model unless it is there. Raises ModelError once; then it returns False."""
+        if self._module is None and not self._failed:
+            try:
+                with self._quiet():
+                    self._module = _trace(self._spec)
+            except Exception as error:
+                self._failed = True
+                raise ModelError(
+                    f"the course's model {self._spec.name!r} cannot be made"
+                ) from error
+        return not self._failed
+
+    def copy(self) -> Any:
+        """Return a torch.fx.GraphModule of the caller's own."""
+        return copy.deepcopy(self._module)
+
+
+class ImporterPart:
+    """A part whose answer is what an importer makes of one model."""
+
+    def __init__(self, model: TracedModel, entries: EntryPoints) -> None:
+        self._model = model
+        self._entries = entries
+
+    def sweep(self, values: Namespace) -> None:
+        """Call the importers that are due. Raises ModelError the first time it has no model."""
+        if self._entries.are_there(values) and self._model.make():
+            self._entries.sweep(values)
+
+
+class ImporterSupply:
+    """Gives an importer the traced model and the list of its inputs' shapes.
+
+    The model is the first parameter, the shapes are the one with "shape" in its name or else the
+    second; what else has no default is taken from the notebook. A function with one parameter
+    gets the model alone.
+    """
+
+    def __init__(self, model: TracedModel) -> None:
+        self._model = model
+
+    def needed(self, signature: inspect.Signature) -> tuple[str, ...]:
+        """Return the names of the notebook that a call takes values from."""
+        given = _given(signature)
+        return tuple(name for name in required(signature) if name not in given)
+
+    def stand_in(self, name: str) -> object | None:
+        """Return None: what else an importer needs is the notebook's."""
+        del name
+        return None
+
+    def bind(self, signature: inspect.Signature, namespace: Namespace) -> inspect.BoundArguments:
+        """Return the arguments of one call, with a model and shapes that it may spoil."""
+        supplied = [self._model.copy(), list(self._model.shapes)]
+        given = _given(signature)
+        if not given:
+            return signature.bind(*supplied)
+        values = dict(zip(given, supplied, strict=False))
+        return bind(signature, values | {name: namespace[name] for name in self.needed(signature)})
+
+
+def _given(signature: inspect.Signature) -> tuple[str, ...]:
+    """Return the parameters for the model and, if there is one, for the shapes."""
+    names, needed = single(signature), required(signature)
+    if not names:
+        return ()
+    model = (needed or names)[0]
+    others = [name for name in names if name != model]
+    shaped = [name for name in others if _SHAPE in name.lower()]
+    second = [name for name in (needed or others) if name != model]
+    return (model, *(shaped or second)[:1])
+
+
+def _trace(spec: ModelSpec) -> Any:
+    """Run the course's code in a namespace of its own, and trace the model.
+
+    What the notebook has set as PyTorch's defaults does not hold here.
+    """
+    import torch
+    import torch.fx
+
+    default = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float32)
+    try:
+        with torch.device("cpu"):
+            namespace: Namespace = {"__name__": "models"}
+            exec(compile(spec.code, "models.py", "exec", dont_inherit=True), namespace)  # noqa: S102
+            model = namespace["MODELS"][spec.name](spec.seed).eval()
+            return copy.deepcopy(torch.fx.symbolic_trace(model))
+    finally:
+        torch.set_default_dtype(default)

@@ -1,16 +1,28 @@
-"""Old names of TVM for code that no rewrite of its text reaches: values passed around, `getattr`.
+"""Earlier versions of TVM: their names, what they did, and which loop variables they took.
 
-It is loaded in the student kernel only, and adds names that are not there. A name that today's TVM
-has is never replaced, so code in today's spelling runs as it does without this module.
+Names are for what no rewrite of a text reaches: values passed around, `getattr`. The module is
+loaded in the student kernel only, and adds names that are not there. A name that today's TVM has is
+never replaced, so code in today's spelling runs as it does without this module.
+
+What earlier versions did is asked only after today's TVM has refused: code that runs today runs as
+it does.
+
+TVM accepted a loop's variable in a block until 2023 and computes what it says. Today's parser
+refuses it with the name of a variable. Notebooks in an earlier spelling are let pass, with what is
+wrong on stderr.
 """
 
 from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, NamedTuple
+
+import tvm
+import tvm_ffi
+from tvm.script.parser.core import dispatch
 
 
 class Supplied(NamedTuple):
@@ -114,3 +126,189 @@ def _ranked_type(kind: Any) -> Callable[[int, str | None], Any]:
         return kind(ndim=ndim, dtype=dtype)
 
     return dyn_tensor_type
+
+
+_PLAIN = (int, float, str, tuple)
+
+
+def install_behaviour() -> None:
+    """Make this process's TVM do what earlier ones did."""
+    tvm.ir.Var.shape = property(_first_of(tvm.ir.Var.shape.fget, _shape_of))
+    for name in ("checked_type", "struct_info"):
+        if not hasattr(tvm.ir.Expr, name):
+            setattr(tvm.ir.Expr, name, property(_type_of))
+    for owner in (tvm.relax, tvm.relax.expr):
+        if not hasattr(owner, "Constant"):
+            owner.Constant = _Constant
+    tvm.ir.assert_structural_equal = _equal_but_for_the_symbol(tvm.ir.assert_structural_equal)
+    assign = dispatch.get("ir", "Assign")
+    dispatch.register("ir", "Assign")(_with_constants(assign))
+
+
+class _AnyConstant(type):
+    """What `isinstance(value, relax.Constant)` asks."""
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, tvm.ir.GenericConst)
+
+
+class _Constant(metaclass=_AnyConstant):
+    """A constant of Relax by its old name, made of a tensor alone."""
+
+    def __new__(cls, data: Any) -> Any:
+        return tvm.relax.const(data.numpy() if hasattr(data, "numpy") else data)
+
+
+def _type_of(value: Any) -> Any:
+    return value.ty
+
+
+def _shape_of(value: Any) -> Any:
+    """Return the shape of a tensor of Relax, as `x.shape` of 2022."""
+    shape = getattr(value.ty, "shape", None)
+    if shape is None:
+        raise AttributeError(f"{type(value).__name__!r} object has no attribute 'shape'")
+    return shape
+
+
+def _first_of(today: Callable[[Any], Any], earlier: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def get(value: Any) -> Any:
+        try:
+            return today(value)
+        except AttributeError:
+            return earlier(value)
+
+    return get
+
+
+def _equal_but_for_the_symbol(today: Callable[..., None]) -> Callable[..., None]:
+    """Compare functions by themselves without their names: a lone one had none in 2022."""
+
+    def assert_structural_equal(lhs: Any, rhs: Any, *options: Any, **named: Any) -> None:
+        try:
+            today(lhs, rhs, *options, **named)
+        except ValueError:
+            if not all(isinstance(each, tvm.tirx.PrimFunc) for each in (lhs, rhs)):
+                raise
+            named_alike = [each.with_attr("global_symbol", "main") for each in (lhs, rhs)]
+            today(*named_alike, *options, **named)
+
+    return assert_structural_equal
+
+
+def _with_constants(today: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
+    """Let a class of a module have constants, such as `N, H, W = 1, 8, 8`, beside its functions."""
+
+    def visit_assign(parser: Any, node: Any) -> None:
+        value = parser.eval_expr(node.value) if len(node.targets) == 1 else None
+        if not isinstance(value, _PLAIN):
+            today(parser, node)
+            return
+        parser.eval_assign(
+            target=node.targets[0],
+            source=value,
+            bind_value=lambda _parser, _node, _name, each: each,
+            allow_shadowing=True,
+        )
+
+    return visit_assign
+
+
+Tell = Callable[[str], None]
+"""Is told what is let pass."""
+
+_REFUSED = "is defined outside of any block, but is used inside the non-opaque current block"
+LIMIT = 3
+"""Most blocks that are told of."""
+
+
+def explain_loop_variables(accept: Tell | None) -> None:
+    """Explain what the parser refuses for a loop's variable in a block.
+
+    With `accept` it is let pass, and `accept` is told the first sentence about it.
+    """
+    analysis = tvm.s_tir.analysis
+    analysis.verify_well_formed = _explaining(analysis.verify_well_formed, accept)
+
+
+def _explaining(today: Callable[..., Any], accept: Tell | None) -> Callable[..., Any]:
+    def verify_well_formed(*given: Any, **named: Any) -> Any:
+        try:
+            return today(*given, **named)
+        except Exception as error:  # whatever class TVM gives it
+            if _REFUSED not in str(error):
+                raise
+            sentences = list(find_loop_variables(given[0]))[:LIMIT]
+            found = "\n".join(sentences)
+            if accept is None:
+                raise type(error)(f"Error message: {found}\n{error}") from None
+            print(f"Today's TVM would refuse this:\n{found}", file=sys.stderr)
+            accept("".join(sentences[:1]))
+            return True
+
+    return verify_well_formed
+
+
+def find_loop_variables(module: Any) -> Iterator[str]:
+    """Yield a sentence for each variable of a loop that a block uses in place of its own.
+
+    The referee reads them (`grader/execute/loop_variables.py`) and says them in the
+    student's language.
+    """
+    for variable, function in module.functions.items():
+        if isinstance(function, tvm.tirx.PrimFunc):
+            blocks: list[Any] = []
+            loops: dict[Any, Any] = {}
+            tvm_ffi.structural_walk(
+                function.body,
+                (
+                    (tvm.s_tir.SBlockRealize, blocks.append),
+                    (tvm.tirx.For, lambda loop, known=loops: _remember(loop, known)),
+                ),
+                order="pre",
+            )
+            for realize in blocks:
+                yield from _of_block(realize, loops, variable.name_hint)
+
+
+def _remember(loop: Any, known: dict[Any, Any]) -> None:
+    known[loop.loop_var] = loop.extent
+
+
+def _of_block(realize: Any, loops: dict[Any, Any], function: str) -> Iterator[str]:
+    block = realize.block
+    axes = {
+        value: axis.var.name
+        for value, axis in zip(realize.iter_values, block.iter_vars, strict=True)
+        if isinstance(value, tvm.tirx.Var)
+    }
+    if not axes and not len(block.iter_vars):
+        return
+    inside: set[Any] = set()
+    used: dict[Any, None] = {}
+    stored: set[Any] = set()
+    tvm_ffi.structural_walk(
+        block.body,
+        (
+            (tvm.tirx.For, lambda loop: inside.add(loop.loop_var)),
+            (tvm.tirx.BufferStore, lambda store: stored.update(_variables(store.indices))),
+            (tvm.tirx.Var, lambda each: used.setdefault(each) if each in loops else None),
+        ),
+        order="pre",
+    )
+    for variable in used:
+        if variable in inside:
+            continue
+        name, place = variable.name, f'In block "{block.name_hint}" of `{function}`'
+        if variable in axes:
+            yield f"{place}, `{name}` is a loop's variable and not the axis `{axes[variable]}`."
+            continue
+        kind = "spatial" if variable in stored else "reduce"
+        yield (
+            f"{place}, `{name}` is a loop's variable and has no axis, which is"
+            f" `T.axis.{kind}({loops[variable]}, {name})`."
+        )
+
+
+def _variables(indices: Any) -> set[Any]:
+    return {each for each in indices if isinstance(each, tvm.tirx.Var)}

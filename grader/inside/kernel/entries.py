@@ -15,21 +15,26 @@ import msgspec
 
 from grader.inside.kernel.arguments import NotebookSupply, Supply, signature_of
 from grader.inside.kernel.cells import Cells, Place
-from grader.inside.kernel.dependencies import Fingerprint, fingerprint
-from grader.inside.kernel.error_summaries import describe_error, error_name
 from grader.inside.kernel.externs import ExternRegistry
-from grader.inside.kernel.faults import Faults
-from grader.inside.kernel.modules import Holds, is_schedule, module_within
+from grader.inside.kernel.faults import Faults, describe_error, error_name
+from grader.inside.kernel.modules import (
+    Holds,
+    Known,
+    ScheduleLedger,
+    Snapshot,
+    is_schedule,
+    module_within,
+)
 from grader.inside.kernel.objects import (
+    Fingerprint,
     Namespace,
+    fingerprint,
     is_exactly,
     is_notebook_callable,
     ranked,
     type_name,
 )
-from grader.inside.kernel.schedules import Known, ScheduleLedger
-from grader.inside.kernel.sender import Candidate, Sender
-from grader.inside.kernel.snapshots import Snapshot
+from grader.inside.kernel.sender import Sender, SentModule
 from grader.messages import CaptureFailure
 
 SLOW_SECONDS = 10.0
@@ -51,7 +56,7 @@ class Complaint(msgspec.Struct, frozen=True):
     place: Place | None
 
 
-class Result(msgspec.Struct, frozen=True, eq=False):
+class EntryResult(msgspec.Struct, frozen=True, eq=False):
     """What a call gave. `module` is None after an error and when no module came back.
 
     `returned` is the name of the returned value's type, `known` the schedule that it was, if any.
@@ -109,7 +114,7 @@ class EntryCaller:
         self._ledger = ledger
         self._quiet = quiet
 
-    def call(self, function: Any, arguments: Arguments, holds: Holds) -> Result:
+    def call(self, function: Any, arguments: Arguments, holds: Holds) -> EntryResult:
         """Call a function with the arguments for a namespace, and take out the module it returns.
 
         What it left behind goes while all is still quiet: TVM prints when half a builder is freed.
@@ -122,9 +127,9 @@ class EntryCaller:
             except BaseException as error:  # noqa: BLE001 - whatever it raises is its author's matter
                 place = self.cells.locate(error)
                 complaint = Complaint(error_name(error), describe_error(error), place)
-                return Result(complaint=complaint)
+                return EntryResult(complaint=complaint)
 
-    def _read(self, value: Any, holds: Holds, registered: Mapping[str, object]) -> Result:
+    def _read(self, value: Any, holds: Holds, registered: Mapping[str, object]) -> EntryResult:
         """Find a module in what was returned: it, or the first in a tuple, list or dictionary."""
         held: list[object] = []
         if is_exactly(value, tuple, list, dict):
@@ -133,8 +138,8 @@ class EntryCaller:
             module = module_within(item, holds)
             if module is not None:
                 known = self._ledger.find(item) if is_schedule(item, holds) else None
-                return Result(module=Snapshot(module), known=known, registered=registered)
-        return Result(returned="None" if value is None else type_name(value))
+                return EntryResult(module=Snapshot(module), known=known, registered=registered)
+        return EntryResult(returned="None" if value is None else type_name(value))
 
 
 class EntryPoints:
@@ -222,10 +227,10 @@ class EntryPoints:
         else:
             self._offer(name, result, result.module)
 
-    def _offer(self, name: str, result: Result, module: Snapshot) -> None:
+    def _offer(self, name: str, result: EntryResult, module: Snapshot) -> None:
         known = result.known
         self._sender.offer(
-            Candidate(
+            SentModule(
                 part=self._part,
                 name=name,
                 by_name=True,

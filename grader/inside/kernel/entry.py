@@ -22,17 +22,8 @@ from traitlets.config import Config
 from zmq.constants import SocketOption, SocketType
 from zmq.sugar.context import Context
 
-from grader.inside.kernel import (
-    capture,
-    compatibility,
-    folders,
-    habits,
-    stand_ins,
-    statements,
-    thrift,
-    well_formed,
-)
-from grader.inside.kernel.older_behaviour import install_behaviour
+from grader.inside.kernel import capture, compatibility, habits, stand_ins
+from grader.inside.kernel.compatibility import install_behaviour
 from grader.messages import (
     KERNEL_FRAME_LIMIT,
     FrameError,
@@ -65,7 +56,9 @@ def main(arguments: Sequence[str]) -> None:
     emit = _sender(config.capture_descriptor)
     sys.path.insert(0, "")  # as in Jupyter: a notebook may import a file that it has written
     notes = habits.Notes(emit)
-    well_formed.install(notes.tell_of_loop_variable if config.compatibility else None)
+    compatibility.explain_loop_variables(
+        notes.tell_of_loop_variable if config.compatibility else None
+    )
     _make_at_home(app, config, notes.tell)
     app.shell.run_cell(config.preamble, store_history=False, silent=True)
     watcher = capture.install(app.shell, config.entries, emit)
@@ -75,11 +68,13 @@ def main(arguments: Sequence[str]) -> None:
 
 def _make_at_home(app: Any, config: KernelConfig, tell: habits.Tell) -> None:
     """Let what right notebooks take for granted be there, or do no harm where it is not."""
-    folders.install()
+    habits.find_files_by_other_names()
     stand_ins.install()
-    statements.install(app.shell)
+    stand_ins.go_on_after_imports(app.shell)
     habits.install(app.kernel, tell)
-    cut = thrift.install(app.session, config.cell_bytes, config.total_bytes, lambda: tell("cut"))
+    cut = habits.cut_outputs(
+        app.session, config.cell_bytes, config.total_bytes, lambda: tell("cut")
+    )
     app.shell.events.register("pre_run_cell", cut.begin_cell)
 
 

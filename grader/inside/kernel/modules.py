@@ -1,14 +1,132 @@
-"""What counts as a module, and which of the modules bound to names are new."""
+"""IRModules and schedules: which are new, as they were at one moment, and their own calls.
+
+`update_func`, and a Schedule before its first primitive, change an IRModule in place. Its functions
+are kept in a map that TVM copies on write, so a shallow clone that shares the map stays as it is,
+and a map that is still the same object means that nothing has changed.
+
+The course's texts of 2023 call a TensorIR function of the module by its name,
+`R.call_dps_packed("linear0", (x, w, b), out_sinfo=...)`. When it is run, TVM looks for the name
+among the module's functions first, so that is the same as `R.call_tir(cls.linear0, ...)`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import functools
+import hashlib
+import json
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
+import msgspec
 import tvm
+from tvm import relax
 
+from grader.inside.kernel.externs import called_names
 from grader.inside.kernel.objects import Namespace, is_a, is_alive, is_module
-from grader.inside.kernel.snapshots import Snapshot
+
+_DPS = "relax.call_dps_packed"
+
+
+def with_own_calls(module: Any) -> Any:
+    """Return an IRModule in which `call_tir` calls what the module has itself.
+
+    The same module where there is no other call of one of its PrimFuncs in `main`.
+    """
+    functions = {
+        variable.name_hint: variable
+        for variable, function in module.functions.items()
+        if isinstance(function, tvm.tirx.PrimFunc)
+    }
+    main = next((each for each in module.functions if each.name_hint == "main"), None)
+    if main is None or not isinstance(module[main], relax.Function):
+        return module
+    if called_names(module).isdisjoint(functions):
+        return module
+    mutator = _make_mutator(functions)
+    changed = mutator.visit_expr(module[main])
+    if not mutator.count:
+        return module
+    result = module.clone()
+    result.update_func(main, changed)
+    return result
+
+
+def _make_mutator(functions: dict[str, Any]) -> Any:
+    @relax.expr_functor.mutator
+    class OwnCalls(relax.PyExprMutator):  # type: ignore[misc]
+        count = 0
+
+        def visit_call_(self, call: Any) -> Any:
+            name = _packed_name(call)
+            if name not in functions:
+                return super().visit_call_(call)
+            self.count += 1
+            arguments = self.visit_expr(call.args[1])
+            return relax.op.call_tir(functions[name], arguments, list(call.ty_args))
+
+    return OwnCalls()
+
+
+def _packed_name(call: Any) -> str | None:
+    """Return the name of the packed function that a call in destination-passing style calls."""
+    if not isinstance(call.op, tvm.ir.Op) or call.op.name != _DPS:
+        return None
+    called = call.args[0]
+    return str(called.global_symbol) if isinstance(called, relax.ExternFunc) else None
+
+
+_CACHED_DOCUMENTS = 6
+
+
+class Snapshot:
+    """An IRModule as it is now. Later changes in place do not reach it."""
+
+    def __init__(self, module: Any) -> None:
+        self.module = tvm.IRModule.clone(module)
+        self._parts = _shared_parts(self.module)
+
+    @property
+    def key(self) -> tuple[int, ...]:
+        """Identity of the content; it is unique for as long as the snapshot lives."""
+        return tuple(int(part.__chandle__()) for part in self._parts)
+
+    def is_current(self, module: Any) -> bool:
+        """Say whether `module` still has this content."""
+        return self.key == tuple(int(part.__chandle__()) for part in _shared_parts(module))
+
+
+class Document(msgspec.Struct, frozen=True):
+    """A module as TVM's graph JSON, with the SHA-256 of it."""
+
+    content: bytes
+    digest: bytes
+
+
+class Serializer:
+    """Saves snapshots. The last few documents are kept: one module often has several names."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[int, ...], tuple[Snapshot, Document]] = OrderedDict()
+
+    def save(self, snapshot: Snapshot) -> Document:
+        """Return the graph JSON. Raises what TVM raises for a module that cannot be saved."""
+        key = snapshot.key
+        if key not in self._kept:
+            content = tvm.ir.save_json(with_own_calls(snapshot.module)).encode()
+            document = Document(content, hashlib.sha256(content).digest())
+            self._kept[key] = (snapshot, document)
+        self._kept.move_to_end(key)
+        while len(self._kept) > _CACHED_DOCUMENTS:
+            self._kept.popitem(last=False)
+        return self._kept[key][1]
+
+
+def _shared_parts(module: Any) -> tuple[Any, ...]:
+    parts = (module.functions, module.attrs, module.global_infos)
+    return tuple(part for part in parts if part is not None)
+
 
 Holds = Literal["model", "function"]
 """A module with a Relax `main`, or any with a PrimFunc, and a PrimFunc by itself (EntrySpec)."""
@@ -98,3 +216,114 @@ def _counts(module: Any, holds: Holds) -> bool:
         return is_module(module)
     functions = tvm.IRModule.functions.__get__(module, tvm.IRModule)
     return any(is_a(function, tvm.tirx.PrimFunc) for function in functions.values())
+
+
+LIVE_LIMIT = 32
+"""Schedules of models that are kept, and as many of others; the oldest that no name is bound to
+are let go first."""
+
+
+class Known:
+    """A Schedule that was seen. `base` is None when it was made where it could not be watched.
+
+    `is_model` says whether its module has a Relax `main`.
+    """
+
+    def __init__(self, schedule: Any, base: Snapshot | None) -> None:
+        self.schedule = schedule
+        self.base = base
+        self.is_model = module_of(schedule.mod, "model") is not None
+
+    def trace(self) -> bytes | None:
+        """Return the trace as JSON, None where there is none or where JSON cannot hold it.
+
+        Without its trace the module is still worth something.
+        """
+        trace = self.schedule.trace
+        try:
+            return None if trace is None else json.dumps(trace.as_json(), default=_number).encode()
+        except TypeError:
+            return None
+
+
+class ScheduleLedger:
+    """Keeps the schedules of modules and PrimFuncs, wherever in the notebook they were made.
+
+    Before the first primitive `schedule.mod` is the very module that was given to it, so the base
+    is taken while the Schedule is being made.
+    """
+
+    def __init__(self, is_named: Callable[[object], bool]) -> None:
+        self._known: dict[int, Known] = {}
+        self._is_named = is_named
+        self._detach: Callable[[], None] = lambda: None
+
+    def attach(self) -> None:
+        """Begin to watch."""
+        kind = tvm.s_tir.Schedule
+        construct, copy = kind.__init__, kind.copy
+
+        @functools.wraps(construct)
+        def __init__(self_: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+            __tracebackhide__ = True  # the student's own line is what they are to see
+            given = args[0] if args else kwargs.get("mod")
+            module = schedule_base(given)
+            base = None if module is None else Snapshot(module)
+            construct(self_, *args, **kwargs)
+            if base is not None:
+                self._add(self_, base)
+
+        @functools.wraps(copy)
+        def copied(self_: Any) -> Any:
+            __tracebackhide__ = True
+            made = copy(self_)
+            known = self._known.get(self_.__chandle__())
+            if known is not None:
+                self._add(made, known.base)
+            return made
+
+        kind.__init__, kind.copy = __init__, copied
+        self._detach = lambda: _set_methods(kind, construct, copy)
+
+    def detach(self) -> None:
+        """Stop watching, and leave TVM as it was."""
+        self._detach()
+
+    def all(self, holds: Holds) -> list[Known]:
+        """Return those kept whose module counts as one, oldest first."""
+        return [known for known in self._known.values() if known.is_model or holds == "function"]
+
+    def find(self, schedule: Any) -> Known:
+        """Return what is known of a schedule; it is kept from now on."""
+        key = schedule.__chandle__()
+        if key not in self._known:
+            self._add(schedule, None)
+        return self._known[key]
+
+    @contextlib.contextmanager
+    def aside(self) -> Iterator[None]:
+        """Forget, at the end, every schedule that is made in the body."""
+        before = dict(self._known)
+        try:
+            yield
+        finally:
+            self._known = before
+
+    def _add(self, schedule: Any, base: Snapshot | None) -> None:
+        added = self._known[schedule.__chandle__()] = Known(schedule, base)
+        alike = [key for key, known in self._known.items() if known.is_model == added.is_model]
+        if len(alike) > LIVE_LIMIT:  # examples on lone functions must not drive out the model's
+            idle = (key for key in alike if not self._is_named(self._known[key].schedule))
+            del self._known[next(idle, alike[0])]
+
+
+def _number(value: Any) -> int | float:
+    """Return the number that TVM wrapped: factors may stand in a trace as constants of its own."""
+    if not isinstance(value, tvm.tirx.IntImm | tvm.tirx.FloatImm):
+        raise TypeError(f"a trace with an object of type {type(value).__name__}")
+    number: int | float = value.value
+    return number
+
+
+def _set_methods(kind: Any, construct: Any, copy: Any) -> None:
+    kind.__init__, kind.copy = construct, copy

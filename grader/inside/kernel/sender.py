@@ -11,13 +11,15 @@ from typing import Any, Literal
 import msgspec
 
 from grader.inside.kernel.cells import Cells
-from grader.inside.kernel.dependencies import fingerprint
-from grader.inside.kernel.error_summaries import describe_error, error_name, tidy
-from grader.inside.kernel.externs import ExternRegistry, called_names
-from grader.inside.kernel.faults import uninterrupted
-from grader.inside.kernel.objects import Namespace
-from grader.inside.kernel.portable import NotPortableError, pickle_function
-from grader.inside.kernel.snapshots import Document, Serializer, Snapshot
+from grader.inside.kernel.externs import (
+    ExternRegistry,
+    NotPortableError,
+    called_names,
+    pickle_function,
+)
+from grader.inside.kernel.faults import describe_error, error_name, tidy, uninterrupted
+from grader.inside.kernel.modules import Document, Serializer, Snapshot
+from grader.inside.kernel.objects import Namespace, fingerprint
 from grader.messages import PYTHON_FUNCTION, Capture, CaptureFailure, FromKernel
 
 CAPTURE_LIMIT = 64
@@ -37,7 +39,7 @@ _WATCHED_LIMIT = 16
 Reason = Literal["cannot_be_saved", "extern_not_portable"]
 
 
-class Candidate(msgspec.Struct, frozen=True, eq=False):
+class SentModule(msgspec.Struct, frozen=True, eq=False):
     """A module that may be the answer to a part.
 
     `registered` are the externs that the entry point registered itself while it was called,
@@ -57,7 +59,7 @@ class Candidate(msgspec.Struct, frozen=True, eq=False):
 class _Watched(msgspec.Struct):
     """A candidate that calls externs; `tokens` tell which functions it was last sent with."""
 
-    candidate: Candidate
+    candidate: SentModule
     names: frozenset[str]
     tokens: tuple[object, ...]
     kept: tuple[object, ...] = ()
@@ -90,7 +92,7 @@ class Sender:
         self._counts: Counter[tuple[str, str]] = Counter()
         self._watched: deque[_Watched] = deque(maxlen=_WATCHED_LIMIT)
 
-    def offer(self, candidate: Candidate) -> None:
+    def offer(self, candidate: SentModule) -> None:
         """Send a candidate unless it was sent before; if it calls externs, watch it from now on.
 
         The same module is sent again when it now has a trace, or the name that was asked for.
@@ -131,14 +133,14 @@ class Sender:
             self._failed.add(failure)
             self._transmit(failure)
 
-    def fail_candidate(self, candidate: Candidate, reason: Reason, message: str) -> None:
+    def fail_candidate(self, candidate: SentModule, reason: Reason, message: str) -> None:
         """Say why a candidate cannot leave the kernel."""
         self._fail_here(candidate.part, candidate.name, reason, message)
 
     def _fail_here(self, part: str, name: str, reason: Reason, message: str) -> None:
         self.fail(CaptureFailure(part, name, self._cells.number, reason, message=tidy(message)))
 
-    def _send(self, candidate: Candidate, names: frozenset[str]) -> None:
+    def _send(self, candidate: SentModule, names: frozenset[str]) -> None:
         document = self._save(candidate)
         externs = None if document is None else self._pickle(candidate, names)
         if document is None or externs is None:
@@ -155,7 +157,7 @@ class Sender:
             self._transmit(self._capture(candidate, document, externs))
 
     def _capture(
-        self, candidate: Candidate, document: Document, externs: dict[str, bytes]
+        self, candidate: SentModule, document: Document, externs: dict[str, bytes]
     ) -> Capture:
         return Capture(
             part=candidate.part,
@@ -168,7 +170,7 @@ class Sender:
             externs=externs,
         )
 
-    def _save(self, candidate: Candidate) -> Document | None:
+    def _save(self, candidate: SentModule) -> Document | None:
         try:
             document = self._serializer.save(candidate.module)
         except Exception as error:  # noqa: BLE001 - TVM raises what it likes; it is reported
@@ -181,7 +183,7 @@ class Sender:
             return None
         return document
 
-    def _save_base(self, candidate: Candidate) -> bytes | None:
+    def _save_base(self, candidate: SentModule) -> bytes | None:
         """Return the base, or None: without it the schedule is still worth something."""
         if candidate.base is None:
             return None
@@ -191,7 +193,7 @@ class Sender:
             return None
         return content if len(content) <= MODULE_SIZE_LIMIT else None
 
-    def _functions(self, candidate: Candidate, names: frozenset[str]) -> dict[str, object]:
+    def _functions(self, candidate: SentModule, names: frozenset[str]) -> dict[str, object]:
         """Return the functions that go by these names: of each, the one registered last."""
         later = {
             name: function
@@ -202,7 +204,7 @@ class Sender:
         return {name: known[name] for name in sorted(names) if name in known}
 
     def _resolve(
-        self, candidate: Candidate, names: frozenset[str]
+        self, candidate: SentModule, names: frozenset[str]
     ) -> tuple[tuple[object, ...], tuple[object, ...]]:
         namespace: Namespace = self._shell.user_ns
         prints = [
@@ -212,7 +214,7 @@ class Sender:
         tokens = tuple((name, each.tokens) for name, each in prints)
         return tokens, tuple(each.kept for _, each in prints)
 
-    def _pickle(self, candidate: Candidate, names: frozenset[str]) -> dict[str, bytes] | None:
+    def _pickle(self, candidate: SentModule, names: frozenset[str]) -> dict[str, bytes] | None:
         """Return the pickled externs, or None after saying that one of them cannot be pickled."""
         name = ""
         pickles: dict[str, bytes] = {}
@@ -231,7 +233,7 @@ class Sender:
             return None
         return pickles
 
-    def _may_send(self, candidate: Candidate) -> bool:
+    def _may_send(self, candidate: SentModule) -> bool:
         if not candidate.by_name and not self._count(candidate.part, "unnamed", UNNAMED_LIMIT):
             return False
         return self._count(candidate.part, "capture", CAPTURE_LIMIT)

@@ -23,7 +23,7 @@ _LIMITS = ("memory.max", "memory.limit_in_bytes")
 _USES = ("memory.current", "memory.usage_in_bytes")
 
 
-class Machine:
+class MachineMemory:
     """The memory of this machine, and of the control groups `above` that everything here is in.
 
     Files are opened at once: a warden enters a place in which they cannot be seen.
@@ -67,7 +67,7 @@ class Machine:
 
 def memory_left(above: Sequence[str] = ()) -> int:
     """Return bytes that programs can still be given, on this machine and in the groups `above`."""
-    machine = Machine(above)
+    machine = MachineMemory(above)
     try:
         return machine.available()
     finally:

@@ -30,7 +30,7 @@ from grader.messages import (
     read_frame,
     unpack_array,
 )
-from grader.timing.blocks import Meter, Subject, SystemMeter, choose_calls, take_block
+from grader.timing.rounds import Meter, Subject, SystemMeter, choose_calls, take_block
 
 _WARM_SECONDS = 0.02
 """How long the function is called before anything is measured: PyTorch compiles a kernel at the
@@ -127,7 +127,7 @@ class LibrarySubject:
     def prepare(self, first: int) -> None:
         """Leave all as it is: a call makes its output anew."""
 
-    def run(self, first: int, calls: int) -> None:  # noqa: ARG002 - there is but one input
+    def run_calls(self, first: int, calls: int) -> None:  # noqa: ARG002 - there is but one input
         """Call it."""
         call = self._call
         for _ in range(calls):
@@ -160,9 +160,9 @@ def _measure(call: Call, output: Any, task: TimeLibrary) -> LibraryTiming:
 def warm_up(subject: Subject, meter: Meter) -> None:
     """Call a function for a while."""
     end = meter.wall() + _WARM_SECONDS
-    subject.run(0, 1)
+    subject.run_calls(0, 1)
     while meter.wall() < end:
-        subject.run(0, 1)
+        subject.run_calls(0, 1)
 
 
 def measure_blocks(

@@ -1,12 +1,275 @@
-"""The mutants' process: a runner's, for the one task that runners do not do."""
+"""The mutants' process: a runner's, which makes mutants of a module and sees which matter.
+
+A mutant whose outputs are those of the module itself has no mistake: a bias of zeros that is
+dropped, two layers that may be done in either order. It is not returned.
+"""
 
 from __future__ import annotations
 
-from grader.inside.common.failure import answering_for_errors
-from grader.inside.mutants.make import mutate_module
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, get_args
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import tvm
+
+from grader.inside.common.failure import TaskError, answering_for_errors, stage
+from grader.inside.mutants import relax, tensorir
 from grader.inside.runner.entry import run
-from grader.inside.runner.evaluation import Evaluator
-from grader.messages import FromRunner, MutateModule, TaskFailure, ToRunner
+from grader.inside.runner.evaluation import Evaluator, Given
+from grader.inside.runner.model import load_module, run_module
+from grader.messages import (
+    FromRunner,
+    MutatedModule,
+    MutateModule,
+    Mutation,
+    MutationKind,
+    MutationResult,
+    RunModule,
+    TaskFailure,
+    ToRunner,
+    Unmutated,
+    unpack_array,
+)
+
+EQUAL = 2e-6
+"""Outputs that differ by less, relative to the largest, are equal: sums may be added up in another
+order. float32 has about 1.2e-7, float16 1e-3."""
+
+TRIED = 12
+"""Most mutants of one kind that are run."""
+
+_NOTHING: dict[MutationKind, str] = {
+    "drop_bias": "nothing is added that has fewer axes",
+    "flip_kernel": "there is no kernel of four axes",
+    "swap_layers": "no two layers in a row have the same shape",
+    "off_by_one": "there is no loop that only a reduction goes along",
+    "float16": "nothing is computed in float32",
+    "return_zeros": "there is no result of a known shape",
+    "return_input": "there is no input and result of known shapes",
+}
+
+Module = Any
+
+
+class _LoadedOnce(Evaluator):
+    """An evaluator for several runs of modules whose external functions are the same."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._inner = evaluator
+        self._has_loaded = False
+
+    def load(self, pickles: Mapping[str, bytes]) -> None:
+        """Have the functions loaded, unless they were. Raises TaskError."""
+        if not self._has_loaded:
+            self._inner.load(pickles)
+        self._has_loaded = True
+
+    def evaluate(self, name: str, arguments: Sequence[Given]) -> None:
+        """Call a function, as `Evaluator.evaluate` does."""
+        self._inner.evaluate(name, arguments)
+
+
+class _Subject(NamedTuple):
+    """A module, its Relax `main` if that is what is run, and otherwise the TIR function."""
+
+    module: Module
+    main: Any | None
+    function: str
+
+
+class _Site(NamedTuple):
+    mutation: Mutation
+    make: Any
+
+
+def mutate_module(task: MutateModule, evaluator: Evaluator | None = None) -> MutationResult:
+    """Do the task. Raises TaskError where the module itself cannot be loaded or run."""
+    evaluator = None if evaluator is None else _LoadedOnce(evaluator)
+    with stage("load"):
+        module = load_module(task.run.module)
+    name = task.run.function
+    subject = _Subject(module, relax.main_of(module) if name == "main" else None, name)
+    desired = _outputs(task.run, evaluator)
+    mutants: list[MutatedModule] = []
+    inapplicable: list[Unmutated] = []
+    for kind in get_args(MutationKind):
+        sites = _spread(list(_sites(subject, kind)))
+        found = list(_differing(task, sites, desired, evaluator))
+        mutants += found
+        if not found:
+            reason = "the outputs stay the same" if sites else _NOTHING[kind]
+            inapplicable.append(Unmutated(kind, reason))
+    return MutationResult(tuple(mutants), tuple(inapplicable))
+
+
+def _differing(
+    task: MutateModule,
+    sites: list[_Site],
+    desired: npt.NDArray[np.generic],
+    evaluator: Evaluator | None,
+) -> Iterator[MutatedModule]:
+    """Return as many mutants as are asked for, of those whose outputs are other ones."""
+    found = 0
+    for site in sites[:TRIED]:
+        if found == task.limit:
+            return
+        document = tvm.ir.save_json(site.make()).encode()
+        run = msgspec.structs.replace(task.run, module=document)
+        difference = _difference(run, desired, evaluator)
+        if difference > 0:
+            found += 1
+            yield MutatedModule(site.mutation, document, difference)
+
+
+def _difference(
+    run: RunModule, desired: npt.NDArray[np.generic], evaluator: Evaluator | None
+) -> float:
+    """Return how far the outputs are from the module's own; 0 where rounding explains it."""
+    try:
+        actual = _outputs(run, evaluator)
+    except TaskError:
+        return float("inf")
+    if actual.shape != desired.shape or actual.dtype != desired.dtype:
+        return float("inf")
+    if not np.isfinite(actual).all():
+        return float("inf")
+    worst = float(np.abs(actual.astype(float) - desired.astype(float)).max(initial=0.0))
+    scale = float(np.abs(desired.astype(float)).max(initial=0.0))
+    return worst if worst > EQUAL * scale else 0.0
+
+
+def _outputs(run: RunModule, evaluator: Evaluator | None) -> npt.NDArray[np.generic]:
+    return unpack_array(run_module(run, evaluator).outputs)
+
+
+def _spread(sites: list[_Site]) -> list[_Site]:
+    """Put the first site of every function first, then every second one, and so on."""
+    seen: dict[str, int] = {}
+    ranks = []
+    for site in sites:
+        place = f"{site.mutation.function}\n{site.mutation.binding}"
+        ranks.append(seen.get(place, 0))
+        seen[place] = ranks[-1] + 1
+    order = sorted(range(len(sites)), key=lambda index: ranks[index])
+    return [sites[index] for index in order]
+
+
+def _sites(subject: _Subject, kind: MutationKind) -> Iterator[_Site]:
+    """Return what can be changed in a module in this way, in the order of its calls."""
+    if kind == "float16":
+        yield from _half_precision(subject)
+    elif kind == "off_by_one":
+        yield from _in_functions(subject, kind, tensorir.off_by_one)
+    elif subject.main is None:
+        yield from _of_functions(subject, kind)
+    else:
+        yield from _of_main(subject, kind)
+
+
+def _of_main(subject: _Subject, kind: MutationKind) -> Iterator[_Site]:
+    module = subject.module
+    if kind == "drop_bias":
+        changes = relax.drop_bias(module)
+    elif kind == "flip_kernel":
+        changes = relax.flip_kernel(module)
+    elif kind == "swap_layers":
+        changes = relax.swap_layers(module)
+    else:
+        changes = relax.other_result(module, kind.removeprefix("return_"))
+    found = False
+    for change in changes:
+        found = True
+        yield _Site(Mutation(kind, change.function, change.binding, change.about), change.make)
+    if found:
+        return
+    if kind == "drop_bias":
+        yield from _in_functions(subject, kind, tensorir.drop_addend)
+    elif kind == "flip_kernel":
+        yield from _in_functions(subject, kind, tensorir.flip_window)
+
+
+def _of_functions(subject: _Subject, kind: MutationKind) -> Iterator[_Site]:
+    """Return the changes of a module that is TensorIR functions alone."""
+    if kind == "drop_bias":
+        yield from _in_functions(subject, kind, tensorir.drop_addend)
+    elif kind == "flip_kernel":
+        yield from _in_functions(subject, kind, tensorir.flip_window)
+    elif kind in ("return_zeros", "return_input"):
+        change = tensorir.zeros if kind == "return_zeros" else tensorir.echo
+        about = "zeros are written" if kind == "return_zeros" else "the first argument is written"
+        for variable, function in _functions(subject):
+            changed = change(function)
+            if changed is not None:
+                mutation = Mutation(kind, str(variable.name_hint), "", about)
+                yield _Site(mutation, lambda v=variable, f=changed: _with(subject.module, v, f))
+
+
+def _in_functions(subject: _Subject, kind: MutationKind, changes: Any) -> Iterator[_Site]:
+    for variable, function in _functions(subject):
+        name = str(variable.name_hint)
+        for about, make in changes(function):
+            mutation = Mutation(kind, name, _first_call(subject, name), f"in {name}, {about}")
+            yield _Site(mutation, lambda v=variable, m=make: _with(subject.module, v, m()))
+
+
+def _half_precision(subject: _Subject) -> Iterator[_Site]:
+    changed = {}
+    for variable, function in _functions(subject):
+        rounded = tensorir.half_precision(function)
+        if rounded is not None:
+            changed[variable] = rounded
+    operators = None if subject.main is None else relax.half_precision(subject.module)
+    if not changed and operators is None:
+        return
+    binding = _first_rounded(subject, {str(variable.name_hint) for variable in changed})
+
+    def make() -> Module:
+        result = subject.module if operators is None else operators
+        for variable, function in changed.items():
+            result = _with(result, result.get_global_var(variable.name_hint), function)
+        return result
+
+    about = "everything is rounded to float16"
+    yield _Site(Mutation("float16", "", binding, about), make)
+
+
+def _first_rounded(subject: _Subject, functions: set[str]) -> str:
+    """Return the first call of `main` whose value is rounded: an external function's is not."""
+    for binding in [] if subject.main is None else relax.calls_of(subject.main):
+        name = relax.callee_of(binding.value)
+        if relax.is_rounded(binding) or name in functions:
+            return str(binding.var.name)
+    return ""
+
+
+def _functions(subject: _Subject) -> list[tuple[Any, Any]]:
+    """Return the TIR functions, in the order in which `main` calls them; or the one that is run."""
+    order = [subject.function]
+    if subject.main is not None:
+        calls = relax.calls_of(subject.main)
+        order = [relax.callee_of(binding.value) for binding in calls]
+    found = [
+        (variable, function)
+        for variable, function in subject.module.functions.items()
+        if isinstance(function, tvm.tirx.PrimFunc) and str(variable.name_hint) in order
+    ]
+    return sorted(found, key=lambda pair: order.index(str(pair[0].name_hint)))
+
+
+def _first_call(subject: _Subject, function: str) -> str:
+    for binding in [] if subject.main is None else relax.calls_of(subject.main):
+        if relax.callee_of(binding.value) == function:
+            return str(binding.var.name)
+    return ""
+
+
+def _with(module: Module, variable: Any, function: Any) -> Module:
+    """Return a copy of a module with another function under a name."""
+    copied = tvm.IRModule(dict(module.functions.items()), attrs=module.attrs)
+    copied.update_func(variable, function)
+    return copied
 
 
 def main(arguments: list[str]) -> None:

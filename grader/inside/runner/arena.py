@@ -1,10 +1,24 @@
-"""The arrays that timed functions work on, and which of them a function's parameters stand for."""
+"""The arrays that timed functions work on, between closed pages, and the ledger of calls.
+
+The pages around an array may be neither read nor written. Of the pages that it lies on, what is
+left before and behind it is filled with a pattern, which shows what was written there.
+
+Before a call the loop puts a number that is drawn at random into one item of the output, at a place
+that is drawn at random; after it, it copies that item aside. So each call of a block leaves a value
+that must be right for its input: a call that was skipped, or that worked on part of the output, is
+seen afterwards, however it was done. A function that looked for what was put there would find
+numbers like any others. Calls are counted in memory of their own.
+
+Such a call costs two loads and three stores more, for all functions alike.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Iterable, Sequence
+import mmap
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,9 +26,148 @@ import numpy.typing as npt
 import tvm
 
 from grader.inside.common.failure import TaskError
-from grader.inside.runner.fences import FencedMemory
-from grader.inside.runner.ledger import Ledger
 from grader.messages import Array, FrameError, unpack_array
+from grader.timing.rounds import MOST_CALLS_OF_A_BLOCK
+
+PAGE = mmap.PAGESIZE
+_LIBRARY = ctypes.CDLL(None, use_errno=True)
+_CLOSED, _READABLE, _OPEN = 0, 1, 3  # PROT_NONE, PROT_READ, PROT_READ | PROT_WRITE
+
+_PATTERN = 0xA7
+
+Bytes = npt.NDArray[np.uint8]
+
+
+class FencedMemory:
+    """Memory for `size` bytes at any of its places, all closed but what is opened.
+
+    A page is closed at both ends at least. It is given back when nothing refers to it any more.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = -(-size // PAGE) * PAGE
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+        self._memory = np.frombuffer(mmap.mmap(-1, self.size + 2 * PAGE, flags=flags), np.uint8)
+        self._start, self._end = 0, 0
+        self._left: list[Bytes] = []
+        self._protect(0, len(self._memory), _CLOSED)
+
+    def open(self, start: int, size: int) -> Bytes:
+        """Open `size` bytes from the place `start` on, close all else, and return those.
+
+        What was opened before must not be touched any more.
+        """
+        self._protect(self._start, self._end, _CLOSED)
+        first = PAGE + start
+        self._start, self._end = first // PAGE * PAGE, -(-(first + size) // PAGE) * PAGE
+        self._protect(self._start, self._end, _OPEN)
+        self._left = [
+            self._memory[self._start : first],
+            self._memory[first + size : self._end],
+        ]
+        for each in self._left:
+            each.fill(_PATTERN)
+        return self._memory[first : first + size]
+
+    def open_at_end(self, size: int, alignment: int) -> Bytes:
+        """Open bytes that end where the closed pages begin, as far as their alignment allows."""
+        return self.open((self.size - size) // alignment * alignment, size)
+
+    def is_intact(self) -> bool:
+        """Say whether nothing was written beside what is open."""
+        return all(bool((each == _PATTERN).all()) for each in self._left)
+
+    def lock(self) -> None:
+        """Let what is open be read only."""
+        self._protect(self._start, self._end, _READABLE)
+
+    def unlock(self) -> None:
+        """Let what is open be written again."""
+        self._protect(self._start, self._end, _OPEN)
+
+    def _protect(self, start: int, end: int, rights: int) -> None:
+        if start == end:
+            return
+        address = ctypes.c_void_p(self._memory.ctypes.data + start)
+        if _LIBRARY.mprotect(address, ctypes.c_size_t(end - start), ctypes.c_int(rights)):
+            reason = os.strerror(ctypes.get_errno())
+            raise TaskError("time", "NoFence", f"Pages of memory could not be closed: {reason}.")
+
+
+TABLE = 4096
+"""Places and numbers are drawn for so many calls; further ones have the same again."""
+
+_ALIGNMENT = 64
+
+
+class Slots(NamedTuple):
+    """What calls of a block have left: `values` at the places `places` of their outputs."""
+
+    calls: npt.NDArray[np.int32]
+    places: npt.NDArray[np.int32]
+    values: npt.NDArray[np.float32]
+
+
+class Ledger:
+    """The tables of one arena; an output has `size` items.
+
+    The loop takes its `count`, a tensor of one int64, and `pointers` to the other `tables`: places,
+    numbers to put there, and the slots, one for each call of a block.
+    """
+
+    tables: Mapping[str, tuple[int, str]] = {
+        "places": (TABLE, "int32"),
+        "numbers": (TABLE, "float32"),
+        "slots": (MOST_CALLS_OF_A_BLOCK, "float32"),
+    }
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._generator = np.random.default_rng()
+        self._fences: list[FencedMemory] = []
+        self._count = self._array(1, "int64")
+        arrays = [self._array(items, dtype) for items, dtype in self.tables.values()]
+        self._places, self._numbers, self._slots = arrays
+        self.count: Any = tvm.runtime.from_dlpack(self._count)
+        self.pointers = [ctypes.c_void_p(each.ctypes.data) for each in arrays]
+        self.arrays = (self._count, *arrays)
+        self._slots.fill(np.nan)
+
+    def _array(self, items: int, dtype: str) -> npt.NDArray[Any]:
+        size = items * np.dtype(dtype).itemsize
+        fence = FencedMemory(size)
+        self._fences.append(fence)
+        return fence.open_at_end(size, _ALIGNMENT).view(dtype)
+
+    def begin(self, *, poison: bool = False) -> None:
+        """Draw places and numbers anew, and forget the last block.
+
+        With `poison` all numbers are NaN, as the output is, which is for a call by itself.
+        """
+        _, places, numbers, _ = self._fences
+        for fence in (places, numbers):
+            fence.unlock()
+        self._places[:] = self._generator.integers(self._size, size=TABLE, dtype=np.int32)
+        drawn = self._generator.standard_normal(TABLE, dtype=np.float32)
+        self._numbers[:] = np.nan if poison else drawn
+        for fence in (places, numbers):
+            fence.lock()
+        self._slots[: self.calls].fill(np.nan)
+        self._count[0] = 0
+
+    @property
+    def calls(self) -> int:
+        """Return how many calls were made since `begin`."""
+        return min(max(int(self._count[0]), 0), len(self._slots))
+
+    def is_intact(self) -> bool:
+        """Say whether nothing was written beside the tables."""
+        return all(fence.is_intact() for fence in self._fences)
+
+    def read(self, calls: npt.NDArray[np.int32]) -> Slots:
+        """Return copies of what some of the block's calls have left."""
+        return Slots(calls, self._places[calls % TABLE], self._slots[calls])
+
 
 Shape = tuple[int, ...]
 

@@ -1,4 +1,9 @@
-"""Checks that are written down while a function is read, and the conditions they stand under."""
+"""Checks that are written down while a function is read, and what decides about them.
+
+Where nothing is decided by what stands in buffers, an integer that overflows is a wrong number and
+no more: it can be stored, and nothing else. A sum of 64-bit integers that was never set to zero
+began with whatever was there, and was told that its indices were wrong.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +15,7 @@ import tvm
 import tvm_ffi
 from tvm import tirx
 
-from grader.inside.runner.vectors import Unguarded
+from grader.inside.runner.ranges import Unguarded
 from grader.messages import Violation, ViolationKind
 
 Expression = Any
@@ -29,7 +34,7 @@ class Site(NamedTuple):
         return Violation(self.kind, self.function, self.subject, value, self.size)
 
 
-class Check(NamedTuple):
+class GuardCheck(NamedTuple):
     """`holds` must be true; where it is not, `value` is what is told, as an integer of 64 bits."""
 
     holds: Expression
@@ -44,7 +49,7 @@ class Demands:
     """
 
     def __init__(self, *, for_all_inputs: bool) -> None:
-        self.checks: list[Check] = []
+        self.checks: list[GuardCheck] = []
         self._for_all_inputs = for_all_inputs
         self._drawn_from_data: set[int] = set()
         self._under_data = 0
@@ -58,7 +63,7 @@ class Demands:
         for condition in reversed(self._conditions):
             holds = tirx.if_then_else(condition, holds, tirx.const(True))
         site = Site(kind, str(subject)[:100], size)
-        self.checks.append(Check(self._substituted(holds), self._substituted(value), site))
+        self.checks.append(GuardCheck(self._substituted(holds), self._substituted(value), site))
 
     def draw(self, variable: Any, *sources: Expression) -> None:
         """Take down from what a variable's value comes."""
@@ -113,3 +118,51 @@ class Demands:
 
 def _stop(_: Any) -> Any:
     return tvm_ffi.VisitInterrupt()
+
+
+_DIVISIONS = (
+    tvm.ir.prim.Div,
+    tvm.ir.prim.Mod,
+    tvm.ir.prim.FloorDiv,
+    tvm.ir.prim.FloorMod,
+)
+
+
+def decides_by_contents(body: Any) -> bool:
+    """Say whether a load stands anywhere in lowered TIR where its value decides something."""
+    found = tvm_ffi.structural_walk(
+        body,
+        [
+            (tvm.ir.TensorLoad, lambda each: _stop_at_load(*each.indices)),
+            (tirx.BufferStore, lambda each: _stop_at_load(*each.indices)),
+            (tirx.For, lambda each: _stop_at_load(each.min, each.extent)),
+            (tirx.IfThenElse, lambda each: _stop_at_load(each.condition)),
+            (tirx.While, lambda each: _stop_at_load(each.condition)),
+            (tirx.AssertStmt, lambda each: _stop_at_load(each.condition)),
+            (tirx.Evaluate, lambda each: _stop_at_load(each.value)),
+            (tirx.AllocBuffer, lambda each: _stop_at_load(*each.buffer.shape)),
+            (tirx.Bind, lambda each: _stop_at_load(each.value)),
+            (tirx.Let, lambda each: _stop_at_load(each.value)),
+            (tvm.ir.Call, _stop_at_choice),
+            *((kind, _stop_at_divisor) for kind in _DIVISIONS),
+        ],
+    )
+    return found is not None
+
+
+def _stop_at_choice(call: Any) -> Any:
+    """Look at all that a call takes, but for the values that `if_then_else` chooses from."""
+    name = str(getattr(call.op, "name", ""))
+    return _stop_at_load(*(call.args[:1] if name == "prim.if_then_else" else call.args))
+
+
+def _stop_at_divisor(division: Any) -> Any:
+    is_integer = "int" in str(division.b.ty.dtype)
+    return _stop_at_load(division.b) if is_integer else None
+
+
+def _stop_at_load(*expressions: Any) -> Any:
+    loads = [(tvm.ir.TensorLoad, lambda _: tvm_ffi.VisitInterrupt())]
+    if any(tvm_ffi.structural_walk(each, loads) is not None for each in expressions):
+        return tvm_ffi.VisitInterrupt()
+    return None

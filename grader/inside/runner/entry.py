@@ -1,4 +1,4 @@
-"""The runner's process: it prepares itself, reads tasks from its socket and writes answers.
+"""The runner's process: it reads tasks from its socket, has them done, and writes answers.
 
 No student Python is ever loaded here. All imports were made by the launcher that this process was
 forked from (`grader.inside.common.preload`).
@@ -10,20 +10,55 @@ import contextlib
 import socket
 from collections.abc import Callable
 
-from grader.inside.common.failure import TaskError
+from grader.inside.common.failure import TaskError, answering_for_errors
 from grader.inside.common.machine import prepare_environment, silence
 from grader.inside.runner.evaluation import Evaluator
-from grader.inside.runner.tasks import perform
+from grader.inside.runner.find_step import find_step
+from grader.inside.runner.model import run_module
+from grader.inside.runner.replay import compare_target, replay_trace
+from grader.inside.runner.timing import time_schedule
+from grader.inside.runner.trace import trace_module
 from grader.messages import (
     READY,
     RUNNER_FRAME_LIMIT,
+    CompareTarget,
+    FindStep,
     FrameError,
     FromRunner,
+    MutateModule,
+    ReplayTrace,
+    RunModule,
+    TaskFailure,
     ToRunner,
+    TraceModule,
     decode_payload,
     encode_frame,
     read_frame,
 )
+
+
+def perform(task: ToRunner, evaluator: Evaluator | None = None) -> FromRunner:
+    """Do one task; whatever goes wrong becomes a TaskFailure.
+
+    A runner with an evaluator measures no time and replays nothing: student Python is at work
+    beside it.
+    """
+    return answering_for_errors(lambda: _perform(task, evaluator))
+
+
+def _perform(task: ToRunner, evaluator: Evaluator | None) -> FromRunner:
+    if isinstance(task, RunModule):
+        return run_module(task, evaluator)
+    if isinstance(task, TraceModule):
+        return trace_module(task, evaluator)
+    if evaluator is not None or isinstance(task, MutateModule):
+        return TaskFailure("time", "NotHere", "This kind of runner does not do that.")
+    if isinstance(task, CompareTarget):
+        return compare_target(task)
+    if isinstance(task, FindStep):
+        return find_step(task)
+    return replay_trace(task) if isinstance(task, ReplayTrace) else time_schedule(task)
+
 
 Perform = Callable[[ToRunner, Evaluator | None], FromRunner]
 

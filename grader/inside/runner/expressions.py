@@ -22,16 +22,14 @@ from grader.inside.runner.ranges import (
     DIVISIONS,
     OPERATIONS,
     Interval,
-    add,
-    multiply,
-    of_integers,
-)
-from grader.inside.runner.vectors import (
     Unguarded,
+    add,
     bits_of,
     each_lane,
     ends_of,
     lanes_of,
+    multiply,
+    of_integers,
     wide,
     within,
 )

@@ -34,10 +34,9 @@ from grader.inside.runner.allocations import (
     pipeline,
     stack_bytes,
 )
-from grader.inside.runner.checks import Check, Site
-from grader.inside.runner.deciding import decides_by_contents
+from grader.inside.runner.checks import GuardCheck, Site, decides_by_contents
 from grader.inside.runner.expressions import Reader
-from grader.inside.runner.vectors import Unguarded
+from grader.inside.runner.ranges import Unguarded
 from grader.messages import OUT_OF_BOUNDS, Violation
 
 PIPELINE = "grader.guarded"
@@ -342,13 +341,13 @@ class _Writer:
     def _behind_checks(self, statement: Statement) -> Statement:
         return self._behind(self._reader.demands.checks, statement)
 
-    def _behind(self, checks: list[Check], statement: Statement) -> Statement:
+    def _behind(self, checks: list[GuardCheck], statement: Statement) -> Statement:
         """Return a statement behind its checks."""
         if not checks:
             return statement
         return _sequence([*(self._checked(each) for each in checks), statement])
 
-    def _checked(self, check: Check) -> Statement:
+    def _checked(self, check: GuardCheck) -> Statement:
         """Return the statement that ends the function where a check fails."""
         self._sites.append(check.site._replace(function=self._name[:NAME_LIMIT]))
         number, zero, one = len(self._sites), tirx.const(0, "int32"), tirx.const(1, "int32")

@@ -5,7 +5,7 @@ compiled as well: a function `block(*arrays, output, *ledger, first, calls)` tha
 times, each time on the next input of the ring, and always into the same output buffer. A call then
 finds the answer to another input in its output: one that skips its work because the output has been
 written ends the block with a wrong output, which the referee sees. What is written down of each
-call is in `grader.inside.runner.ledger`.
+call is in `grader.inside.runner.arena`.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T  # noqa: N812 - TVM's own name for it
 
 from grader.inside.runner.allocations import PIPELINE
-from grader.inside.runner.arena import OUTPUT, Arena, Signature
+from grader.inside.runner.arena import OUTPUT, TABLE, Arena, Ledger, Signature
 from grader.inside.runner.guards import Guards
-from grader.inside.runner.ledger import TABLE, Ledger
 
 _PREFIX = "grader.timed."
 

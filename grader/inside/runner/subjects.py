@@ -19,6 +19,7 @@ from grader.inside.runner.arena import (
     Arena,
     Arrays,
     Signature,
+    Slots,
     parameter_shapes,
     read_signature,
     unpack_arrays,
@@ -26,7 +27,6 @@ from grader.inside.runner.arena import (
 )
 from grader.inside.runner.guards import Guards
 from grader.inside.runner.kernels import Kernel
-from grader.inside.runner.ledger import Slots
 from grader.inside.runner.model import load_module
 from grader.messages import ShapeResult, TimedFunction, TimeSchedule, pack_array
 from grader.messages import Slots as SlotArrays
@@ -64,7 +64,7 @@ class CourseSubject:
         self._kernel((first - 1) % self.ring, 1)
         self._arena.restore()
 
-    def run(self, first: int, calls: int) -> None:
+    def run_calls(self, first: int, calls: int) -> None:
         """Call it on the ring's inputs from `first` on."""
         self._kernel(first, calls)
 
@@ -79,15 +79,15 @@ class CourseSubject:
 class SubmittedSubject(CourseSubject):
     """The submission's function: what it has left is looked at after each block."""
 
-    def __init__(self, kernel: Kernel, arena: Arena, outputs: Outputs) -> None:
+    def __init__(self, kernel: Kernel, arena: Arena, outputs: TimedOutputs) -> None:
         super().__init__(kernel, arena)
         self._outputs = outputs
         self._asked = (0, 0)
 
-    def run(self, first: int, calls: int) -> None:
+    def run_calls(self, first: int, calls: int) -> None:
         """Call it on the ring's inputs from `first` on."""
         self._asked = (first, calls)
-        super().run(first, calls)
+        super().run_calls(first, calls)
 
     def finish(self, last: int) -> None:
         """Keep what the block has left. Raises TaskError when an input is not what it was, when
@@ -101,7 +101,7 @@ class SubmittedSubject(CourseSubject):
         self._outputs.offer(self._arena, first, last, calls)
 
 
-class Outputs:
+class TimedOutputs:
     """A random choice of what timed blocks have left, all that there is room for.
 
     Each block has the same chance to be among those whose whole output is kept, and whose slots
@@ -182,7 +182,7 @@ class ShapeSubjects(NamedTuple):
     control: CourseSubject
     submission: SubmittedSubject
     reference: CourseSubject
-    outputs: Outputs
+    outputs: TimedOutputs
 
 
 def prepare_shape(
@@ -214,7 +214,7 @@ def prepare_shape(
         submission = Kernel(f"submission_{number}", function, signature, arena, target)
     with stage("run"):
         computed = _one_call(submission, arena)
-    outputs = Outputs(output_shape, generator)
+    outputs = TimedOutputs(output_shape, generator)
     with stage("time"):
         variant, baseline = builder.find_variant(computed, signature, arena)
         control = builder.baseline(variant, "control", arena)

@@ -1,15 +1,20 @@
-"""TraceModule: run a module as `run_module` does, and keep the value of every step.
+"""TraceModule: run a module in a child, and keep the value of every step.
 
 A copy of the module is run in which a function of the runner's own is called after every step, and
 is given its value: so each value is copied when it is made, under its own variable. What comes
 later, a failure or a call that works in place, cannot take it back, and calls are not fused, as
 what is seen between them must exist.
+
+The child is a copy of the runner, in the same sandbox. It ends with the runner.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import os
+import signal
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -18,24 +23,24 @@ import tvm
 
 from grader.inside.common.failure import TaskError, stage
 from grader.inside.common.poison import Poison, is_poisoned
-from grader.inside.runner.apart import Send, work_apart
-from grader.inside.runner.buffers import Buffers, expose
-from grader.inside.runner.calls import module_to_run
-from grader.inside.runner.evaluation import Evaluator
-from grader.inside.runner.externs import extern_names, load_externs
+from grader.inside.launcher.linux import die_with_parent
+from grader.inside.runner.evaluation import Evaluator, extern_names, load_externs
 from grader.inside.runner.model import (
     OUTPUT_LIMIT,
     Arguments,
     build_main,
     check_signature,
     load_module,
+    module_to_run,
     unpack_arguments,
 )
-from grader.inside.runner.steps import Step, watched
+from grader.inside.runner.steps import Buffers, Step, expose, watched
 from grader.messages import (
     PYTHON_FUNCTION,
+    RUNNER_FRAME_LIMIT,
     Array,
     Count,
+    FrameError,
     Message,
     RunModule,
     TaskFailure,
@@ -43,9 +48,68 @@ from grader.messages import (
     TracedStep,
     TraceModule,
     TraceResult,
+    decode_payload,
+    encode_frame,
     pack_array,
+    read_frame,
     unpack_array,
 )
+
+T = TypeVar("T")
+Send = Callable[[Message], None]
+
+
+def work_apart(
+    work: Callable[[Send], None], expected: type[T], limit: int
+) -> tuple[list[T], TaskFailure | None]:
+    """Do some work in a child; return the messages that it sent, and why it ended early if it did.
+
+    At most `limit` messages are taken. Errors of the work end the child: what they say is the
+    work's to send.
+    """
+    ours, theirs = socket.socketpair()
+    parent = os.getpid()
+    child = os.fork()
+    if child == 0:
+        ours.close()
+        _work(work, theirs, parent)
+    theirs.close()
+    with ours:
+        received = _receive(ours, expected, limit)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return received, _failure(status)
+
+
+def _work(work: Callable[[Send], None], connection: socket.socket, parent: int) -> None:
+    """Do the work, and end this process whatever happens."""
+    status = 1
+    try:
+        die_with_parent(signal.SIGKILL, parent)
+        work(lambda message: connection.sendall(encode_frame(message)))
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _receive(connection: socket.socket, expected: type[T], limit: int) -> list[T]:
+    received: list[T] = []
+    while len(received) < limit:
+        try:
+            payload = read_frame(connection, RUNNER_FRAME_LIMIT)
+            if payload is None:
+                break
+            received.append(decode_payload(payload, expected))
+        except (FrameError, ConnectionError):
+            break  # it ended while it was saying something
+    return received
+
+
+def _failure(status: int) -> TaskFailure | None:
+    if status == 0:
+        return None
+    name = "TimeLimit" if status == -signal.SIGXCPU else "Died"
+    return TaskFailure("run", name, "The process that ran the module ended.")
+
 
 WATCHER = "grader.trace.step"
 """Name of the function that is called after every step."""

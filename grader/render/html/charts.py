@@ -1,4 +1,4 @@
-"""Two drawings of a measured schedule: the ratios of all rounds, and the roofline.
+"""What the page shows of a measured schedule: sentences, numbers, drawings and their axes.
 
 Every drawing is made twice, for wide pages and for phones, so that its letters stay as large as
 those around it.
@@ -6,15 +6,91 @@ those around it.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from grader.language import say
 from grader.render import wording
-from grader.render.html.axis import Linear, Logarithmic, Tick, around
+from grader.render.html.parts import share
 from grader.render.speech import tell
-from grader.render.speed import roofline_rows
+from grader.render.speed import how_measured, roofline_rows, speed_sentence
 from grader.report import ShapeTiming, Timing
+
+_STEPS = (1, 2, 5, 10)
+
+
+class Tick(NamedTuple):
+    """A number at an axis, and where it is, in pixels."""
+
+    place: float
+    text: str
+
+
+class Linear(NamedTuple):
+    """Values from `low` to `high`, at pixels from `start` to `end`."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def at(self, value: float) -> float:
+        """Return the pixel of a value; beyond the ends it is that of the end."""
+        share = (value - self.low) / (self.high - self.low)
+        return round(self.start + max(0.0, min(1.0, share)) * (self.end - self.start), 1)
+
+    def ticks(self, most: int) -> tuple[Tick, ...]:
+        """Return at most `most` round numbers."""
+        step = _step((self.high - self.low) / most)
+        digits = max(0, -math.floor(math.log10(step) + 1e-9))
+        first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
+        numbers = (each * step for each in range(first, last + 1))
+        return tuple(Tick(self.at(number), f"{number:,.{digits}f}") for number in numbers)
+
+
+class Logarithmic(NamedTuple):
+    """Positive values from `low` to `high`, at pixels from `start` to `end`."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def at(self, value: float) -> float:
+        """Return the pixel of a value; beyond the ends it is that of the end."""
+        logs = [math.log(each) for each in (self.low, self.high, value)]
+        return Linear(logs[0], logs[1], self.start, self.end).at(logs[2])
+
+    def ticks(self, most: int) -> tuple[Tick, ...]:
+        """Return powers of ten, with 2 and 5 between them where there are few."""
+        for factors in ((1, 2, 5), (1, 3), (1,)):
+            numbers = self._numbers(factors)
+            if len(numbers) <= most:
+                break
+        else:
+            numbers = numbers[:: math.ceil(len(numbers) / most)]
+        return tuple(Tick(self.at(number), f"{number:,.6g}") for number in numbers)
+
+    def _numbers(self, factors: Sequence[int]) -> list[float]:
+        first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
+        numbers = (factor * 10.0**power for power in range(first, last + 1) for factor in factors)
+        return [number for number in numbers if self.low <= number <= self.high]
+
+
+def around(values: Sequence[float], margin: float) -> tuple[float, float]:
+    """Return a range that holds values, and on both sides a share of it more."""
+    low, high = min(values), max(values)
+    more = margin * (high - low) or margin * abs(high) or margin
+    return low - more, high + more
+
+
+def _step(least: float) -> float:
+    """Return the smallest round step that is not below `least`."""
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(step * power for step in _STEPS if step * power >= least * (1 - 1e-9))
+
 
 WIDTHS = (700.0, 330.0)
 """Pixels: of the column of a wide page, and of a phone less its margins."""
@@ -238,3 +314,74 @@ def _apart(heights: Sequence[float]) -> list[float]:
     for height in heights:
         places.append(max(height, places[-1] + _LETTERS) if places else height)
     return places
+
+
+class TimeRow(NamedTuple):
+    """A function in the table of a batch; `share` is that of the machine's limit, in percent."""
+
+    name: str
+    time: str
+    speedup: str
+    rate: str
+    share: float
+    percent: str
+
+
+class ShapeView(NamedTuple):
+    """The table of a batch."""
+
+    title: str
+    rows: tuple[TimeRow, ...]
+
+
+class SpeedView(NamedTuple):
+    """The whole section; drawings that cannot be made are left out."""
+
+    sentence: str
+    measured: str
+    notes: tuple[str, ...]
+    shapes: tuple[ShapeView, ...]
+    distributions: tuple[Distribution, ...]
+    rooflines: tuple[Roofline, ...]
+    outside: str
+
+
+def speed_view(timing: Timing) -> SpeedView:
+    """Return what the page shows of a measured schedule."""
+    drawn = distributions(timing)
+    is_measured = bool(timing.shapes) and min(timing.peak_gflops, timing.bandwidth_gbs) > 0
+    return SpeedView(
+        sentence=speed_sentence(timing),
+        measured=how_measured(timing) if is_measured else "",
+        notes=tuple(map(tell, timing.notes)),
+        shapes=tuple(_shape_view(shape) for shape in timing.shapes[:8] if _is_timed(shape)),
+        distributions=drawn,
+        rooflines=rooflines(timing),
+        outside=_outside(drawn[0].outside) if drawn else "",
+    )
+
+
+def _outside(count: int) -> str:
+    one = say("{count:,} round lies outside of the drawing, and is drawn at its edge.")
+    many = say("{count:,} rounds lie outside of the drawing, and are drawn at its edges.")
+    return wording.counted(count, one, many) if count else ""
+
+
+def _is_timed(shape: ShapeTiming) -> bool:
+    times = (shape.baseline_us, shape.submission_us, shape.reference_us, shape.library_us)
+    return all(time is None or time > 0 for time in times)
+
+
+def _shape_view(shape: ShapeTiming) -> ShapeView:
+    rows = tuple(
+        TimeRow(
+            name=row.name,
+            time=wording.microseconds(row.microseconds),
+            speedup=wording.factor(row.speedup),
+            rate=f"{shape.flops / row.microseconds / 1000:,.1f}",
+            share=share(shape.floor_us, row.microseconds),
+            percent=f"{100 * shape.floor_us / row.microseconds:.0f} %",
+        )
+        for row in roofline_rows(shape)
+    )
+    return ShapeView(tell("Batch of {batch:,}", batch=shape.batch), rows)

@@ -27,7 +27,7 @@ from grader.report import (
     Sample,
     Scripts,
 )
-from grader.report.image import image_size
+from grader.report.document import image_size
 
 TEXT_LENGTH: Final = 500
 """Characters of a text that nothing else is said of."""

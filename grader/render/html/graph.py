@@ -39,7 +39,7 @@ KINDS: dict[NodeKind, str | Text] = {
 WRONG = say("the first that departs")
 
 
-class Row(NamedTuple):
+class DrawnRow(NamedTuple):
     """A line of text in a box: its class, and its distance from the upper side of the drawing."""
 
     kind: str
@@ -47,7 +47,7 @@ class Row(NamedTuple):
     y: float
 
 
-class Box(NamedTuple):
+class DrawnBox(NamedTuple):
     """A box: its upper left corner, its height, its lines, and all of its text as a title."""
 
     kind: str
@@ -55,7 +55,7 @@ class Box(NamedTuple):
     x: float
     y: float
     height: float
-    rows: tuple[Row, ...]
+    rows: tuple[DrawnRow, ...]
     title: str
 
 
@@ -64,7 +64,7 @@ class Drawing(NamedTuple):
 
     width: float
     height: float
-    boxes: tuple[Box, ...]
+    boxes: tuple[DrawnBox, ...]
     lines: tuple[str, ...]
     heads: tuple[str, ...]
     description: str
@@ -152,16 +152,16 @@ class _Shown:
         if len(beside) > _BESIDE:
             yield tell("… and {count} more", count=len(beside) - _BESIDE)
 
-    def box(self, each: int, rows: list[tuple[str, str]], size: Size, corner: Point) -> Box:
+    def box(self, each: int, rows: list[tuple[str, str]], size: Size, corner: Point) -> DrawnBox:
         """Return a box at its place."""
         node = self.nodes[each]
         x, y = corner.x - size.width / 2 + _MARGIN, corner.y + _MARGIN
         lines = tuple(
-            Row(kind, _fit(text), round(y + _PADDING + 11 + _LINE * place, 1))
+            DrawnRow(kind, _fit(text), round(y + _PADDING + 11 + _LINE * place, 1))
             for place, (kind, text) in enumerate(rows)
         )
         status = self.statuses.get(node.variable, "") if node.callee else ""
-        return Box(
+        return DrawnBox(
             kind=node.kind,
             status=status,
             x=round(x, 1),

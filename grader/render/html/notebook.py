@@ -8,13 +8,18 @@ from typing import NamedTuple
 from grader.language import say
 from grader.render import wording
 from grader.render.findings import is_lost, place_of
-from grader.render.html.anchors import CellAnchors, part_anchor
-from grader.render.html.code import Line, coloured_lines, plain_lines
-from grader.render.html.markdown import Element, Headings, read_markdown
-from grader.render.html.parts import MARKS, standing
+from grader.render.html.parts import MARKS, CellAnchors, part_anchor, standing
+from grader.render.html.text import (
+    Element,
+    Headings,
+    Line,
+    coloured_lines,
+    plain_lines,
+    read_markdown,
+)
 from grader.render.speech import tell
 from grader.report import Cell, CellOutput, CellProblem, Part, Report
-from grader.report.image import image_size
+from grader.report.document import image_size
 
 READ = 100_000
 READ_MARKDOWN = 24_000
@@ -33,7 +38,7 @@ _LABELS = {
 _LINES = say("{count:,} line"), say("{count:,} lines")
 
 
-class Output(NamedTuple):
+class ShownOutput(NamedTuple):
     """What a cell put out. `folded` says what is folded, empty where nothing is."""
 
     kind: str
@@ -44,7 +49,7 @@ class Output(NamedTuple):
     height: int = 0
 
 
-class Finding(NamedTuple):
+class MarginNote(NamedTuple):
     """What is said beside a cell: an error, or what became of a part that was built in it.
 
     `anchor` is the place on the page where more is said, or empty.
@@ -76,8 +81,8 @@ class CellView(NamedTuple):
     number: int | None
     elements: tuple[Element, ...]
     lines: tuple[CodeLine, ...]
-    outputs: tuple[Output, ...]
-    findings: tuple[Finding, ...]
+    outputs: tuple[ShownOutput, ...]
+    findings: tuple[MarginNote, ...]
 
 
 class Notebook:
@@ -87,7 +92,7 @@ class Notebook:
         self._report = report
         self._headings = Headings(base=2)
         self._unread = {"code": READ, "markdown": READ_MARKDOWN}
-        self._findings: dict[int, list[Finding]] = {}
+        self._findings: dict[int, list[MarginNote]] = {}
         for problem in report.problems:
             self._findings.setdefault(problem.cell, []).append(_error(problem, report))
         for place, part in enumerate(report.parts, start=1):
@@ -149,10 +154,10 @@ def _as_it_is(cell: Cell) -> tuple[Element, ...]:
     return (Element("pre", cell.source),)
 
 
-def _output(output: CellOutput) -> Output:
+def _output(output: CellOutput) -> ShownOutput:
     if output.kind == "image":
         width, height = image_size(output.text) or (0, 0)
-        return Output("image", "", output.text, "", width, height)
+        return ShownOutput("image", "", output.text, "", width, height)
     label = tell(_LABELS[output.kind])
     text = output.text
     if output.left_out:
@@ -164,11 +169,11 @@ def _output(output: CellOutput) -> Output:
     if lines > LONG or len(text) > LARGE:
         counted = wording.counted(lines, *_LINES)
         folded = tell("{kind}: {lines}", kind=label, lines=counted)
-    return Output(output.kind, label, text, folded)
+    return ShownOutput(output.kind, label, text, folded)
 
 
-def _error(problem: CellProblem, report: Report) -> Finding:
-    return Finding(
+def _error(problem: CellProblem, report: Report) -> MarginNote:
+    return MarginNote(
         verdict="failed",
         mark=MARKS["failed"],
         title=place_of(problem, report),
@@ -179,11 +184,11 @@ def _error(problem: CellProblem, report: Report) -> Finding:
     )
 
 
-def _part(part: Part, place: int) -> Finding:
+def _part(part: Part, place: int) -> MarginNote:
     """Return what is said beside the cell in which a part was built."""
     verdict = standing(part.score, part.max_score)
     lost = [check for check in part.checks if is_lost(check)]
-    return Finding(
+    return MarginNote(
         verdict=verdict,
         mark=MARKS[verdict],
         title=tell(part.title),

@@ -1,27 +1,235 @@
-"""The page: pieces that the templates make, put together within its size."""
+"""The page: its head, its words and its pieces, put together within its size."""
 
 from __future__ import annotations
 
 import base64
 import functools
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
+from grader.language import say
 from grader.render import wording
-from grader.render.circumstances import cells_run, circumstances
-from grader.render.html.budget import Budget
+from grader.render.findings import cells_run, circumstances, place_of
+from grader.render.html.charts import speed_view
 from grader.render.html.clean import TEXT_LENGTH, cleaned
-from grader.render.html.engine import macro, template
-from grader.render.html.head import overview, problem_rows, score
 from grader.render.html.notebook import Notebook
-from grader.render.html.parts import forms, part_views
-from grader.render.html.speed import speed_view
-from grader.render.html.words import words
+from grader.render.html.parts import CellAnchors, forms, part_anchor, part_views, share, standing
 from grader.render.speech import speaking, spoken, tell
-from grader.report import Cell, Report, Timing
+from grader.report import Cell, Part, Report, Timing
+
+_POINT, _POINTS = say("{score} of {maximum} point"), say("{score} of {maximum} points")
+
+
+class Score(NamedTuple):
+    """The score: its numbers, a sentence that says them, and its share in percent."""
+
+    number: str
+    maximum: str
+    sentence: str
+    share: float
+    verdict: str
+
+
+class OverviewRow(NamedTuple):
+    """A part in the overview; `anchor` is its place on the page."""
+
+    anchor: str
+    title: str
+    points: str
+    share: float
+    verdict: str
+
+
+class ProblemRow(NamedTuple):
+    """A cell that failed; `anchor` is its place on the page, empty where it is not shown."""
+
+    place: str
+    anchor: str
+    error: str
+    message: str
+    hint: str
+
+
+def score(report: Report) -> Score:
+    """Return the score of a report."""
+    number, maximum = wording.points(report.score), wording.points(report.max_score)
+    unit = _POINT if report.max_score == 1 else _POINTS
+    return Score(
+        number=number,
+        maximum=maximum,
+        sentence=tell(unit, score=number, maximum=maximum),
+        share=share(report.score, report.max_score),
+        verdict=standing(report.score, report.max_score),
+    )
+
+
+def overview(report: Report) -> Iterator[OverviewRow]:
+    """Yield a row for each part."""
+    for place, part in enumerate(report.parts, start=1):
+        yield overview_row(part, part_anchor(place))
+
+
+def overview_row(part: Part, anchor: str) -> OverviewRow:
+    """Return the row of a part."""
+    return OverviewRow(
+        anchor=anchor,
+        title=tell(part.title),
+        points=wording.points_of(part.score, part.max_score),
+        share=share(part.score, part.max_score),
+        verdict=standing(part.score, part.max_score),
+    )
+
+
+def problem_rows(report: Report) -> Iterator[ProblemRow]:
+    """Yield a row for each cell that ended in an error."""
+    anchors = CellAnchors(report)
+    for problem in report.problems:
+        yield ProblemRow(
+            place=place_of(problem, report),
+            anchor=anchors.of(problem.cell),
+            error=problem.error,
+            message=problem.message,
+            hint=tell(problem.hint),
+        )
+
+
+_CODE = re.compile(r"`([^`\n]+)`")
+
+MOST_SPANS = 20
+"""Pieces of code that are set as such in one text."""
+
+_ROOT_SIZE = re.compile(r"(?<![\w.])(\d*\.?\d+)rem\b")
+
+
+def spans(text: str) -> list[tuple[bool, str]]:
+    """Return the pieces of a sentence, and whether each is code: it stands between backquotes."""
+    pieces = _CODE.split(text, maxsplit=MOST_SPANS)
+    return [(place % 2 == 1, piece) for place, piece in enumerate(pieces) if piece]
+
+
+def template(name: str) -> Template:
+    """Return the template of this file name."""
+    return _environment().get_template(name)
+
+
+def macro(name: str, piece: str, words: dict[str, str]) -> Callable[..., Markup]:
+    """Return what makes a piece of a page: a macro of `name`.html.j2, which writes `words`."""
+    module: Any = template(f"{name}.html.j2").make_module({"words": words})
+    found: Callable[..., Markup] = getattr(module, piece)
+    return found
+
+
+@functools.cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("grader.render.html"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.filters["spans"] = spans
+    environment.filters["resized"] = _resized
+    return environment
+
+
+def _resized(style: str) -> Markup:
+    """Measure our own style sheet by `--rem` in place of the root's letters, which are a host's."""
+    return Markup(_ROOT_SIZE.sub(r"calc(\1 * var(--rem))", style))  # noqa: S704 - it is a file of ours
+
+
+def words() -> dict[str, str]:
+    """Return all words that the templates write, by the names that they use for them."""
+    return {
+        "advice": tell("What to do: "),
+        "after": tell("after"),
+        "baseline": tell("unscheduled"),
+        "batch": tell("Batch"),
+        "before": tell("before"),
+        "call": tell("One call"),
+        "class": tell("Class"),
+        "circumstances": tell("How it was graded"),
+        "contents": tell("Contents"),
+        "departs": tell("Where it departs from PyTorch"),
+        "distribution": tell("Every round"),
+        "errors": tell("Cells that ended in an error"),
+        "findings": tell("Findings"),
+        "function": tell("Function"),
+        "graph": tell("The graph of main"),
+        "graph_list": tell("The same as text"),
+        "image_of_cell": tell("An image that this cell put out"),
+        "interval": tell("95 % interval"),
+        "layer": tell("In PyTorch"),
+        "left_out": tell("The page would become too large with the rest of the notebook:"),
+        "legend_estimate": tell("estimate"),
+        "legend_median": tell("median"),
+        "legend_reference": tell("reference"),
+        "legend_round": tell("a round"),
+        "limit": tell("Of this machine's limit"),
+        "lines_folded": tell("lines that are the same"),
+        "mark": tell("Mark"),
+        "maximum": tell("of"),
+        "notebook": tell("The notebook, as it was run"),
+        "notes": tell("Notes"),
+        "operations": tell("Operations for each byte"),
+        "part": tell("Part"),
+        "parts": tell("Parts"),
+        "points": tell("Points"),
+        "problem": tell("Error"),
+        "rate": tell("GFLOP/s"),
+        "reread": tell("To read again:"),
+        "reread_notebook": tell("To read again in the notebook:"),
+        "roofline": tell("Roofline"),
+        "sample": tell("A test image"),
+        "sample_image": tell("The test image, enlarged"),
+        "schedule": tell("What the schedule changed"),
+        "scores": tell("Scores"),
+        "script_note": tell("Indents are halved, and types of numbers are left out."),
+        "shape": tell("Shape"),
+        "share": tell("Share"),
+        "skip": tell("Skip to the parts"),
+        "speed": tell("Speed of your schedule"),
+        "speedup": tell("Speed-up"),
+        "step": tell("Step"),
+        "where": tell("Where"),
+        "written_by": tell("Written by grader. This page loads nothing and has no script."),
+        "yours": tell("Yours"),
+    }
+
+
+class Budget:
+    """Counts the bytes that are left of a page, or of a part of it."""
+
+    def __init__(self, size: int) -> None:
+        self.left = size
+
+    def fit(self, *forms: Callable[[], Markup]) -> Markup:
+        """Return the first form that fits, else nothing. The forms become smaller and smaller."""
+        for form in forms:
+            piece = form()
+            size = len(piece.encode("utf-8", "replace"))
+            if size <= self.left:
+                self.left -= size
+                return piece
+        return Markup()
+
+    def part(self, most: int) -> Budget:
+        """Take away what a part may use at most; what it leaves comes back by `give_back`."""
+        size = min(most, self.left)
+        self.left -= size
+        return Budget(size)
+
+    def give_back(self, part: Budget) -> None:
+        """Take back what a part has not used."""
+        self.left += part.left
+        part.left = 0
+
 
 SIZE: Final = 2_900_000
 """Largest page, in bytes."""

@@ -1,4 +1,4 @@
-"""What the page shows of a part: its checks, and what explains them."""
+"""What the page shows of a part: its checks, what explains them, and where links lead."""
 
 from __future__ import annotations
 
@@ -7,15 +7,36 @@ from itertools import groupby
 from typing import NamedTuple
 
 from grader.language import Text, say
-from grader.render import phrases, wording
+from grader.render import wording
 from grader.render.findings import is_lost
-from grader.render.html.anchors import CellAnchors, part_anchor
-from grader.render.html.diff import Block, compare
 from grader.render.html.graph import Drawing, describe, draw
-from grader.render.html.markdown import is_web_link
+from grader.render.html.text import TextBlock, compare, is_web_link
 from grader.render.speech import tell
-from grader.report import Check, Diagnosis, Part, Report, Sample, Step, StepStatus, Verdict
-from grader.report.image import image_size
+from grader.report import Cell, Check, Diagnosis, Part, Report, Sample, Step, StepStatus, Verdict
+from grader.report.document import image_size
+
+
+def part_anchor(place: int) -> str:
+    """Return the name of a part's place; parts are counted from 1."""
+    return f"part-{place}"
+
+
+class CellAnchors:
+    """Knows which code cells have a place on the page: of each number the first one."""
+
+    def __init__(self, report: Report) -> None:
+        numbered = (cell for cell in reversed(report.cells) if cell.kind == "code")
+        self._cells = {cell.number: cell for cell in numbered if cell.number}
+
+    def of(self, number: int) -> str:
+        """Return the name of a code cell's place, empty where there is no such cell."""
+        return f"cell-{number}" if number in self._cells else ""
+
+    def at(self, cell: Cell) -> str:
+        """Return the name of the place that a cell is, empty where it is none."""
+        number = cell.number or 0
+        return self.of(number) if self._cells.get(number) is cell else ""
+
 
 MARKS: dict[str, str] = {
     "passed": "✓", "partial": "~", "failed": "✗", "not_graded": "–",
@@ -116,7 +137,7 @@ class PartView(NamedTuple):
     drawing: Drawing | None
     listing: tuple[str, ...]
     function: str
-    diff: tuple[Block, ...]
+    diff: tuple[TextBlock, ...]
 
 
 def part_views(report: Report) -> Iterator[PartView]:
@@ -141,7 +162,7 @@ def part_view(
         points=wording.points_of(part.score, part.max_score),
         share=share(part.score, part.max_score),
         verdict=standing(part.score, part.max_score),
-        origin="" if origin is None else phrases.built(origin, starts),
+        origin="" if origin is None else wording.built(origin, starts),
         origin_anchor=origin_anchor,
         groups=tuple(_groups(part)),
         diagnosis=None if part.diagnosis is None else _diagnosis(part.diagnosis, part),
@@ -196,7 +217,7 @@ def check_view(check: Check) -> CheckView:
 
 
 def _diagnosis(diagnosis: Diagnosis, part: Part) -> DiagnosisView:
-    is_told = phrases.is_told(part)
+    is_told = wording.is_told(part)
     link = tell(diagnosis.link)
     is_link = is_web_link(link)
     return DiagnosisView(
@@ -211,10 +232,10 @@ def _diagnosis(diagnosis: Diagnosis, part: Part) -> DiagnosisView:
 def _step(step: Step, diagnosis: Diagnosis) -> StepView:
     layer = tell(step.layer)
     if step.status == "wrong":
-        layer = phrases.layer_there(diagnosis)
+        layer = wording.layer_there(diagnosis)
     name = " = ".join(filter(None, (step.variable, step.callee)))
     word = tell(STATUSES[step.status])
-    return StepView(step.status, MARKS[step.status], word, name, phrases.shape(step.shape), layer)
+    return StepView(step.status, MARKS[step.status], word, name, wording.shape(step.shape), layer)
 
 
 # --- an image and its scores ----------------------------------------------------------------------
@@ -227,7 +248,7 @@ def _sample(sample: Sample) -> SampleView:
         image=sample.image,
         width=width * factor,
         height=height * factor,
-        sentence=phrases.taken_for(sample),
+        sentence=wording.taken_for(sample),
         scores=tuple(_scores(sample)),
     )
 
@@ -237,7 +258,7 @@ def _scores(sample: Sample) -> Iterator[ScoreView]:
     largest = max((abs(each) for pair in pairs for each in pair if each is not None), default=0.0)
     for place, (own, wanted) in enumerate(pairs):
         yield ScoreView(
-            name=phrases.class_name(sample, place),
+            name=wording.class_name(sample, place),
             own=_number(own),
             own_share=share(own or 0.0, largest),
             pytorch=_number(wanted),

@@ -10,7 +10,7 @@ import tvm
 from tvm import relax, te
 
 from grader.assignment import CheckTable, Computation
-from grader.checks.kinds.single import one_function
+from grader.checks.kinds.tensorir import one_function
 from grader.checks.registry import NoOptions, find_check
 from grader.errors import CourseError
 from grader.ir.read import read_module

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import tvm_ffi
 
-from grader.inside.kernel.functions import source_of
+from grader.inside.kernel.candidates import source_of
 from grader.messages import (
     PYTHON_FUNCTION,
     SOURCE_LIMIT,

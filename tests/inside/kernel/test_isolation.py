@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from IPython.core.displaypub import CapturingDisplayPublisher
 
-from grader.inside.kernel.isolation import isolated
+from grader.inside.kernel.capture import isolated
 from tests.inside.kernel.conftest import Notebook
 
 

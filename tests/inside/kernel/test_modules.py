@@ -254,7 +254,7 @@ class TestTheirSchedules:
     def test_examples_on_functions_do_not_drive_out_the_model_s(
         self, notebook: Notebook, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("grader.inside.kernel.schedules.LIVE_LIMIT", 2)
+        monkeypatch.setattr("grader.inside.kernel.modules.LIVE_LIMIT", 2)
         notebook.run(
             "tvm.s_tir.Schedule(build_model())\n"
             "for name in 'abcd':\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.inside.kernel.test_compatibility import Output
 
 INSTALL = """
-from grader.inside.kernel.older_behaviour import install_behaviour
+from grader.inside.kernel.compatibility import install_behaviour
 install_behaviour()
 import tvm
 from tvm import relax

@@ -13,7 +13,7 @@ from tvm.script import ir as I  # noqa: N812
 from tvm.script import relax as R  # noqa: N812
 from tvm.script import tirx as T  # noqa: N812
 
-from grader.inside.kernel.own_calls import with_own_calls
+from grader.inside.kernel.modules import with_own_calls
 
 MODULE = """
 @I.ir_module

@@ -7,7 +7,7 @@ import json
 import pytest
 import tvm
 
-from grader.inside.kernel.schedules import Known
+from grader.inside.kernel.modules import Known
 from tests.inside.kernel.conftest import SCHEDULED, Notebook
 
 SCHEDULE = "schedule"
@@ -170,7 +170,7 @@ class TestSchedulesWithoutAName:
     def test_a_search_leaves_the_newest(
         self, notebook: Notebook, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("grader.inside.kernel.schedules.LIVE_LIMIT", 4)
+        monkeypatch.setattr("grader.inside.kernel.modules.LIVE_LIMIT", 4)
         monkeypatch.setattr("grader.inside.kernel.candidates.LOCAL_LIMIT", 2)
         notebook.run("sch = tvm.s_tir.Schedule(build_model())" + SCHEDULED)
         notebook.run(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import tvm
 
-from grader.inside.kernel.snapshots import Serializer, Snapshot
+from grader.inside.kernel.modules import Serializer, Snapshot
 from tests.inside.kernel.conftest import Notebook
 
 

@@ -25,14 +25,14 @@ class Module:
 TRY = """
 import sys
 sys.path.insert(0, FOLDER)
-from grader.inside.kernel.well_formed import install
+from grader.inside.kernel.compatibility import install
 accepted = []
 install(accepted.append if ACCEPT else None)
 try:
     import script
     print("accepted", *accepted)
 except Exception as error:
-    from grader.inside.kernel.error_summaries import describe_error
+    from grader.inside.kernel.faults import describe_error
     print(describe_error(error))
 """
 

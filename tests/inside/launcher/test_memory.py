@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from grader.inside.launcher.memory import Machine, memory_left
+from grader.inside.launcher.memory import MachineMemory, memory_left
 
 MEGABYTE = 2**20
 MEMINFO = "MemTotal: {total} kB\nMemFree: 1 kB\nMemAvailable: {left} kB\n"
 
 
-def machine(folder: Path, total: int, left: int, *groups: Path) -> Machine:
+def machine(folder: Path, total: int, left: int, *groups: Path) -> MachineMemory:
     """Return a machine with so many megabytes."""
     path = folder / "meminfo"
     path.write_text(MEMINFO.format(total=total * 1024, left=left * 1024))
-    return Machine(tuple(map(str, groups)), meminfo=str(path))
+    return MachineMemory(tuple(map(str, groups)), meminfo=str(path))
 
 
 def group_of_version_2(folder: Path, limit: str, used: int, cached: int = 0) -> Path:
@@ -55,7 +55,7 @@ class TestLeft:
         assert 140 * MEGABYTE == found.available()
 
     def test_there_is_some_here(self) -> None:
-        assert 0 < memory_left() <= Machine().total
+        assert 0 < memory_left() <= MachineMemory().total
 
 
 class TestTurn:

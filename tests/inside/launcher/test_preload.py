@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from grader.inside.launcher.backtraces import forgo_backtraces
+from grader.inside.common.preload import forgo_backtraces
 
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "TVM_NUM_THREADS": "1"}
 
@@ -31,7 +31,7 @@ print(json.dumps([threads, modules, packages, torchvision, mapped]))
 
 MAPPED = """
 import sys
-from grader.inside.launcher.backtraces import forgo_backtraces
+from grader.inside.common.preload import forgo_backtraces
 
 sys.modules["torch"] = None
 import tvm_ffi

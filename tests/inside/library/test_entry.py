@@ -48,7 +48,7 @@ class TestBlocks:
 class TestSubject:
     def test_a_block_is_so_many_calls_of_pytorchs_function(self) -> None:
         called: list[int] = []
-        LibrarySubject(lambda: called.append(1)).run(0, 7)
+        LibrarySubject(lambda: called.append(1)).run_calls(0, 7)
         assert 7 == len(called)
 
     def test_it_is_called_for_a_while_before_anything_is_measured(self) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grader.inside.runner.apart import Send, work_apart
+from grader.inside.runner.trace import Send, work_apart
 from grader.messages import RunResult, TaskFailure, pack_array
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from grader.inside.common.failure import TaskError
-from grader.inside.common.framed_arrays import receive_arrays
 from grader.inside.runner.evaluation import KEPT_AT_LEAST, KEPT_AT_MOST, Evaluator, ToWrite
 from grader.messages import (
     EXTERN_DIED,
@@ -29,6 +28,7 @@ from grader.messages import (
     encode_frame,
     read_frame,
 )
+from grader.messages.evaluator import receive_arrays
 
 Pair = tuple[socket.socket, socket.socket]
 

@@ -14,8 +14,7 @@ import tvm
 from tvm import relax
 
 from grader.inside.common.failure import TaskError
-from grader.inside.runner.evaluation import Evaluator
-from grader.inside.runner.externs import extern_names
+from grader.inside.runner.evaluation import Evaluator, extern_names
 from grader.inside.runner.model import run_module
 from grader.messages import EXTERN_DIED, RunResult, unpack_array
 from tests.inside.runner import modules

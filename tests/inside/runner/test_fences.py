@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grader.inside.runner.fences import PAGE, FencedMemory
+from grader.inside.runner.arena import PAGE, FencedMemory
 
 
 def ending(act: Callable[[], object]) -> int:

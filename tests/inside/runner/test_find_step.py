@@ -13,9 +13,15 @@ import tvm
 from tvm import s_tir, te, topi
 
 from grader.inside.common.failure import TaskError
-from grader.inside.runner.conflicts import BLOCKS, conflicts
-from grader.inside.runner.find_step import NAME_LENGTH, SECONDS, STEP_LIMIT, find_step
-from grader.inside.runner.tasks import perform
+from grader.inside.runner.entry import perform
+from grader.inside.runner.find_step import (
+    BLOCKS,
+    NAME_LENGTH,
+    SECONDS,
+    STEP_LIMIT,
+    conflicts,
+    find_step,
+)
 from grader.messages import (
     FindStep,
     FoundStep,

@@ -7,7 +7,7 @@ import signal
 import numpy as np
 import pytest
 
-from grader.inside.runner.ledger import TABLE, Ledger
+from grader.inside.runner.arena import TABLE, Ledger
 from tests.inside.runner.test_fences import ending, poke
 
 SIZE = 50

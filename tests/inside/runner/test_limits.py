@@ -12,7 +12,7 @@ import pytest
 import tvm
 
 from grader.inside.common.machine import find_target
-from grader.inside.runner.limits import (
+from grader.inside.runner.timing import (
     COPIED_BYTES,
     LINE,
     ROUNDS,

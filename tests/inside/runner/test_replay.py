@@ -8,9 +8,9 @@ import pytest
 import tvm
 from tvm import s_tir
 
+from grader.inside.runner.entry import perform
 from grader.inside.runner.evaluation import Evaluator
 from grader.inside.runner.replay import cut
-from grader.inside.runner.tasks import perform
 from grader.messages import ReplayResult, ReplayTrace, TaskFailure, encode_frame
 from tests.evidence import schedules
 from tests.ir import modules

@@ -16,8 +16,8 @@ from tvm import te, topi
 from grader.inside.common.failure import TaskError
 from grader.inside.runner import arena as arenas
 from grader.inside.runner import subjects
-from grader.inside.runner.ledger import Slots
-from grader.inside.runner.subjects import CourseSubject, Outputs, ShapeSubjects
+from grader.inside.runner.arena import Slots
+from grader.inside.runner.subjects import CourseSubject, ShapeSubjects, TimedOutputs
 from grader.inside.runner.timing import load_workload
 from grader.messages import TimedFunction, Violation, pack_array, unpack_array
 from tests.inside.runner import modules
@@ -140,7 +140,7 @@ class TestSubjects:
         expected = convolved(draw(RING, 4, 1, 28, 28))[1]
         for subject in (plain.baseline, plain.control, plain.submission, plain.reference):
             subject.prepare(1)
-            subject.run(1, 1)
+            subject.run_calls(1, 1)
             np.testing.assert_allclose(expected, plain.arena.output(), rtol=1e-4, atol=1e-4)
 
     def test_the_control_is_a_function_of_its_own(self, plain: ShapeSubjects) -> None:
@@ -149,7 +149,7 @@ class TestSubjects:
     def test_the_last_call_leaves_the_output_of_its_own_input(self, plain: ShapeSubjects) -> None:
         expected = convolved(draw(RING, 4, 1, 28, 28))
         plain.submission.prepare(2)
-        plain.submission.run(2, 5)
+        plain.submission.run_calls(2, 5)
         last = (2 + 5 - 1) % RING
         np.testing.assert_allclose(expected[last], plain.arena.output(), rtol=1e-4, atol=1e-4)
 
@@ -179,13 +179,13 @@ class TestSubjects:
         shape.arena.take_turn(1, np.random.default_rng(0))
         for subject in (shape.baseline, shape.control, shape.submission, shape.reference):
             subject.prepare(1)
-            subject.run(1, 1)
+            subject.run_calls(1, 1)
             np.testing.assert_allclose(expected, shape.arena.output(), rtol=1e-4, atol=1e-4)
 
     def test_an_output_is_kept_with_the_number_of_its_input(self) -> None:
         plain = prepare(modules.timed_convolution())
         plain.submission.prepare(0)
-        plain.submission.run(0, 2)
+        plain.submission.run_calls(0, 2)
         plain.submission.finish(1)
         result = plain.outputs.result(250)
         assert (250, (1,), (1, *OUTPUT)) == (result.calls, result.inputs, result.outputs.shape)
@@ -207,7 +207,7 @@ class TestSubjects:
     def test_writing_into_an_input_is_a_failure(self, place: str) -> None:
         marking = prepare(modules.MarkingConvolution, name=f"marks_{place}")
         marking.submission.prepare(0)
-        marking.submission.run(0, 2)
+        marking.submission.run_calls(0, 2)
         with pytest.raises(TaskError) as caught:
             marking.submission.finish(1)
         assert ("run", "InputChanged") == (caught.value.stage, caught.value.error_name)
@@ -216,7 +216,7 @@ class TestSubjects:
         """A function that computes only into poisoned memory gives the answer to an old input."""
         lazy = prepare(modules.LazyConvolution)
         lazy.submission.prepare(0)
-        lazy.submission.run(0, 8)
+        lazy.submission.run_calls(0, 8)
         expected = convolved(draw(RING, 4, 1, 28, 28))
         assert "conv2d" == lazy.variant
         stale = np.isclose(expected[0], lazy.arena.output(), rtol=1e-4, atol=1e-4)
@@ -256,7 +256,7 @@ class TestLayers:
     @pytest.mark.parametrize("count", [7, 9, -1])
     def test_calls_that_were_not_counted_are_missed(self, plain: ShapeSubjects, count: int) -> None:
         plain.submission.prepare(0)
-        plain.submission.run(0, 8)
+        plain.submission.run_calls(0, 8)
         plain.arena.ledger.arrays[0][0] = count
         with pytest.raises(TaskError) as caught:
             plain.submission.finish(7 % RING)
@@ -265,7 +265,7 @@ class TestLayers:
     def test_what_was_written_beside_an_array_is_noticed(self, plain: ShapeSubjects) -> None:
         plain.arena.take_turn(0, np.random.default_rng(0))
         plain.submission.prepare(0)
-        plain.submission.run(0, 8)
+        plain.submission.run_calls(0, 8)
         output = plain.arena.arrays[arenas.OUTPUT]
         before = ctypes.c_char.from_address(output.ctypes.data - 1)
         (kept, before.value) = (before.value, b"!")
@@ -287,7 +287,7 @@ def blocks_of(shape: ShapeSubjects, first: int, calls: int) -> list[np.ndarray]:
     """Take one block of the submission; return the slots that it adds to the result."""
     before = len(unpack_array(shape.outputs.result(calls).slots.inputs))
     shape.submission.prepare(first)
-    shape.submission.run(first, calls)
+    shape.submission.run_calls(first, calls)
     shape.submission.finish((first + calls - 1) % RING)
     slots = shape.outputs.result(calls).slots
     return [unpack_array(each)[before:] for each in (slots.inputs, slots.places, slots.values)]
@@ -299,7 +299,7 @@ class Reader:
     def __init__(self) -> None:
         self.read = 0
 
-    def offer(self, outputs: Outputs, which: int) -> None:
+    def offer(self, outputs: TimedOutputs, which: int) -> None:
         def read() -> np.ndarray:
             self.read += 1
             return np.full((2, 3), which, np.float32)
@@ -312,8 +312,8 @@ class Reader:
         outputs.offer(arena, 0, 0, 1)
 
 
-def offered(count: int, seed: int = 0) -> tuple[Outputs, Reader]:
-    outputs, reader = Outputs((2, 3), np.random.default_rng(seed)), Reader()
+def offered(count: int, seed: int = 0) -> tuple[TimedOutputs, Reader]:
+    outputs, reader = TimedOutputs((2, 3), np.random.default_rng(seed)), Reader()
     for which in range(count):
         reader.offer(outputs, which)
     return outputs, reader
@@ -409,7 +409,7 @@ def reference(variant, shapes, threads):
         shape = self.prepare()
         for subject in (shape.baseline, shape.submission, shape.reference):
             subject.prepare(2)
-            subject.run(2, 1)
+            subject.run_calls(2, 1)
             np.testing.assert_allclose(self.A[2] @ self.B, shape.arena.output(), rtol=1e-4)
 
     def test_a_function_that_takes_them_the_other_way_round_is_another_one(self) -> None:

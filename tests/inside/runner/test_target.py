@@ -12,9 +12,9 @@ from tvm.script import ir as I
 from tvm.script import tirx as T
 
 from grader.inside.common.failure import TaskError
+from grader.inside.runner.entry import perform
 from grader.inside.runner.evaluation import Evaluator
-from grader.inside.runner.target import compare_target
-from grader.inside.runner.tasks import perform
+from grader.inside.runner.replay import compare_target
 from grader.messages import CompareTarget, TargetResult, TaskFailure
 from tests.inside.runner import modules
 

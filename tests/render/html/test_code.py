@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.render.html.code import MOST_COLOURED, Piece, coloured_lines, plain_lines
+from grader.render.html.text import MOST_COLOURED, TextPiece, coloured_lines, plain_lines
 
 
-def text(lines: tuple[tuple[Piece, ...], ...]) -> str:
+def text(lines: tuple[tuple[TextPiece, ...], ...]) -> str:
     return "\n".join("".join(piece.text for piece in line) for line in lines)
 
 
@@ -38,7 +38,7 @@ def test_pieces_have_their_colour(source: str, kind: str, piece: str) -> None:
 
 
 def test_neighbours_of_one_kind_are_one_piece() -> None:
-    assert ((Piece("", "a.b(c)"),),) == coloured_lines("a.b(c)")
+    assert ((TextPiece("", "a.b(c)"),),) == coloured_lines("a.b(c)")
 
 
 def test_a_text_over_lines_is_coloured_on_each() -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.render.html.diff import CONTEXT, MOST_LINES, Block, compare
+from grader.render.html.text import CONTEXT, MOST_LINES, TextBlock, compare
 
 LINES = st.lists(st.sampled_from("abcd"), max_size=40).map("\n".join)
 
 
-def only(blocks: tuple[Block, ...], *kinds: str) -> str:
+def only(blocks: tuple[TextBlock, ...], *kinds: str) -> str:
     return "\n".join(line for block in blocks if block.kind in kinds for line in block.lines)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.render.html.markdown import MOST_READ, Element, Headings, read_markdown
+from grader.render.html.text import MOST_READ, Element, Headings, read_markdown
 
 
 def text(value: str) -> Element:

@@ -1,4 +1,9 @@
-"""What is on the page, and that it holds together by itself."""
+"""What is on the page, and that it holds together by itself.
+
+Code in sentences.
+
+Pieces of a page within its size.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +11,12 @@ import itertools
 import re
 
 import pytest
+from markupsafe import Markup
 from msgspec.structs import replace
 
 from grader.language import foreign
 from grader.render.html import render_html
+from grader.render.html.page import MOST_SPANS, Budget, spans
 from grader.report import AssignmentId, Report, ungraded_report
 from tests import sample_reports
 from tests.render.html.filled import Filler
@@ -173,3 +180,63 @@ class TestLanguage:
     def test_without_an_assignment_the_file_is_the_title(self) -> None:
         report = replace(sample_reports.typical(), assignment=AssignmentId("", foreign(""), 0))
         assert b"<h1>homework.ipynb</h1>" in render_html(report)
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("plain", [(False, "plain")]),
+        ("a `b` c", [(False, "a "), (True, "b"), (False, " c")]),
+        ("`b`", [(True, "b")]),
+        ("a ` b", [(False, "a ` b")]),
+        ("``", [(False, "``")]),
+        ("`a\nb`", [(False, "`a\nb`")]),
+        ("", []),
+    ],
+)
+def test_what_stands_between_backquotes_is_code(text: str, pieces: list[tuple[bool, str]]) -> None:
+    assert pieces == spans(text)
+
+
+def test_a_text_of_backquotes_has_few_pieces() -> None:
+    assert 2 * MOST_SPANS + 1 >= len(spans("`a`" * 1000))
+
+
+def of(size: int):
+    return lambda: Markup("x" * size)
+
+
+def test_the_first_form_that_fits_is_taken() -> None:
+    budget = Budget(10)
+    assert 4 == len(budget.fit(of(11), of(4), of(1)))
+    assert 6 == budget.left
+
+
+def test_what_does_not_fit_at_all_is_nothing() -> None:
+    budget = Budget(3)
+    assert Markup() == budget.fit(of(5), of(4))
+    assert 3 == budget.left
+
+
+def test_bytes_are_counted_and_not_characters() -> None:
+    assert Markup() == Budget(5).fit(lambda: Markup("합합"))
+
+
+def test_a_form_that_is_not_needed_is_not_made() -> None:
+    def fail() -> Markup:
+        raise AssertionError
+
+    Budget(5).fit(of(5), fail)
+
+
+def test_a_part_gives_back_what_it_did_not_use() -> None:
+    whole = Budget(100)
+    part = whole.part(60)
+    part.fit(of(25))
+    assert (40, 35) == (whole.left, part.left)
+    whole.give_back(part)
+    assert (75, 0) == (whole.left, part.left)
+
+
+def test_a_part_is_never_more_than_there_is() -> None:
+    assert 10 == Budget(10).part(60).left

@@ -1,0 +1,194 @@
+"""What a report keeps of an executed notebook."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import msgspec
+import nbformat
+import pytest
+from nbformat import NotebookNode
+
+from grader.execute.path_redaction import PathRedaction
+from grader.execute.result import Execution
+from grader.grading.account import IMAGES_SIZE, OUTPUT_LENGTH, OUTPUTS, SOURCE_LENGTH, transcribe
+from grader.language import foreign
+from grader.reading.submission import SubmissionFile, parse_notebook
+from grader.report import Cell, CellOutput, CellProblem
+from tests.render.html.samples import png
+
+PLACES = PathRedaction(("/srv/machine",))
+
+
+def stream(text: Any, name: str = "stdout") -> NotebookNode:
+    return NotebookNode(output_type="stream", name=name, text=text)
+
+
+def shown(**data: Any) -> NotebookNode:
+    names = {name.replace("_", "/"): value for name, value in data.items()}
+    return NotebookNode(output_type="display_data", data=names, metadata={})
+
+
+def image(encoded: Any) -> NotebookNode:
+    return NotebookNode(
+        output_type="display_data",
+        data={"image/png": encoded, "text/plain": "<Figure size 640x480 with 1 Axes>"},
+    )
+
+
+def error(*frames: Any) -> NotebookNode:
+    return NotebookNode(output_type="error", ename="E", evalue="v", traceback=list(frames))
+
+
+def run(
+    *outputs: NotebookNode, source: str = "x", ran: str = "", problems: tuple[CellProblem, ...] = ()
+) -> tuple[CellOutput, ...]:
+    """Return what is kept of a notebook of one cell, which was run as `ran`."""
+    cell = nbformat.v4.new_code_cell(ran or source)
+    cell.outputs = list(outputs)
+    own = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source)])
+    (kept,) = keep(own, [cell], problems)
+    return kept.outputs
+
+
+def keep(
+    own: NotebookNode, cells: list[NotebookNode], problems: tuple[CellProblem, ...] = ()
+) -> tuple[Cell, ...]:
+    ran = NotebookNode(cells=cells)  # a kernel's outputs need not be valid
+    execution = Execution(ran, problems, len(cells), len(cells), (), ())
+    return transcribe(SubmissionFile("a.ipynb", "", own), execution, PLACES)
+
+
+def kept(*cells: dict[str, Any]) -> tuple[Cell, ...]:
+    """Return what is kept of a notebook that was read and put nothing out."""
+    own = parse_notebook(json.dumps({"cells": list(cells)}).encode())
+    return keep(own, own.cells)
+
+
+class TestCells:
+    def test_they_are_as_they_were_handed_in_and_counted_as_jupyter_does(self) -> None:
+        cells = kept(
+            {"cell_type": "markdown", "source": "# a"},
+            {"cell_type": "code", "source": ["x = 1\n", "y"]},
+            {"cell_type": "code", "source": " \n"},
+            {"cell_type": "code", "source": "z"},
+        )
+        assert (
+            Cell("markdown", "# a", line=1),
+            Cell("code", "x = 1\ny", 1, line=1),
+            Cell("code", " \n", line=1),
+            Cell("code", "z", 2, line=1),
+        ) == cells  # the whole file is one line here
+
+    def test_without_a_run_there_are_none(self) -> None:
+        assert () == transcribe(SubmissionFile("a", "", None, foreign("damaged")), None, PLACES)
+
+    def test_a_long_source_is_cut(self) -> None:
+        (cell,) = kept({"cell_type": "code", "source": "x" * (SOURCE_LENGTH + 1)})
+        assert SOURCE_LENGTH == len(cell.source)
+        assert cell.source.endswith("x…")
+
+
+class TestTexts:
+    @pytest.mark.parametrize(
+        ("output", "wanted"),
+        [
+            (stream("a\n"), CellOutput("stdout", "a\n")),
+            (stream("a", "stderr"), CellOutput("stderr", "a")),
+            (shown(text_plain="1"), CellOutput("result", "1")),
+            (
+                error("\x1b[31mE\x1b[39m", "Cell In[1]", "E: v"),
+                CellOutput("error", "E\nCell In[1]\nE: v"),
+            ),
+            (error(), CellOutput("error", "E: v")),
+            (stream("\x1b[1;32mgreen\x1b[0m"), CellOutput("stdout", "green")),
+            (stream("10 %\r50 %\r100 %\ndone"), CellOutput("stdout", "100 %\ndone")),
+            (stream("a\r\nb\r\n"), CellOutput("stdout", "a\nb\n")),
+            (stream("in /srv/machine/a.py"), CellOutput("stdout", "in a.py")),
+            (stream("half \ud800"), CellOutput("stdout", "half ?")),
+        ],
+    )
+    def test_an_output_becomes(self, output: NotebookNode, wanted: CellOutput) -> None:
+        assert (wanted,) == run(output)
+
+    @pytest.mark.parametrize(
+        "output",
+        [
+            stream(""),
+            stream(None),
+            stream(["a"]),
+            NotebookNode(output_type="stream"),
+            NotebookNode(output_type="display_data", data=None),
+            NotebookNode(output_type="display_data", data=[1]),
+            NotebookNode(output_type="no such"),
+            NotebookNode(),
+            shown(text_plain=7),
+        ],
+    )
+    def test_what_has_no_text_is_nothing(self, output: NotebookNode) -> None:
+        assert () == run(output)
+
+    def test_html_and_programs_are_not_kept_and_it_is_said(self) -> None:
+        output = NotebookNode(
+            output_type="display_data",
+            data={"text/plain": "<IPython.core.display.HTML object>", "text/html": "<b>x</b>"},
+        )
+        (made,) = run(output)
+        assert ("<IPython.core.display.HTML object>", ("text/html",)) == (made.text, made.left_out)
+
+    def test_a_table_that_is_text_too_needs_no_note(self) -> None:
+        (made,) = run(shown(text_plain="   a\n0  1", text_html="<table>"))
+        assert ("   a\n0  1", ()) == (made.text, made.left_out)
+
+    def test_a_cell_that_was_respelt_keeps_the_problem_alone(self) -> None:
+        problem = CellProblem(1, "NameError", "name 'tir' is not defined", 1)
+        output = error(
+            "Cell In[1], line 1", "----> 1 tirx.x", "NameError: name 'tirx' is not defined"
+        )
+        (made,) = run(output, source="tir.x", ran="tirx.x", problems=(problem,))
+        assert "NameError: name 'tir' is not defined" == made.text
+
+    def test_long_texts_are_cut(self) -> None:
+        (made,) = run(stream("x" * 10**6))
+        assert (OUTPUT_LENGTH, "…") == (len(made.text), made.text[-1])
+
+    def test_many_outputs_are_cut(self) -> None:
+        made = run(*(stream(str(number)) for number in range(1000)))
+        assert OUTPUTS + 1 == len(made)
+        assert "…" == made[-1].text
+
+
+class TestImages:
+    def test_a_png_is_kept_in_one_line(self) -> None:
+        encoded = png(64, 48)
+        in_lines = "\n".join([encoded[:40], encoded[40:], ""])
+        assert (CellOutput("image", encoded),) == run(image(in_lines))
+
+    @pytest.mark.parametrize("encoded", ["", "x", "PHN2Zy8+", None, ["a"], "iVBORw0KGgo="])
+    def test_of_anything_else_the_text_is_kept(self, encoded: Any) -> None:
+        assert (CellOutput("result", "<Figure size 640x480 with 1 Axes>"),) == run(image(encoded))
+
+    def test_all_together_are_bounded(self) -> None:
+        encoded = base64.b64encode(base64.b64decode(png()) + bytes(90_000)).decode()
+        made = run(*(image(encoded) for _ in range(OUTPUTS)))
+        kept = [each.text for each in made if each.kind == "image"]
+        assert IMAGES_SIZE // (len(encoded) + 2) == len(kept)
+
+
+def test_everything_together_is_bounded() -> None:
+    cells, picture = [], base64.b64encode(base64.b64decode(png()) + bytes(9_000)).decode()
+    for _ in range(300):
+        cell = nbformat.v4.new_code_cell("\x01" * 30_000)
+        cell.outputs = [stream("\x01" * 50_000), image(picture), error("\x02" * 50_000)]
+        cells.append(cell)
+    document = msgspec.json.encode(keep(NotebookNode(cells=cells), cells))
+    assert len(document) < 1_600_000
+
+
+def test_after_what_did_not_fit_cells_still_have_their_number() -> None:
+    cells = [nbformat.v4.new_code_cell("x" * 39_000) for _ in range(20)]
+    made = keep(NotebookNode(cells=cells), cells)
+    assert list(range(1, 21)) == [cell.number for cell in made]
+    assert ["…", ""] == [made[7].source, made[-1].source]
