@@ -24,12 +24,11 @@ import msgspec
 
 from grader.batch.collect import name_reports
 from grader.errors import UsageError
-from grader.files import unwritable, write_whole
+from grader.files import OwnFolder, unwritable, write_whole
 from grader.lms.archives import OF_A_STUDENT, ArchiveError, LeftOut, is_archive, unpack
 from grader.lms.layouts import HandedIn, read_layout
 from grader.lms.names import Key, Layout
 from grader.lms.roster import Person, Roster
-from grader.temporary import OwnFolder
 
 SUBMISSIONS, EARLIER, MANIFEST = "submissions", "earlier", "collected.json"
 _INCOMING = ".incoming"

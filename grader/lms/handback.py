@@ -17,7 +17,7 @@ import msgspec
 
 from grader.api import REPORT_LIMIT
 from grader.batch.collect import name_reports
-from grader.batch.store import SUMMARY
+from grader.batch.grading import SUMMARY
 from grader.errors import UsageError
 from grader.lms.collect import Collected, Student
 from grader.lms.export import Grade
