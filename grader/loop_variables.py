@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from grader.ir.names import shown
+from grader.ir.vocabulary import shown
 from grader.language import NOTHING, Text, say
 
 _TOLD = re.compile(

@@ -14,8 +14,8 @@ from grader.assignment import PartTable
 from grader.authoring.verify_result import Inapplicable
 from grader.diagnosis.tracing import TARGET
 from grader.errors import CourseError
+from grader.evidence.candidates import arrange, run_task, runner_kind
 from grader.evidence.case import Case, Problem
-from grader.evidence.gather import arrange, run_task, runner_kind
 from grader.grading.assembly import open_runners
 from grader.grading.preparation import Preparation
 from grader.messages import Capture, MutateModule, Mutation, MutationResult

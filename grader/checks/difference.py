@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from grader.checks.nests import Level, Nest, read_nests
 from grader.ir.facts import FunctionFacts, LoopKind
-from grader.ir.names import shown
+from grader.ir.vocabulary import shown
 from grader.language import Text, say
 
 Third = Literal["loops", "annotations", "places"]

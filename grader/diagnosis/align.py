@@ -14,15 +14,11 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from grader.diagnosis.matching import Matching, Observed
-from grader.diagnosis.mistakes import MISSING, Mistake, explain, recognise, swaps
+from grader.diagnosis.layers import TOLERANCE, Matching, Observed, Program, is_equal, known, numbers
+from grader.diagnosis.mistakes import MISSING, Mistake, explain, last_output, recognise, swaps
 from grader.diagnosis.mistakes_numbers import Found, precision
 from grader.diagnosis.mistakes_products import axis_from_the_end
-from grader.diagnosis.program import Program, numbers
-from grader.diagnosis.trial import last_output
-from grader.diagnosis.values import TOLERANCE, is_equal, known
-from grader.evidence.operations import Layer
-from grader.evidence.torch_threads import one_thread
+from grader.evidence.operations import Layer, one_thread
 
 __all__ = ["Alignment", "Observed", "Status", "align"]
 

@@ -17,18 +17,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from grader.diagnosis.matching import Matching, Observed
-from grader.diagnosis.program import Program, numbers
+from grader.diagnosis.layers import TOLERANCE, Matching, Observed, Program, numbers
 from grader.diagnosis.report import Diagnosed
 from grader.diagnosis.tracing import arguments_of, trace_call
-from grader.diagnosis.values import TOLERANCE
-from grader.evidence.arrangement import Arrangement
+from grader.evidence.candidates import arrange, is_python
 from grader.evidence.case import JudgedLayer, Outputs, Problem
-from grader.evidence.gather import arrange, is_python
-from grader.evidence.mismatch import wrong_samples
-from grader.evidence.operations import SIDE_KINDS, Layer
+from grader.evidence.operations import SIDE_KINDS, Layer, one_thread
+from grader.evidence.oracle import Arrangement
+from grader.evidence.problems import wrong_samples
 from grader.evidence.runners import RunnerPool
-from grader.evidence.torch_threads import one_thread
 
 CORRECTIONS = 5
 """Most steps that are corrected: who has more wrong layers is not paid for what follows them."""

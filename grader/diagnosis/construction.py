@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from grader.diagnosis.mistakes_convolution import convolution_mistakes
-from grader.diagnosis.mistakes_pooling import pooling_mistakes
-from grader.diagnosis.program import Change, Program, change, same
+from grader.diagnosis.layers import Change, Program, change, same
+from grader.diagnosis.mistakes_windows import convolution_mistakes, pooling_mistakes
 from grader.diagnosis.words import name_layer, tell_change
 from grader.evidence.operations import Layer
 from grader.language import NOTHING, Text, in_clauses, join, say

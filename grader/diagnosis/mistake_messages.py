@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from grader.evidence.mismatch import WRITE_THE_BUFFER
+from grader.evidence.problems import WRITE_THE_BUFFER
 from grader.language import Text, say
 
 

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from grader.diagnosis.program import Program, numbers
-from grader.diagnosis.values import TOLERANCE, Doubles, is_equal, known
+from grader.diagnosis.layers import TOLERANCE, Doubles, Program, is_equal, known, numbers
 
 INTEGER_POISON = int.from_bytes(b"\xa5" * 8, "little", signed=True)
 """What runners fill outputs of int64 with before they are written."""

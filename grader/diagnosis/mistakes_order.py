@@ -8,7 +8,7 @@ from functools import partial
 
 import torch
 
-from grader.diagnosis.program import Change, Program, after, change, same
+from grader.diagnosis.layers import Change, Program, after, change, same
 from grader.evidence.operations import Compute, Layer, Operation, Tensor
 
 _PRODUCTS = frozenset({"convolution", "linear", "matmul"})

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import torch
 
-from grader.diagnosis.program import Change, change
+from grader.diagnosis.layers import Change, change
 from grader.evidence.operations import Compute, Layer, Tensor
 
 _FACTORS = (2, 4, 8, 16, 32, 64)

@@ -14,14 +14,13 @@ import numpy.typing as npt
 
 from grader.assignment import Assignment, PartTable
 from grader.diagnosis.align import Alignment, Observed, align
-from grader.diagnosis.memory import of_memory, tried_on_zeros
-from grader.diagnosis.tracing import Traced, gather_trace
+from grader.diagnosis.tracing import Traced, gather_trace, of_memory, tried_on_zeros
 from grader.diagnosis.words import Departure, name_layer, tell
+from grader.evidence.candidates import is_python
 from grader.evidence.case import Candidate, Outputs, Problem
-from grader.evidence.gather import is_python
-from grader.evidence.mismatch import wrong_samples
 from grader.evidence.operations import Layer
 from grader.evidence.oracle import Oracle
+from grader.evidence.problems import wrong_samples
 from grader.evidence.runners import RunnerPool
 from grader.language import NOTHING
 from grader.report import Diagnosis, Step

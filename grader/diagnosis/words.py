@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from grader.diagnosis.mistake_messages import DECIDES, MISTAKE_MESSAGES
-from grader.evidence.mismatch import NOT_FINITE
+from grader.evidence.problems import NOT_FINITE
 from grader.language import NOTHING, Text, Value, foreign, in_a_row, say
 
 KINDS = tuple(dict.fromkeys(key.partition(":")[0] for key in MISTAKE_MESSAGES))

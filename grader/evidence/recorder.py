@@ -15,8 +15,7 @@ import numpy.typing as npt
 import torch
 from torch.overrides import TorchFunctionMode
 
-from grader.evidence.composed import composed
-from grader.evidence.operations import Layer, Operand, Operation, Tensor
+from grader.evidence.operations import Layer, Operand, Operation, Tensor, composed
 
 _HIDDEN = frozenset(
     {

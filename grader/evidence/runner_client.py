@@ -19,7 +19,7 @@ from typing import Literal, TypeGuard, overload
 import msgspec
 
 from grader.errors import ProtocolError, SandboxError
-from grader.evidence.failures import Ended
+from grader.evidence.problems import Ended
 from grader.inside.launcher.protocol import Program
 from grader.language import NOTHING, Text, foreign, join, say
 from grader.messages import (

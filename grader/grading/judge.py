@@ -12,8 +12,7 @@ from grader.checks.outcome import Outcome, not_graded
 from grader.checks.registry import find_check
 from grader.evidence.case import Candidate, Case, Problem
 from grader.grading.graph import draw_graph
-from grader.ir.allowed import FUNCTION_ATTRIBUTES
-from grader.ir.names import shown
+from grader.ir.vocabulary import FUNCTION_ATTRIBUTES, shown
 from grader.language import NOTHING, Text, as_text, clause, join, say
 from grader.report import Check, Diagnosis, Origin, Part
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
-from grader.ir import allowed
+from grader.ir import vocabulary
 from grader.ir.consistency import LOOP_KINDS, THREAD_BINDING
 from grader.ir.expressions import Budget
 from grader.ir.facts import Finding
 from grader.ir.graph import Graph
-from grader.ir.names import shown
+from grader.ir.vocabulary import shown
 from grader.language import Text, say
 
 FINDING_LIMIT = 20
@@ -142,11 +142,11 @@ class _FunctionReader:
         name = graph.text(operator)
         if name.startswith("relax."):
             yield from self.operator(name, extern)
-        elif name in allowed.EXTERN_CALLS:
+        elif name in vocabulary.EXTERN_CALLS:
             yield self.extern_call(self.first_string(index))
-        elif name in allowed.PACKED_CALLS:
+        elif name in vocabulary.PACKED_CALLS:
             yield self.packed_call(self.first_string(index))
-        elif name not in allowed.INTRINSICS:
+        elif name not in vocabulary.INTRINSICS:
             text = self.told(
                 say("The function {function} uses the intrinsic {name}, which is not allowed."),
                 name,
@@ -159,9 +159,9 @@ class _FunctionReader:
             called = "" if extern is None else self.graph.name(extern, "global_symbol")
             if not called or not any(fnmatchcase(called, pattern) for pattern in self.externs):
                 yield self.packed_call(called)
-        elif name in allowed.OTHER_EXTERN_OPERATORS and extern is not None:
+        elif name in vocabulary.OTHER_EXTERN_OPERATORS and extern is not None:
             yield self.packed_call(self.graph.name(extern, "global_symbol"))
-        elif name not in allowed.OPERATORS:
+        elif name not in vocabulary.OPERATORS:
             text = self.told(
                 say("The function {function} uses the operator {name}, which is not allowed."),
                 name,
@@ -208,7 +208,7 @@ class _FunctionReader:
     def environment_function(self, index: int) -> Iterator[Finding]:
         """Judge a function of TVM's registry that type inference would call."""
         subject = self.graph.text(index)
-        if subject not in allowed.ENVIRONMENT_FUNCTIONS:
+        if subject not in vocabulary.ENVIRONMENT_FUNCTIONS:
             text = self.told(
                 say("The function {function} refers to the function {name}, which is not allowed."),
                 subject,
@@ -250,7 +250,7 @@ class _FunctionReader:
 
     def annotation(self, key: str) -> Iterator[Finding]:
         """Judge one key."""
-        if key in allowed.ANNOTATIONS:
+        if key in vocabulary.ANNOTATIONS:
             return
         pragma = key.startswith("pragma_")
         text = self.told(
@@ -264,7 +264,7 @@ class _FunctionReader:
             self.graph.field(self.graph.field(index, "attrs"), "__dict__")
         ):
             subject = self.graph.text(key)
-            if subject not in allowed.FUNCTION_ATTRIBUTES:
+            if subject not in vocabulary.FUNCTION_ATTRIBUTES:
                 text = self.told(
                     say("The function {function} has the attribute {name}, which is not allowed."),
                     subject,
@@ -274,7 +274,7 @@ class _FunctionReader:
     def storage_scope(self, index: int) -> Iterator[Finding]:
         """Judge where a buffer lives."""
         subject = self.graph.name(index, "storage_scope")
-        if subject not in allowed.STORAGE_SCOPES:
+        if subject not in vocabulary.STORAGE_SCOPES:
             text = self.told(
                 say("The function {function} keeps a buffer in the memory {name}; a CPU has none."),
                 subject,
@@ -294,4 +294,4 @@ class _FunctionReader:
 
 
 def _takes_extern(operator: str) -> bool:
-    return operator == "relax.call_dps_packed" or operator in allowed.OTHER_EXTERN_OPERATORS
+    return operator == "relax.call_dps_packed" or operator in vocabulary.OTHER_EXTERN_OPERATORS

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from grader.ir.expressions import Budget, constant
 from grader.ir.facts import Finding
 from grader.ir.graph import Graph
-from grader.ir.names import shown
+from grader.ir.vocabulary import shown
 from grader.language import say
 
 FINDING_LIMIT = 5

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from grader.errors import IRError
-from grader.ir.dtypes import parse, type_of
-from grader.ir.expressions import Budget, constant, data_type, is_buffer
+from grader.ir.expressions import Budget, constant, data_type, is_buffer, parse, type_of
 from grader.ir.facts import LoopKind
 from grader.ir.graph import DAMAGED_HINT, Graph
-from grader.ir.names import is_function_name, is_name, is_symbol, shown
+from grader.ir.vocabulary import is_function_name, is_name, is_symbol, shown
 from grader.language import Text, say
 
 RANK_LIMIT = 32

@@ -23,12 +23,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from grader.ir.dtypes import type_of
-from grader.ir.expressions import Budget
+from grader.ir.expressions import Budget, type_of
 from grader.ir.facts import Finding
 from grader.ir.graph import Graph
-from grader.ir.names import shown
-from grader.ir.schema import load_schema
+from grader.ir.vocabulary import load_schema, shown
 from grader.language import Text, say
 
 _RUNS = say(

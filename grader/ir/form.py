@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from grader.ir.expressions import Budget, data_type
 from grader.ir.graph import Graph
-from grader.ir.schema import load_schema
+from grader.ir.vocabulary import load_schema
 
 _FIELDS: dict[str, tuple[str, ...]] = {
     "ir.Call": ("op", "args", "attrs"),

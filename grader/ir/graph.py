@@ -19,9 +19,17 @@ from typing import Any
 import msgspec
 
 from grader.errors import IRError
-from grader.ir.names import is_data_type, is_text, shown
-from grader.ir.schema import Rule, Schema, load_schema
-from grader.ir.tensors import TensorError, TensorHeader, read_header
+from grader.ir.vocabulary import (
+    Rule,
+    Schema,
+    TensorError,
+    TensorHeader,
+    is_data_type,
+    is_text,
+    load_schema,
+    read_header,
+    shown,
+)
 from grader.language import Text, say
 
 SIZE_LIMIT = 64 * 2**20

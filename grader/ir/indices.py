@@ -10,20 +10,25 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
-from grader.ir.arithmetic import (
+from grader.ir.expressions import Budget, constant, type_of
+from grader.ir.facts import Reasons
+from grader.ir.graph import Graph
+from grader.ir.linear import (
+    LARGEST,
+    TERM_LIMIT,
+    Form,
+    Knowledge,
     Quotient,
+    add,
     divide,
     divide_unknown,
     either,
     extreme,
     multiply,
+    number,
     range_of,
+    times,
 )
-from grader.ir.doubts import Reasons
-from grader.ir.dtypes import type_of
-from grader.ir.expressions import Budget, constant
-from grader.ir.graph import Graph
-from grader.ir.linear import LARGEST, TERM_LIMIT, Form, Knowledge, add, number, times
 
 CERTAIN_CALLS = frozenset(
     {"prim.if_then_else", "prim.likely", "tirx.ctpop", "tirx.popcount", "tirx.reinterpret"}

@@ -17,15 +17,14 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from grader.errors import IRError
-from grader.ir.doubts import Reasons
-from grader.ir.dtypes import item_type, type_of
-from grader.ir.expressions import Budget, constant, is_buffer
+from grader.ir.expressions import Budget, constant, is_buffer, item_type, type_of
+from grader.ir.facts import Reasons
 from grader.ir.graph import Graph
-from grader.ir.harmless import Harmless
 from grader.ir.linear import Form, Knowledge, add, number
-from grader.ir.storage import (
+from grader.ir.unguarded import (
     SIZE_LIMIT,
     STACK_LIMIT,
+    Harmless,
     allocated_bytes,
     has_plain_layout,
     is_dense,

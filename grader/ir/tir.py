@@ -8,11 +8,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from grader.ir.consistency import LOOP_KINDS
-from grader.ir.expressions import Budget, constant, tensor_facts
+from grader.ir.expressions import Budget, Names, constant, find_stride, find_uses, tensor_facts
 from grader.ir.facts import Block, BufferFacts, FunctionFacts, Loop, Store, TensorFacts
 from grader.ir.graph import Graph
-from grader.ir.strides import find_stride
-from grader.ir.uses import Names, find_uses
 
 _ITERATOR_LETTERS = {0: "S", 2: "R"}
 _LITERALS = ("ir.IntImm", "ir.FloatImm")

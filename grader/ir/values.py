@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from grader.ir.arithmetic import range_of
-from grader.ir.doubts import Reasons
-from grader.ir.dtypes import type_of
-from grader.ir.expressions import Budget
+from grader.ir.expressions import Budget, type_of
+from grader.ir.facts import Reasons
 from grader.ir.graph import Graph
 from grader.ir.indices import NESTING_LIMIT, Indices
-from grader.ir.linear import Knowledge, add, number
+from grader.ir.linear import Knowledge, add, number, range_of
 
 COMPARISONS = frozenset({"prim.EQ", "prim.GE", "prim.GT", "prim.LE", "prim.LT", "prim.NE"})
 _DIVISIONS = frozenset({"prim.Div", "prim.FloorDiv", "prim.FloorMod", "prim.Mod"})

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.evidence.case import FloatArray, Problem
-from grader.evidence.failures import told_by
+from grader.evidence.problems import told_by
 from grader.evidence.runner_client import start_runner
 from grader.language import say
 from grader.messages import LibraryTiming, TimeLibrary, pack_array, unpack_array

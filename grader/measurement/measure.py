@@ -12,7 +12,7 @@ import numpy as np
 
 from grader.errors import ProtocolError
 from grader.evidence.case import FloatArray, Problem
-from grader.evidence.failures import explain_failure
+from grader.evidence.problems import explain_failure
 from grader.evidence.runners import RunnerPool
 from grader.evidence.subject import Subject
 from grader.language import Text, in_clauses, say

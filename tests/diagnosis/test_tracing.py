@@ -15,9 +15,9 @@ from grader.assignment import ArgumentTable, Computation, OracleOptions, PartTab
 from grader.data.dataset import no_data
 from grader.diagnosis.tracing import Traced, gather_trace
 from grader.errors import ProtocolError
+from grader.evidence.answers import CaseOracle
 from grader.evidence.candidates import inspect
 from grader.evidence.case import Candidate, Problem
-from grader.evidence.cases import CaseOracle
 from grader.evidence.oracle import ModelOracle
 from grader.inside.runner.tasks import perform
 from grader.ir.read import read_module

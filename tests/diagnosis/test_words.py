@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import grader.diagnosis
+from grader.diagnosis.case import SCHEDULE_STEP
 from grader.diagnosis.mistake_messages import DECIDES, MISTAKE_MESSAGES
-from grader.diagnosis.schedule import SCHEDULE_STEP
 from grader.diagnosis.words import KINDS, Departure, tell
 
 FOLDER = Path(grader.diagnosis.__file__).parent

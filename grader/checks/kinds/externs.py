@@ -9,8 +9,8 @@ from grader.checks.flow import input_passes_by
 from grader.checks.outcome import Outcome, failed, not_graded, passed
 from grader.checks.registry import NoOptions, check
 from grader.evidence.case import Case, Problem
-from grader.evidence.convolution import takes_weight
-from grader.evidence.mismatch import WRITE_THE_BUFFER
+from grader.evidence.problems import WRITE_THE_BUFFER
+from grader.evidence.subject import takes_weight
 from grader.ir.facts import Call, ModuleFacts
 from grader.language import say
 

@@ -10,9 +10,8 @@ from grader.assignment import Points, Table
 from grader.checks.outcome import Outcome, not_graded, partial
 from grader.checks.registry import check
 from grader.evidence.case import Case, Replay
-from grader.evidence.convolution import find_convolutions
 from grader.evidence.steps import Step, Steps, find_steps
-from grader.evidence.subject import Subject
+from grader.evidence.subject import Subject, find_convolutions
 from grader.ir.facts import FunctionFacts
 from grader.language import NOTHING, Text, in_a_row, join, say
 

@@ -8,7 +8,7 @@ from grader.assignment import Computation, TensorTable
 from grader.checks.outcome import Outcome, failed, passed
 from grader.checks.registry import NoOptions, check
 from grader.evidence.case import Case
-from grader.evidence.functions import find_function
+from grader.evidence.subject import find_function
 from grader.ir.facts import BufferFacts
 from grader.language import say
 

@@ -6,7 +6,7 @@ from grader.assignment import Table
 from grader.checks.outcome import Outcome, failed, partial, passed
 from grader.checks.registry import NoOptions, check
 from grader.evidence.case import Case
-from grader.evidence.convolution import takes_weight
+from grader.evidence.subject import takes_weight
 from grader.ir.facts import Call, ModuleFacts
 from grader.language import say
 

@@ -11,7 +11,7 @@ from grader.assignment import Computation, Table
 from grader.checks.outcome import Outcome, failed, passed
 from grader.checks.registry import check
 from grader.evidence.case import Case
-from grader.evidence.functions import find_function
+from grader.evidence.subject import find_function
 from grader.ir.facts import Block, FunctionFacts, Loop, Store
 from grader.language import say
 

@@ -8,15 +8,15 @@ import pytest
 from tvm import relax, s_tir, te, topi
 from tvm.script import relax as R  # noqa: N812
 
-from grader.evidence.convolution import (
+from grader.evidence.replay import gather_replay
+from grader.evidence.steps import find_steps
+from grader.evidence.subject import (
+    Subject,
     find_convolution,
     find_convolutions,
     find_weight_call,
     input_places,
 )
-from grader.evidence.replay import gather_replay
-from grader.evidence.steps import find_steps
-from grader.evidence.subject import Subject
 from grader.ir.facts import ModuleFacts
 from grader.ir.read import read_module
 from tests.evidence import schedules

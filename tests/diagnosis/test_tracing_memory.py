@@ -1,5 +1,4 @@
 """What was in the memory is blamed only where the module is right on memory full of zeros."""
-# ruff: noqa: N812 - TVMScript looks like Python and has its own rules
 
 from __future__ import annotations
 
@@ -15,6 +14,9 @@ from grader.evidence.oracle import ModelOracle
 from grader.messages import TraceModule
 from grader.report import Diagnosis
 from tests.diagnosis.test_report import Runners, given, oracle
+
+# ruff: noqa: N812 - TVMScript looks like Python and has its own rules
+
 
 __all__ = ["oracle"]
 

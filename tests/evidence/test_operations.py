@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from grader.evidence.torch_threads import one_thread
+from grader.evidence.operations import one_thread
 
 
 def test_one_thread_and_then_as_many_as_before() -> None:
