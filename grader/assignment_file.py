@@ -13,6 +13,7 @@ import msgspec
 
 from grader.assignment import Assignment
 from grader.errors import CourseError
+from grader.language import say
 
 Tables = dict[str, Any]
 
@@ -79,11 +80,17 @@ def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise CourseError(f"Cannot read {path}: {error.strerror}.", "Check the path.") from None
+        raise CourseError(
+            say("Cannot read {path}: {strerror}.", path=str(path), strerror=str(error.strerror)),
+            say("Check the path."),
+        ) from None
 
 
 def _invalid(path: Path, error: Exception) -> CourseError:
-    return CourseError(f"{path} is not a valid assignment: {error}.", "See docs/assignment.md.")
+    return CourseError(
+        say("{path} is not a valid assignment: {error}.", path=str(path), error=str(error)),
+        say("See docs/assignment.md."),
+    )
 
 
 def _checked(assignment: Assignment) -> Assignment:

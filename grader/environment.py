@@ -13,6 +13,7 @@ from importlib import metadata
 from pathlib import Path
 
 from grader.errors import UsageError
+from grader.language import say
 from grader.report import Environment
 
 DISTRIBUTION = "tvm-grader"
@@ -29,6 +30,8 @@ FOR_GRADING = {
     "matplotlib": "matplotlib",
     "torchsummary": "torchsummary",
     "tabulate": "tabulate",
+    "sqlalchemy": "sqlalchemy",
+    "alembic": "alembic",
 }
 """The distributions of the extra `grading`, by what is imported of them."""
 
@@ -82,8 +85,11 @@ def only_self_check(missing: Iterable[str]) -> UsageError:
     A notebook would be graded all the same, and lose all points where its imports fail.
     """
     return UsageError(
-        f"Only the self-check is installed here: grading needs {', '.join(missing)}, too.",
-        "Install the same wheel with its extra: pip install 'FILE.whl[grading]'",
+        say(
+            "Only the self-check is installed here: grading needs {missing}, too.",
+            missing=", ".join(missing),
+        ),
+        say("Install the same wheel with its extra: pip install 'FILE.whl[grading]'"),
     )
 
 

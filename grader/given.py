@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from grader.errors import CourseError
+from grader.language import say
 
 GIVEN_FILE = "given.json"
 
@@ -46,8 +47,8 @@ def load_given(folder: Path) -> Given:
         return _DECODER.decode(path.read_bytes())
     except (OSError, msgspec.MsgspecError) as error:
         raise CourseError(
-            f"{path} cannot be read: {error}",
-            "Make it again with tools/make_given.py; see docs/assignment.md.",
+            say("{path} cannot be read: {error}", path=str(path), error=str(error)),
+            say("Make it again with tools/make_given.py; see docs/assignment.md."),
         ) from error
 
 

@@ -19,8 +19,6 @@ SLOW = ("torchvision",)
 Matplotlib does: it looks for a home once, and a launcher has none.
 """
 
-_UNDEFINED = re.compile(r"name '(\w{1,100})' is not defined")
-
 
 @functools.lru_cache(maxsize=64)
 def bound_names(preamble: str) -> dict[str, str]:
@@ -55,10 +53,9 @@ def _alone(statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> ast.stmt
     return ast.ImportFrom(statement.module, [alias], statement.level)
 
 
-def missing_import(preamble: str, error: str, message: str) -> Text:
-    """Return what to do about a name that the preamble would have bound; empty for other errors."""
-    found = _UNDEFINED.search(message) if error == "NameError" else None
-    statement = bound_names(preamble).get(found[1]) if found is not None else None
+def missing_import(preamble: str, name: str) -> Text:
+    """Return what to do about a name that is not defined; empty where the preamble binds none."""
+    statement = bound_names(preamble).get(name)
     if statement is None:
         return NOTHING
     return say(

@@ -10,6 +10,7 @@ from grader.authoring.template import make_reference, make_template, notebook_by
 from grader.authoring.translation import ENGLISH, master_languages
 from grader.course import CourseAssignment
 from grader.files import unwritable, write_whole
+from grader.language import say
 
 
 def template_name(slug: str, language: str) -> str:
@@ -64,4 +65,4 @@ def _write(path: Path, content: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, content)
     except OSError as error:
-        raise unwritable(path, error, "a notebook") from None
+        raise unwritable(path, error, say("a notebook")) from None

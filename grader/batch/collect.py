@@ -23,6 +23,7 @@ from grader.batch.search import (
 )
 from grader.errors import UsageError
 from grader.handed_in import absolute, link_on_the_way, trusted_folder
+from grader.language import NOTHING, Text, say
 
 _LONGEST_PART = 120
 """Bytes of a file name that are kept; file systems allow 255, and some of ours is added."""
@@ -48,8 +49,8 @@ class Entry(msgspec.Struct, frozen=True):
     file: str
     name: str
     trusted: Path
-    problem: str = ""
-    hint: str = ""
+    problem: Text = NOTHING
+    hint: Text = NOTHING
 
     @property
     def whose(self) -> str:
@@ -100,7 +101,7 @@ def _trusted_folders(arguments: Iterable[Path], working: Path) -> dict[Path, Pat
     }
 
 
-def _obstacle(path: Path, trusted: Path) -> tuple[str, str]:
+def _obstacle(path: Path, trusted: Path) -> tuple[Text, Text]:
     """Say why what was named may not be read, and what to do; both are empty if it may."""
     try:
         link = link_on_the_way(path, trusted)
@@ -108,10 +109,12 @@ def _obstacle(path: Path, trusted: Path) -> tuple[str, str]:
             return problem_of_link(link)
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
-        raise UsageError(f"There is no file or folder {path}.", "Check the name.") from None
+        raise UsageError(
+            say("There is no file or folder {path}.", path=str(path)), say("Check the name.")
+        ) from None
     except OSError as error:
         return problem_of_closed(error)
-    return ("", "") if stat.S_ISDIR(mode) else problem_of_file(mode)
+    return (NOTHING, NOTHING) if stat.S_ISDIR(mode) else problem_of_file(mode)
 
 
 def _entries(found: Iterable[Found], common: Path) -> tuple[Entry, ...]:

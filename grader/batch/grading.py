@@ -20,7 +20,7 @@ from grader.errors import DisplacedError, GraderError, SubmissionError, UsageErr
 from grader.files import rescue
 from grader.grading.pipeline import grade
 from grader.grading.preparation import Preparation, Settings
-from grader.language import Text, foreign, join
+from grader.language import Text, foreign, join, say
 from grader.progress import BatchProgress, Progress, Silent
 from grader.quiet import Quiet
 from grader.reading.reader import Reader
@@ -136,13 +136,13 @@ class Batch:
         progress.started(entry.name)
         report, chooser = self._attempt(entry, _Stages(entry.name, progress))
         if self._sandbox.is_revoked:  # then the report may tell of an end that was ours
-            raise SubmissionError("The batch was interrupted.")
+            raise SubmissionError(say("The batch was interrupted."))
         row = make_row(entry, report, chooser)
         try:
             self._store.write(entry, report)
         except UsageError as error:  # of a full disk, say: the others are graded all the same
             kept = rescue(encode_report(report), ".json")
-            return Graded(misplaced(row, f"{error.message.english} {kept}"), report)
+            return Graded(misplaced(row, join(error.message, kept).english), report)
         return Graded(row, report)
 
     def _attempt(self, entry: Entry, stages: Progress) -> tuple[Report, Chooser | None]:

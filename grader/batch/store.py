@@ -14,6 +14,7 @@ from grader.assignment import Assignment
 from grader.batch.collect import Entry
 from grader.errors import UsageError
 from grader.files import try_place, unwritable, write_whole
+from grader.language import say
 from grader.report import Report, decode_report, encode_report
 
 SUMMARY = "summary.json"
@@ -27,16 +28,17 @@ def open_store(folder: Path) -> Iterator[Store]:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        try_place(folder / SUMMARY, "the overview")
+        try_place(folder / SUMMARY, say("the overview"))
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
-        raise unwritable(folder, error, "reports") from None
+        raise unwritable(folder, error, say("reports")) from None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(descriptor)
         raise UsageError(
-            f"Another batch is writing to {folder}.", "Wait for its end, or name another folder."
+            say("Another batch is writing to {folder}.", folder=str(folder)),
+            say("Wait for its end, or name another folder."),
         ) from None
     try:
         yield Store(folder)
@@ -79,11 +81,18 @@ class Store:
             path.parent.mkdir(parents=True, exist_ok=True)
             if not path.parent.resolve().is_relative_to(self._folder.resolve()):
                 raise UsageError(
-                    f"The folder {path.parent} leads out of {self._folder}.",
-                    "Remove the link, or name another folder for the reports.",
+                    say(
+                        "The folder {path} leads out of {folder}.",
+                        path=str(path.parent),
+                        folder=str(self._folder),
+                    ),
+                    say("Remove the link, or name another folder for the reports."),
                 )
             if path.is_symlink():
-                raise UsageError(f"{path} is a link.", "Remove it: a report is not written there.")
+                raise UsageError(
+                    say("{path} is a link.", path=str(path)),
+                    say("Remove it: a report is not written there."),
+                )
             draft = path.with_name(f".{path.name}.part")  # no report's name begins with a dot
             draft.unlink(missing_ok=True)  # of a run that was killed
             write_whole(path, content, draft)

@@ -8,6 +8,7 @@ import struct
 import warnings
 import zlib
 from dataclasses import replace
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -72,7 +73,7 @@ def _explained(
 
 Rows = tuple[int, ...]
 
-SCHEDULE_STEP = "schedule_step"
+SCHEDULE_STEP: Final = "schedule_step"
 """What such a mistake is called in a report."""
 
 _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")

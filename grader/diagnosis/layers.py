@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.evidence.operations import SIDE_KINDS, Compute, Layer, Tensor
+from grader.report import MistakeKind
 
 # --- equal values ---------------------------------------------------------------------------------
 # When two values are the same: by their numbers, whatever axes they are spread over.
@@ -90,14 +91,14 @@ class Change(NamedTuple):
     how many numbers it gives, None where that is not known before it is done.
     """
 
-    kind: str
+    kind: MistakeKind
     place: int
     computes: Mapping[int, Compute]
     facts: Mapping[str, Any]
     size: int | None = None
 
 
-def change(kind: str, place: int, compute: Compute, **facts: Any) -> Change:
+def change(kind: MistakeKind, place: int, compute: Compute, **facts: Any) -> Change:
     """Return a change of one operation."""
     return Change(kind, place, {place: compute}, facts)
 

@@ -41,6 +41,7 @@ from grader.diagnosis.mistakes_products import (
 )
 from grader.diagnosis.mistakes_windows import convolution_mistakes, pooling_mistakes
 from grader.evidence.operations import Layer
+from grader.report import MistakeKind
 
 Own = Callable[[int, Layer], Iterator[Change]]
 
@@ -66,7 +67,11 @@ _WORK = 40_000_000
 """Numbers that are computed at most for one alignment: a second. A value of a batch of four that
 nothing explains takes a quarter of that."""
 
-MISSING = {"bias": "bias_missing", "relu": "relu_missing", "softmax": "softmax_missing"}
+MISSING: Mapping[str, MistakeKind] = {
+    "bias": "bias_missing",
+    "relu": "relu_missing",
+    "softmax": "softmax_missing",
+}
 """What it is called where an operation is left out, for those that students leave out most."""
 
 
@@ -77,7 +82,7 @@ class Mistake(NamedTuple):
     None where there is no one layer. The page on diagnosis lists the kinds and their facts.
     """
 
-    kind: str
+    kind: MistakeKind
     layer: str = ""
     facts: Mapping[str, Any] = {}
     place: int | None = None
@@ -221,7 +226,7 @@ def _everywhere(program: Program, places: Sequence[int]) -> Iterator[Change]:
     """Make the same mistake in all layers of a kind: they may be one function."""
     for kind, own in _OWN.items():
         alike = [each for each in places if program.layers[each].operation.kind == kind]
-        by_mistake: dict[tuple[str, int], list[Change]] = {}
+        by_mistake: dict[tuple[MistakeKind, int], list[Change]] = {}
         for place in alike if len(alike) > 1 else ():
             counts: Counter[str] = Counter()
             for one in own(place, program.layers[place]):

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.diagnosis.layers import TOLERANCE, Doubles, Program, is_equal, known, numbers
+from grader.report import MistakeKind
 
 INTEGER_POISON = int.from_bytes(b"\xa5" * 8, "little", signed=True)
 """What runners fill outputs of int64 with before they are written."""
@@ -51,7 +52,7 @@ class Found(NamedTuple):
 class Sight(NamedTuple):
     """A mistake that was seen: its kind, the place of its layer if there is one, its facts."""
 
-    kind: str
+    kind: MistakeKind
     place: int | None = None
     facts: dict[str, Any] = {}  # noqa: RUF012
 

@@ -10,6 +10,7 @@ import torch
 
 from grader.diagnosis.layers import Change, Program, after, change, same
 from grader.evidence.operations import Compute, Layer, Operation, Tensor
+from grader.report import MistakeKind
 
 _PRODUCTS = frozenset({"convolution", "linear", "matmul"})
 """Where the first of these is left out, what is left is the input: that has a name of its own."""
@@ -78,7 +79,7 @@ def extra_mistakes(program: Program, place: int) -> Iterator[Change]:
     """Return what may have been done after a layer whose right value was there."""
     layer = program.layers[place]
     compute = layer.operation.compute
-    kind = "bias_twice" if layer.operation.kind == "bias" else "layer_repeated"
+    kind: MistakeKind = "bias_twice" if layer.operation.kind == "bias" else "layer_repeated"
     yield change(kind, place, _twice(compute))
     yield change("relu_extra", place, after(compute, torch.relu))
     for axis in range(-1, -layer.value.ndim - 1, -1):

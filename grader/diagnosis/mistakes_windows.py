@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
 import torch
@@ -12,6 +12,7 @@ from torch.nn import functional
 from grader.diagnosis.layers import Change, change
 from grader.diagnosis.mistakes_products import doubled
 from grader.evidence.operations import Layer, Tensor
+from grader.report import MistakeKind
 
 # --- convolutions ---------------------------------------------------------------------------------
 # What goes wrong in a convolution: its window, its steps, its edges.
@@ -42,13 +43,17 @@ def _kernels(place: int, layer: Layer) -> Iterator[Change]:
     yield change("kernel_transposed", place, lambda x, w: compute(x, w.transpose(-1, -2)))
 
 
+_SETTINGS: tuple[tuple[MistakeKind, str, Sequence[int]], ...] = (
+    ("padding", "padding", _CONVOLUTION_PADDINGS),
+    ("convolution_stride", "stride", _CONVOLUTION_STRIDES),
+    ("dilation", "dilation", _CONVOLUTION_STRIDES),
+)
+"""Mistakes by the option of the convolution that is another one, and what it may be."""
+
+
 def _steps(place: int, layer: Layer) -> Iterator[Change]:
     options = layer.operation.options
-    for kind, name, choices in (
-        ("padding", "padding", _CONVOLUTION_PADDINGS),
-        ("convolution_stride", "stride", _CONVOLUTION_STRIDES),
-        ("dilation", "dilation", _CONVOLUTION_STRIDES),
-    ):
+    for kind, name, choices in _SETTINGS:
         wanted = options[name]
         for number in choices:
             found = (number, number)
@@ -161,14 +166,20 @@ def _short_windows(place: int, layer: Layer) -> Iterator[Change]:
             )
 
 
+_SETTINGS: Mapping[str, MistakeKind] = {
+    "size": "pooling_size",
+    "stride": "pooling_stride",
+    "padding": "pooling_padding",
+}
+
+
 def _other_window(
     place: int, found: tuple[int, int, tuple[int, int]], right: tuple[int, int, tuple[int, int]]
 ) -> Change:
     names = ("size", "stride", "padding")
     different = [n for n, a, b in zip(names, found, right, strict=True) if a != b]
-    kind = f"pooling_{'size' if len(different) > 1 else different[0]}"
     return change(
-        kind,
+        "pooling_size" if len(different) > 1 else _SETTINGS[different[0]],
         place,
         lambda x: _largest(x, *found),
         different=tuple(different),

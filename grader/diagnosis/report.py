@@ -7,7 +7,7 @@ number, never a value.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,7 @@ from grader.evidence.oracle import Oracle
 from grader.evidence.problems import wrong_samples
 from grader.evidence.runners import RunnerPool
 from grader.language import NOTHING
-from grader.report import Diagnosis, Step
+from grader.report import Diagnosis, MistakeKind, Step
 
 Shape = tuple[int, ...]
 
@@ -88,7 +88,7 @@ def _look(
     return _Look(traced, layers, alignment)
 
 
-def _kind(found: _Look) -> str:
+def _kind(found: _Look) -> MistakeKind | Literal[""]:
     mistake = found.alignment.mistake
     return "" if mistake is None else mistake.kind
 

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import numpy.typing as npt
 
 from grader.assignment import Comparison
 from grader.errors import ProtocolError
 from grader.evidence.case import Outputs, Problem
+from grader.execute.known_errors import recognise
 from grader.ir.vocabulary import shown
 from grader.language import NOTHING, Text, foreign, join, say
-from grader.messages import EXTERN_DIED, Capture, FromRunner, TaskFailure, Violation, ViolationKind
+from grader.messages import (
+    EXTERN_DIED,
+    Capture,
+    FailureCode,
+    FromRunner,
+    TaskFailure,
+    Violation,
+    ViolationKind,
+)
 from grader.report import CheckCode, Diagnosis
 
 # --- failures of runners --------------------------------------------------------------------------
@@ -86,7 +97,7 @@ TIME_LIMIT = Problem(
     code="time_limit",
 )
 
-_SPECIAL = {
+_SPECIAL: Mapping[FailureCode, Problem] = {
     "NotDeterministic": Problem(
         say("The same input gave two different outputs."),
         say(
@@ -166,10 +177,9 @@ def explain_failure(failure: FromRunner) -> Problem:
         raise ProtocolError("A runner answered another question than it was asked.", "Report this.")
     if failure.violation is not None:
         return explain_violation(failure.violation)
-    is_ours = failure.raised is None
-    if is_ours and failure.error_name in _SPECIAL:
-        return _SPECIAL[failure.error_name]
-    if is_ours and failure.error_name == EXTERN_DIED:
+    if failure.code in _SPECIAL:
+        return _SPECIAL[failure.code]
+    if failure.code == EXTERN_DIED:
         return Problem(
             join(say("An external function ended the process that called it."), _ending(failure)),
             say("A function must return: it may neither exit nor write outside of its arrays."),
@@ -192,13 +202,13 @@ def _ending(failure: TaskFailure) -> Text:
 def explain_python_failure(failure: TaskFailure, capture: Capture) -> Problem:
     """Return the reason and the next step for a function of NumPy arrays that gave no result."""
     name = capture.name
-    if failure.raised is not None and failure.error_name == "NotImplementedError":
+    if failure.raised is not None and recognise(failure.error, "").kind == "not_implemented":
         return Problem(
             say("{name} (cell {cell}) is not solved yet.", name=name, cell=capture.cell),
             say("Replace the stub by your solution."),
             code="unsolved",
         )
-    if failure.raised is None and failure.error_name == EXTERN_DIED:
+    if failure.code == EXTERN_DIED:
         return Problem(
             say("{name} ended the process that called it.", name=name),
             say("It must return: it may neither exit nor write outside of its arrays."),
@@ -209,14 +219,12 @@ def explain_python_failure(failure: TaskFailure, capture: Capture) -> Problem:
     message = failure.raised
     if not message:
         return Problem(
-            say("{name} raised {error}.", name=name, error=failure.error_name),
+            say("{name} raised {error}.", name=name, error=failure.error),
             say("Call it in a cell of its own, on arrays of the shapes that are asked for."),
             code="raised",
         )
     return Problem(
-        say(
-            "{name} raised {error}: {message}", name=name, error=failure.error_name, message=message
-        ),
+        say("{name} raised {error}: {message}", name=name, error=failure.error, message=message),
         say("Call it in a cell of its own, on arrays of the shapes that are asked for."),
         code="raised",
     )

@@ -46,14 +46,16 @@ class Subject:
             return
         if not isinstance(self.comparison, Computation):
             raise CourseError(
-                "A check of a schedule has no `weight`, and its part no `computation`.",
-                "Give one of them: it says which function is scheduled. See docs/assignment.md.",
+                say("A check of a schedule has no `weight`, and its part no `computation`."),
+                say(
+                    "Give one of them: it says which function is scheduled. See docs/assignment.md."
+                ),
             )
         tensors = (*self.comparison.arguments, *self.comparison.outputs)
         if len(self.comparison.outputs) != 1 or {each.dtype for each in tensors} != {"float32"}:
             raise CourseError(
-                f"Computation {self.comparison.id} cannot be that of a schedule.",
-                "Give it float32 arguments and one output, or no check of a schedule.",
+                say("Computation {id} cannot be that of a schedule.", id=str(self.comparison.id)),
+                say("Give it float32 arguments and one output, or no check of a schedule."),
             )
 
     @property

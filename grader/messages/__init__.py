@@ -51,7 +51,6 @@ from grader.messages.frames import (
     read_frame,
 )
 from grader.messages.kernel import (
-    NOTE_LENGTH,
     PYTHON_FUNCTION,
     SOURCE_LIMIT,
     ArgumentSpec,
@@ -62,6 +61,7 @@ from grader.messages.kernel import (
     KernelConfig,
     KernelMessage,
     KernelNote,
+    LoopVariable,
     ModelSpec,
     NoteKind,
 )
@@ -86,6 +86,7 @@ from grader.messages.replay import (
 from grader.messages.runner import (
     EXTERN_DIED,
     OUT_OF_BOUNDS,
+    FailureCode,
     RunArgument,
     RunModule,
     RunResult,
@@ -119,7 +120,6 @@ __all__ = [
     "ARRAY_LIMIT",
     "EXTERN_DIED",
     "KERNEL_FRAME_LIMIT",
-    "NOTE_LENGTH",
     "OUT_OF_BOUNDS",
     "PYTHON_FUNCTION",
     "READY",
@@ -150,6 +150,7 @@ __all__ = [
     "EvaluationFailed",
     "Extents",
     "ExternLoaded",
+    "FailureCode",
     "FindStep",
     "FoundStep",
     "FrameError",
@@ -163,6 +164,7 @@ __all__ = [
     "KernelNote",
     "LibraryTiming",
     "LoadExtern",
+    "LoopVariable",
     "MachineLimits",
     "Message",
     "ModelSpec",

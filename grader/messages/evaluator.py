@@ -80,11 +80,15 @@ class Evaluated(Message, frozen=True):
 
 
 class EvaluationFailed(Message, frozen=True):
-    """A function could not be loaded (`call` is 0), or raised. `message` is the error's text."""
+    """A function could not be loaded (`call` is 0), or raised. `message` is the error's text.
+
+    What is "not_callable" is no function, and raised nothing.
+    """
 
     call: Count
     error_name: str
     message: str
+    code: Literal["raised", "not_callable"] = "raised"
 
 
 ToEvaluator = LoadExtern | Evaluate

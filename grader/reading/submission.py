@@ -14,7 +14,7 @@ from nbformat import NotebookNode
 from grader.dialects.respelling import Respelling
 from grader.errors import SubmissionError, UsageError
 from grader.handed_in import open_handed_in
-from grader.language import NOTHING, Text
+from grader.language import NOTHING, Text, say
 from grader.reading.content import SIZE_LIMIT, read_content
 from grader.reading.messages import CellText, Content
 
@@ -95,7 +95,10 @@ def open_submission(path: Path, trusted: Path | None = None) -> BinaryIO:
         return open_handed_in(path, path.parent if trusted is None else trusted)
     except OSError as error:
         raise UsageError(
-            f"Cannot read {path.name}: {error.strerror}.", "Check the name and the folder."
+            say(
+                "Cannot read {path}: {strerror}.", path=str(path.name), strerror=str(error.strerror)
+            ),
+            say("Check the name and the folder."),
         ) from None
 
 

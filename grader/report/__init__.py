@@ -1,6 +1,6 @@
 """The report of one submission: one JSON document, from which every other output is rendered."""
 
-from grader.report.codes import CellCode, CheckCode
+from grader.report.codes import CellCode, CheckCode, MistakeKind
 from grader.report.document import (
     READABLE,
     SCHEMA_VERSION,
@@ -54,6 +54,7 @@ __all__ = [
     "Environment",
     "Frozen",
     "Graph",
+    "MistakeKind",
     "Node",
     "NodeKind",
     "Origin",

@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec import field
 
 from grader.language import Text
-from grader.report.codes import CheckCode
+from grader.report.codes import CheckCode, MistakeKind
 from grader.report.value import Frozen, nothing
 
 Verdict = Literal["passed", "partial", "failed", "not_graded"]
@@ -108,7 +108,7 @@ class Diagnosis(Frozen, frozen=True):
     wrong: int
     layer: Text
     wanted: tuple[int, ...] | None
-    mistake: str
+    mistake: MistakeKind | Literal[""]
     message: Text
     advice: Text
     link: Text = field(default_factory=nothing)

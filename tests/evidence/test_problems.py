@@ -79,7 +79,9 @@ CAPTURE = Capture("low", "lnumpy_mlp", 4, True, b"", externs={PYTHON_FUNCTION: b
 def test_it_is_named(error: str, message: str, told: str) -> None:
     raised = None if error == EXTERN_DIED else message
     text = f"{PYTHON_FUNCTION} raised {error}: {message}"
-    failure = TaskFailure("run", error, text, raised=raised)
+    failure = TaskFailure("run", "Raised", text, raised=raised, error=error)
+    if error == EXTERN_DIED:
+        failure = TaskFailure("run", error, text)
     problem = explain_python_failure(failure, CAPTURE)
     assert told in problem.reason.english
     assert PYTHON_FUNCTION not in problem.reason.english + problem.hint.english
@@ -92,7 +94,8 @@ def test_what_is_not_its_fault_is_told_as_of_a_module() -> None:
 
 @pytest.mark.parametrize("name", [EXTERN_DIED, "Died", "TimeLimit"])
 def test_an_error_of_its_own_with_a_name_of_ours_is_its_own(name: str) -> None:
-    failure = TaskFailure("run", name, f"{PYTHON_FUNCTION} raised {name}: no", raised="no")
+    text = f"{PYTHON_FUNCTION} raised {name}: no"
+    failure = TaskFailure("run", "Raised", text, raised="no", error=name)
     problem = explain_python_failure(failure, CAPTURE)
     assert (f"lnumpy_mlp raised {name}: no", "raised") == (problem.reason.english, problem.code)
 

@@ -151,7 +151,7 @@ _MESSAGES = (
     _TIMING,
     ReplayTrace(b"[]", b"{}", b"{}", (b"{}",)),
     ReplayResult("differs", ("f",), "message", (b"{}", b"")),
-    TaskFailure("load", "ValueError", "message"),
+    TaskFailure("load", "Raised", "message", error="ValueError"),
     KernelConfig((3, 4, 5, 6, 7), "key", 8, ()),
 )
 _PAYLOADS = tuple(msgspec.msgpack.encode(message) for message in _MESSAGES)

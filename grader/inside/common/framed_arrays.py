@@ -17,9 +17,6 @@ from grader.messages import DType, FrameError, Message, Tensor, encode_frame
 
 Values = npt.NDArray[np.generic]
 
-NOT_CALLABLE = "NotCallable"
-"""What an evaluator answers for a pickle of something that is no function."""
-
 _NAMES = {np.dtype(name): name for name in get_args(DType)}
 """NumPy takes longer to spell a dtype than the rest of a description takes."""
 

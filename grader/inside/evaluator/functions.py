@@ -18,7 +18,7 @@ import tvm
 import tvm_ffi
 
 from grader.inside.common.failure import shorten
-from grader.inside.common.framed_arrays import NOT_CALLABLE, Values, describe
+from grader.inside.common.framed_arrays import Values, describe
 from grader.inside.common.poison import fill
 from grader.messages import (
     PYTHON_FUNCTION,
@@ -83,7 +83,7 @@ class Functions:
         except BaseException as error:  # noqa: BLE001 - a pickle can raise anything
             return failed(0, error)
         if not callable(function):
-            return EvaluationFailed(0, NOT_CALLABLE, "")
+            return EvaluationFailed(0, "", "", "not_callable")
         if name == PYTHON_FUNCTION:
             function = in_destination_style(function)
         self._functions[name] = function

@@ -30,7 +30,8 @@ from grader.inside.kernel.objects import (
 from grader.inside.kernel.schedules import Known, ScheduleLedger
 from grader.inside.kernel.sender import Candidate, Sender
 from grader.inside.kernel.snapshots import Snapshot
-from grader.messages import CaptureFailure
+from grader.inside.kernel.well_formed import refused_variable
+from grader.messages import CaptureFailure, LoopVariable
 
 SLOW_SECONDS = 10.0
 """A function that took longer is called again only once it is another function."""
@@ -44,11 +45,15 @@ Arguments = Callable[[Namespace], inspect.BoundArguments]
 
 
 class Complaint(msgspec.Struct, frozen=True):
-    """What a call raised: the error's class, one line of it, and where it was raised."""
+    """What a call raised: the error's class, one line of it, and where it was raised.
+
+    `loop_variable` is there where it was TVM's refusal of one.
+    """
 
     error: str
     message: str
     place: Place | None
+    loop_variable: LoopVariable | None = None
 
 
 class Result(msgspec.Struct, frozen=True, eq=False):
@@ -121,8 +126,8 @@ class EntryCaller:
                 return self._read(value, holds, registered)
             except BaseException as error:  # noqa: BLE001 - whatever it raises is its author's matter
                 place = self.cells.locate(error)
-                complaint = Complaint(error_name(error), describe_error(error), place)
-                return Result(complaint=complaint)
+                told, found = describe_error(error), refused_variable(error)
+                return Result(complaint=Complaint(error_name(error), told, place, found))
 
     def _read(self, value: Any, holds: Holds, registered: Mapping[str, object]) -> Result:
         """Find a module in what was returned: it, or the first in a tuple, list or dictionary."""
@@ -249,5 +254,6 @@ class EntryPoints:
                 error_name=complaint.error,
                 message=complaint.message,
                 line=None if place is None else place.line,
+                loop_variable=complaint.loop_variable,
             )
         )

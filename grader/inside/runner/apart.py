@@ -14,6 +14,7 @@ from typing import TypeVar
 from grader.inside.launcher.linux import die_with_parent
 from grader.messages import (
     RUNNER_FRAME_LIMIT,
+    FailureCode,
     FrameError,
     Message,
     TaskFailure,
@@ -74,5 +75,5 @@ def _receive(connection: socket.socket, expected: type[T], limit: int) -> list[T
 def _failure(status: int) -> TaskFailure | None:
     if status == 0:
         return None
-    name = "TimeLimit" if status == -signal.SIGXCPU else "Died"
+    name: FailureCode = "TimeLimit" if status == -signal.SIGXCPU else "Died"
     return TaskFailure("run", name, "The process that ran the module ended.")
