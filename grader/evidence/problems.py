@@ -166,6 +166,7 @@ def explain_failure(failure: FromRunner) -> Problem:
         raise ProtocolError("A runner answered another question than it was asked.", "Report this.")
     if failure.violation is not None:
         return explain_violation(failure.violation)
+    # A student's function may raise an error that is called like one of ours.
     is_ours = failure.raised is None
     if is_ours and failure.error_name in _SPECIAL:
         return _SPECIAL[failure.error_name]
@@ -320,7 +321,7 @@ def _seen(outputs: Outputs, wrong: Mask, comparison: Comparison) -> Text:
 
 
 def _hint(outputs: Outputs, wrong: Mask, comparison: Comparison) -> Text:
-    """Say what to do about what `_seen` says."""
+    """Return the next step for outputs that differ as `_seen` says it."""
     actual = outputs.actual
     if actual.shape != outputs.desired.shape:
         return say("Check the last layers, and which variable goes into bb.emit_output(...).")
