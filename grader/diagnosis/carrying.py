@@ -166,15 +166,7 @@ def walk(steps: Sequence[Observed], layers: Sequence[Layer], lost: Lost) -> Walk
             earned |= set(ahead) - set(behind)
             ahead = behind
         elif number not in lost and step.value is not None and matching.departs(number):
-            # Where a layer was left out, the step that departs has the shape of the next one: the
-            # values belong over what it takes.
-            near = (number, *(each for each in step.takes if each not in lost))
-            choices = tuple(
-                (each, place)
-                for each in near
-                for place in ahead
-                if _shape(steps[each]) == layers[place].value.shape
-            )
+            choices = _choices(number, steps, layers, ahead, lost)
             if choices:
                 return Walk(frozenset(earned), number, choices)
         # Behind a correction nothing before it can be earned, by whatever name its values are
@@ -182,6 +174,27 @@ def walk(steps: Sequence[Observed], layers: Sequence[Layer], lost: Lost) -> Walk
         ahead = _behind(ahead, lost[number]) if number in lost else ahead
     last = own.matched[-1] if own.matched else None
     return Walk(frozenset(earned), is_over=not ahead and last not in places[-1:])
+
+
+def _choices(
+    number: int,
+    steps: Sequence[Observed],
+    layers: Sequence[Layer],
+    ahead: Sequence[int],
+    lost: Lost,
+) -> tuple[tuple[int, int], ...]:
+    """Return over which steps the values of which layers may be written: those of one shape.
+
+    Where a layer was left out, the step that departs has the shape of the next one: the values
+    belong over what it takes.
+    """
+    near = (number, *(each for each in steps[number].takes if each not in lost))
+    return tuple(
+        (each, place)
+        for each in near
+        for place in ahead
+        if _shape(steps[each]) == layers[place].value.shape
+    )
 
 
 def _behind(places: tuple[int, ...], place: int) -> tuple[int, ...]:
