@@ -202,7 +202,7 @@ def _sums_as_written(update: Update, weight: tuple[int, ...]) -> int:
     """
     if weight:
         return sum(extent != 1 for extent in weight[1:])
-    # A sum over an axis of one place has an iterator and no loop to be fused with.
+    # Else an untouched product whose sum has one place would count as fused.
     pairs = zip(update.store.loops, update.store.axes, strict=False)
     single = sum(loop.extent == 1 and not axes for loop, axes in pairs)
     return max(0, update.block.iterators.count("R") - single)
