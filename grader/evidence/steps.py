@@ -265,8 +265,8 @@ def find_updates(function: FunctionFacts, weight: tuple[int, ...]) -> tuple[Upda
     """
     if not weight:
         every = all_updates(function)
-        # `C[i] = C[i] + 1` of each item is no sum: of a sum, some loop goes along no axis of what
-        # is stored.
+        # A bias that is added in place, item by item, is no sum: beside it no step of the sum would
+        # be seen.
         sums = (each for each in every if each.buffer in each.store.loads)
         return tuple(each for each in sums if () in each.store.axes) or every
     weights = _weights(function, weight)
