@@ -105,6 +105,7 @@ def find_step(diagnosed: Diagnosed, outputs: Outputs, runners: RunnerPool) -> Pr
 def _is_of(trace: Trace, answer: FoundStep) -> bool:
     """Say whether an answer names a step that there is: what the referee knows is not believed."""
     named = trace.kinds[answer.number - 1 : answer.number] if answer.number else ()
+    # A runner has run the submission's code: it may name what it likes.
     return answer.steps == trace.steps and named == (answer.instruction,)
 
 
@@ -227,8 +228,10 @@ def choose_sample(outputs: Outputs, wrong: npt.NDArray[np.bool_], oracle: Oracle
     labels = oracle.data.labels[places]
     predicted, pytorch = _classes(actual[rows]), _classes(outputs.desired[rows])
     unlike = predicted != pytorch
+    # That a shirt is called a sneaker shows more than a score that is off in its third digit.
     rank = unlike.astype(int) + (unlike & (pytorch == labels))
     differences = np.abs(_finite(actual[rows]) - outputs.desired[rows]).max(axis=1)
+    # By its place in the test set where all else is equal: samples are mixed anew in every run.
     best = int(np.lexsort((-places, differences, rank))[-1])
     return Sample(
         place=int(places[best]),

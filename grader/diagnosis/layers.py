@@ -47,6 +47,8 @@ def known(value: npt.NDArray[Any]) -> Known:
     if not np.isfinite(numbers).all():
         return Known(value.shape, numbers, float("nan"), False)
     scale = float(np.abs(numbers).max(initial=0.0))
+    # Zeros behind a ReLU that cuts everything are like anybody's zeros: they prove nothing of the
+    # step, and nothing of what it is computed from.
     spread = float(np.ptp(numbers)) if numbers.size else 0.0
     return Known(value.shape, numbers, scale, spread <= TOLERANCE * scale)
 
@@ -99,7 +101,7 @@ class Change(NamedTuple):
 
 
 def change(kind: MistakeKind, place: int, compute: Compute, **facts: Any) -> Change:
-    """Return a change of one operation."""
+    """Return a change of the operation at `place`; `facts` are named in the sentence about it."""
     return Change(kind, place, {place: compute}, facts)
 
 
@@ -131,6 +133,8 @@ class Program:
     def next_of(self, place: int) -> int | None:
         """Return the first layer that takes this one and is more than a part of another."""
         for after in range(place + 1, len(self.layers)):
+            # The parts of a softmax take its operand as well, and are no layer that anybody leaves
+            # out.
             if place in self.takes[after] and not self.is_side(after):
                 return after
         return None
@@ -148,6 +152,8 @@ class Program:
             return  # layers after it do not fit
         values: dict[int, Tensor] = {}
         alike = [each for each, layer in enumerate(self.layers) if layer.value.size == size]
+        # As long as all shapes are right, it is known where values of `size` numbers can be: behind
+        # the last of them nothing need be computed.
         keeps_shapes = True
         for place in range(min(one.computes), len(self.layers)):
             compute = one.computes.get(place)
@@ -185,12 +191,12 @@ def same(value: Tensor, *_others: Tensor) -> Tensor:
 
 
 def after(first: Compute, second: Callable[[Tensor], Tensor]) -> Compute:
-    """Return one function after another."""
+    """Return a function of `first`'s operands that does `second` on what `first` gives."""
     return lambda *values: second(first(*values))
 
 
 def numbers(value: Any) -> Doubles:
-    """Return a value's numbers in a row."""
+    """Return a value's numbers in a row, float64, shape (items,)."""
     with np.errstate(invalid="ignore"):  # what was never written may be a signalling NaN
         return np.asarray(value, np.float64).reshape(-1)
 
@@ -304,9 +310,13 @@ class Matching:
         if self.matched[step] is not None or step in self.redeemed:
             return False
         if not self.depends[step]:
+            # Weights that are transposed or reshaped first are no step of the input's. But in
+            # bfloat16 they are the first that is wrong, and all else follows.
             return self._is_rounded_parameter(step)
         if self.steps[step].value is None:
             return self.steps[step].is_unwritten
+        # A weight that `main` takes as an argument may be transposed by a step of its own. What is
+        # returned as it was given is no preparation.
         return not (self._is_given(step) and self.has_followers(step))
 
     def is_wrong_constant(self, step: int) -> bool:

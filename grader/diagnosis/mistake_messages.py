@@ -14,7 +14,7 @@ from grader.language import Text, say
 
 
 class MistakeMessage(NamedTuple):
-    """Two texts for `language.say`."""
+    """What is said of a mistake, and the advice: texts whose fields are the mistake's facts."""
 
     what: Text
     advice: Text

@@ -119,6 +119,7 @@ def explain(found: Found, program: Program, tolerance: float = TOLERANCE) -> Mis
     Nearly all are left where a loop is divided and one of its pieces, at an edge, is right.
     """
     value = known(found.value)
+    # Zeros and ones are what many changes give, of which none was made.
     if value.is_trivial or not np.isfinite(value.numbers).all():
         return None
     right = [known(each.value) for each in program.layers]
@@ -160,6 +161,8 @@ def _is_nearly(value: Doubles, changed: Doubles, right: Known, tolerance: float)
     if telling.mean() < _TELLING:
         return False
     as_changed = np.abs(value - changed) <= close
+    # One piece of a divided loop is right, the rest has its kernel flipped. What is neither is
+    # another mistake.
     if not (as_changed | (np.abs(value - right.numbers) <= close)).all():
         return False
     return bool(as_changed[telling].mean() >= _NEARLY)
@@ -181,6 +184,8 @@ def swaps(
             is_equal(value, known(other), tolerance)
             for _, other in program.changed(left_out, value.size)
         )
+        # A ReLU left out before another one is no exchange, though the second does its work; with
+        # one too many behind it is.
         if is_explained and not is_idle_after:
             continue
         for one in swapped(program, at):
@@ -233,6 +238,7 @@ def _everywhere(program: Program, places: Sequence[int]) -> Iterator[Change]:
                 by_mistake.setdefault((one.kind, counts[one.kind]), []).append(one)
                 counts[one.kind] += 1
         for together in by_mistake.values():
+            # One function for all linear layers, its sum one term short in each.
             if len(together) == len(alike):
                 computes = {place: c for one in together for place, c in one.computes.items()}
                 yield together[0]._replace(computes=computes)
@@ -311,6 +317,8 @@ def _is_foretold(
     for at, other in foretold(one, value.size, program).items():
         if at <= place or not np.isfinite(other).all():
             continue
+        # What is right whether or not the step is there says nothing for the change, nor does the
+        # same value once more.
         if is_equal(other, known(program.layers[at].value), tolerance):
             continue
         if other.size == given.size and is_equal(other, known(given), tolerance):

@@ -85,6 +85,7 @@ def _sums(place: int, layer: Layer) -> Iterator[Change]:
                     wanted=extent,
                 )
     yield from doubled(place, compute)
+    # Whichever of the reduction's loops stand inside of the initialisation.
     for axes in ((1, _ROWS, _COLUMNS), (_ROWS, _COLUMNS), (_COLUMNS,), (_ROWS,), (1,)):
         yield change(
             "initialised_in_every_round",
@@ -140,6 +141,8 @@ def pooling_mistakes(place: int, layer: Layer) -> Iterator[Change]:
         return  # windows that are no squares: which of their extents is wrong is not looked for
     right = (size[0], stride[0], (padding[0], padding[0]))
     found = list(product(_POOL_SIZES, _POOL_STRIDES, _POOL_PADDINGS))
+    # Several windows give as many numbers, or the very same: the one that differs in fewest
+    # settings is named.
     found.sort(key=lambda each: sum(a != b for a, b in zip(each, right, strict=True)))
     for one in found:
         if one != right and max(one[2]) < one[0]:
@@ -166,7 +169,7 @@ def _short_windows(place: int, layer: Layer) -> Iterator[Change]:
             )
 
 
-_SETTINGS: Mapping[str, MistakeKind] = {
+_POOLING_SETTINGS: Mapping[str, MistakeKind] = {
     "size": "pooling_size",
     "stride": "pooling_stride",
     "padding": "pooling_padding",
@@ -179,7 +182,7 @@ def _other_window(
     names = ("size", "stride", "padding")
     different = [n for n, a, b in zip(names, found, right, strict=True) if a != b]
     return change(
-        "pooling_size" if len(different) > 1 else _SETTINGS[different[0]],
+        "pooling_size" if len(different) > 1 else _POOLING_SETTINGS[different[0]],
         place,
         lambda x: _largest(x, *found),
         different=tuple(different),

@@ -52,6 +52,8 @@ def diagnose(
     """
     rows = choose_rows(outputs, diagnosed)
     found = _look(diagnosed, outputs, runners, rows) if rows else None
+    # The corner of an image is black: its first numbers are the zeros of a step that was never
+    # computed, and of one that returns its input.
     if found is not None and _may_be_input(found):
         other = _look(diagnosed, outputs, runners, _hidden_first(outputs, diagnosed))
         found = other if other is not None and _kind(other) == "input_returned" else found
@@ -64,7 +66,7 @@ def diagnose(
 
 
 class _Look(NamedTuple):
-    """One call, step by step, and beside PyTorch."""
+    """One call: its steps, PyTorch's layers on the same samples, and both side by side."""
 
     traced: Traced
     layers: tuple[Layer, ...]
@@ -111,7 +113,7 @@ def _hidden_first(outputs: Outputs | Problem, diagnosed: Diagnosed) -> tuple[int
 
 
 def _samples(outputs: Outputs | Problem, diagnosed: Diagnosed) -> int:
-    """Return how many samples there are."""
+    """Return how many of the oracle's samples the part is run on, also where it gave no outputs."""
     if isinstance(outputs, Outputs):
         return len(outputs.desired)
     return diagnosed.part.samples or len(diagnosed.oracle.from_test_set)
@@ -119,6 +121,7 @@ def _samples(outputs: Outputs | Problem, diagnosed: Diagnosed) -> int:
 
 def _says_nothing(steps: Sequence[Observed], wrong: int) -> bool:
     """Say whether all that is known is that the one step there is gave nothing."""
+    # A single function that crashed: that it is wrong is known already.
     return len(steps) == 1 and steps[wrong].value is None and not steps[wrong].is_unwritten
 
 

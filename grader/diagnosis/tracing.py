@@ -144,6 +144,7 @@ def _observed(number: int, step: TracedStep, facts: ModuleFacts, function: str) 
         callee = "if"
     if not is_name(step.variable) or not (is_data_type(step.dtype) or step.dtype == ""):
         raise FrameError("a step with a name or a data type that is none")
+    # Alignment follows these back to the input: a step that took itself would keep it there.
     if any(not 0 <= each < number for each in step.takes):
         raise FrameError("a step that takes a later one")
     return Observed(
@@ -174,6 +175,7 @@ def arguments_of(arrangement: Arrangement, oracle: Oracle) -> tuple[Values, ...]
     """Return what varies of the one call, in the order of the oracle's function."""
     varying = [each for each in arrangement.arguments if each.varies]
     if isinstance(oracle, CaseOracle):
+        # Where shapes tell arguments apart, `main` may take them in another order than the oracle.
         order = oracle.argument_names
         varying.sort(key=lambda each: order.index(each.name))
     return tuple(each.array[0] for each in varying)
@@ -220,10 +222,14 @@ def tried_on_zeros(
     if before.dtype.kind != "f":  # whole numbers: the memory's own is subtracted
         return alignment
     if alignment.mistake.kind == "partly_written":
+        # What was never written holds the zeros now, and all else is as it was; 0 / 0 is NaN once
+        # more.
         stays = np.where(np.isnan(before), 0, before)
         is_borne_out = np.array_equal(stays, after)
     else:
         reached = alignment.matched[:wrong]
+        # A sum that begins with 0 is right. It may be that of a product whose bias another step
+        # adds.
         ahead = [at for at, each in enumerate(layers) if each.name and at not in reached]
         is_borne_out = any(_is(after, layers[at]) for at in ahead)
     return alignment if is_borne_out else alignment._replace(mistake=None)

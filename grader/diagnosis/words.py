@@ -67,7 +67,7 @@ class Departure(NamedTuple):
 
 
 def name_layer(name: str) -> Text:
-    """Return what a layer of PyTorch is called."""
+    """Return a layer's name as a text: a function of PyTorch's as it is, words to be translated."""
     return _NAMES.get(name) or foreign(name)
 
 
@@ -218,7 +218,7 @@ def _key(kind: str, facts: Facts) -> str:
 
 
 def _values(facts: Facts) -> dict[str, Value]:
-    """Return the facts as a sentence names them."""
+    """Return the facts of a mistake as values of its sentence: axes in words, shapes as text."""
     values = {name: _shown(value) for name, value in facts.items()}
     if "stop" in facts:
         values["end"] = facts["stop"] - 1

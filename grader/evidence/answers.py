@@ -94,6 +94,8 @@ class CaseOracle:
         with one_thread():
             layers = record(lambda: self._compute(*one), one)
         shapes = [(1, *each.shape) for each in self.options.outputs]
+        # Some courses' functions go case by case, others over all at once: only the outputs' shapes
+        # tell.
         over_cases = [each for each in layers if each.output is not None]
         if not over_cases or any(
             each.value.shape != shapes[each.output or 0] for each in over_cases
@@ -110,6 +112,7 @@ class CaseOracle:
         """Say whether the outputs are other ones when one argument is that of another case."""
         arrays = [each.array.copy() for each in self._arguments]
         moved = np.roll(arrays[place], 1, axis=0)
+        # Of a single case there is no other one to take the argument from.
         arrays[place] = moved if len(moved) > 1 else -moved
         with one_thread():
             result = self._compute(*arrays)
@@ -117,7 +120,7 @@ class CaseOracle:
         return not np.array_equal(self._joined([np.asarray(each) for each in fields]), self.desired)
 
     def shapes(self, _part: PartTable) -> tuple[Wanted, ...]:
-        """Return the shapes of the arguments."""
+        """Return the shapes of the arguments of one case, in the order of the function."""
         return tuple(each.shape for each in self.options.arguments)
 
     def arrange(self, part: PartTable, facts: ModuleFacts | None) -> Arrangement | Problem:
@@ -223,7 +226,7 @@ class Answers:
     model_seed: int = 0
 
     def of(self, part: PartTable) -> Oracle:
-        """Return the oracle of a part."""
+        """Return the oracle of a part: that of its computation, or the model's."""
         if part.computation is not None:
             return self.computations[part.computation]
         assert self.model is not None  # an Assignment without [oracle] has no such part
@@ -332,6 +335,8 @@ def _solve(facts: ModuleFacts, wanted: Sequence[Wanted]) -> dict[str, int]:
         for extent, want in zip(have, shape, strict=True):
             if want is None or extent == "?":  # "?" is what is no variable
                 continue
+            # One name has one extent: with `n` for 8 and for 9 the call would fail, and that is
+            # told by the shapes as they are.
             known = symbols.setdefault(extent, want) if isinstance(extent, str) else extent
             if known != want:
                 return {}

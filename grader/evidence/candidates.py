@@ -82,6 +82,7 @@ def inspect(part: PartTable, capture: Capture) -> Candidate | Problem:
         return Problem(error.message, error.hint, code="refused")
     if facts.findings:
         first = facts.findings[0]
+        # Who forgot to register the function was told that it is not allowed.
         is_unknown = first.subject not in capture.externs and _EXTERN_NAME.fullmatch(first.subject)
         if part.externs and first.code == "packed_call" and is_unknown:
             return _not_registered(first.subject)
@@ -107,6 +108,8 @@ class _Module(NamedTuple):
 def _read(document: bytes, externs: tuple[str, ...] = ()) -> _Module:
     """Read a module, without attributes of functions that mean nothing. Raises IRError."""
     facts = read_module(document, externs)
+    # A misspelt attribute is no attack. What is left out is looked for in a second reading, of what
+    # will be run.
     if any(finding.code == "attribute" for finding in facts.findings):
         cleaned, left_out = without_idle_attributes(document)
         return _Module(cleaned, read_module(cleaned, externs), left_out)
@@ -119,6 +122,8 @@ def is_given(candidate: Candidate, comparison: Comparison, given: Given) -> bool
     So is one whose schedule started there: a step more makes it no work of one's own.
     """
     by_name = candidate.capture.by_name
+    # The example's module with one step of a schedule more has another form, and the same work in
+    # it.
     modules = [candidate.facts] if candidate.base is None else [candidate.facts, candidate.base]
     return any(
         forms and all(given.refuses(form, by_name=by_name) for form in forms)
@@ -139,6 +144,7 @@ def _forms_of(facts: ModuleFacts, comparison: Comparison) -> list[set[str]]:
         found = find_function(facts, comparison)
         answering = facts.functions.values() if found is None else (found,)
         return [{each.form for each in answering}]
+    # A `main` that calls nothing but given functions is given itself, in whatever order it stands.
     if any(each.kind != "tir" for each in facts.calls):
         return [{facts.form}]
     called = {each.callee for each in facts.calls} & facts.functions.keys()
@@ -189,7 +195,7 @@ STUB_CALLS = 2
 
 
 def unreadable() -> Problem:
-    """Return what is said of an answer that is none."""
+    """Return the problem of a runner whose answer breaks the protocol."""
     return Problem(
         say("The answer of the process that ran the module cannot be read."),
         say("External functions may compute, and must leave the process that they run in alone."),
@@ -215,7 +221,11 @@ def arrange(candidate: Candidate, part: PartTable, oracle: Oracle) -> Arrangemen
 def gather_outputs(
     candidate: Candidate, part: PartTable, oracle: Oracle, runners: RunnerPool
 ) -> Outputs | Problem:
-    """Run a candidate on all of the oracle's inputs."""
+    """Return a candidate's outputs on all of the oracle's inputs, (samples, *output shape).
+
+    A problem where it cannot be called, fails, or answers for fewer samples than there are. Raises
+    SandboxError where no runner can be started.
+    """
     arrangement = arrange(candidate, part, oracle)
     if isinstance(arrangement, Problem):
         return arrangement

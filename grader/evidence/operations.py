@@ -98,12 +98,12 @@ def exponential(x: Tensor, axis: int, is_shifted: bool) -> Tensor:
 
 
 def shifted(x: Tensor, axis: int) -> Tensor:
-    """Return the differences to the largest item."""
+    """Return x minus the largest item along an axis, of the shape of x: exp(x) cannot overflow."""
     return x - x.amax(axis, keepdim=True)
 
 
 def exponential_sum(x: Tensor, axis: int, is_shifted: bool) -> Tensor:
-    """Return the sums of the exponentials."""
+    """Return the sums of the exponentials along an axis, without that axis."""
     return exponential(x, axis, is_shifted).sum(axis)
 
 
@@ -165,6 +165,8 @@ def _fold(place: int, layers: list[Layer]) -> None:
     while waiting:
         before = max(waiting)
         waiting.discard(before)
+        # The search goes on behind a find: a softmax of the differences is one of the items, from
+        # which the student begins.
         axis = _softmax_axis(layers[before], layers[place])
         if axis is not None:
             found = before, axis
@@ -185,6 +187,7 @@ def _softmax_axis(before: Layer, after: Layer) -> int | None:
         return None
     value = torch.from_numpy(before.value)
     for axis in range(-1, -after.value.ndim - 1, -1):
+        # Along an axis of one place a softmax is 1 everywhere.
         if after.value.shape[axis] > 1:
             wanted = torch.softmax(value, axis).numpy()
             if np.allclose(after.value, wanted, rtol=_CLOSE, atol=_CLOSE):
@@ -199,6 +202,7 @@ def _replace(place: int, before: int, axis: int, within: set[int], layers: list[
     layers[place] = layers[place]._replace(name="softmax", operation=operation)
     for each in sorted(within, reverse=True):
         takers = {at for at, layer in enumerate(layers) if each in _taken(layer)}
+        # What something else takes as well is a layer that may be wrong by itself.
         if all(layers[at].operation.kind == "part" for at in takers):
             part = layers[each].operation._replace(kind="part")
             layers[each] = layers[each]._replace(operation=part, is_partial=True)

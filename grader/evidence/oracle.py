@@ -41,7 +41,7 @@ class Given:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Return the shape that one call sees."""
+        """Return the shape that one call sees: without the axis over calls, if there is one."""
         return self.array.shape[1:] if self.varies else self.array.shape
 
 
@@ -69,7 +69,7 @@ class Arrangement:
         return self._with(lambda each: np.concatenate([each.array[:calls]] * repeated))
 
     def redrawn(self, generator: np.random.Generator) -> Arrangement:
-        """Return as many calls with other inputs."""
+        """Return as many calls, with the inputs that can be drawn drawn anew from `generator`."""
         return self._with(
             lambda each: (
                 each.array if each.redraw is None else each.redraw(generator, each.array.shape)
@@ -101,7 +101,7 @@ class Arrangement:
 
     @property
     def batch(self) -> int:
-        """Return how many samples one call takes."""
+        """Return how many samples one call takes: 1 where the function has no batch."""
         if not self.is_batched:
             return 1
         return next(each.shape[0] for each in self.arguments if each.varies)
@@ -126,6 +126,7 @@ def match_inputs(
             wanted(given),
             code="signature",
         )
+    # Who takes the weights before the images has computed the same.
     if len({each.shape for each in given}) == len(given):
         by_shape = {each.shape: each for each in given}
         given = tuple(
@@ -145,7 +146,7 @@ def match_inputs(
 
 
 def wanted(given: tuple[Given, ...]) -> Text:
-    """Say what `main` must take."""
+    """Return the sentence on what `main` must take: names, dtypes and shapes, in order."""
     spelled = [
         say("{name} {tensor}", name=each.name, tensor=f"{each.array.dtype}{list(each.shape)}")
         for each in given
@@ -160,6 +161,7 @@ def _static(buffer: BufferFacts) -> tuple[int, ...]:
 
 def _is_right(buffer: BufferFacts, given: Given) -> bool:
     shape, dtype = buffer.tensor.shape, buffer.tensor.dtype
+    # A dtype or an extent that `main` leaves open is the caller's.
     if dtype not in (str(given.array.dtype), "") or shape is None or len(shape) != len(given.shape):
         return False
     pairs = zip(shape, given.shape, strict=True)
@@ -192,7 +194,7 @@ class Oracle(Protocol):
 
     @property
     def options(self) -> Comparison:
-        """Return what outputs are compared by."""
+        """Return tolerances, dtype and shape that outputs are compared by."""
 
     @property
     def desired(self) -> FloatArray:
@@ -200,7 +202,7 @@ class Oracle(Protocol):
 
     @property
     def from_test_set(self) -> npt.NDArray[np.bool_]:
-        """Return which samples are test images."""
+        """Return which samples are test images, bool (samples,); the others are hidden inputs."""
 
     def shapes(self, part: PartTable) -> tuple[Wanted, ...]:
         """Return the shapes of a part's arguments."""
@@ -329,6 +331,7 @@ class ModelOracle:
                 hint,
                 code="signature",
             )
+        # The images are the argument whose shape is no parameter's, wherever it stands.
         taken = {self._parameters[each].shape for each in part.parameters}
         left = [each for each in facts.inputs if each.tensor.shape not in taken]
         tensor = (left or facts.inputs)[0].tensor
@@ -361,5 +364,7 @@ def _mixed(images: int, hidden: int, generator: np.random.Generator) -> npt.NDAr
     images and 256 hidden inputs about 10 hidden inputs among 24, and 80 among 1,000.
     """
     places = generator.random(images + hidden)
+    # Squares of random numbers are small: without them a part that is run on 24 samples would see
+    # no hidden input in every other run.
     places[images:] **= 2
     return np.argsort(places)

@@ -328,7 +328,7 @@ def _seen(outputs: Outputs, wrong: Mask, comparison: Comparison) -> Text:
 
 
 def _hint(outputs: Outputs, wrong: Mask, comparison: Comparison) -> Text:
-    """Say what to do about what `_seen` says."""
+    """Return the next step for outputs that differ as `_seen` says it."""
     actual = outputs.actual
     if actual.shape != outputs.desired.shape:
         return say("Check the last layers, and which variable goes into bb.emit_output(...).")

@@ -106,7 +106,7 @@ def _unscheduled(candidate: Candidate, subject: Subject) -> _Unscheduled:
         raise _UnprovenError(BAD_BASE)
     if not is_unscheduled(function, subject.weight):
         raise _UnprovenError(CHANGED_BASE)
-    graded = subject.find(candidate.facts)  # which one is found first depends on their order
+    graded = subject.find(candidate.facts)  # found first: cheat proof_of_another_function
     if graded is None or graded.name != function.name:
         raise _UnprovenError(OTHER_FUNCTION)
     return _Unscheduled(function.name, subject.data(base, function))
@@ -183,7 +183,7 @@ def _read_one(document: bytes, name: str, batch: int) -> LargerBatch | None:
 
 
 def _has_batch(function: FunctionFacts, batch: int) -> bool:
-    """Say whether the output is of a batch."""
+    """Say whether the last parameter, the output, has `batch` as its first extent."""
     shape = function.parameters[-1].tensor.shape if function.parameters else None
     return shape is not None and shape[:1] == (batch,)
 

@@ -118,7 +118,7 @@ class _Deadline:
         return self._connection.recv(size)
 
     def send(self, content: bytes) -> None:
-        """Write everything. Raises TimeoutError."""
+        """Write all bytes. Raises TimeoutError, or ConnectionError where nobody reads them."""
         self._set()
         self._connection.sendall(content)
 

@@ -56,9 +56,12 @@ def find_steps(
     if not updates:
         return NO_STEPS
     unscheduled = find_updates(base, weight) if base is not None else ()
+    # Every step on a small block beside the plain one earns nothing (cheat steps_on_a_bystander).
     found = [_steps_of(function, each, unscheduled, weight) for each in updates]
     steps = frozenset.intersection(*found)
     had_padding = bool(weight) and base is not None and bool(find_padding(base, weight))
+    # Who wrote the convolution without a padding has nothing to inline, and is asked for it all the
+    # same.
     if not weight or find_padding(function, weight) or not (had_padding or steps):
         return steps
     return steps | {"inline"}
@@ -114,6 +117,7 @@ def _steps_of(
 
 def _inits(function: FunctionFacts, update: Update) -> list[Block]:
     """Return the blocks that initialise a reduction in its place, none if it does so itself."""
+    # It initialises its sums itself: a parallel block that sets them once more is there for show.
     nest = _nest(function, update.block)
     if any(block.has_init for block in nest) or not any("R" in block.iterators for block in nest):
         return []
@@ -129,12 +133,13 @@ def _nest(function: FunctionFacts, block: Block) -> list[Block]:
 
 
 def _annotations(loops: Iterable[Loop]) -> set[Step]:
-    """Return which annotations some loops have."""
+    """Return which of vectorize, unroll and parallel loops of more than one round have."""
     kinds = {loop.kind for loop in _real(loops)}
     return {step for step, kind in _KINDS.items() if kind in kinds}
 
 
 def _real(loops: Iterable[Loop]) -> list[Loop]:
+    # Loops of one round, split off and unrolled, do nothing (cheat steps_without_effect).
     return [loop for loop in loops if loop.extent != 1]
 
 
@@ -158,9 +163,12 @@ def _is_reorganized(
     if not weight:
         return bool(_tiling(function, update, weight)) or _is_reordered(update, unscheduled)
     extents, plain = _extents(update), _plain(function, update, weight)
+    # Loops as they were in the base are the student's way to write it, however odd, and no step.
     if any(extents == _extents(each) for each in unscheduled):
         return False
     if not unscheduled:
+        # Without a base, another order may be that of the beginning: a base that is made up, or
+        # none, must not make a step of it.
         return not _are_permuted(extents, plain)
     return extents != plain
 
@@ -194,6 +202,7 @@ def _sums_as_written(update: Update, weight: tuple[int, ...]) -> int:
     """
     if weight:
         return sum(extent != 1 for extent in weight[1:])
+    # Else an untouched product whose sum has one place would count as fused.
     pairs = zip(update.store.loops, update.store.axes, strict=False)
     single = sum(loop.extent == 1 and not axes for loop, axes in pairs)
     return max(0, update.block.iterators.count("R") - single)
@@ -239,12 +248,12 @@ class Update(NamedTuple):
 
     @property
     def buffer(self) -> str:
-        """Where the store goes."""
+        """Return the name of the buffer that is stored to."""
         return self.store.buffer
 
     @property
     def loops(self) -> tuple[Loop, ...]:
-        """The loops that the store depends on."""
+        """Return the loops that the store depends on, from the outside."""
         return self.store.loops
 
 
@@ -256,12 +265,17 @@ def find_updates(function: FunctionFacts, weight: tuple[int, ...]) -> tuple[Upda
     """
     if not weight:
         every = all_updates(function)
+        # A bias that is added in place, item by item, is no sum: beside it no step of the sum would
+        # be seen.
         sums = (each for each in every if each.buffer in each.store.loads)
         return tuple(each for each in sums if () in each.store.axes) or every
     weights = _weights(function, weight)
+    # A copy of the weight, in a cache or scaled, is the weight again: its loops earn nothing.
     blocks = (block for block in function.blocks if not weights >= set(block.stores))
     found = [update for block in blocks if (update := _update(block, weights))]
     works = [each.work for each in found if each.work is not None]
+    # A decoy multiplies the weight with a corner of the images, in loops as they are asked for.
+    # Tiles that do not divide do more than all of the work.
     is_whole = len(works) < len(found) or sum(works) >= _needed(function, weight)
     return tuple(found) if is_whole else ()
 
@@ -285,6 +299,8 @@ def find_padding(function: FunctionFacts, weight: tuple[int, ...]) -> tuple[Bloc
     names = {load for update in updates for load in update.block.loads} - others
     found: list[Block] = []
     for block in reversed(function.blocks):
+        # From the convolution backwards, through copies of copies. Caches of the weight and of the
+        # output are copies, too, and no padding.
         if block.is_copy and names & set(block.stores):
             names |= set(block.loads) - others
             if not _packs(block, shapes):
@@ -311,6 +327,8 @@ def find_inits(function: FunctionFacts, update: Update) -> tuple[Block, ...]:
         if block.is_constant_store and stores:
             found.append(block)
             counts = [_product(store.loops) for store in stores]
+            # A block of 2 by 2 that stores zeros initialises nothing. The parts of a divided loop
+            # are decomposed one by one, and count together.
             left -= max(sums if count is None else count for count in counts)
     return tuple(found) if left <= 0 else ()
 
@@ -322,6 +340,8 @@ def output_shape(function: FunctionFacts, update: Update) -> Shape:
 
 def _update(block: Block, weights: set[str]) -> Update | None:
     """Return what a block does with the weight, None if it does nothing."""
+    # Nine products in one store are as much work as nine rounds of a loop; what a block only
+    # declares to read is none (cheat steps_on_a_decoy).
     uses = [(store, sum(load in weights for load in store.loads)) for store in block.statements]
     uses = [(store, count) for store, count in uses if count]
     if not uses:
@@ -339,6 +359,7 @@ def _weights(function: FunctionFacts, weight: tuple[int, ...]) -> set[str]:
     """
     inputs = function.parameters[:-1]
     names = {each.name for each in inputs if each.tensor.shape == weight}
+    # A weight that was reshaped before it is given, to rows for a product of matrices for instance.
     names = names or {each.name for each in inputs if holds_weight(each.tensor.shape, weight)}
     for block in function.blocks:
         loads = set(block.loads) - set(block.stores)
@@ -350,6 +371,7 @@ def _weights(function: FunctionFacts, weight: tuple[int, ...]) -> set[str]:
 def _needed(function: FunctionFacts, weight: tuple[int, ...]) -> int:
     """Return how many multiplications make the function's output, as far as that is known."""
     outputs = [each.tensor.shape for each in function.parameters if each.tensor.shape]
+    # Symbolic extents count as 1: they are trusted.
     return _elements(outputs[-1] if outputs else None) * math.prod(weight[1:])
 
 

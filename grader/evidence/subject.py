@@ -196,6 +196,8 @@ def find_weight_call(facts: ModuleFacts, weight: tuple[int, ...]) -> Call | None
     Where there is none, the first one that is given the weight at all.
     """
     calls = _weight_calls(facts, weight)
+    # Where the module itself reshapes the weight, the first call that is given it computes with
+    # nothing else.
     return next((call for call in calls if input_places(facts, call)), next(iter(calls), None))
 
 
@@ -230,6 +232,8 @@ def _likewise(facts: ModuleFacts, weight: tuple[int, ...]) -> list[str]:
         for call in facts.calls
         if call.callee in facts.functions
         and any(_is_weight(argument, weight, exact=False) for argument in call.arguments)
+        # Constants of as many numbers are no rare thing: one that is only added does less than a
+        # convolution.
         and find_updates(facts.functions[call.callee], weight)
     ]
 
@@ -259,6 +263,7 @@ def _weight_calls(facts: ModuleFacts, weight: tuple[int, ...]) -> list[Call]:
 
     Those that the output depends on, where there are any: another may be there for show.
     """
+    # A fast convolution whose result nobody uses was found first, and timed.
     used = _used(facts)
     return _weight_calls_among(facts, weight, used) or _weight_calls_among(
         facts, weight, set(range(len(facts.calls)))
@@ -269,6 +274,8 @@ def _weight_calls_among(
     facts: ModuleFacts, weight: tuple[int, ...], places: set[int]
 ) -> list[Call]:
     among = [(place, call) for place, call in enumerate(facts.calls) if place in places]
+    # As many numbers in another shape may be another parameter: they stand for the weight only
+    # where nothing has its shape.
     exact = any(takes_weight(call, weight) for _, call in among)
     prepared, held = _prepared(facts), set[int]()
     calls = []
@@ -277,6 +284,7 @@ def _weight_calls_among(
             each.source in held or _is_weight(each, weight, exact=exact) for each in call.arguments
         ):
             calls.append(call)
+            # `reshape(weight)` holds the weight. A call that takes images too holds a result.
             held |= {place} & prepared
     return calls
 

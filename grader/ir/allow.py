@@ -114,6 +114,8 @@ class _FunctionReader:
         extern = self.called_extern(index) if graph.type_of(index) == "ir.Call" else None
         if extern is None:
             return graph.children[index]
+        # A permitted extern would be found again as a value. What its type refers to is still
+        # looked at: a function that infers it would be called.
         fields = [graph.field(index, name) for name in ("op", "ty", "attrs", "ty_args")]
         nodes = [*fields, *graph.list(index, "args")]
         return [*(node for node in nodes if node != extern), *graph.children[extern]]
@@ -157,6 +159,8 @@ class _FunctionReader:
         """Judge an operator of Relax, and the external function that it calls."""
         if name == "relax.call_dps_packed":
             called = "" if extern is None else self.graph.name(extern, "global_symbol")
+            # An extern without a name, or of another call than `call_dps_packed`, is permitted by
+            # no pattern.
             if not called or not any(fnmatchcase(called, pattern) for pattern in self.externs):
                 yield self.packed_call(called)
         elif name in vocabulary.OTHER_EXTERN_OPERATORS and extern is not None:
@@ -249,7 +253,7 @@ class _FunctionReader:
         yield from self.annotation(self.graph.name(index, "attr_key"))
 
     def annotation(self, key: str) -> Iterator[Finding]:
-        """Judge one key."""
+        """Judge the key of an annotation: those that bring code in begin with `pragma_`."""
         if key in vocabulary.ANNOTATIONS:
             return
         pragma = key.startswith("pragma_")
@@ -289,7 +293,7 @@ class _FunctionReader:
         return say(sentence, function=shown(self.function), name=named)
 
     def finding(self, code: str, subject: str, message: Text) -> Finding:
-        """Return a finding in this function."""
+        """Return a finding; it is in the function that is read."""
         return Finding(code=code, subject=subject, where=self.function, message=message)
 
 

@@ -26,7 +26,7 @@ class Budget:
         self._left = limit
 
     def spend(self, steps: int = 1) -> None:
-        """Count some steps."""
+        """Count some steps. Raises IRError where there are none left."""
         self._left -= steps
         if self._left < 0:
             raise IRError(
@@ -125,6 +125,8 @@ class DataType(NamedTuple):
     def size(self) -> int:
         """Return how many bytes an item takes at most: TVM stores it as a wider one where there
         is no arithmetic for it, floats of 8 bits and bfloat16 as floats of 32."""
+        # A buffer of half a GB in floats of 8 bits has two GB when they are made wider (cheat
+        # wild_widened_items).
         widened = self.kind == "bfloat" or (self.kind == "float" and self.bits <= 8)
         return (4 if widened else (self.bits + 7) // 8) * self.lanes
 
@@ -192,6 +194,8 @@ def find_uses(graph: Graph, values: list[int], names: Names, budget: Budget) -> 
         index = pending.pop()
         kind = graph.type_of(index)
         if kind == "ir.Var":
+            # A block's iterator is another name of the loops in its binding: only these are done
+            # again.
             if index not in names.values:
                 result.variables.add(index)
                 continue
@@ -199,6 +203,7 @@ def find_uses(graph: Graph, values: list[int], names: Names, budget: Budget) -> 
         elif kind == "ir.TensorLoad":
             source = graph.field(index, "source")
             result.loads.append(names.whole(source))
+            # Where a part of a buffer begins may depend on a loop that no index names.
             children = [*graph.list(index, "indices"), *names.places.get(source, ())]
         else:
             children = [each for each in graph.children[index] if graph.is_scalar_or_array(each)]
@@ -266,6 +271,8 @@ def find_stride(
         return None
     strides: set[int] = set()
     try:
+        # Lanes of fused axes lie side by side at first and jump at the end of a row: the first
+        # rounds alone do not show it.
         for point in _points(extents):
             before: int | None = None
             for place in range(min(extents[loop] or ROUNDS, ROUNDS)):
@@ -295,6 +302,8 @@ def _scales(graph: Graph, buffer: int) -> list[int] | None:
     for item in reversed(graph.list(kind, "shape")):
         scales.append(scale)
         extent = constant(graph, item)
+        # Beside an axis of unknown length, or in rows that are longer than their items, no distance
+        # is known.
         if extent is None or graph.list(kind, "strides"):
             return None
         scale *= extent

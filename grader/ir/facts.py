@@ -17,7 +17,7 @@ LoopKind = Literal["serial", "parallel", "vectorized", "unrolled", "thread_bindi
 
 
 class Facts(msgspec.Struct, frozen=True):
-    """Base of all facts."""
+    """Base of all facts: values that are compared by their fields, and never change."""
 
 
 class TensorFacts(Facts, frozen=True):
@@ -236,12 +236,12 @@ class Reasons:
         self._name = name
 
     def doubt(self, code: str, subject: str, place: int = 0) -> None:
-        """Say that something is not certain. A guard sees it when it happens."""
+        """Take down that something is not certain. A guard sees it when it happens."""
         if self.unproven is None:
             self.unproven = self._finding(_UNPROVEN[code], code, subject, place)
 
     def refuse(self, code: str, subject: str) -> None:
-        """Say that the function does, or may do, what no guard sees."""
+        """Take down that the function does, or may do, what no guard sees."""
         if self.unguarded is None:
             self.unguarded = self._finding(_UNGUARDED[code], code, subject)
         if self.unproven is None:

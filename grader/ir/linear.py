@@ -86,7 +86,7 @@ class Knowledge:
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """Forget at the end what was learnt meanwhile."""
+        """Open a scope: what is learnt, narrowed or put within it is undone at its end."""
         before = len(self._undo)
         try:
             yield
@@ -130,6 +130,8 @@ class Knowledge:
         It is kept for the latest of its unknowns, and without that one, at its best, for the next:
         `64 * i + j < 100` says `i <= 1` as well.
         """
+        # A proof may ask of any of the unknowns, and looks only at what is kept for the latest of
+        # its own.
         while form.terms:
             self._budget.spend(len(form.terms))
             factor = math.gcd(*(each for _, each in form.terms))
@@ -213,6 +215,7 @@ class Knowledge:
         latest, factor = form.terms[-1]
         for inequality in self._inequalities.get(latest, ()):
             multiple = dict(inequality.terms)[latest]
+            # Only an inequality of the other sign takes the unknown out of the sum.
             if multiple * factor > 0:
                 continue
             self._attempts -= 1
@@ -220,6 +223,8 @@ class Knowledge:
             scale = common // abs(factor)
             # The inequality is not negative, so adding it gives a bound: 2 * i with 3 - i >= 0.
             combined = add(times(form, scale), inequality, common // abs(multiple))
+            # Factors grow with every elimination; what has grown too far is given up, and the
+            # interval is left.
             if abs(combined.constant) < LARGEST and len(combined.terms) <= TERM_LIMIT:
                 wanted = None if enough is None else enough * scale
                 best = min(best, self._highest(combined, wanted) // scale)
@@ -236,7 +241,7 @@ class Knowledge:
 
 
 class Quotient(NamedTuple):
-    """What a division gives."""
+    """What a division gives: `divisor * quotient + remainder` is the dividend."""
 
     quotient: Form
     remainder: Form
@@ -264,6 +269,7 @@ def multiply(know: Knowledge, left: Form, right: Form) -> Form:
     if right.is_constant:
         return times(left, right.constant)
     ends = [a * b for a in range_of(know, left) for b in range_of(know, right)]
+    # The same two factors give the same unknown, so that `i * j - i * j` is 0.
     name = ("product", *sorted((left, right)))
     return know.named(name, min(ends), max(ends))[0]
 
@@ -299,6 +305,8 @@ def divide(know: Knowledge, form: Form, divisor: int) -> Quotient:
     outside = Form(whole, form.constant // divisor)
     rest = Form(terms, form.constant % divisor)
     low, high = (end // divisor for end in range_of(know, rest))
+    # A quotient that is certain needs no unknown: `(i * 16 + j) // 16` is i, which is what makes
+    # fused loops provable.
     if low == high:
         return Quotient(add(outside, number(low)), add(rest, number(-divisor * low)))
     quotient, is_new = know.named(("quotient", rest, divisor), low, high)
@@ -325,6 +333,7 @@ def divide_unknown(know: Knowledge, left: Form, right: Form, *, floor: bool) -> 
     if floor:
         ends = [a // b for a in dividend for b in divisor]
         quotient = know.unknown(min(ends), max(ends))
+        # Rounded down, a remainder has the divisor's sign.
         positive = divisor.low > 0
         return Quotient(quotient, know.unknown(0 if positive else -most, most if positive else 0))
     largest = max(map(abs, dividend))

@@ -88,7 +88,7 @@ class _Reader:
         self.calls: list[Call] = []
 
     def read(self, function: int) -> MainFacts:
-        """Read the whole function."""
+        """Return the facts of a Relax function. Raises IRError where it is too large."""
         graph = self.graph
         inputs = tuple(self.input(variable) for variable in graph.list(function, "params"))
         body = graph.field(function, "body")
@@ -185,7 +185,7 @@ class _Reader:
         self.origins[variable] = self.value_of(variable, len(self.calls) - 1)
 
     def target(self, call: int) -> _Target:
-        """Say what a call calls."""
+        """Return what a call calls, and its arguments without that."""
         graph = self.graph
         operator, arguments = graph.field(call, "op"), graph.list(call, "args")
         kind = graph.type_of(operator)
@@ -312,6 +312,7 @@ def read_module(document: bytes, externs: tuple[str, ...] = ()) -> ModuleFacts:
         calls=main_facts.calls,
         functions=_functions(graph, prim, forms, budget),
         externs=_externs(graph),
+        # What is refused anyway need not be looked through.
         findings=findings or find_out_of_bounds(graph, prim, budget),
         function_names=tuple(functions),
         result=main_facts.result,

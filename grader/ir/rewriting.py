@@ -119,8 +119,10 @@ class _Writer:
         self.kept = self.reachable([*self.functions, *map(self.variables.get, self.functions)])
         others = [each for each in self.functions if each != function]
         shared = self.reachable([*others, *map(self.variables.get, others)])
+        # Two names may stand for one body (or one buffer): the other function would change with it.
         if not shared.isdisjoint(changes):
             raise NotPlainError(say("it shares parts with another function"))
+        # Bytes of a constant are not kept by the reader, so they cannot be written again.
         if any(graph.type_of(each) == "ffi.Tensor" for each in self.kept):
             raise NotPlainError(say("a function holds an array of its own"))
 
@@ -139,12 +141,13 @@ class _Writer:
     def children(self, index: int) -> list[int]:
         graph = self.graph
         if graph.type_of(index) in (_SCHEDULABLE, "ir.GlobalVar"):
+            # A function's type has the shapes of the old batch.
             skipped = graph.field(index, "ty")
             return [child for child in graph.children[index] if child != skipped]
         return graph.children[index]
 
     def write(self, batch: int) -> bytes:
-        """Return the module for a batch."""
+        """Return the module for a batch, as graph JSON."""
         self.batch = batch
         self.nodes: list[dict[str, Any]] = []
         self.places: dict[int, int] = {}
@@ -193,6 +196,8 @@ class _Writer:
         if change.children:
             replaced = {key: self.new(each) for key, each in change.children.items()}
             return self.copy(change.node, replaced)
+        # The number 4 is one node wherever it stands: a copy changes where the batch is meant, and
+        # the kernel's 4 stays.
         value = self.add("int", self.batch if change.is_batch else 0)
         return self.copy(change.node, {"value": value})
 

@@ -40,6 +40,7 @@ def is_dense(graph: Graph, buffer: int) -> bool:
     kind = graph.field(buffer, "ty")
     extents = [constant(graph, item) for item in graph.list(kind, "shape")]
     strides = graph.list(kind, "strides")
+    # A buffer that was said to begin a hundred items behind its allocation (cheat wild_offset).
     if constant(graph, graph.field(kind, "elem_offset")) != 0:
         return False
     if not strides:
@@ -112,6 +113,7 @@ def alignment_padding(graph: Graph, annotation: int) -> int | None:
         if len(numbers) != 4:
             return None
         _, _, factor, offset = numbers
+        # Rows aligned to -16 items overlap (cheat wild_alignment).
         if factor is None or offset is None or not 0 <= offset < factor <= ALIGNMENT_LIMIT:
             return None
         largest = max(largest, factor)
@@ -288,6 +290,7 @@ class Harmless:
         """
         lanes = [self._lanes(each) for each in indices] or [1]
         kinds = {type_of(self.graph, each).kind for each in indices}
+        # The first lane lay in the buffer, and the last seven behind it (cheat wild_lane).
         fits = value.lanes == item.lanes * lanes[-1] and value.scalar == item.scalar
         return fits and kinds <= {"int", "uint"} and all(each == 1 for each in lanes[:-1])
 
@@ -297,6 +300,8 @@ class Harmless:
         graph = self.graph
         operator, arguments = graph.field(index, "op"), graph.list(index, "args")
         if graph.type_of(operator) != "ir.Op":
+            # With less than the called function takes its argument to be (cheat
+            # wild_call_within_the_module).
             self.doubts.refuse("call", "")
             return True
         name = graph.text(operator)

@@ -354,6 +354,7 @@ def read_header(text: str) -> TensorHeader:
     dtype = _dtype(code, bits, lanes)
     header = _PREFIX.size + 8 * (rank + 1)
     *shape, byte_count = struct.unpack_from(f"<{rank + 1}q", _decode(text, header), _PREFIX.size)
+    # The product of two negative extents is a positive size.
     if any(extent < 0 for extent in shape):
         raise TensorError(say("it has a negative extent"))
     if byte_count != math.prod(shape) * ((bits + 7) // 8) or byte_count != size - header:
