@@ -91,7 +91,7 @@ def _plain(content: bytes, name: str) -> bytes:
         except (OSError, EOFError, zlib.error):
             raise DataError(f"{name} is not a whole gzip file.", _HINT) from None
     if len(content) > IDX_LIMIT:
-        raise DataError(f"{name} is longer than {IDX_LIMIT} bytes.", _HINT)
+        raise DataError(f"{name} is longer than {BYTE_LIMIT} bytes.", _HINT)
     return content
 
 

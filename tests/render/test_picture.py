@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from grader.diagnosis.sample import encode_png
+from grader.diagnosis.case import encode_png
 from grader.render.diagnosis import MOST_EXTENT, Picture, read_picture
 
 PIXELS = np.array([[0, 64, 128, 192, 255]] * 2 + [[255, 0, 0, 0, 0]] * 2, np.uint8)

@@ -55,7 +55,7 @@ class TestServe:
         ours.shutdown(socket.SHUT_WR)
 
         def perform(task: ToRunner) -> FromRunner:
-            return TaskFailure("load", task.module.decode(), "")
+            return TaskFailure("load", "Raised", "", error=task.module.decode())
 
         serve(theirs, perform)
         names = [

@@ -29,7 +29,7 @@ class TestPerform:
 
         monkeypatch.setattr(entry, "run_module", fail)
         answer = perform(modules.task(b"", np.ones((1, 4))))
-        assert answer == TaskFailure("run", "ZeroDivisionError", "oh")
+        assert answer == TaskFailure("run", "Raised", "oh", error="ZeroDivisionError")
 
     def test_a_runner_with_an_evaluator_has_it_call_externs(self, evaluator: Evaluator) -> None:
         task = modules.task(modules.calls_extern("env.f"), np.ones((1, 4)), externs={"env.f": b"x"})
