@@ -28,6 +28,7 @@ from grader.environment import usable_cores
 from grader.errors import UsageError
 from grader.grading.pipeline import grade as grade_submission
 from grader.grading.preparation import GradingOptions, Preparation, Settings, open_settings
+from grader.language import Text, say
 from grader.progress import BatchProgress, Progress, Silent, SilentBatch
 from grader.reading.reader import Reader
 from grader.reading.submission import absolute, trusted_folder
@@ -209,23 +210,48 @@ def load_report(path: Name) -> Report:
         return decode_report(content)
     except msgspec.DecodeError as error:
         raise UsageError(
-            f"{path.name} is not a report of version {version}: {error}.",
-            "Name a file that `grader run --json` or `grader batch` wrote, as it was written.",
+            say(
+                "{path} is not a report of version {version}: {error}.",
+                path=str(path.name),
+                version=str(version),
+                error=str(error),
+            ),
+            say("Name a file that `grader run --json` or `grader batch` wrote, as it was written."),
         ) from None
 
 
 def _read(path: Path) -> bytes:
     try:
         if not path.is_file():
-            raise UsageError(f"There is no file {path}.", "Check the name and the folder.")
+            raise UsageError(
+                say("There is no file {path}.", path=str(path)),
+                say("Check the name and the folder."),
+            )
         with path.open("rb") as file:
             content = file.read(REPORT_LIMIT + 1)
     except OSError as error:
-        raise UsageError(f"Cannot read {path}: {error.strerror}.") from None
+        raise UsageError(
+            say("Cannot read {path}: {strerror}.", path=str(path), strerror=str(error.strerror))
+        ) from None
     if len(content) > REPORT_LIMIT:
-        message = f"{path.name} is larger than {REPORT_LIMIT // 2**20} MB."
-        raise UsageError(message, "Grade it again.")
+        most = REPORT_LIMIT // 2**20
+        message = say("{path} is larger than {most} MB.", path=path.name, most=most)
+        raise UsageError(message, say("Grade it again."))
     return content
+
+
+def _other_version(name: str, version: int) -> tuple[Text, Text]:
+    """Return what is said of a report that cannot be read, and what to do."""
+    values: dict[str, str | int] = {"path": name, "version": version, "current": SCHEMA_VERSION}
+    if version > SCHEMA_VERSION:
+        return (
+            say("{path} is a report of a later version ({version}); this is {current}.", **values),
+            say("Use the grader that wrote it, or a later one."),
+        )
+    return (
+        say("{path} is a report of an earlier version ({version}); this is {current}.", **values),
+        say("Grade the submission again, or use the grader that wrote it."),
+    )
 
 
 class _Versioned(msgspec.Struct):
@@ -239,20 +265,15 @@ def _check_version(content: bytes, path: Path) -> int:
         found = msgspec.json.decode(content, type=_Versioned)
     except (msgspec.DecodeError, RecursionError):
         raise UsageError(
-            f"{path.name} is not a report.",
-            "Name a file that `grader run --json` or `grader batch` wrote.",
+            say("{path} is not a report.", path=str(path.name)),
+            say("Name a file that `grader run --json` or `grader batch` wrote."),
         ) from None
     version = found.schema_version
     if found.rows is not None:
         raise UsageError(
-            f"{path.name} is the overview of a batch, not a report.",
-            "Name one of the reports beside it, such as ada/hw.json.",
+            say("{path} is the overview of a batch, not a report.", path=str(path.name)),
+            say("Name one of the reports beside it, such as ada/hw.json."),
         )
     if version not in READABLE:
-        age, hint = "an earlier", "Grade the submission again, or use the grader that wrote it."
-        if version > SCHEMA_VERSION:
-            age, hint = "a later", "Use the grader that wrote it, or a later one."
-        raise UsageError(
-            f"{path.name} is a report of {age} version ({version}); this is {SCHEMA_VERSION}.", hint
-        )
+        raise UsageError(*_other_version(path.name, version))
     return version

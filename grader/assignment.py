@@ -14,6 +14,7 @@ import msgspec
 
 from grader.environment import bound_names
 from grader.language import Text, foreign
+from grader.lateness import Counting, LatePolicy
 from grader.report import Visibility
 from grader.sandbox.interface import Level, ResourceLimits
 
@@ -316,7 +317,8 @@ class Assignment(Titled, frozen=True, kw_only=True):
     when it is to be handed in, with its offset from UTC. `guide` says where the course's texts
     explain layers and mistakes. `withheld` are the points of hidden parts that this copy of the
     course lacks. `preamble` are the imports that the assignment's own notebook begins with.
-    `arguments` says what entry points are given.
+    `arguments` says what entry points are given. `late` is what lateness costs, nothing where there
+    is none; `counts` says which attempt of a student does. Both are for the gradebook.
     """
 
     slug: Slug
@@ -334,6 +336,8 @@ class Assignment(Titled, frozen=True, kw_only=True):
     withheld: Points = 0.0
     preamble: str = ""
     arguments: ArgumentNames = ArgumentNames()
+    late: LatePolicy | None = None
+    counts: Counting = "best"
 
     def __post_init__(self) -> None:
         bound_names(self.preamble)

@@ -16,6 +16,7 @@ import msgspec
 
 from grader.assignment import Assignment
 from grader.errors import CourseError
+from grader.language import say
 
 Tables = dict[str, Any]
 
@@ -82,11 +83,17 @@ def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise CourseError(f"Cannot read {path}: {error.strerror}.", "Check the path.") from None
+        raise CourseError(
+            say("Cannot read {path}: {strerror}.", path=str(path), strerror=str(error.strerror)),
+            say("Check the path."),
+        ) from None
 
 
 def _invalid(path: Path, error: Exception) -> CourseError:
-    return CourseError(f"{path} is not a valid assignment: {error}.", "See docs/assignment.md.")
+    return CourseError(
+        say("{path} is not a valid assignment: {error}.", path=str(path), error=str(error)),
+        say("See docs/assignment.md."),
+    )
 
 
 def _checked(assignment: Assignment) -> Assignment:
@@ -135,8 +142,8 @@ def load_given(folder: Path) -> Given:
         return _DECODER.decode(path.read_bytes())
     except (OSError, msgspec.MsgspecError) as error:
         raise CourseError(
-            f"{path} cannot be read: {error}",
-            "Make it again with tools/make_given.py; see docs/assignment.md.",
+            say("{path} cannot be read: {error}", path=str(path), error=str(error)),
+            say("Make it again with tools/make_given.py; see docs/assignment.md."),
         ) from error
 
 

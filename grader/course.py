@@ -15,7 +15,7 @@ from grader.assignment import Assignment
 from grader.assignment_files import GIVEN_FILE, Given, load_assignment, load_given, load_variant
 from grader.course_folder import assignment_files, course_folder, variant_files
 from grader.errors import CourseError, UsageError
-from grader.language import NOTHING, Text, foreign, join, say
+from grader.language import NOTHING, Text, clause, join, say
 from grader.reading.submission import SubmissionFile, defined_names
 from grader.sandbox.layout import is_for_packages
 
@@ -119,9 +119,12 @@ def load_course(root: Path) -> Course:
         assignment = load_assignment(path)
         if assignment.slug != path.parent.name:
             raise CourseError(
-                f"The folder {path.parent.name} holds an assignment that calls itself"
-                f" {assignment.slug}.",
-                "Give both the same name.",
+                say(
+                    "The folder {path} holds an assignment that calls itself {slug}.",
+                    path=str(path.parent.name),
+                    slug=str(assignment.slug),
+                ),
+                say("Give both the same name."),
             )
         found[assignment.slug] = CourseAssignment(assignment, path.parent)
         for file in variant_files(path):
@@ -130,7 +133,8 @@ def load_course(root: Path) -> Course:
             variants[slug] = CourseAssignment(variant, path.parent, file.parent)
     if not found:
         raise CourseError(
-            "No assignment was found.", "Run in a course folder, or name one with --course DIR."
+            say("No assignment was found."),
+            say("Run in a course folder, or name one with --course DIR."),
         )
     return Course(root, found, variants)
 
@@ -202,20 +206,23 @@ def _by_entry_points(
     known = ", ".join(sorted(course.assignments))
     if submission.problem:
         raise UsageError(
-            f"{submission.name} cannot be graded: {_lowered(submission.problem.english)}",
+            say(
+                "{submission} cannot be graded: {reason}.",
+                submission=submission.name,
+                reason=clause(submission.problem),
+            ),
             join(
                 submission.hint,
-                foreign("With --assignment SLUG it gets a report of no points."),
+                say("With --assignment SLUG it gets a report of no points."),
             ),
         )
     raise UsageError(
-        f"No assignment found: {submission.name} does not say which one it is.",
-        f"Name it with --assignment SLUG: {known}.",
+        say(
+            "No assignment found: {submission} does not say which one it is.",
+            submission=str(submission.name),
+        ),
+        say("Name it with --assignment SLUG: {known}.", known=str(known)),
     )
-
-
-def _lowered(sentence: str) -> str:
-    return f"{sentence[:1].lower()}{sentence[1:]}"
 
 
 def recognise(course: Course, names: frozenset[str]) -> CourseAssignment | None:
@@ -242,7 +249,8 @@ def _import_file(path: Path, name: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name.replace("-", "_"), path)
     if spec is None or spec.loader is None or not path.exists():
         raise CourseError(
-            f"There is no {path.name} in {path.parent.name}.", "See docs/assignment.md."
+            say("There is no {file} in {folder}.", file=path.name, folder=path.parent.name),
+            say("See docs/assignment.md."),
         )
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

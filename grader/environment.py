@@ -36,6 +36,8 @@ FOR_GRADING = {
     "matplotlib": "matplotlib",
     "torchsummary": "torchsummary",
     "tabulate": "tabulate",
+    "sqlalchemy": "sqlalchemy",
+    "alembic": "alembic",
 }
 """The distributions of the extra `grading`, by what is imported of them."""
 
@@ -89,8 +91,11 @@ def only_self_check(missing: Iterable[str]) -> UsageError:
     A notebook would be graded all the same, and lose all points where its imports fail.
     """
     return UsageError(
-        f"Only the self-check is installed here: grading needs {', '.join(missing)}, too.",
-        "Install the same wheel with its extra: pip install 'FILE.whl[grading]'",
+        say(
+            "Only the self-check is installed here: grading needs {missing}, too.",
+            missing=", ".join(missing),
+        ),
+        say("Install the same wheel with its extra: pip install 'FILE.whl[grading]'"),
     )
 
 
@@ -132,8 +137,6 @@ SLOW = ("torchvision",)
 Matplotlib does: it looks for a home once, and a launcher has none.
 """
 
-_UNDEFINED = re.compile(r"name '(\w{1,100})' is not defined")
-
 
 @functools.lru_cache(maxsize=64)
 def bound_names(preamble: str) -> dict[str, str]:
@@ -168,10 +171,9 @@ def _alone(statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> ast.stmt
     return ast.ImportFrom(statement.module, [alias], statement.level)
 
 
-def missing_import(preamble: str, error: str, message: str) -> Text:
-    """Return what to do about a name that the preamble would have bound; empty for other errors."""
-    found = _UNDEFINED.search(message) if error == "NameError" else None
-    statement = bound_names(preamble).get(found[1]) if found is not None else None
+def missing_import(preamble: str, name: str) -> Text:
+    """Return what to do about a name that is not defined; empty where the preamble binds none."""
+    statement = bound_names(preamble).get(name)
     if statement is None:
         return NOTHING
     return say(

@@ -6,6 +6,7 @@
     ├── CourseError                the course folder or an assignment is not as it should be
     ├── SubmissionError            the file handed in is not a notebook that can be read
     ├── DataError                  images or parameters are missing or damaged
+    ├── GradebookError             the gradebook cannot be opened, read or written
     ├── SandboxError               no sandbox of the demanded strength can be started
     ├── DisplacedError             the machine had no memory left for a submission beside others
     ├── ProtocolError              a sandboxed process sent something that is not a message
@@ -61,6 +62,10 @@ class SubmissionError(GraderError):
 
 class DataError(GraderError):
     """Raised when images or parameters are missing, damaged or of an unknown checksum."""
+
+
+class GradebookError(GraderError):
+    """Raised when a gradebook is missing, damaged, out of reach or of a later version."""
 
 
 class SandboxError(GraderError):

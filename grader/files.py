@@ -24,15 +24,18 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from grader.errors import UsageError
+from grader.language import Text, say
 
 ROOM = 4 * 2**20
 """Bytes that a place must have room for: most reports are smaller."""
+
+REPORT = say("the report")
 
 _STANDARD = (1, 2)
 _NO_PROBE = frozenset({errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS})
 
 
-def try_place(path: Path | None, what: str = "the report") -> None:
+def try_place(path: Path | None, what: Text = REPORT) -> None:
     """Refuse at once what could not be written after minutes of work. Raises UsageError."""
     if path is None:
         return
@@ -68,7 +71,7 @@ def write_whole(
         place.replace(target)
 
 
-def write_or_rescue(path: Path, content: bytes, what: str = "the report") -> None:
+def write_or_rescue(path: Path, content: bytes, what: Text = REPORT) -> None:
     """Write as `write_whole` does; what cannot be written is kept elsewhere.
 
     Raises UsageError that says where it is.
@@ -80,7 +83,7 @@ def write_or_rescue(path: Path, content: bytes, what: str = "the report") -> Non
         raise UsageError(refusal.message, rescue(content, path.suffix)) from None
 
 
-def rescue(content: bytes, suffix: str) -> str:
+def rescue(content: bytes, suffix: str) -> Text:
     """Keep a document that could not be written where it should; return a sentence with the place.
 
     That is the folder for temporary files, and where that cannot be written either the standard
@@ -95,17 +98,25 @@ def rescue(content: bytes, suffix: str) -> str:
         if place:
             Path(place).unlink()
         print(content.decode(errors="replace"), file=sys.stderr, flush=True)
-        return "It is printed above instead, so that it is not lost: make room, and copy it."
-    return f"It is kept in {place} instead: make room, and move it."
+        return say("It is printed above instead, so that it is not lost: make room, and copy it.")
+    return say("It is kept in {place} instead: make room, and move it.", place=place)
 
 
-def unwritable(path: Path, error: OSError, what: str = "the report") -> UsageError:
+def unwritable(path: Path, error: OSError, what: Text = REPORT) -> UsageError:
     """Return what is said of a place that cannot be written to."""
-    hint = "Name a file in a folder that exists and can be written to."
+    hint = say("Name a file in a folder that exists and can be written to.")
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        hint = "Make room there, or name another place."
+        hint = say("Make room there, or name another place.")
     reason = error.strerror or type(error).__name__
-    return UsageError(f"Cannot write {what} to {path}: {reason}.", hint)
+    return UsageError(
+        say(
+            "Cannot write {what} to {path}: {reason}.",
+            what=what,
+            path=str(path),
+            reason=str(reason),
+        ),
+        hint,
+    )
 
 
 def _is_stream(path: Path) -> bool:

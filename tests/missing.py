@@ -52,6 +52,7 @@ class Part(NamedTuple):
 BUBBLEWRAP = Part("bubblewrap", ("bwrap",), "bubblewrap")
 CHROMIUM = Part("Chromium", BROWSERS, "chromium")
 RUNTIME = Part("A container runtime", RUNTIMES, "runc")
+POSTGRESQL = Part("PostgreSQL", ("pg_ctl", "initdb"), "postgresql")
 BECOMING = Part("setpriv", ("setpriv",), "util-linux")
 
 

@@ -115,20 +115,12 @@ def test_slow_packages_are_known_from_the_preambles() -> None:
 
 
 def test_who_lacks_an_import_is_offered_it() -> None:
-    hint = missing_import(PREAMBLE, "NameError", "name 'relax' is not defined")
+    hint = missing_import(PREAMBLE, "relax")
     assert "`from tvm import relax`" in hint.english
 
 
-@pytest.mark.parametrize(
-    ("error", "message"),
-    [
-        ("NameError", "name 'mine' is not defined"),
-        ("NameError", "no name"),
-        ("ValueError", "name 'relax' is not defined"),
-    ],
-)
-def test_others_are_offered_nothing(error: str, message: str) -> None:
-    assert NOTHING == missing_import(PREAMBLE, error, message)
+def test_others_are_offered_nothing() -> None:
+    assert NOTHING == missing_import(PREAMBLE, "mine")
 
 
 @pytest.mark.parametrize("slug", sorted(load_course(ROOT).assignments))

@@ -149,7 +149,7 @@ class TestRescue:
         self, small: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         monkeypatch.setattr(tempfile, "tempdir", str(small))
-        assert "It is printed above" in rescue(b"a report" * 2**17, ".json")
+        assert "It is printed above" in rescue(b"a report" * 2**17, ".json").english
         assert "a report" * 2**17 == capsys.readouterr().err.strip()
         assert ["filling"] == names(small)
 

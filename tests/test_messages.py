@@ -110,7 +110,7 @@ ONE_OF_EACH: list[tuple[Message, object]] = [
                 TracedStep("lv", "conv2d", "float16", ARRAY, (), True, 0),
                 TracedStep("이름", "env.f", "float32", None, (0,), False, None, True),
             ),
-            TaskFailure("run", "ValueError", "message"),
+            TaskFailure("run", "Raised", "message", error="ValueError"),
         ),
         FromRunner,
     ),
@@ -147,7 +147,7 @@ ONE_OF_EACH: list[tuple[Message, object]] = [
         ),
         FromRunner,
     ),
-    (TaskFailure("load", "ValueError", "message"), FromRunner),
+    (TaskFailure("load", "Raised", "message", error="ValueError"), FromRunner),
     (TaskFailure("run", "OutOfBounds", "", Violation("index", "f", "A", -1, 4)), FromRunner),
     (LoadExtern("env.a", b"x"), ToEvaluator),
     (
@@ -198,7 +198,7 @@ class TestStrictness:
     """Decoding accepts the message that was asked for and nothing near it."""
 
     def test_a_message_of_the_other_direction_is_refused(self) -> None:
-        frame = encode_frame(TaskFailure("load", "ValueError", ""))
+        frame = encode_frame(TaskFailure("load", "Raised", "", error="ValueError"))
         with pytest.raises(FrameError, match="not a message"):
             decode_payload(payload_of(frame), FromKernel)
 
@@ -207,7 +207,11 @@ class TestStrictness:
         [
             {"extra": 1},
             {"stage": "elsewhere"},
-            {"error_name": 3},
+            {"code": 3},
+            {"code": ""},
+            {"code": "ValueError"},
+            {"code": "died"},
+            {"error": 3},
             {"message": b"bytes"},
             {"type": "Unknown"},
             {"type": 1},
@@ -215,8 +219,8 @@ class TestStrictness:
         ids=str,
     )
     def test_a_field_too_many_or_of_another_type_is_refused(self, changes: dict) -> None:
-        fields = {"type": "TaskFailure", "stage": "run", "error_name": "", "message": ""}
-        assert TaskFailure("run", "", "") == decode_payload(
+        fields = {"type": "TaskFailure", "stage": "run", "code": "Died", "message": ""}
+        assert TaskFailure("run", "Died", "") == decode_payload(
             msgspec.msgpack.encode(fields), FromRunner
         )
         with pytest.raises(FrameError):
@@ -227,12 +231,12 @@ class TestStrictness:
             decode_payload(msgspec.msgpack.encode({"type": "RunResult"}), FromRunner)
 
     def test_bytes_after_the_message_are_refused(self) -> None:
-        payload = payload_of(encode_frame(TaskFailure("run", "", "")))
+        payload = payload_of(encode_frame(TaskFailure("run", "Died", "")))
         with pytest.raises(FrameError):
             decode_payload(payload + b"\xc0", FromRunner)
 
     def test_text_that_is_not_utf8_is_refused(self) -> None:
-        payload = payload_of(encode_frame(TaskFailure("run", "", "xyz")))
+        payload = payload_of(encode_frame(TaskFailure("run", "Died", "xyz")))
         with pytest.raises(FrameError):
             decode_payload(payload.replace(b"xyz", b"\xff\xfe\xfd"), FromRunner)
 
@@ -326,7 +330,7 @@ class TestFrames:
     """A frame is a length and that many bytes, within the limit."""
 
     def test_frames_are_read_one_after_another_and_then_none(self) -> None:
-        first, second = TaskFailure("run", "A", ""), TaskFailure("load", "B", "")
+        first, second = TaskFailure("run", "Died", ""), TaskFailure("load", "Raised", "", error="B")
         pipe = Pipe(encode_frame(first) + encode_frame(second))
         assert first == decode_payload(read_frame(pipe, 1000) or b"", FromRunner)
         assert second == decode_payload(read_frame(pipe, 1000) or b"", FromRunner)

@@ -26,7 +26,9 @@ OF_THE_TEST = {
 """Files that skip for what no command brings: another level, processor or Python; or of root."""
 
 
-@pytest.mark.parametrize("part", [missing.BUBBLEWRAP, missing.CHROMIUM, missing.RUNTIME])
+@pytest.mark.parametrize(
+    "part", [missing.BUBBLEWRAP, missing.CHROMIUM, missing.RUNTIME, missing.POSTGRESQL]
+)
 def test_what_can_be_installed_is_named_with_the_command(part: missing.Part) -> None:
     assert not part.is_here(lambda name: None)
     assert part.reason().endswith(how_to_install(part.package))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
@@ -21,7 +21,7 @@ from grader.language import (
     join,
     say,
 )
-from grader.report import CellProblem, Report, decode_report, encode_report
+from grader.report import CellProblem, MistakeKind, Report, decode_report, encode_report
 from tests import sample_reports
 
 MISSING = say("The notebook defines no function called {entry}.", entry="create")
@@ -163,6 +163,30 @@ def earlier(version: int) -> dict[str, Any]:
     return document
 
 
+def with_mistake(document: dict[str, Any], name: object) -> dict[str, Any]:
+    """Return a document of today or earlier with a diagnosis in its second part."""
+    words = {"text": ""} if document["schema_version"] == 4 else ""
+    diagnosis = dict.fromkeys(("message", "advice", "link", "layer"), words)
+    place = {"steps": [], "wrong": 0, "wanted": None, "mistake": name}
+    document["parts"][1]["diagnosis"] = {**diagnosis, **place}
+    return document
+
+
+class TestMistakes:
+    """Their names are a closed set."""
+
+    @pytest.mark.parametrize("name", ["", *get_args(MistakeKind)])
+    def test_each_name_is_read(self, name: str) -> None:
+        document = with_mistake(json.loads(encode_report(sample_reports.typical())), name)
+        report = decode_report(json.dumps(document).encode())
+        assert name == report.parts[1].diagnosis.mistake
+
+    def test_any_other_is_refused(self) -> None:
+        document = with_mistake(json.loads(encode_report(sample_reports.typical())), "unheard_of")
+        with pytest.raises(msgspec.DecodeError, match="mistake"):
+            decode_report(json.dumps(document).encode())
+
+
 class TestEarlierDocuments:
     """Versions 2 and 3, whose sentences are strings."""
 
@@ -181,6 +205,20 @@ class TestEarlierDocuments:
         part["checks"][2]["reason"] = "All differ. It departs."
         checks = decode_report(json.dumps(document).encode()).parts[1].checks
         assert [False, False, True] == [check.tells_diagnosis for check in checks]
+
+    @pytest.mark.parametrize(
+        ("version", "name", "known"),
+        [(2, "padding", "padding"), (3, "schedule_step", "schedule_step"), (3, "unheard_of", "")],
+    )
+    def test_a_mistake_that_has_no_name_today_is_none(
+        self, version: int, name: str, known: str
+    ) -> None:
+        report = decode_report(json.dumps(with_mistake(earlier(version), name)).encode())
+        assert known == report.parts[1].diagnosis.mistake
+
+    def test_a_mistake_that_is_no_name_is_refused(self) -> None:
+        with pytest.raises(msgspec.DecodeError):
+            decode_report(json.dumps(with_mistake(earlier(3), 3)).encode())
 
     @pytest.mark.parametrize("version", [1, 5])
     def test_another_version_is_refused(self, version: int) -> None:

@@ -12,9 +12,8 @@ import numpy as np
 
 from grader.assignment import Comparison
 from grader.authoring.verify_result import ScoreRange
-from grader.evidence.answers import Answers
+from grader.evidence.answers import Answers, CaseOracle
 from grader.evidence.case import FloatArray
-from grader.evidence.cases import CaseOracle
 from grader.evidence.oracle import Oracle
 
 ROOM = 10.0

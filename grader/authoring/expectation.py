@@ -26,7 +26,7 @@ from pathlib import Path
 import msgspec
 
 from grader.errors import CourseError
-from grader.report import Part, Report, Verdict
+from grader.report import MistakeKind, Part, Report, Verdict
 
 SUFFIX = ".verdict.toml"
 TOLERANCE = 1e-6
@@ -55,7 +55,7 @@ class DiagnosisExpectation(Table, frozen=True):
     """
 
     step: str
-    mistake: str | None = None
+    mistake: MistakeKind | None = None
 
 
 class PartExpectation(Table, frozen=True):

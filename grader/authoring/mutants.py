@@ -35,8 +35,8 @@ from grader.authoring.verify_result import Inapplicable
 from grader.course import CourseAssignment
 from grader.diagnosis.tracing import TARGET
 from grader.errors import CourseError
+from grader.evidence.candidates import arrange, run_task, runner_kind
 from grader.evidence.case import Case, Problem
-from grader.evidence.gather import arrange, run_task, runner_kind
 from grader.grading.assembly import open_runners
 from grader.grading.judge import Graded
 from grader.grading.pipeline import compare_captures, run_notebook

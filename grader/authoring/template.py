@@ -35,6 +35,7 @@ from grader.authoring.translation import ENGLISH, master_languages
 from grader.course import CourseAssignment
 from grader.errors import CourseError
 from grader.files import unwritable, write_whole
+from grader.language import say
 
 __all__ = [
     "make_notebook",
@@ -231,4 +232,4 @@ def _write(path: Path, content: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, content)
     except OSError as error:
-        raise unwritable(path, error, "a notebook") from None
+        raise unwritable(path, error, say("a notebook")) from None

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from grader.errors import UsageError
+from grader.language import NOTHING, Text, say
 from grader.reading.submission import LINK_HINT, absolute, kind_of, link_on_the_way, trusted_folder
 
 SUFFIX = ".ipynb"
@@ -30,16 +31,16 @@ _OF_A_MAC = "._"
 
 _NOT_LOOKED_INTO = _TOOLS | {".ipynb_checkpoints"}
 
-PERMISSIONS = "Mend its permissions, and run the same command again."
-HAND_IN = "Hand in the .ipynb file itself."
+PERMISSIONS = say("Mend its permissions, and run the same command again.")
+HAND_IN = say("Hand in the .ipynb file itself.")
 
 
 class Found(msgspec.Struct, frozen=True):
     """A notebook, or with a `problem` something that should be one. `trusted` is as of an Entry."""
 
     path: Path
-    problem: str = ""
-    hint: str = ""
+    problem: Text = NOTHING
+    hint: Text = NOTHING
     trusted: Path = Path("/")
 
 
@@ -71,21 +72,21 @@ def search(folder: Path, *, is_class: bool, reports: Path | None = None) -> Iter
         yield _nothing_in(folder, here)
 
 
-def problem_of_file(mode: int) -> tuple[str, str]:
+def problem_of_file(mode: int) -> tuple[Text, Text]:
     """Say by its `st_mode` why a file may not be read, and what to do; both are empty if it may."""
     if stat.S_ISREG(mode):
-        return "", ""
-    return f"It is {kind_of(mode)}, not a file.", HAND_IN
+        return NOTHING, NOTHING
+    return say("It is {kind}, not a file.", kind=kind_of(mode)), HAND_IN
 
 
-def problem_of_closed(error: OSError) -> tuple[str, str]:
+def problem_of_closed(error: OSError) -> tuple[Text, Text]:
     """Say why something cannot be looked at, and what to do."""
-    return f"It cannot be read: {error.strerror}.", PERMISSIONS
+    return say("It cannot be read: {strerror}.", strerror=str(error.strerror)), PERMISSIONS
 
 
-def problem_of_link(link: Path) -> tuple[str, str]:
+def problem_of_link(link: Path) -> tuple[Text, Text]:
     """Say that something is a link or lies behind one, and what to do."""
-    return f"{link.name} is a link, which is not followed.", LINK_HINT
+    return say("{link} is a link, which is not followed.", link=link.name), LINK_HINT
 
 
 class _Walk:
@@ -143,7 +144,7 @@ class _Walk:
             self.others.append(path)
 
 
-def _problem_of(entry: os.DirEntry[str], path: Path) -> tuple[str, str]:
+def _problem_of(entry: os.DirEntry[str], path: Path) -> tuple[Text, Text]:
     """Say why a file in a folder may not be read, and what to do; both are empty if it may."""
     try:
         mode = entry.stat(follow_symlinks=False).st_mode
@@ -165,29 +166,41 @@ def _is_somebodys(folder: Path) -> bool:
 
 
 def _nothing_in(folder: Path, walk: _Walk) -> Found:
-    problem = f"Nothing to grade in {folder.name}: there is no notebook."
     if walk.links:
-        link, _ = problem_of_link(walk.links[0])
-        return Found(folder, f"{problem[:-1]}, and {link}", LINK_HINT)
+        problem = say(
+            "Nothing to grade in {folder}: there is no notebook, and {link} is a link, which is not"
+            " followed.",
+            folder=folder.name,
+            link=walk.links[0].name,
+        )
+        return Found(folder, problem, LINK_HINT)
+    problem = say("Nothing to grade in {folder}: there is no notebook.", folder=folder.name)
     if walk.others:
         other = walk.others[0].relative_to(folder.parent).as_posix()
-        return Found(
-            folder, problem, f"Scripts and Markdown are graded when they are named: {other}."
-        )
+        hint = say("Scripts and Markdown are graded when they are named: {other}.", other=other)
+        return Found(folder, problem, hint)
     return Found(
-        folder, problem, f"Look what became of it, or hand in a file that ends in {SUFFIX}."
+        folder,
+        problem,
+        say("Look what became of it, or hand in a file that ends in {suffix}.", suffix=SUFFIX),
     )
 
 
 def _closed(folder: Path, error: OSError) -> Found:
-    return Found(folder, f"Cannot look into {folder.name}: {error.strerror}.", PERMISSIONS)
+    reason = str(error.strerror)
+    problem = say("Cannot look into {folder}: {strerror}.", folder=folder.name, strerror=reason)
+    return Found(folder, problem, PERMISSIONS)
 
 
 def _too_deep(folder: Path) -> Found:
     return Found(
         folder,
-        f"Not looked into {folder.name}: it lies more than {DEEPEST} folders deep.",
-        "Hand in the notebook in a folder of its own.",
+        say(
+            "Not looked into {folder}: it lies more than {most} folders deep.",
+            folder=folder.name,
+            most=DEEPEST,
+        ),
+        say("Hand in the notebook in a folder of its own."),
     )
 
 
@@ -215,8 +228,8 @@ class Entry(msgspec.Struct, frozen=True):
     file: str
     name: str
     trusted: Path
-    problem: str = ""
-    hint: str = ""
+    problem: Text = NOTHING
+    hint: Text = NOTHING
 
     @property
     def whose(self) -> str:
@@ -267,7 +280,7 @@ def _trusted_folders(arguments: Iterable[Path], working: Path) -> dict[Path, Pat
     }
 
 
-def _obstacle(path: Path, trusted: Path) -> tuple[str, str]:
+def _obstacle(path: Path, trusted: Path) -> tuple[Text, Text]:
     """Say why what was named may not be read, and what to do; both are empty if it may."""
     try:
         link = link_on_the_way(path, trusted)
@@ -275,10 +288,12 @@ def _obstacle(path: Path, trusted: Path) -> tuple[str, str]:
             return problem_of_link(link)
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
-        raise UsageError(f"There is no file or folder {path}.", "Check the name.") from None
+        raise UsageError(
+            say("There is no file or folder {path}.", path=str(path)), say("Check the name.")
+        ) from None
     except OSError as error:
         return problem_of_closed(error)
-    return ("", "") if stat.S_ISDIR(mode) else problem_of_file(mode)
+    return (NOTHING, NOTHING) if stat.S_ISDIR(mode) else problem_of_file(mode)
 
 
 def _entries(found: Iterable[Found], common: Path) -> tuple[Entry, ...]:

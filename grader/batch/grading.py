@@ -23,7 +23,7 @@ from grader.errors import DisplacedError, GraderError, SubmissionError, UsageErr
 from grader.files import rescue, try_place, unwritable, write_whole
 from grader.grading.pipeline import grade
 from grader.grading.preparation import Preparation, Settings
-from grader.language import Text, foreign, join
+from grader.language import Text, foreign, join, say
 from grader.machine.quiet import Quiet
 from grader.progress import BatchProgress, Progress, Silent
 from grader.reading.reader import Reader
@@ -42,16 +42,17 @@ def open_store(folder: Path) -> Iterator[Store]:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        try_place(folder / SUMMARY, "the overview")
+        try_place(folder / SUMMARY, say("the overview"))
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
-        raise unwritable(folder, error, "reports") from None
+        raise unwritable(folder, error, say("reports")) from None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(descriptor)
         raise UsageError(
-            f"Another batch is writing to {folder}.", "Wait for its end, or name another folder."
+            say("Another batch is writing to {folder}.", folder=str(folder)),
+            say("Wait for its end, or name another folder."),
         ) from None
     try:
         yield Store(folder)
@@ -94,11 +95,18 @@ class Store:
             path.parent.mkdir(parents=True, exist_ok=True)
             if not path.parent.resolve().is_relative_to(self._folder.resolve()):
                 raise UsageError(
-                    f"The folder {path.parent} leads out of {self._folder}.",
-                    "Remove the link, or name another folder for the reports.",
+                    say(
+                        "The folder {path} leads out of {folder}.",
+                        path=str(path.parent),
+                        folder=str(self._folder),
+                    ),
+                    say("Remove the link, or name another folder for the reports."),
                 )
             if path.is_symlink():
-                raise UsageError(f"{path} is a link.", "Remove it: a report is not written there.")
+                raise UsageError(
+                    say("{path} is a link.", path=str(path)),
+                    say("Remove it: a report is not written there."),
+                )
             draft = path.with_name(f".{path.name}.part")  # no report's name begins with a dot
             draft.unlink(missing_ok=True)  # of a run that was killed
             write_whole(path, content, draft)
@@ -218,13 +226,13 @@ class Batch:
         progress.started(entry.name)
         report, chooser = self._attempt(entry, _Stages(entry.name, progress))
         if self._sandbox.is_revoked:  # then the report may tell of an end that was ours
-            raise SubmissionError("The batch was interrupted.")
+            raise SubmissionError(say("The batch was interrupted."))
         row = make_row(entry, report, chooser)
         try:
             self._store.write(entry, report)
         except UsageError as error:  # of a full disk, say: the others are graded all the same
             kept = rescue(encode_report(report), ".json")
-            return GradedFile(misplaced(row, f"{error.message.english} {kept}"), report)
+            return GradedFile(misplaced(row, join(error.message, kept).english), report)
         return GradedFile(row, report)
 
     def _attempt(self, entry: Entry, stages: Progress) -> tuple[Report, Chooser | None]:

@@ -12,7 +12,7 @@ from itertools import chain, zip_longest
 from typing import Literal, NamedTuple
 
 from grader.ir.facts import Block, FunctionFacts, LoopKind
-from grader.ir.names import shown
+from grader.ir.vocabulary import shown
 from grader.language import Text, say
 
 Role = Literal["init", "sum", "other"]

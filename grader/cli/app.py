@@ -11,9 +11,9 @@ import sys
 from types import ModuleType
 from typing import cast
 
-from grader.cli.process import Interruption, OutputError, prepare_process
+from grader.cli.process import Interruption, OutputError, command_language, prepare_process
 from grader.errors import GraderError
-from grader.language import Text, as_text
+from grader.language import NOTHING, Text, say
 
 GRADED, UNGRADED, SIGNALLED = 0, 2, 128
 
@@ -27,7 +27,7 @@ def main() -> None:
     except OutputError as error:  # of what waited to be written
         code = _say(error.message, error.hint)
     if interruption.number:
-        _say("interrupted.")
+        _say(say("interrupted."))
         code = SIGNALLED + interruption.number
     sys.exit(code)
 
@@ -77,20 +77,24 @@ def _say_missing(error: ModuleNotFoundError) -> int:
 def _say_failed(error: Exception) -> int:
     if "GRADER_DEBUG" in os.environ:
         raise error
-    text = f"it failed itself, with {type(error).__name__}. No grade was given."
-    return _say(text, "Run it again with GRADER_DEBUG=1 and report what it prints.")
+    failed = say("it failed itself, with {error}. No grade was given.", error=type(error).__name__)
+    return _say(failed, say("Run it again with GRADER_DEBUG=1 and report what it prints."))
 
 
-def _say(message: str | Text, hint: str | Text = "") -> int:
-    """Tell a person on the standard error. Returns the exit code of what could not be done."""
+def _say(message: Text, hint: Text = NOTHING) -> int:
+    """Tell a person on the standard error, in the command's language.
+
+    Returns the exit code of what could not be done.
+    """
     from rich.console import Console
 
     console = Console(stderr=True)
-    text = f"grader: {_printable(as_text(message).english)}"
+    language = command_language()
+    text = f"grader: {_printable(message.in_(language))}"
     console.print(text, style="bold red", markup=False, highlight=False, soft_wrap=True)
     if hint:
         console.print(
-            f"        {_printable(as_text(hint).english)}",
+            f"        {_printable(hint.in_(language))}",
             markup=False,
             highlight=False,
             soft_wrap=True,

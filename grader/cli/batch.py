@@ -14,11 +14,14 @@ from grader.api import open_batch
 from grader.batch.collect import Entry, collect
 from grader.batch.grading import SUMMARY, Interrupted, Store, open_store
 from grader.batch.summary import Row, Summary, count_rows, encode_summary, render_overview
+from grader.cli.gradebook import keep, recording, secret_files, tell_recorded
+from grader.cli.process import command_language
 from grader.cli.progress import LiveBatch, LiveProgress
 from grader.course import CourseAssignment
 from grader.environment import usable_cores
 from grader.errors import UsageError
 from grader.grading.preparation import GradingOptions
+from grader.language import Text, as_text, say
 from grader.render.audience import shown, utc_now
 from grader.report import decode_report
 
@@ -32,6 +35,7 @@ class BatchOptions(msgspec.Struct, frozen=True):
     jobs: int | None = None
     again: bool = False
     html: bool = False
+    handed_in: str | None = None
 
 
 def run_batch(options: BatchOptions, output: Console, messages: Console) -> Summary:
@@ -42,12 +46,16 @@ def run_batch(options: BatchOptions, output: Console, messages: Console) -> Summ
     """
     entries = collect(options.submissions, Path.cwd(), options.output)
     _refuse_beside(entries, options.output)
-    with open_store(options.output) as store:
+    with (
+        open_store(options.output) as folder,
+        recording(options.output, folder, options.grading.course, options.handed_in) as store,
+    ):
         try:
             summary = _grade_all(options, entries, store, messages)
         except Interrupted as interruption:
             _say(messages, count_rows(interruption.summary))
-            _say(messages, "What was graded is kept: the same command goes on from here.")
+            _say(messages, say("What was graded is kept: the same command goes on from here."))
+            tell_recorded(store, messages)
             store.write_summary(encode_summary(interruption.summary))
             raise KeyboardInterrupt from None
         try:  # first what is kept: nobody may be there to read what is printed
@@ -56,7 +64,13 @@ def run_batch(options: BatchOptions, output: Console, messages: Console) -> Summ
                 _write_pages(entries, store)
         finally:
             render_overview(summary, output)
-            _say(output, f"The reports: {options.output}, the overview as JSON: {SUMMARY} in it")
+            where = say(
+                "The reports: {folder}, the overview as JSON: {summary} in it",
+                folder=str(options.output),
+                summary=SUMMARY,
+            )
+            _say(output, where)
+            tell_recorded(store, output)
     return summary
 
 
@@ -77,8 +91,11 @@ def _refuse_beside(entries: Iterable[Entry], reports: Path) -> None:
     for entry in entries:
         if realpath(entry.path.parent) == realpath((reports / entry.name).parent):
             raise UsageError(
-                f"In {reports} reports would lie beside what was handed in.",
-                "Name a folder of their own: --output reports.",
+                say(
+                    "In {reports} reports would lie beside what was handed in.",
+                    reports=str(reports),
+                ),
+                say("Name a folder of their own: --output reports."),
             )
 
 
@@ -96,7 +113,7 @@ def _write_pages(entries: Iterable[Entry], store: Store) -> None:
 def _grade_all(
     options: BatchOptions, entries: tuple[Entry, ...], store: Store, messages: Console
 ) -> Summary:
-    own = (*options.submissions, options.output)
+    own = (*options.submissions, options.output, *secret_files(options.grading.course))
     with open_batch(options.grading, own, store) as opened:
         batch = opened.batch
         _say_if_small(opened.settings.room.capacity, opened.possible, messages)
@@ -104,8 +121,11 @@ def _grade_all(
             with LiveProgress(messages) as preparing:
                 opened.find_data(preparing)
         kept: dict[str, Row] = {} if options.again else batch.find_graded(entries)
+        rules = (each.assignment for each in opened.possible)
+        keep(store, rules, [entry for entry in entries if entry.name in kept])
         if kept:
-            _say(messages, f"{len(kept)} of {len(entries)} were graded before.")
+            before = {"kept": len(kept), "all": len(entries)}
+            _say(messages, say("{kept} of {all} were graded before.", **before))
         with LiveBatch(messages, total=len(entries), done=len(kept)) as progress:
             return batch.run(entries, kept, options.jobs or usable_cores(), progress)
 
@@ -116,11 +136,15 @@ def _say_if_small(capacity: int, possible: Iterable[CourseAssignment], messages:
     if 2 * limit > capacity:
         _say(
             messages,
-            f"This machine has {capacity >> 20} MB of memory left, and a submission may use"
-            f" {limit >> 20} MB: as long as it is not known how much they do use, they are run one"
-            " at a time.",
+            say(
+                "This machine has {left} MB of memory left, and a submission may use {limit} MB: as"
+                " long as it is not known how much they do use, they are run one at a time.",
+                left=capacity >> 20,
+                limit=limit >> 20,
+            ),
         )
 
 
-def _say(console: Console, text: str) -> None:
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
+def _say(console: Console, text: str | Text) -> None:
+    words = as_text(text).in_(command_language())
+    console.print(words, markup=False, highlight=False, soft_wrap=True)

@@ -16,6 +16,7 @@ from rich.console import Console
 from grader import __version__
 from grader.cli.ci import ci
 from grader.cli.class_commands import add_class_commands
+from grader.cli.grades import HandedInOption, course_app, grades_app, roster_app
 from grader.cli.help import SETTINGS, Command, Group
 from grader.cli.kernelspec import kernelspec
 from grader.cli.options import (
@@ -48,7 +49,7 @@ app = typer.Typer(
 BELOW, UNGRADED = 1, 2
 STALE = FAULTY = LEFT = 1
 
-_GRADE, _AUTHOR, _SET_UP = "Grade", "Make assignments", "Set up"
+_GRADE, _KEEP, _AUTHOR, _SET_UP = "Grade", "Keep grades", "Make assignments", "Set up"
 
 
 def _version(show: bool) -> None:
@@ -189,6 +190,7 @@ def batch(
     html: Annotated[
         bool, typer.Option("--html", help="Write every report as a page too, for the student.")
     ] = False,
+    handed_in: HandedInOption = None,
     fail_under: Annotated[
         float | None,
         points_option("Exit with 1 if one has fewer of the points that students are shown."),
@@ -202,7 +204,7 @@ def batch(
     from grader.grading.preparation import GradingOptions
 
     grading = GradingOptions(assignment, data, seed, course, sandbox, language, dialect, preamble)
-    options = BatchOptions(tuple(submissions), output, grading, jobs, again, html)
+    options = BatchOptions(tuple(submissions), output, grading, jobs, again, html, handed_in)
     summary = run_batch(options, Console(), Console(stderr=True))
     if summary.ungraded or summary.misplaced:
         raise typer.Exit(UNGRADED)
@@ -391,5 +393,8 @@ def migrate(
         raise typer.Exit(LEFT)
 
 
+app.add_typer(course_app, name="course", rich_help_panel=_KEEP)
+app.add_typer(roster_app, name="roster", rich_help_panel=_KEEP)
+app.add_typer(grades_app, name="grades", rich_help_panel=_KEEP)
 app.add_typer(ci, name="ci", rich_help_panel=_SET_UP)
 app.add_typer(kernelspec, name="kernelspec", rich_help_panel=_SET_UP)

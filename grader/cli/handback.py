@@ -13,6 +13,7 @@ from rich.console import Console
 from grader.cli.migrate import printable
 from grader.errors import UsageError
 from grader.files import unwritable, write_or_rescue, write_whole
+from grader.language import say
 from grader.lms.collect import Collected, read_manifest
 from grader.lms.export import export_grades
 from grader.lms.handback import (
@@ -62,7 +63,7 @@ def run_export(options: ExportOptions, messages: Console, write: Callable[[bytes
     if options.output is None:
         write(exported.content)
     else:
-        write_or_rescue(options.output, exported.content, "the grades")
+        write_or_rescue(options.output, exported.content, say("the grades"))
         _say(messages, f"Written: {options.output}")
     _list(messages, "Not in the file, as the system does not know them", exported.unknown)
     _list(messages, "Without a grade, and left as they were", exported.ungraded)
@@ -80,7 +81,7 @@ def run_feedback(
         _write_pages(works, options.output, clock())
     else:
         content, left_out = pack_pages(works.each, _one_of(options.packed, PACKED), clock())
-        write_or_rescue(options.output, content, "the pages")
+        write_or_rescue(options.output, content, say("the pages"))
     _say(messages, f"Written: {options.output}, with {len(works.each) - len(left_out)} pages")
     _list(messages, f"Not from {options.packed}, and not in it", left_out)
     _tell_problems(works, messages)
@@ -94,7 +95,7 @@ def _write_pages(works: Works, folder: Path, now: datetime) -> None:
         for work in works.each:
             write_whole(folder / names[work.folder], student_page(work, now))
     except OSError as error:
-        raise unwritable(folder, error, "the pages") from None
+        raise unwritable(folder, error, say("the pages")) from None
 
 
 def _works(reports: Path, collected: Path | None) -> Works:

@@ -13,6 +13,7 @@ from rich.text import Text
 from grader.dialects.table import CURRENT, by_id
 from grader.errors import UsageError
 from grader.files import unwritable, write_whole
+from grader.language import say
 from grader.reading.content import SIZE_LIMIT
 from grader.reading.documents import Document, migrate_document
 
@@ -47,18 +48,23 @@ def run_migrate(options: MigrateOptions, output: Console, messages: Console) -> 
 def _read(path: Path) -> bytes:
     try:
         if not path.is_file():
-            raise UsageError(f"There is no file {path}.", "Check the name and the folder.")
+            raise UsageError(
+                say("There is no file {path}.", path=str(path)),
+                say("Check the name and the folder."),
+            )
         with path.open("rb") as file:
             return file.read(SIZE_LIMIT + 1)
     except OSError as error:
-        raise UsageError(f"Cannot read {path}: {error.strerror}.") from None
+        raise UsageError(
+            say("Cannot read {path}: {strerror}.", path=str(path), strerror=str(error.strerror))
+        ) from None
 
 
 def _write(path: Path, content: bytes) -> None:
     try:
         write_whole(path, content)
     except OSError as error:
-        raise unwritable(path, error, "what was migrated") from None
+        raise unwritable(path, error, say("what was migrated")) from None
 
 
 def _print_summary(name: str, document: Document, output: Console) -> None:

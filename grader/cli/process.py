@@ -8,12 +8,13 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 from typing import TextIO, cast
 
 from grader.errors import GraderError
 from grader.inside.launcher import linux
+from grader.language import one_of_ours, say
 
 INTERRUPTIONS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Signals after which a command clears up and ends. Others end it at once."""
@@ -99,8 +100,10 @@ class _Output(io.TextIOWrapper):
         _send_nowhere(self)
         if not isinstance(error, BrokenPipeError):
             raise OutputError(
-                f"Cannot write to the standard output: {error.strerror}.",
-                "Make room, or write it elsewhere.",
+                say(
+                    "Cannot write to the standard output: {strerror}.", strerror=str(error.strerror)
+                ),
+                say("Make room, or write it elsewhere."),
             ) from None
 
 
@@ -110,6 +113,23 @@ class _Messages(_Output):
     def fail(self, error: OSError) -> None:
         del error
         _send_nowhere(self)
+
+
+def command_language(
+    arguments: Sequence[str] | None = None, environment: Mapping[str, str] = os.environ
+) -> str:
+    """Return the code of the language in which a command speaks, by its arguments.
+
+    That is what `--lang` names, or the variable GRADER_LANG; English where neither names one of
+    ours. It is read before the arguments are: what is wrong with these is told in it, too.
+    """
+    given = sys.argv[1:] if arguments is None else arguments
+    named = [
+        value.partition("=")[2] if value.startswith("--lang=") else given[at + 1]
+        for at, value in enumerate(given)
+        if value.startswith("--lang=") or (value == "--lang" and at + 1 < len(given))
+    ]
+    return one_of_ours(named[-1] if named else environment.get("GRADER_LANG"))
 
 
 def prepare_process() -> Interruption:

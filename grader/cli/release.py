@@ -11,6 +11,7 @@ from grader.ci.wheel import Wheel, find_installed
 from grader.course import find_course
 from grader.errors import UsageError
 from grader.files import unwritable, write_whole
+from grader.language import say
 from grader.release.secret import digest_of, pack_course
 from grader.release.write import MANIFEST, release_files, write_release
 
@@ -29,7 +30,9 @@ def run_release(options: ReleaseOptions, output: Console) -> None:
     course = find_course(options.course, (Path.cwd(),))
     wheel = find_installed(options.install, options.folder)
     if not isinstance(wheel, Wheel):
-        raise UsageError("A release holds a wheel of the grader.", "Make it with `make wheel`.")
+        raise UsageError(
+            say("A release holds a wheel of the grader."), say("Make it with `make wheel`.")
+        )
     archive = None if options.secret is None else pack_course(course)
     digest = None if archive is None else digest_of(archive)
     if options.secret is not None:
@@ -40,7 +43,9 @@ def run_release(options: ReleaseOptions, output: Console) -> None:
             write_whole(options.secret, archive, mode=0o600)
         write_release(options.folder, files, course)
     except OSError as error:
-        raise unwritable(Path(error.filename or options.folder), error, "the release") from None
+        raise unwritable(
+            Path(error.filename or options.folder), error, say("the release")
+        ) from None
     for name in sorted(files):
         _say(output, f"{options.folder / name}")
     _say(output, "Next: give it to students, or push it where they can read it.")
@@ -55,10 +60,14 @@ def run_release(options: ReleaseOptions, output: Console) -> None:
 def _check_secret(secret: Path, folder: Path) -> None:
     if secret.resolve().is_relative_to(folder.resolve()):
         raise UsageError(
-            f"{secret} is in the folder that students get.", "Name a file somewhere else."
+            say("{secret} is in the folder that students get.", secret=str(secret)),
+            say("Name a file somewhere else."),
         )
     if not secret.absolute().parent.is_dir() or secret.is_dir():
-        raise UsageError(f"Cannot write {secret}.", "Name a file in a folder that exists.")
+        raise UsageError(
+            say("Cannot write {secret}.", secret=str(secret)),
+            say("Name a file in a folder that exists."),
+        )
 
 
 def _say(console: Console, text: str) -> None:

@@ -12,6 +12,7 @@ from grader.api import load_report
 from grader.cli.options import Language
 from grader.errors import UsageError
 from grader.files import unwritable, write_whole
+from grader.language import say
 from grader.render.audience import Audience, utc_now
 from grader.render.formats import FORMATS, render_as
 from grader.report import Report
@@ -43,7 +44,10 @@ def run_render(
     rendering cannot be written.
     """
     if options.format not in FORMATS:
-        raise UsageError(f"There is no format {options.format}.", f"Name one of {_names()}.")
+        raise UsageError(
+            say("There is no format {format}.", format=str(options.format)),
+            say("Name one of {names}.", names=str(_names())),
+        )
     report = load_report(options.report)
     if options.path:
         submission = msgspec.structs.replace(report.submission, name=options.path)
@@ -64,4 +68,4 @@ def _write(content: bytes, path: Path | None, output: Callable[[bytes], object])
     try:
         write_whole(path, content)
     except OSError as error:
-        raise unwritable(path, error, "the rendering") from None
+        raise unwritable(path, error, say("the rendering")) from None

@@ -12,13 +12,13 @@ import msgspec
 from rich.console import Console
 
 from grader.api import grade_file
-from grader.cli.process import OutputError
+from grader.cli.process import OutputError, command_language
 from grader.cli.progress import LiveProgress
 from grader.environment import describe_environment
 from grader.errors import GraderError, UsageError
-from grader.files import rescue, try_place, write_or_rescue
+from grader.files import REPORT, rescue, try_place, write_or_rescue
 from grader.grading.preparation import GradingOptions
-from grader.language import join
+from grader.language import join, say
 from grader.reading.submission import LINK_HINT, absolute, link_on_the_way
 from grader.render.audience import Audience, shown, utc_now
 from grader.render.terminal import render
@@ -66,9 +66,12 @@ def run_submission(
 
 def _try_places(options: RunOptions) -> None:
     """Refuse at once what could not be written after minutes of work. Raises UsageError."""
-    for path, what in ((options.json, "the report"), (options.html, "the page")):
+    for path, what in ((options.json, REPORT), (options.html, say("the page"))):
         if path is not None and realpath(path) == realpath(options.notebook):
-            raise UsageError(f"{path} is what is to be graded.", "Name another file to write to.")
+            raise UsageError(
+                say("{path} is what is to be graded.", path=str(path)),
+                say("Name another file to write to."),
+            )
         if path is not None:
             _refuse_link(path, options.notebook)
         try_place(path, what)
@@ -86,7 +89,9 @@ def _refuse_link(path: Path, notebook: Path) -> None:
     with suppress(FileNotFoundError, NotADirectoryError):  # then there is none
         link = link_on_the_way(place, beside)
         if link is not None:
-            raise UsageError(f"{link.name} is a link, which is not followed.", LINK_HINT)
+            raise UsageError(
+                say("{link} is a link, which is not followed.", link=str(link.name)), LINK_HINT
+            )
 
 
 def _write_refusal(options: RunOptions, error: GraderError) -> None:
@@ -105,14 +110,16 @@ def _print(
     """Print the report. Raises OutputError that says where it is kept."""
     try:
         render(seen, output)
-        for kind, path in (("JSON", options.json), ("a page", options.html)):
+        as_json, as_page = say("The report as JSON:"), say("The report as a page:")
+        for told, path in ((as_json, options.json), (as_page, options.html)):
             if path is not None and is_written:
-                output.print(f"The report as {kind}: {path}", markup=False, highlight=False)
+                words = f"{told.in_(command_language())} {path}"
+                output.print(words, markup=False, highlight=False)
     except OutputError as error:
         if options.json is not None and is_written:
             raise
         kept = rescue(encode_report(report), ".json")
-        raise OutputError(error.message, f"The report was not lost. {kept}") from None
+        raise OutputError(error.message, join(say("The report was not lost."), kept)) from None
 
 
 def _write_files(options: RunOptions, report: Report, seen: Report) -> None:
@@ -122,4 +129,4 @@ def _write_files(options: RunOptions, report: Report, seen: Report) -> None:
     if options.html is not None:
         from grader.render.html import render_html  # not needed to grade, and slow
 
-        write_or_rescue(options.html, render_html(seen), "the page")
+        write_or_rescue(options.html, render_html(seen), say("the page"))

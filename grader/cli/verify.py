@@ -16,6 +16,7 @@ from grader.course import find_course
 from grader.environment import usable_cores
 from grader.files import try_place, write_or_rescue
 from grader.grading.preparation import GradingOptions, open_settings
+from grader.language import say
 
 
 class VerifyOptions(msgspec.Struct, frozen=True):
@@ -34,7 +35,7 @@ def run_verify(options: VerifyOptions, output: Console, messages: Console) -> li
     Raises GraderError when one cannot be verified.
     """
     course = find_course(options.grading.course, (Path.cwd(),))
-    try_place(options.json, "what is found")
+    try_place(options.json, say("what is found"))
     every = [course.get(slug) for slug in sorted(course.assignments | course.variants)]
     found = []
     for chosen in every if options.slug is None else course.meant(options.slug):
@@ -58,7 +59,7 @@ def run_verify(options: VerifyOptions, output: Console, messages: Console) -> li
 def write_json(path: Path, found: list[Verification]) -> None:
     """Write one document, or a list of them where all assignments were verified."""
     document = encode_verification(found[0]) if len(found) == 1 else _all(found)
-    write_or_rescue(path, document, "what was found")
+    write_or_rescue(path, document, say("what was found"))
 
 
 def render_verification(found: Verification, output: Console) -> None:

@@ -41,8 +41,12 @@ def find_files(folder: Path, parameter_file: str) -> Paths:
     missing = [name for name, path in found.items() if path is None]
     if missing:
         raise DataError(
-            f"The data folder {folder} lacks {' and '.join(missing)}.",
-            "See docs/data.md for the files that it needs, or use --data builtin.",
+            say(
+                "The data folder {folder} lacks {missing}.",
+                folder=str(folder),
+                missing=" and ".join(missing),
+            ),
+            say("See docs/data.md for the files that it needs, or use --data builtin."),
         )
     images, labels, *parameters = [path for path in found.values() if path is not None]
     return Paths(images, labels, parameters[0] if parameters else None)
@@ -59,9 +63,14 @@ def read_files(paths: Paths, parameter_file: str, origin: Text) -> DataSet:
     labels = read_labels(_read(paths.labels), paths.labels.name)
     if len(images) != len(labels):
         raise DataError(
-            f"{paths.images.name} holds {len(images)} images,"
-            f" {paths.labels.name} holds {len(labels)} labels.",
-            "Take both files from the same place.",
+            say(
+                "{images} holds {pictures} images, {labels} holds {numbers} labels.",
+                images=str(paths.images.name),
+                pictures=str(len(images)),
+                labels=str(paths.labels.name),
+                numbers=str(len(labels)),
+            ),
+            say("Take both files from the same place."),
         )
     parameters = {}
     if paths.parameters is not None:
@@ -89,9 +98,16 @@ def _first_file(folder: Path, places: list[Path]) -> Path | None:
 def _read(path: Path) -> bytes:
     try:
         if path.stat().st_size > BYTE_LIMIT:
-            raise DataError(f"{path.name} is longer than {BYTE_LIMIT} bytes.")
+            raise DataError(
+                say(
+                    "{path} is longer than {byte_limit} bytes.",
+                    path=str(path.name),
+                    byte_limit=str(BYTE_LIMIT),
+                )
+            )
         return path.read_bytes()
     except OSError as error:
         raise DataError(
-            f"Cannot read {path}: {error.strerror}.", "Check its permissions."
+            say("Cannot read {path}: {strerror}.", path=str(path), strerror=str(error.strerror)),
+            say("Check its permissions."),
         ) from None

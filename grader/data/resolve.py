@@ -226,8 +226,11 @@ def resolve_data(
         return no_data()
     if PurePath(needs.parameters).name != needs.parameters or needs.parameters == "..":
         raise DataError(
-            f"The assignment's parameters {needs.parameters!r} are not a plain file name.",
-            "Correct `parameters` under [data] in assignment.toml.",
+            say(
+                "The assignment's parameters {parameters!r} are not a plain file name.",
+                parameters=str(needs.parameters),
+            ),
+            say("Correct `parameters` under [data] in assignment.toml."),
         )
     named = str(directory or environment.get("GRADER_DATA", ""))
     if named == BUILTIN:
@@ -243,13 +246,15 @@ def resolve_data(
 
 
 def _named_folder(folder: Path, parameter_file: str) -> DataSet:
-    hint = "Check --data and the variable GRADER_DATA, or use --data builtin."
+    hint = say("Check --data and the variable GRADER_DATA, or use --data builtin.")
     try:
         if not folder.is_dir():
-            raise DataError(f"There is no data folder {folder}.", hint)
+            raise DataError(say("There is no data folder {folder}.", folder=str(folder)), hint)
         paths = find_files(folder, parameter_file)
     except PermissionError:
-        raise DataError(f"The data folder {folder} may not be read.", hint) from None
+        raise DataError(
+            say("The data folder {folder} may not be read.", folder=str(folder)), hint
+        ) from None
     return read_files(paths, parameter_file, say("from the data folder that was named"))
 
 

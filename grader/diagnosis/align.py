@@ -14,15 +14,11 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from grader.diagnosis.matching import Matching, Observed
-from grader.diagnosis.mistakes import MISSING, Mistake, explain, recognise, swaps
+from grader.diagnosis.layers import TOLERANCE, Matching, Observed, Program, is_equal, known, numbers
+from grader.diagnosis.mistakes import MISSING, Mistake, explain, last_output, recognise, swaps
 from grader.diagnosis.mistakes_numbers import Found, precision
 from grader.diagnosis.mistakes_products import axis_from_the_end
-from grader.diagnosis.program import Program, numbers
-from grader.diagnosis.trial import last_output
-from grader.diagnosis.values import TOLERANCE, is_equal, known
-from grader.evidence.operations import Layer
-from grader.evidence.torch_threads import one_thread
+from grader.evidence.operations import Layer, one_thread
 
 __all__ = ["Alignment", "Observed", "Status", "align"]
 
@@ -67,7 +63,7 @@ def align(
 
 
 class _Search:
-    """The first step that departs, and why."""
+    """Looks for the first step that departs from PyTorch, and for the mistake behind it."""
 
     def __init__(self, matching: Matching) -> None:
         self.matching = matching
@@ -79,8 +75,13 @@ class _Search:
         self.matched = matching.matched
 
     def run(self, returned: npt.NDArray[np.generic] | None) -> Alignment:
-        """Return what came of it."""
+        """Return the steps beside the layers, with the first that departs and its mistake.
+
+        `returned` has as many numbers as the output, shape (samples, ...), or is None.
+        """
         steps = range(len(self.steps))
+        # What depends on nothing is mostly a prepared weight; where all the rest is right it may be
+        # a constant that is returned.
         candidates = [step for step in steps if self.matching.departs(step)]
         candidates = candidates or [step for step in steps if self.matching.is_wrong_constant(step)]
         if candidates:
@@ -119,9 +120,13 @@ class _Search:
         mistake = recognise(self._found(first), self.program.layers, self.tolerance)
         if mistake is not None:
             return first, mistake
+        # It stands where the layer should: to pass it by for a pooling that can be explained would
+        # name the wrong step.
         if self._has_expected_shape(first):
             return first, None
         later = [each for each in candidates if first in self.ancestors[each]]
+        # Windows as columns, a product, images again: that the kernel was flipped shows first in
+        # the product.
         for step in later[:_TRIED]:
             if self.steps[step].value is not None:
                 explained = explain(self._found(step), self.program, self.tolerance)
@@ -177,6 +182,8 @@ class _Search:
             between = self._next_of_match(step)
             if between is None or self.program.next_of(between) != mistake.place:
                 continue
+            # relu(relu(x)) + b in place of relu(relu(x) + b): both steps are right, and the second
+            # should come after the sum.
             if self.matching.gives_what_it_takes(step) and self._is_idle(step, mistake.place):
                 names = tuple(self.program.layers[each].name for each in (between, mistake.place))
                 return step, Mistake("order_swapped", names[0], {"layers": names}, between)
@@ -205,6 +212,8 @@ class _Search:
             for step in sorted(self.ancestors[wrong])
             if self._next_of_match(step) == mistake.place
         ]
+        # Where a step is there that only copies, it is the one that should compute; where a product
+        # is there whose bias nobody adds, the bias belongs to it.
         idle = [step for step in reached if self.matching.gives_what_it_takes(step)]
         partial = [step for step in reached if self._is_partial(step)]
         return next(iter(idle or partial), wrong)
@@ -222,6 +231,7 @@ class _Search:
         seen = [step for step, each in enumerate(self.steps) if each.value is not None]
         if not seen:
             return self._alignment(0 if self.steps else None, None)
+        # The run ended there. A step without a value in the middle is a tuple, and passed by.
         if seen[-1] + 1 < len(self.steps):
             return self._alignment(seen[-1] + 1, None)
         swapped = self._swapped_outputs()
@@ -284,6 +294,7 @@ class _Search:
         for step in reversed(range(len(self.steps))):
             value = self.steps[step].value
             if value is not None and is_equal(flat, known(value), self.tolerance):
+                # Every step is right, and `emit_output` was given another variable.
                 right = self.matched.index(last)
                 facts = {
                     "returned": self.steps[step].variable,
@@ -318,6 +329,8 @@ class _Search:
         alike = [
             each for each in ahead if value is not None and self.known[each].shape == value.shape
         ]
+        # A single function does all layers: what it returns is held against the output, and not
+        # against the first layer of that shape.
         if not self.matching.has_followers(wrong):
             alike = [
                 each for each in alike if self.program.layers[each].output is not None

@@ -17,18 +17,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from grader.diagnosis.matching import Matching, Observed
-from grader.diagnosis.program import Program, numbers
+from grader.diagnosis.layers import TOLERANCE, Matching, Observed, Program, numbers
 from grader.diagnosis.report import Diagnosed
 from grader.diagnosis.tracing import arguments_of, trace_call
-from grader.diagnosis.values import TOLERANCE
-from grader.evidence.arrangement import Arrangement
+from grader.evidence.candidates import arrange, is_python
 from grader.evidence.case import JudgedLayer, Outputs, Problem
-from grader.evidence.gather import arrange, is_python
-from grader.evidence.mismatch import wrong_samples
-from grader.evidence.operations import SIDE_KINDS, Layer
+from grader.evidence.operations import SIDE_KINDS, Layer, one_thread
+from grader.evidence.oracle import Arrangement
+from grader.evidence.problems import wrong_samples
 from grader.evidence.runners import RunnerPool
-from grader.evidence.torch_threads import one_thread
 
 CORRECTIONS = 5
 """Most steps that are corrected: who has more wrong layers is not paid for what follows them."""
@@ -106,6 +103,7 @@ def judge_layers(
     arrangement = arrange(candidate, part, oracle)
     if isinstance(arrangement, Problem) or is_python(candidate):
         return ()
+    # One call on noise, and one on images that the submission was wrong on.
     calls = [arrangement.first(1).redrawn(generator)]
     images = _images(outputs, diagnosed)
     if len(images) >= arrangement.batch:
@@ -122,6 +120,7 @@ def _judged(calls: Sequence[_Call]) -> tuple[JudgedLayer, ...]:
     known = [each for each in walks if each is not None]
     if len(known) < len(walks):
         return ()
+    # A step that looks at the input to be right on some is right on one call only.
     right = frozenset.intersection(*(each.earned for each in known))
     layers = calls[0].layers
     parts = parts_of(layers)
@@ -157,23 +156,45 @@ def walk(steps: Sequence[Observed], layers: Sequence[Layer], lost: Lost) -> Walk
     ahead = places
     for number, step in enumerate(steps):
         place = own.matched[number]
+        # By a step's own numbers: copies of what was written over another step earn nothing. So do
+        # constants of the right shapes (cheats carried_copies, carried_constants); zeros are
+        # anybody's.
         if place in ahead and not own.known[place].is_trivial:
             behind = _behind(ahead, place)
+            # Layers in one function have no values between them: they are earned, and lost,
+            # together.
             earned |= set(ahead) - set(behind)
             ahead = behind
         elif number not in lost and step.value is not None and matching.departs(number):
-            near = (number, *(each for each in step.takes if each not in lost))
-            choices = tuple(
-                (each, place)
-                for each in near
-                for place in ahead
-                if _shape(steps[each]) == layers[place].value.shape
-            )
+            choices = _choices(number, steps, layers, ahead, lost)
             if choices:
                 return Walk(frozenset(earned), number, choices)
+        # Behind a correction nothing before it can be earned, by whatever name its values are
+        # found: a view is written over with what it is a view of.
         ahead = _behind(ahead, lost[number]) if number in lost else ahead
     last = own.matched[-1] if own.matched else None
     return Walk(frozenset(earned), is_over=not ahead and last not in places[-1:])
+
+
+def _choices(
+    number: int,
+    steps: Sequence[Observed],
+    layers: Sequence[Layer],
+    ahead: Sequence[int],
+    lost: Lost,
+) -> tuple[tuple[int, int], ...]:
+    """Return over which steps the values of which layers may be written: those of one shape.
+
+    Where a layer was left out, the step that departs has the shape of the next one: the values
+    belong over what it takes.
+    """
+    near = (number, *(each for each in steps[number].takes if each not in lost))
+    return tuple(
+        (each, place)
+        for each in near
+        for place in ahead
+        if _shape(steps[each]) == layers[place].value.shape
+    )
 
 
 def _behind(places: tuple[int, ...], place: int) -> tuple[int, ...]:

@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import base64
+import re
+import struct
 import warnings
+import zlib
 from dataclasses import replace
+from typing import Final
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
-from grader.diagnosis.report import Diagnosed, diagnose
-from grader.diagnosis.sample import choose_sample
-from grader.diagnosis.schedule import SCHEDULE_STEP, find_step
-from grader.evidence.case import Case, Evidence, Outputs, Problem
-from grader.evidence.mismatch import wrong_samples
+from grader.diagnosis.layers import TOLERANCE
+from grader.diagnosis.report import Diagnosed, choose_rows, diagnose
+from grader.diagnosis.tracing import TARGET
+from grader.errors import IRError, ProtocolError
+from grader.evidence.candidates import arrange, run_task, runner_kind
+from grader.evidence.case import Candidate, Case, Evidence, FloatArray, Outputs, Problem
+from grader.evidence.oracle import ModelOracle, Oracle
+from grader.evidence.problems import wrong_samples
 from grader.evidence.runners import RunnerPool
+from grader.ir.trace import Trace, read_trace
+from grader.ir.vocabulary import shown
+from grader.language import NOTHING, Text, join, say
+from grader.messages import Capture, FindStep, FoundStep, FrameError, unpack_array
+from grader.report import Sample
 
 
 def explain_case(case: Case, diagnosed: Diagnosed, runners: RunnerPool) -> Case:
@@ -47,3 +62,218 @@ def _explained(
             diagnosis, message=schedule.reason, advice=schedule.hint, mistake=SCHEDULE_STEP
         )
     return replace(evidence, diagnosis=diagnosis, schedule=schedule, sample=sample)
+
+
+# --- the step of a schedule -----------------------------------------------------------------------
+# Which step of a schedule changes the result, in words.
+#
+# The steps are done one after the other in a runner (`grader/inside/runner/find_step.py`); here it
+# is looked at whether the module without any of them is right, and said what came of it.
+
+
+Rows = tuple[int, ...]
+
+SCHEDULE_STEP: Final = "schedule_step"
+"""What such a mistake is called in a report."""
+
+_WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+_OPERANDS = 4
+"""Blocks and loops of a step that are named; a reorder may have many."""
+
+
+def find_step(diagnosed: Diagnosed, outputs: Outputs, runners: RunnerPool) -> Problem | None:
+    """Return which step of a candidate's schedule changes the result, and what to do about it.
+
+    None where no step does, or where that cannot be told: where there is no schedule, where it was
+    not taken from a module that is accepted, or where that module is itself not right. `outputs`
+    are the candidate's.
+    """
+    found = _task(diagnosed, outputs)
+    if found is None:
+        return None
+    task, rows, trace = found
+    try:
+        answer = runners.request("pure", task)
+        if isinstance(answer, FoundStep) and _is_of(trace, answer):
+            return _told(answer) if _is_base_right(answer, rows, diagnosed) else None
+    except (ProtocolError, FrameError):
+        return None
+    return None
+
+
+def _is_of(trace: Trace, answer: FoundStep) -> bool:
+    """Say whether an answer names a step that there is: what the referee knows is not believed."""
+    named = trace.kinds[answer.number - 1 : answer.number] if answer.number else ()
+    # A runner has run the submission's code: it may name what it likes.
+    return answer.steps == trace.steps and named == (answer.instruction,)
+
+
+def _task(diagnosed: Diagnosed, outputs: Outputs) -> tuple[FindStep, Rows, Trace] | None:
+    """Return the task of one call on samples that are wrong, which these are, and the trace."""
+    candidate, part = diagnosed.candidate, diagnosed.part
+    capture, trace = candidate.capture, _trace(candidate.capture)
+    if trace is None or capture.base is None or candidate.base is None:
+        return None
+    unscheduled = Candidate(msgspec.structs.replace(capture, module=capture.base), candidate.base)
+    arrangement = arrange(unscheduled, part, diagnosed.oracle)
+    if runner_kind(part) != "pure" or isinstance(arrangement, Problem):
+        return None
+    rows = choose_rows(outputs, diagnosed)
+    if not rows or max(rows) >= arrangement.samples:
+        return None
+    arrangement, chosen = arrangement.chosen(rows)
+    run = msgspec.structs.replace(run_task(unscheduled, arrangement), target=TARGET)
+    return FindStep(run, trace.document, capture.module, TOLERANCE), chosen, trace
+
+
+def _trace(capture: Capture) -> Trace | None:
+    if capture.trace is None:
+        return None
+    try:
+        return read_trace(capture.trace)
+    except IRError:
+        return None
+
+
+def _is_base_right(answer: FoundStep, rows: Rows, diagnosed: Diagnosed) -> bool:
+    """Say whether the unscheduled module gave the oracle's outputs."""
+    found = np.asarray(unpack_array(answer.outputs), np.float64).reshape(-1)
+    wanted = np.asarray(diagnosed.oracle.desired[list(rows)], np.float64).reshape(-1)
+    comparison = diagnosed.oracle.options
+    if found.size < wanted.size:  # a batch may have been filled up
+        return False
+    return bool(np.isclose(found[: wanted.size], wanted, comparison.rtol, comparison.atol).all())
+
+
+def _told(answer: FoundStep) -> Problem:
+    step = _spelled(answer)
+    reason = say(
+        "The schedule changes the result in step {number} of {steps}, {step}: up to there the"
+        " outputs are those of the unscheduled module.",
+        number=answer.number,
+        steps=answer.steps,
+        step=step,
+    )
+    return Problem(join(reason, _why(answer)), _advice(answer), code="values")
+
+
+def _spelled(answer: FoundStep) -> str:
+    """Return the call of a step, between backquotes: `reverse_compute_at(C, j)`."""
+    operands = [*answer.blocks, *answer.loops]
+    names = operands[:_OPERANDS] + ["…"] * (len(operands) > _OPERANDS)
+    return shown(f"{_WORD.sub('_', answer.instruction).lower()}({', '.join(names)})")
+
+
+def _why(answer: FoundStep) -> Text:
+    facts = {
+        "reader": shown(answer.reader),
+        "writer": shown(answer.writer),
+        "loop": shown(answer.within_loop),
+    }
+    if answer.within == "sum":
+        return say(
+            "It put the block {reader} into the loop {loop}, in which the block {writer} is still"
+            " summing: {reader} takes sums that are not complete.",
+            **facts,
+        )
+    if answer.within == "lanes":
+        return say(
+            "The blocks {writer} and {reader} now stand in one vectorized loop {loop}, where what"
+            " the one hands the other has room for a single item.",
+            **facts,
+        )
+    return NOTHING
+
+
+def _advice(answer: FoundStep) -> Text:
+    """Return what was tried and gives the right outputs; a place to look where nothing did."""
+    if answer.other_loop:
+        return say(
+            "Give it the loop {loop}: with that, and all other steps as they are, the outputs are"
+            " right.",
+            loop=shown(answer.other_loop),
+        )
+    if answer.may_go:
+        return say("Leave this step out: with all other steps as they are, the outputs are right.")
+    return say(
+        "Look at the function before and after this step with sch.show(), and compare the outputs."
+    )
+
+
+# --- a test image ---------------------------------------------------------------------------------
+# One image of the public test set that a classifier gets wrong, beside PyTorch's answer.
+#
+# Only test images are looked at: hidden inputs and their scores stay in the referee.
+
+
+_PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def choose_sample(outputs: Outputs, wrong: npt.NDArray[np.bool_], oracle: Oracle) -> Sample | None:
+    """Return the test image that shows the mistake best, None where outputs are no scores.
+
+    `wrong` marks the samples that differ. An image counts more whose class PyTorch knows and the
+    submission does not, then one whose classes differ, and among these the largest difference. The
+    same image is chosen whatever the order of the samples is.
+    """
+    if not isinstance(oracle, ModelOracle) or not _are_scores(outputs, oracle):
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        actual = outputs.actual.astype(np.float64)
+    rows = np.flatnonzero(wrong & outputs.from_test_set & np.isfinite(actual).any(axis=1))
+    if not len(rows):
+        return None
+    places = oracle.places[rows]
+    labels = oracle.data.labels[places]
+    predicted, pytorch = _classes(actual[rows]), _classes(outputs.desired[rows])
+    unlike = predicted != pytorch
+    # That a shirt is called a sneaker shows more than a score that is off in its third digit.
+    rank = unlike.astype(int) + (unlike & (pytorch == labels))
+    differences = np.abs(_finite(actual[rows]) - outputs.desired[rows]).max(axis=1)
+    # By its place in the test set where all else is equal: samples are mixed anew in every run.
+    best = int(np.lexsort((-places, differences, rank))[-1])
+    return Sample(
+        place=int(places[best]),
+        image=base64.b64encode(encode_png(oracle.data.images[places[best]])).decode("ascii"),
+        classes=oracle.data.classes,
+        label=int(labels[best]),
+        predicted=int(predicted[best]),
+        pytorch=int(pytorch[best]),
+        scores=tuple(float(x) if np.isfinite(x) else None for x in actual[rows[best]]),
+        pytorch_scores=tuple(float(x) for x in outputs.desired[rows[best]]),
+    )
+
+
+def encode_png(pixels: npt.NDArray[np.uint8]) -> bytes:
+    """Return grey values, uint8 (rows, columns), as a PNG; the same bytes at every call.
+
+    Eight bits, one channel, no filter (W3C, Portable Network Graphics, sections 5, 9 and 11).
+    """
+    rows, columns = pixels.shape
+    header = struct.pack(">IIBBBBB", columns, rows, 8, 0, 0, 0, 0)
+    lines = b"".join(b"\0" + line.tobytes() for line in pixels)
+    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(lines, 9)), (b"IEND", b""))
+    return _PNG + b"".join(_chunk(name, content) for name, content in chunks)
+
+
+def _chunk(name: bytes, content: bytes) -> bytes:
+    checksum = zlib.crc32(name + content)
+    return struct.pack(">I", len(content)) + name + content + struct.pack(">I", checksum)
+
+
+def _are_scores(outputs: Outputs, oracle: ModelOracle) -> bool:
+    """Say whether each sample's output is a number for each class."""
+    classes = len(oracle.data.classes)
+    shape = (len(outputs.desired), classes)
+    return classes > 0 and outputs.actual.shape == shape == outputs.desired.shape
+
+
+def _classes(scores: FloatArray) -> npt.NDArray[np.intp]:
+    """Return the class of the highest score of each row; what is not finite wins nothing."""
+    highest: npt.NDArray[np.intp] = np.where(np.isfinite(scores), scores, -np.inf).argmax(axis=1)
+    return highest
+
+
+def _finite(scores: FloatArray) -> FloatArray:
+    return np.nan_to_num(scores, nan=0.0, posinf=0.0, neginf=0.0)

@@ -6,14 +6,13 @@ with that padding gets the numbers of the error.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from grader.diagnosis.mistakes_convolution import convolution_mistakes
-from grader.diagnosis.mistakes_pooling import pooling_mistakes
-from grader.diagnosis.program import Change, Program, change, same
+from grader.diagnosis.layers import Change, Program, change, same
+from grader.diagnosis.mistakes_windows import convolution_mistakes, pooling_mistakes
 from grader.diagnosis.words import name_layer, tell_change
 from grader.evidence.operations import Layer
+from grader.execute.known_errors import ErrorKind, KnownError
 from grader.language import NOTHING, Text, in_clauses, join, say
 
 POOL = 'topi.nn.pool2d(x, kernel, stride, dilation, padding, "max")'
@@ -50,108 +49,69 @@ NAMES: Mapping[str, str] = {
 }
 """Names that are asked of TVM and that it does not have, and what it calls the same."""
 
-_NO_NAME = re.compile(r"module '([\w.]+)' has no attribute '(\w+)'")
-_MISSING = re.compile(r"(conv2d|pool2d)\w*\(\) missing \d+ required positional arguments?: (.+)")
-_LENGTHS = (
-    re.compile(r"Reduction dimensions of \w+ do not match\. (\d{1,9}) vs (\d{1,9})"),
-    re.compile(r"The reduction dimensions of (\d{1,9}) and (\d{1,9}) are not equal"),
-)
-_BROADCAST = (
-    re.compile(r"Incompatible broadcast dims: (\d{1,9}) and (\d{1,9}) in"),
-    re.compile(r"at dim \d+ is (\d{1,9}) and .{1,60} is (\d{1,9}), which are not broadcastable"),
-)
-_TURNED = re.compile(r"broadcast dims: \d+ and (\d{1,9}) in: \((\d{1,9}), \d{1,9}\) and \(\1,\)")
-
-_USAGE: tuple[tuple[str, Text], ...] = (
-    (
-        r"^assert len\(bias\.shape\) == 1",
-        say(
-            "The bias of topi.nn.dense has one axis, the columns: give it the shape (n,), not"
-            " (1, n)."
-        ),
+_USAGE: Mapping[ErrorKind, Text] = {
+    "bias_of_two_axes": say(
+        "The bias of topi.nn.dense has one axis, the columns: give it the shape (n,), not (1, n)."
     ),
-    (
-        r"Pooling padding_size must has double elements of kernel",
-        say("The padding of topi.nn.pool2d has four numbers: top, left, bottom, right."),
+    "pool_padding": say(
+        "The padding of topi.nn.pool2d has four numbers: top, left, bottom, right."
     ),
-    (
-        r"^Cannot convert from type `te\.Tensor` to `bool`",
-        say(
-            "topi.matmul takes no bias: what follows the factors says whether they are transposed."
-            " Use topi.nn.dense, or add the bias by topi.add."
-        ),
+    "topi_matmul_bias": say(
+        "topi.matmul takes no bias: what follows the factors says whether they are transposed."
+        " Use topi.nn.dense, or add the bias by topi.add."
     ),
-    (
-        r"^Mismatched type on argument #2 when calling: `relax\.op\.matmul\(",
-        say("relax.op.matmul takes no bias: use relax.op.linear, or add the bias by relax.op.add."),
+    "relax_matmul_bias": say(
+        "relax.op.matmul takes no bias: use relax.op.linear, or add the bias by relax.op.add."
     ),
-    (
-        r"^shape is only available on a Var with BufferType",
-        say(
-            "Give emit_te the function and what it takes, one after the other:"
-            " bb.emit_te(topi.nn.relu, x), not bb.emit_te(topi.nn.relu(x))."
-        ),
+    "called_in_emit_te": say(
+        "Give emit_te the function and what it takes, one after the other:"
+        " bb.emit_te(topi.nn.relu, x), not bb.emit_te(topi.nn.relu(x))."
     ),
-    (
-        r"^Mismatched type on argument #2 when calling: `relax\.BlockBuilderEmit\(",
-        say(
-            "bb.emit takes an expression, bb.emit_te a function and what it takes:"
-            " bb.emit(relax.op.nn.relu(x)), bb.emit_te(topi.nn.relu, x)."
-        ),
+    "tensor_in_emit": say(
+        "bb.emit takes an expression, bb.emit_te a function and what it takes:"
+        " bb.emit(relax.op.nn.relu(x)), bb.emit_te(topi.nn.relu, x)."
     ),
-    (
-        r"^only support te\.tensor or tuple/list/Array of te\.tensor as function output",
-        say(
-            "emit_te takes functions of TOPI, or of your own with te.compute. Operators of Relax go"
-            " into bb.emit: bb.emit(relax.op.nn.relu(x))."
-        ),
+    "operator_in_emit_te": say(
+        "emit_te takes functions of TOPI, or of your own with te.compute. Operators of Relax go"
+        " into bb.emit: bb.emit(relax.op.nn.relu(x))."
     ),
-    (
-        r"^not supported type in emit_te: <class 'builtin_function",
-        say("A function of Python is no argument for emit_te: write its name in quotes."),
+    "python_function_in_emit_te": say(
+        "A function of Python is no argument for emit_te: write its name in quotes."
     ),
-    (
-        r"^Reshape expects the new shape to be convertible from the old shape",
-        say("The new shape must hold as many numbers as the old one: multiply all axes of each."),
+    "reshape_size": say(
+        "The new shape must hold as many numbers as the old one: multiply all axes of each."
     ),
-    (
-        r"^nested op_tag is not allowed",
-        say("TVM is still within a function that raised before: mend the first error, then rerun."),
+    "nested_tag": say(
+        "TVM is still within a function that raised before: mend the first error, then rerun."
     ),
-    (
-        r"^Invalid conv parameters: lead to negative output shape",
-        say("A convolution takes the images first, then the weight."),
-    ),
-    (
-        r"^Index out of range\. size: \d+, got index \d+|the input axis -?\d+ is out of range",
-        say("There is no such axis: they are counted from 0, and -1 is the last one."),
-    ),
-)
-"""Errors that have one usual cause, by how TVM words them, and what to do."""
+    "convolution_order": say("A convolution takes the images first, then the weight."),
+    "no_axis": say("There is no such axis: they are counted from 0, and -1 is the last one."),
+}
+"""Errors that have one usual cause, and what to do."""
 
 Layers = Callable[[], Sequence[Layer]]
 """What PyTorch does for a part, recorded when it is asked for."""
 
 
-def usual_cause(error: str, message: str, layers: Layers = tuple) -> Text:
+def usual_cause(known: KnownError, layers: Layers = tuple) -> Text:
     """Return what mostly lies behind an error of TVM's constructors and what to do, or nothing.
 
     `layers` returns PyTorch's for the part that was to be built.
     """
-    return (
-        _name_cause(error, message)
-        or _argument_cause(error, message)
-        or next((told for form, told in _USAGE if re.search(form, message)), NOTHING)
-        or _length_cause(message, layers)
-        or _broadcast_cause(message, layers)
-    )
+    if known.kind == "no_attribute":
+        return _name_cause(*known.names)
+    if known.kind == "missing_arguments":
+        operator, arguments = known.names
+        return say(_GIVE, operator=operator, arguments=arguments)
+    if known.kind == "lengths":
+        return _length_cause(known.numbers, layers())
+    if known.kind in ("broadcast", "dense_order"):
+        return _broadcast_cause(known.numbers, layers(), is_turned=known.kind == "dense_order")
+    return _USAGE.get(known.kind, NOTHING)
 
 
-def _name_cause(error: str, message: str) -> Text:
-    found = _NO_NAME.search(message)
-    if found is None or error != "AttributeError":
-        return NOTHING
-    asked = f"{found[1].removeprefix('tvm.')}.{found[2]}"
+def _name_cause(module: str, name: str) -> Text:
+    asked = f"{module.removeprefix('tvm.')}.{name}"
     if asked not in NAMES:
         return NOTHING
     return say("TVM has no {asked}; use {name}.", asked=asked, name=NAMES[asked])
@@ -160,29 +120,16 @@ def _name_cause(error: str, message: str) -> Text:
 _GIVE = say("Give {operator} all of its arguments: {arguments} have no default values.")
 
 
-def _argument_cause(error: str, message: str) -> Text:
-    found = _MISSING.search(message) if error == "TypeError" else None
-    return NOTHING if found is None else say(_GIVE, operator=found[1], arguments=found[2])
-
-
-def _two_numbers(message: str, forms: Sequence[re.Pattern[str]]) -> tuple[int, int] | None:
-    match = next(filter(None, (each.search(message) for each in forms)), None)
-    return None if match is None else (int(match[1]), int(match[2]))
-
-
-def _length_cause(message: str, layers: Layers) -> Text:
+def _length_cause(lengths: tuple[int, ...], recorded: Sequence[Layer]) -> Text:
     """Explain two lengths that do not fit together."""
-    lengths = _two_numbers(message, _LENGTHS)
-    if lengths is None:
-        return NOTHING
-    recorded = layers()
+    found, wanted = lengths
     weights = [
         each.operation.operands[1].value.shape
         for each in recorded
         if each.operation.kind == "linear"
     ]
     for rows, columns in weights:
-        if lengths == (columns, rows):
+        if (found, wanted) == (columns, rows):
             turned = say(
                 "The weight has the shape ({rows}, {columns}), one row for each output: a dense"
                 " layer takes it as it is, a product of matrices takes it transposed.",
@@ -190,7 +137,7 @@ def _length_cause(message: str, layers: Layers) -> Text:
                 columns=columns,
             )
             return join(turned, _other_weight(rows, weights))
-    return _tried(*lengths, recorded)
+    return _tried(found, wanted, recorded)
 
 
 def _other_weight(length: int, weights: Sequence[tuple[int, ...]]) -> Text:
@@ -200,13 +147,15 @@ def _other_weight(length: int, weights: Sequence[tuple[int, ...]]) -> Text:
     return say("Or it is the weight of another layer: check the name of the parameter.")
 
 
-def _broadcast_cause(message: str, layers: Layers) -> Text:
-    """Explain a bias that does not fit what it is added to."""
-    lengths = _two_numbers(message, _BROADCAST)
-    if lengths is None:
-        return NOTHING
+def _broadcast_cause(
+    lengths: tuple[int, ...], recorded: Sequence[Layer], *, is_turned: bool
+) -> Text:
+    """Explain a bias that does not fit what it is added to.
+
+    `is_turned` says that it is as long as what it is added to has rows.
+    """
     there, given = lengths
-    biases = [each for each in layers() if each.operation.kind == "bias"]
+    biases = [each for each in recorded if each.operation.kind == "bias"]
     sizes = {each.operation.operands[1].value.numel() for each in biases}
     for each in biases:
         shape = each.value.shape
@@ -222,8 +171,7 @@ def _broadcast_cause(message: str, layers: Layers) -> Text:
                 given=given,
                 channels=shape[1],
             )
-    turned = _TURNED.search(message)
-    if turned is not None and turned[1] == turned[2] and given in sizes:
+    if is_turned and given in sizes:
         return say("A dense layer takes the images first, then the weight, then the bias.")
     if {there, given} <= sizes:
         return say(

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from grader.evidence.mismatch import WRITE_THE_BUFFER
+from grader.evidence.problems import WRITE_THE_BUFFER
 from grader.language import Text, say
 
 
 class MistakeMessage(NamedTuple):
-    """Two texts for `language.say`."""
+    """What is said of a mistake, and the advice: texts whose fields are the mistake's facts."""
 
     what: Text
     advice: Text

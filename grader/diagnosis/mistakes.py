@@ -15,26 +15,46 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from grader.diagnosis import mistakes_convolution, mistakes_pooling, mistakes_products
-from grader.diagnosis.mistakes_numbers import Found, Sight, at_sight, in_the_end
+from grader.diagnosis.layers import (
+    TOLERANCE,
+    Change,
+    Doubles,
+    Known,
+    Program,
+    change,
+    is_equal,
+    is_rearranged,
+    known,
+    numbers,
+    same,
+)
+from grader.diagnosis.mistakes_numbers import Found, Sight, Values, at_sight, in_the_end
 from grader.diagnosis.mistakes_order import extra_mistakes, order_mistakes, swapped
-from grader.diagnosis.program import Change, Program, change, numbers, same
-from grader.diagnosis.trial import is_borne_out, stands_the_trial
-from grader.diagnosis.values import TOLERANCE, Doubles, Known, is_equal, known
+from grader.diagnosis.mistakes_products import (
+    add_mistakes,
+    bias_mistakes,
+    flatten_mistakes,
+    linear_mistakes,
+    matmul_mistakes,
+    relu_mistakes,
+    softmax_mistakes,
+)
+from grader.diagnosis.mistakes_windows import convolution_mistakes, pooling_mistakes
 from grader.evidence.operations import Layer
+from grader.report import MistakeKind
 
 Own = Callable[[int, Layer], Iterator[Change]]
 
 _OWN: Mapping[str, Own] = {
-    "convolution": mistakes_convolution.convolution_mistakes,
-    "pool": mistakes_pooling.pooling_mistakes,
-    "linear": mistakes_products.linear_mistakes,
-    "matmul": mistakes_products.matmul_mistakes,
-    "bias": mistakes_products.bias_mistakes,
-    "add": mistakes_products.add_mistakes,
-    "relu": mistakes_products.relu_mistakes,
-    "softmax": mistakes_products.softmax_mistakes,
-    "flatten": mistakes_products.flatten_mistakes,
+    "convolution": convolution_mistakes,
+    "pool": pooling_mistakes,
+    "linear": linear_mistakes,
+    "matmul": matmul_mistakes,
+    "bias": bias_mistakes,
+    "add": add_mistakes,
+    "relu": relu_mistakes,
+    "softmax": softmax_mistakes,
+    "flatten": flatten_mistakes,
 }
 
 _ENOUGH = 64
@@ -47,7 +67,11 @@ _WORK = 40_000_000
 """Numbers that are computed at most for one alignment: a second. A value of a batch of four that
 nothing explains takes a quarter of that."""
 
-MISSING = {"bias": "bias_missing", "relu": "relu_missing", "softmax": "softmax_missing"}
+MISSING: Mapping[str, MistakeKind] = {
+    "bias": "bias_missing",
+    "relu": "relu_missing",
+    "softmax": "softmax_missing",
+}
 """What it is called where an operation is left out, for those that students leave out most."""
 
 
@@ -58,7 +82,7 @@ class Mistake(NamedTuple):
     None where there is no one layer. The page on diagnosis lists the kinds and their facts.
     """
 
-    kind: str
+    kind: MistakeKind
     layer: str = ""
     facts: Mapping[str, Any] = {}
     place: int | None = None
@@ -95,6 +119,7 @@ def explain(found: Found, program: Program, tolerance: float = TOLERANCE) -> Mis
     Nearly all are left where a loop is divided and one of its pieces, at an edge, is right.
     """
     value = known(found.value)
+    # Zeros and ones are what many changes give, of which none was made.
     if value.is_trivial or not np.isfinite(value.numbers).all():
         return None
     right = [known(each.value) for each in program.layers]
@@ -136,6 +161,8 @@ def _is_nearly(value: Doubles, changed: Doubles, right: Known, tolerance: float)
     if telling.mean() < _TELLING:
         return False
     as_changed = np.abs(value - changed) <= close
+    # One piece of a divided loop is right, the rest has its kernel flipped. What is neither is
+    # another mistake.
     if not (as_changed | (np.abs(value - right.numbers) <= close)).all():
         return False
     return bool(as_changed[telling].mean() >= _NEARLY)
@@ -157,6 +184,8 @@ def swaps(
             is_equal(value, known(other), tolerance)
             for _, other in program.changed(left_out, value.size)
         )
+        # A ReLU left out before another one is no exchange, though the second does its work; with
+        # one too many behind it is.
         if is_explained and not is_idle_after:
             continue
         for one in swapped(program, at):
@@ -202,13 +231,14 @@ def _everywhere(program: Program, places: Sequence[int]) -> Iterator[Change]:
     """Make the same mistake in all layers of a kind: they may be one function."""
     for kind, own in _OWN.items():
         alike = [each for each in places if program.layers[each].operation.kind == kind]
-        by_mistake: dict[tuple[str, int], list[Change]] = {}
+        by_mistake: dict[tuple[MistakeKind, int], list[Change]] = {}
         for place in alike if len(alike) > 1 else ():
             counts: Counter[str] = Counter()
             for one in own(place, program.layers[place]):
                 by_mistake.setdefault((one.kind, counts[one.kind]), []).append(one)
                 counts[one.kind] += 1
         for together in by_mistake.values():
+            # One function for all linear layers, its sum one term short in each.
             if len(together) == len(alike):
                 computes = {place: c for one in together for place, c in one.computes.items()}
                 yield together[0]._replace(computes=computes)
@@ -223,3 +253,81 @@ def _mistake(one: Change, program: Program) -> Mistake:
     if len(one.computes) > 1 and kind != "order_swapped":
         facts["layers"] = len(one.computes)
     return Mistake(kind, _whole_name(one.place, program), facts, one.place)
+
+
+# --- trials ---------------------------------------------------------------------------------------
+# Trying an advice before it is given: what its mistake foretells of the steps that come after.
+#
+# Two things may give the same numbers up to a step. Who has a softmax where PyTorch's exponential
+# is next has one too many, or has one along another axis: that shows in what is computed from it.
+# So an advice to take a step out is given only where all the rest, without that step, is PyTorch's.
+
+
+DOUBTFUL = frozenset(
+    {"softmax_extra", "relu_extra", "layer_repeated", "bias_twice", "order_swapped"}
+)
+"""Mistakes that say of a step that it should not be there, or not yet. All others are the layer
+itself with something changed: without that, the step's numbers are the layer's."""
+
+
+def stands_the_trial(
+    one: Change, place: int, found: Found, program: Program, tolerance: float
+) -> bool:
+    """Say whether a value would be right with a change taken back, and what is computed from it.
+
+    `place` is the layer that has the value's numbers after the change.
+    """
+    if one.kind not in DOUBTFUL or found.after is None:
+        return True
+    if one.kind == "bias_twice" and place in one.computes:
+        return True  # what is added once too often is the bias
+    if found.is_result:
+        return place == last_output(program)
+    return any(_is_foretold(value, one, place, found, program, tolerance) for value in found.after)
+
+
+def is_borne_out(one: Change, place: int, found: Found, program: Program, tolerance: float) -> bool:
+    """Say whether a change that gives a value only in a later layer gives the last value too.
+
+    A step may do several layers at once. But who takes the ReLU of a product before the bias is
+    added has the same numbers as who forgets the bias and takes the ReLU in its place.
+    """
+    if place <= max(one.computes) or not found.after:
+        return True
+    return _is_foretold(found.after[-1], one, place, found, program, tolerance)
+
+
+def last_output(program: Program) -> int | None:
+    """Return the last layer that is an output, or the last of all where none is marked."""
+    named = [place for place, layer in enumerate(program.layers) if layer.name]
+    marked = [place for place in named if program.layers[place].output is not None]
+    return max(marked or named, default=None)
+
+
+def foretold(one: Change, size: int, program: Program) -> Mapping[int, Doubles]:
+    """Return the values of `size` numbers that a change gives, by the places of their layers."""
+    return dict(program.changed(one, size))
+
+
+def _is_foretold(
+    value: Values, one: Change, place: int, found: Found, program: Program, tolerance: float
+) -> bool:
+    """Say whether a later value is that of a later layer, and neither right nor the same again."""
+    given = numbers(found.value)
+    for at, other in foretold(one, value.size, program).items():
+        if at <= place or not np.isfinite(other).all():
+            continue
+        # What is right whether or not the step is there says nothing for the change, nor does the
+        # same value once more.
+        if is_equal(other, known(program.layers[at].value), tolerance):
+            continue
+        if other.size == given.size and is_equal(other, known(given), tolerance):
+            continue
+        shaped = other.reshape(value.shape)
+        if program.layers[at].value.size == other.size:
+            shaped = other.reshape(program.layers[at].value.shape)
+        if is_equal(numbers(value), known(shaped), tolerance):
+            return True
+        if is_rearranged(value, known(shaped), tolerance):
+            return True
+    return False

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from grader.diagnosis.program import Program, numbers
-from grader.diagnosis.values import TOLERANCE, Doubles, is_equal, known
+from grader.diagnosis.layers import TOLERANCE, Doubles, Program, is_equal, known, numbers
+from grader.report import MistakeKind
 
 INTEGER_POISON = int.from_bytes(b"\xa5" * 8, "little", signed=True)
 """What runners fill outputs of int64 with before they are written."""
@@ -52,7 +52,7 @@ class Found(NamedTuple):
 class Sight(NamedTuple):
     """A mistake that was seen: its kind, the place of its layer if there is one, its facts."""
 
-    kind: str
+    kind: MistakeKind
     place: int | None = None
     facts: dict[str, Any] = {}  # noqa: RUF012
 
@@ -149,6 +149,7 @@ def expected(found: Found, program: Program) -> int | None:
 
 def _added_vector(rest: Doubles, shape: tuple[int, ...], largest: float) -> int | None:
     """Return the axis of a vector that is all of a difference, counted from the last one."""
+    # A vector is added along columns, as a bias of a linear layer, or along channels.
     for axis in (-1, -3):
         if len(shape) < max(2, -axis):
             continue
@@ -166,6 +167,8 @@ def _not_numbers(flat: Doubles, program: Program, right: int | None) -> Sight | 
     if right is None:
         return None
     wanted = known(program.layers[right].value)
+    # Where all that was written is right, the rest was never written; else NaN has come from
+    # somewhere, and which way is not known.
     rest = wanted._replace(numbers=np.where(missing, 0.0, wanted.numbers))
     if is_equal(np.where(missing, 0.0, flat), rest):
         return Sight("partly_written", right, {"share": float(missing.mean())})
@@ -178,6 +181,8 @@ def _stale_integers(value: npt.NDArray[Any], program: Program, right: int | None
         return None
     flat, wanted = value.reshape(-1), known(program.layers[right].value)
     with np.errstate(over="ignore"):
+        # A sum of integers that goes on from the poison is off by just that, and wraps round as it
+        # does.
         rest = (flat - np.int64(INTEGER_POISON)).astype(np.float64)
     if is_equal(rest, wanted):
         return Sight("sum_not_initialised", right)

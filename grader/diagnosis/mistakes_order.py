@@ -8,8 +8,9 @@ from functools import partial
 
 import torch
 
-from grader.diagnosis.program import Change, Program, after, change, same
+from grader.diagnosis.layers import Change, Program, after, change, same
 from grader.evidence.operations import Compute, Layer, Operation, Tensor
+from grader.report import MistakeKind
 
 _PRODUCTS = frozenset({"convolution", "linear", "matmul"})
 """Where the first of these is left out, what is left is the input: that has a name of its own."""
@@ -25,6 +26,7 @@ def order_mistakes(program: Program, place: int) -> Iterator[Change]:
     compute = layer.operation.compute
     if layer.operation.kind not in _PRODUCTS or layer.operation.operands[0].argument is None:
         yield change("layer_left_out", place, same)
+    # A ReLU of a ReLU is the same again, and a bias twice has a name of its own.
     if layer.operation.kind != "relu":
         yield change("relu_extra", place, after(compute, torch.relu))
     if layer.operation.kind != "bias":
@@ -51,6 +53,8 @@ def _in_every_round(program: Program, place: int) -> Iterator[Change]:
                 lambda x, b: operation.compute(x, rounds * b),
                 rounds=rounds,
             )
+    # After every term of a sum: to see that, the sum is done term by term, which takes as many
+    # steps as it has.
     if operation.kind in ("linear", "matmul") and 1 < _rounds(operation) <= _MANY_ROUNDS:
         is_linear = operation.kind == "linear"
         yield change(
@@ -78,7 +82,7 @@ def extra_mistakes(program: Program, place: int) -> Iterator[Change]:
     """Return what may have been done after a layer whose right value was there."""
     layer = program.layers[place]
     compute = layer.operation.compute
-    kind = "bias_twice" if layer.operation.kind == "bias" else "layer_repeated"
+    kind: MistakeKind = "bias_twice" if layer.operation.kind == "bias" else "layer_repeated"
     yield change(kind, place, _twice(compute))
     yield change("relu_extra", place, after(compute, torch.relu))
     for axis in range(-1, -layer.value.ndim - 1, -1):
@@ -135,6 +139,7 @@ def _other_parameters(program: Program, place: int) -> Iterator[Change]:
         yield change(
             "constant_zero", place, _with(operation.compute, index, torch.zeros_like(operand.value))
         )
+        # Two layers of one shape whose parameters were exchanged: w1 for w0.
         for other, layer in enumerate(program.layers):
             for each in layer.operation.operands if other != place else ():
                 if not each.is_running and each.value.shape == operand.value.shape:

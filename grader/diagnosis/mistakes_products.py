@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import torch
 
-from grader.diagnosis.program import Change, change
+from grader.diagnosis.layers import Change, change
 from grader.evidence.operations import Compute, Layer, Tensor
 
 _FACTORS = (2, 4, 8, 16, 32, 64)
@@ -17,6 +17,8 @@ def linear_mistakes(place: int, layer: Layer) -> Iterator[Change]:
     """Return what may have been done in place of x @ weight.T."""
     weight = layer.operation.operands[1].value
     rows, columns = weight.shape
+    # Only a square weight fits as it is; another one is made to fit by a reshape, which mixes its
+    # rows.
     if rows == columns:
         yield change("weight_not_transposed", place, lambda x, w: x @ w, is_reshaped=False)
     yield change(
@@ -77,6 +79,8 @@ def _short(place: int, compute: Compute, extent: int) -> Iterator[Change]:
             wanted=extent,
         )
     yield from doubled(place, compute)
+    # Initialised within its loop, a sum is its last term; with the loop the other way round, its
+    # first.
     for start in (extent - 1, 0):
         yield change(
             "initialised_in_every_round",
@@ -100,6 +104,8 @@ def _kept(extent: int) -> Iterator[tuple[str, Tensor]]:
     yield "last", every[:-1]
     yield "first", every[1:]
     for factor in _FACTORS:
+        # Of a loop that was split by 4, the outer part one round short misses the last 4 terms, the
+        # inner one every fourth.
         if extent > factor and extent % factor == 0:
             yield "last", every[:-factor]
             yield "inner", every[every % factor != factor - 1]

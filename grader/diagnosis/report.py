@@ -7,24 +7,23 @@ number, never a value.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from grader.assignment import Assignment, PartTable
 from grader.diagnosis.align import Alignment, Observed, align
-from grader.diagnosis.memory import of_memory, tried_on_zeros
-from grader.diagnosis.tracing import Traced, gather_trace
+from grader.diagnosis.tracing import Traced, gather_trace, of_memory, tried_on_zeros
 from grader.diagnosis.words import Departure, name_layer, tell
+from grader.evidence.candidates import is_python
 from grader.evidence.case import Candidate, Outputs, Problem
-from grader.evidence.gather import is_python
-from grader.evidence.mismatch import wrong_samples
 from grader.evidence.operations import Layer
 from grader.evidence.oracle import Oracle
+from grader.evidence.problems import wrong_samples
 from grader.evidence.runners import RunnerPool
 from grader.language import NOTHING
-from grader.report import Diagnosis, Step
+from grader.report import Diagnosis, MistakeKind, Step
 
 Shape = tuple[int, ...]
 
@@ -53,6 +52,8 @@ def diagnose(
     """
     rows = choose_rows(outputs, diagnosed)
     found = _look(diagnosed, outputs, runners, rows) if rows else None
+    # The corner of an image is black: its first numbers are the zeros of a step that was never
+    # computed, and of one that returns its input.
     if found is not None and _may_be_input(found):
         other = _look(diagnosed, outputs, runners, _hidden_first(outputs, diagnosed))
         found = other if other is not None and _kind(other) == "input_returned" else found
@@ -65,7 +66,7 @@ def diagnose(
 
 
 class _Look(NamedTuple):
-    """One call, step by step, and beside PyTorch."""
+    """One call: its steps, PyTorch's layers on the same samples, and both side by side."""
 
     traced: Traced
     layers: tuple[Layer, ...]
@@ -89,7 +90,7 @@ def _look(
     return _Look(traced, layers, alignment)
 
 
-def _kind(found: _Look) -> str:
+def _kind(found: _Look) -> MistakeKind | Literal[""]:
     mistake = found.alignment.mistake
     return "" if mistake is None else mistake.kind
 
@@ -112,7 +113,7 @@ def _hidden_first(outputs: Outputs | Problem, diagnosed: Diagnosed) -> tuple[int
 
 
 def _samples(outputs: Outputs | Problem, diagnosed: Diagnosed) -> int:
-    """Return how many samples there are."""
+    """Return how many of the oracle's samples the part is run on, also where it gave no outputs."""
     if isinstance(outputs, Outputs):
         return len(outputs.desired)
     return diagnosed.part.samples or len(diagnosed.oracle.from_test_set)
@@ -120,6 +121,7 @@ def _samples(outputs: Outputs | Problem, diagnosed: Diagnosed) -> int:
 
 def _says_nothing(steps: Sequence[Observed], wrong: int) -> bool:
     """Say whether all that is known is that the one step there is gave nothing."""
+    # A single function that crashed: that it is wrong is known already.
     return len(steps) == 1 and steps[wrong].value is None and not steps[wrong].is_unwritten
 
 

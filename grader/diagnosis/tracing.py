@@ -10,18 +10,18 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.assignment import PartTable
-from grader.diagnosis.align import Observed
+from grader.diagnosis.align import Alignment
+from grader.diagnosis.layers import TOLERANCE, Observed, is_equal, is_rearranged, known, numbers
 from grader.errors import ProtocolError
-from grader.evidence.arrangement import Arrangement
+from grader.evidence.answers import CaseOracle
+from grader.evidence.candidates import arrange, is_python, run_task, runner_kind, unreadable
 from grader.evidence.case import Candidate, Problem
-from grader.evidence.cases import CaseOracle
-from grader.evidence.failures import explain_failure
-from grader.evidence.gather import arrange, is_python, run_task, runner_kind, unreadable
-from grader.evidence.oracle import Oracle
-from grader.evidence.python_failure import explain_python_failure
+from grader.evidence.operations import Layer
+from grader.evidence.oracle import Arrangement, Oracle
+from grader.evidence.problems import explain_failure, explain_python_failure
 from grader.evidence.runners import RunnerPool
 from grader.ir.facts import ModuleFacts
-from grader.ir.names import is_data_type, is_name
+from grader.ir.vocabulary import is_data_type, is_name
 from grader.messages import (
     Correction,
     FrameError,
@@ -144,6 +144,7 @@ def _observed(number: int, step: TracedStep, facts: ModuleFacts, function: str) 
         callee = "if"
     if not is_name(step.variable) or not (is_data_type(step.dtype) or step.dtype == ""):
         raise FrameError("a step with a name or a data type that is none")
+    # Alignment follows these back to the input: a step that took itself would keep it there.
     if any(not 0 <= each < number for each in step.takes):
         raise FrameError("a step that takes a later one")
     return Observed(
@@ -174,6 +175,67 @@ def arguments_of(arrangement: Arrangement, oracle: Oracle) -> tuple[Values, ...]
     """Return what varies of the one call, in the order of the oracle's function."""
     varying = [each for each in arrangement.arguments if each.varies]
     if isinstance(oracle, CaseOracle):
+        # Where shapes tell arguments apart, `main` may take them in another order than the oracle.
         order = oracle.argument_names
         varying.sort(key=lambda each: order.index(each.name))
     return tuple(each.array[0] for each in varying)
+
+
+# --- what was in the memory -----------------------------------------------------------------------
+# Is it the memory that was there before? Tried by running the module on memory full of zeros.
+#
+# Every output holds NaN until it is written, so a sum that is not initialised is NaN. So are 0 / 0,
+# a difference of two infinities and the logarithm of a negative number; and of huge numbers, which
+# may stand in memory that a function has for itself, an exponential is one. What was never written
+# is 0 where the memory held zeros, and a sum that begins with 0 is right: nothing else is.
+
+
+_KINDS = frozenset({"sum_not_initialised", "partly_written"})
+
+
+def of_memory(alignment: Alignment) -> bool:
+    """Say whether a mistake says of floats what was in the memory: that has yet to be tried.
+
+    A sum of twice the right numbers went on where the last one ended, which was tried.
+    """
+    mistake = alignment.mistake
+    return mistake is not None and mistake.kind in _KINDS and "times" not in mistake.facts
+
+
+def tried_on_zeros(
+    alignment: Alignment,
+    steps: Sequence[Observed],
+    cleared: Sequence[Observed],
+    layers: Sequence[Layer],
+) -> Alignment:
+    """Return an alignment without its mistake, unless the run on zeros bears that out.
+
+    `cleared` are the same steps where the memory held zeros.
+    """
+    assert alignment.mistake is not None
+    wrong = alignment.wrong
+    if wrong is None or len(cleared) != len(steps):
+        return alignment._replace(mistake=None)
+    before, after = steps[wrong].value, cleared[wrong].value
+    if before is None or after is None or before.shape != after.shape:
+        return alignment._replace(mistake=None)
+    if before.dtype.kind != "f":  # whole numbers: the memory's own is subtracted
+        return alignment
+    if alignment.mistake.kind == "partly_written":
+        # What was never written holds the zeros now, and all else is as it was; 0 / 0 is NaN once
+        # more.
+        stays = np.where(np.isnan(before), 0, before)
+        is_borne_out = np.array_equal(stays, after)
+    else:
+        reached = alignment.matched[:wrong]
+        # A sum that begins with 0 is right. It may be that of a product whose bias another step
+        # adds.
+        ahead = [at for at, each in enumerate(layers) if each.name and at not in reached]
+        is_borne_out = any(_is(after, layers[at]) for at in ahead)
+    return alignment if is_borne_out else alignment._replace(mistake=None)
+
+
+def _is(value: npt.NDArray[np.generic], layer: Layer) -> bool:
+    """Say whether a value is a layer's: a product without its bias is a layer, too."""
+    right = known(layer.value)
+    return is_equal(numbers(value), right, TOLERANCE) or is_rearranged(value, right)

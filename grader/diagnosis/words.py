@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from grader.diagnosis.mistake_messages import DECIDES, MISTAKE_MESSAGES
-from grader.evidence.mismatch import NOT_FINITE
+from grader.evidence.problems import NOT_FINITE
 from grader.language import NOTHING, Text, Value, foreign, in_a_row, say
+from grader.report import MistakeKind
 
 KINDS = tuple(dict.fromkeys(key.partition(":")[0] for key in MISTAKE_MESSAGES))
 """The mistakes that something is said of."""
@@ -66,11 +67,11 @@ class Departure(NamedTuple):
 
 
 def name_layer(name: str) -> Text:
-    """Return what a layer of PyTorch is called."""
+    """Return a layer's name as a text: a function of PyTorch's as it is, words to be translated."""
     return _NAMES.get(name) or foreign(name)
 
 
-def tell(departure: Departure, kind: str, facts: Facts) -> tuple[Text, Text]:
+def tell(departure: Departure, kind: MistakeKind | Literal[""], facts: Facts) -> tuple[Text, Text]:
     """Return the sentence and the advice for a mistake; `kind` is empty where none is known.
 
     `facts` are those of the mistake, and the departing step's `callee` and `layer`.
@@ -87,7 +88,7 @@ def tell(departure: Departure, kind: str, facts: Facts) -> tuple[Text, Text]:
     return _where(departure, what), say(saying.advice, **values)
 
 
-def tell_change(kind: str, facts: Facts) -> tuple[Text, Text]:
+def tell_change(kind: MistakeKind, facts: Facts) -> tuple[Text, Text]:
     """Return what a mistake is, as a clause, and what to do about it."""
     saying, values = MISTAKE_MESSAGES[_key(kind, facts)], _values(facts)
     return say(saying.what, **values), say(saying.advice, **values)
@@ -217,7 +218,7 @@ def _key(kind: str, facts: Facts) -> str:
 
 
 def _values(facts: Facts) -> dict[str, Value]:
-    """Return the facts as a sentence names them."""
+    """Return the facts of a mistake as values of its sentence: axes in words, shapes as text."""
     values = {name: _shown(value) for name, value in facts.items()}
     if "stop" in facts:
         values["end"] = facts["stop"] - 1

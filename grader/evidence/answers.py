@@ -2,20 +2,214 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import ModuleType
 from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
+from msgspec.structs import replace
 
-from grader.assignment import Computation, PartTable
+from grader.assignment import ArgumentTable, Computation, PartTable
 from grader.course import CourseAssignment
 from grader.data import DataSet
 from grader.errors import CourseError
-from grader.evidence.case import FloatArray
-from grader.evidence.cases import CaseOracle, Compute, course_function
-from grader.evidence.oracle import ModelOracle, Oracle
+from grader.evidence.case import FloatArray, Problem
+from grader.evidence.operations import Layer, one_thread
+from grader.evidence.oracle import (
+    Arrangement,
+    Given,
+    ModelOracle,
+    Oracle,
+    Values,
+    Wanted,
+    match_inputs,
+)
+from grader.evidence.recorder import record
+from grader.evidence.subject import find_function
+from grader.ir.facts import Argument, Call, ModuleFacts, TensorFacts
+from grader.language import Text, foreign, say
+from grader.messages import TensorSpec
+
+# --- computations ---------------------------------------------------------------------------------
+# The answers for a computation: a function of tensors, tried on cases drawn for this run.
+
+
+INTEGERS = 10
+"""Integers are drawn from -10 to 10: large enough to tell sums apart, too small to overflow."""
+
+Compute = Callable[..., Any]
+"""The course's function: arrays with a leading axis over cases to one array, or several."""
+
+
+def _named(argument: ArgumentTable, place: int) -> Text:
+    return foreign(argument.name) if argument.name else say("argument {place}", place=place)
+
+
+class CaseOracle:
+    """The answers for one computation. `compute` is the course's function of its arguments."""
+
+    def __init__(
+        self, computation: Computation, compute: Compute, generator: np.random.Generator
+    ) -> None:
+        self.options = computation
+        self._compute = compute
+        self._arguments = tuple(
+            self._given(each, _named(each, place), generator)
+            for place, each in enumerate(computation.arguments, start=1)
+        )
+        for each in self._arguments:
+            each.array.setflags(write=False)
+        self.from_test_set: npt.NDArray[np.bool_] = np.zeros(computation.cases, np.bool_)
+
+    def _given(self, table: ArgumentTable, name: Text, generator: np.random.Generator) -> Given:
+        def draw(fresh: np.random.Generator, shape: tuple[int, ...]) -> Values:
+            return _draw(table, self.options, fresh, shape)
+
+        return Given(name, draw(generator, (self.options.cases, *table.shape)), redraw=draw)
+
+    @cached_property
+    def desired(self) -> FloatArray:
+        """Return the right outputs, shape (cases, *output shape). Raises CourseError."""
+        with one_thread():
+            result = self._compute(*(each.array.copy() for each in self._arguments))
+        fields = result if isinstance(result, tuple) else (result,)
+        desired = self._joined([np.asarray(each) for each in fields])
+        desired.setflags(write=False)
+        return desired
+
+    def layers(self, rows: Sequence[int]) -> tuple[Layer, ...]:
+        """Return what PyTorch does on the first of the cases at these places."""
+        return self.layers_for([each.array[rows[0]] for each in self._arguments])
+
+    def layers_for(self, arguments: Sequence[Values]) -> tuple[Layer, ...]:
+        """Return what PyTorch does on the arguments of one case, in the function's order.
+
+        Where the function works on all cases at once, layers have no axis for them.
+        """
+        one = [each[None].copy() for each in arguments]
+        with one_thread():
+            layers = record(lambda: self._compute(*one), one)
+        shapes = [(1, *each.shape) for each in self.options.outputs]
+        # Some courses' functions go case by case, others over all at once: only the outputs' shapes
+        # tell.
+        over_cases = [each for each in layers if each.output is not None]
+        if not over_cases or any(
+            each.value.shape != shapes[each.output or 0] for each in over_cases
+        ):
+            return layers
+        return tuple(each._replace(value=_without_cases(each.value)) for each in layers)
+
+    @property
+    def argument_names(self) -> tuple[Text, ...]:
+        """Return what messages call the arguments, in their order."""
+        return tuple(each.name for each in self._arguments)
+
+    def depends_on(self, place: int) -> bool:
+        """Say whether the outputs are other ones when one argument is that of another case."""
+        arrays = [each.array.copy() for each in self._arguments]
+        moved = np.roll(arrays[place], 1, axis=0)
+        # Of a single case there is no other one to take the argument from.
+        arrays[place] = moved if len(moved) > 1 else -moved
+        with one_thread():
+            result = self._compute(*arrays)
+        fields = result if isinstance(result, tuple) else (result,)
+        return not np.array_equal(self._joined([np.asarray(each) for each in fields]), self.desired)
+
+    def shapes(self, _part: PartTable) -> tuple[Wanted, ...]:
+        """Return the shapes of the arguments of one case, in the order of the function."""
+        return tuple(each.shape for each in self.options.arguments)
+
+    def arrange(self, part: PartTable, facts: ModuleFacts | None) -> Arrangement | Problem:
+        """Return calls on all cases: of a Relax `main`, the TIR function that fits, or Python."""
+        outputs = tuple(TensorSpec(each.dtype, each.shape) for each in self.options.outputs)
+        samples = min(part.samples or self.options.cases, self.options.cases)
+        if facts is None:
+            return Arrangement("main", self._arguments, samples, outputs).first(samples)
+        if not facts.has_main:
+            function = find_function(facts, self.options)
+            if function is None:
+                return self._no_function(facts)
+            return Arrangement(function.name, self._arguments, samples, outputs).first(samples)
+        matched = match_inputs(facts.inputs, self._arguments)
+        if isinstance(matched, Problem):
+            return matched
+        several = outputs if len(outputs) > 1 else ()
+        return Arrangement("main", matched, samples, several).first(samples)
+
+    def _no_function(self, facts: ModuleFacts) -> Problem:
+        """Say what the module's functions take, and what one of them should."""
+        hint = self._wanted()
+        if not facts.functions:
+            return Problem(say("The module has no TIR function."), hint, code="signature")
+        taken = [
+            f"`{each.name}`("
+            + ", ".join(f"{p.tensor.dtype}{list(p.tensor.shape or ())}" for p in each.parameters)
+            + ")"
+            for each in facts.functions.values()
+        ]
+        reason = say(
+            "No TIR function of the module has the parameters that are asked for; there is"
+            " {functions}.",
+            functions=", ".join(taken[:3]),
+        )
+        return Problem(reason, hint, code="signature")
+
+    def _wanted(self) -> Text:
+        wanted = (*self.options.arguments, *self.options.outputs)
+        spelled = ", ".join(f"{each.dtype}{list(each.shape)}" for each in wanted)
+        return say(
+            "Its parameters must be {parameters}, in this order, the output last.",
+            parameters=spelled,
+        )
+
+    def _joined(self, fields: list[npt.NDArray[Any]]) -> FloatArray:
+        cases, tables = self.options.cases, self.options.outputs
+        if [each.shape for each in fields] != [(cases, *each.shape) for each in tables]:
+            raise CourseError(
+                f"The oracle's function for {self.options.id} returns arrays of shapes"
+                f" {[each.shape for each in fields]}.",
+                f"It should return one for each output, with {cases} cases along the first axis.",
+            )
+        if len(fields) == 1:
+            return cast(FloatArray, fields[0])
+        flat = [each.reshape(cases, math.prod(each.shape[1:])) for each in fields]
+        return cast(FloatArray, np.concatenate(flat, axis=1))
+
+
+def _without_cases(value: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    return value[0] if value.ndim and len(value) == 1 else value
+
+
+def _draw(
+    table: ArgumentTable,
+    computation: Computation,
+    generator: np.random.Generator,
+    shape: tuple[int, ...],
+) -> Values:
+    if table.dtype.startswith("int"):
+        return generator.integers(-INTEGERS, INTEGERS, shape, endpoint=True).astype(table.dtype)
+    return (computation.scale * generator.standard_normal(shape)).astype(table.dtype)
+
+
+def course_function(
+    module: object, computation: Computation, parameters: Mapping[str, Values]
+) -> Compute:
+    """Return the function of the course's `oracle.py` for a computation. Raises CourseError."""
+    name = computation.id.replace("-", "_")
+    function = getattr(module, name, None)
+    if not callable(function):
+        raise CourseError(
+            f"oracle.py has no function called {name}.",
+            "Every [[computation]] without a `model` needs one; see docs/assignment.md.",
+        )
+    return lambda *arguments: function(parameters, *arguments)
+
+
+# --- assignments ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -32,7 +226,7 @@ class Answers:
     model_seed: int = 0
 
     def of(self, part: PartTable) -> Oracle:
-        """Return the oracle of a part."""
+        """Return the oracle of a part: that of its computation, or the model's."""
         if part.computation is not None:
             return self.computations[part.computation]
         assert self.model is not None  # an Assignment without [oracle] has no such part
@@ -102,3 +296,67 @@ def find_model(course_assignment: CourseAssignment, name: str) -> Callable[[int]
         )
     found: Callable[[int], Any] = models[name]
     return found
+
+
+# --- symbolic shapes ------------------------------------------------------------------------------
+# Symbolic shapes of a `main`, bound to those that the assignment calls it with.
+#
+# `R.Tensor(("n", "m"))` is what the caller makes of it. Checks that ask for a layer's weight by its
+# shape, and the arrangement of calls, are told the shapes of the calls that will be made.
+
+
+def bind_symbols(facts: ModuleFacts, wanted: Sequence[Wanted]) -> ModuleFacts:
+    """Return the facts with the symbols of `main`'s inputs replaced by their extents.
+
+    `wanted` are the shapes of the arguments, in the order that is asked for. The same facts where
+    the inputs do not fit them: then that is what is to be said.
+    """
+    symbols = _solve(facts, wanted) if facts.has_main else {}
+    if not symbols:
+        return facts
+    output = facts.output and _tensor(facts.output, symbols)
+    return replace(
+        facts,
+        inputs=tuple(replace(each, tensor=_tensor(each.tensor, symbols)) for each in facts.inputs),
+        output=output,
+        calls=tuple(_call(each, symbols) for each in facts.calls),
+        result=facts.result and _argument(facts.result, symbols),
+    )
+
+
+def _solve(facts: ModuleFacts, wanted: Sequence[Wanted]) -> dict[str, int]:
+    symbols: dict[str, int] = {}
+    if len(facts.inputs) != len(wanted):
+        return {}
+    for buffer, shape in zip(facts.inputs, wanted, strict=True):
+        have = buffer.tensor.shape
+        if have is None or len(have) != len(shape):
+            return {}
+        for extent, want in zip(have, shape, strict=True):
+            if want is None or extent == "?":  # "?" is what is no variable
+                continue
+            # One name has one extent: with `n` for 8 and for 9 the call would fail, and that is
+            # told by the shapes as they are.
+            known = symbols.setdefault(extent, want) if isinstance(extent, str) else extent
+            if known != want:
+                return {}
+    return symbols
+
+
+def _tensor(tensor: TensorFacts, symbols: dict[str, int]) -> TensorFacts:
+    if tensor.shape is None:
+        return tensor
+    bound = (symbols.get(each, each) if isinstance(each, str) else each for each in tensor.shape)
+    return replace(tensor, shape=tuple(bound))
+
+
+def _argument(argument: Argument, symbols: dict[str, int]) -> Argument:
+    return replace(argument, tensor=argument.tensor and _tensor(argument.tensor, symbols))
+
+
+def _call(call: Call, symbols: dict[str, int]) -> Call:
+    return replace(
+        call,
+        arguments=tuple(_argument(each, symbols) for each in call.arguments),
+        result=call.result and _tensor(call.result, symbols),
+    )

@@ -1,22 +1,43 @@
-"""Which captures of a part are looked at, and reading them: no TVM, no Python of a student."""
+"""Candidates of a part: which captures are read, and what runners say of those that are accepted.
+
+No TVM and no Python of a student is in the referee: captures are read as data, modules run in
+runners.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
+import numpy as np
 from msgspec.structs import replace
 
 from grader.assignment import Comparison, Computation, PartTable
 from grader.assignment_files import Given
-from grader.errors import IRError
-from grader.evidence.case import Candidate, Problem
-from grader.evidence.functions import find_function
-from grader.ir.attributes import without_idle_attributes
+from grader.errors import IRError, ProtocolError
+from grader.evidence.case import Candidate, FloatArray, Outputs, Problem, StubOutputs
+from grader.evidence.oracle import Arrangement, Oracle
+from grader.evidence.problems import explain_failure, explain_python_failure
+from grader.evidence.runners import Kind, RunnerPool
+from grader.evidence.subject import find_function
 from grader.ir.facts import ModuleFacts
 from grader.ir.read import read_module
+from grader.ir.rewriting import without_idle_attributes
 from grader.language import say
-from grader.messages import PYTHON_FUNCTION, Capture
+from grader.messages import (
+    PYTHON_FUNCTION,
+    Array,
+    Capture,
+    FrameError,
+    RunModule,
+    RunResult,
+    TaskFailure,
+    unpack_array,
+)
+
+# --- reading --------------------------------------------------------------------------------------
+# Which captures of a part are looked at, and reading them: no TVM, no Python of a student.
+
 
 CANDIDATE_LIMIT = 6
 """Most candidates of one part that are run: those with the name asked for first, and of these the
@@ -61,6 +82,7 @@ def inspect(part: PartTable, capture: Capture) -> Candidate | Problem:
         return Problem(error.message, error.hint, code="refused")
     if facts.findings:
         first = facts.findings[0]
+        # Who forgot to register the function was told that it is not allowed.
         is_unknown = first.subject not in capture.externs and _EXTERN_NAME.fullmatch(first.subject)
         if part.externs and first.code == "packed_call" and is_unknown:
             return _not_registered(first.subject)
@@ -86,6 +108,8 @@ class _Module(NamedTuple):
 def _read(document: bytes, externs: tuple[str, ...] = ()) -> _Module:
     """Read a module, without attributes of functions that mean nothing. Raises IRError."""
     facts = read_module(document, externs)
+    # A misspelt attribute is no attack. What is left out is looked for in a second reading, of what
+    # will be run.
     if any(finding.code == "attribute" for finding in facts.findings):
         cleaned, left_out = without_idle_attributes(document)
         return _Module(cleaned, read_module(cleaned, externs), left_out)
@@ -98,6 +122,8 @@ def is_given(candidate: Candidate, comparison: Comparison, given: Given) -> bool
     So is one whose schedule started there: a step more makes it no work of one's own.
     """
     by_name = candidate.capture.by_name
+    # The example's module with one step of a schedule more has another form, and the same work in
+    # it.
     modules = [candidate.facts] if candidate.base is None else [candidate.facts, candidate.base]
     return any(
         forms and all(given.refuses(form, by_name=by_name) for form in forms)
@@ -118,6 +144,7 @@ def _forms_of(facts: ModuleFacts, comparison: Comparison) -> list[set[str]]:
         found = find_function(facts, comparison)
         answering = facts.functions.values() if found is None else (found,)
         return [{each.form for each in answering}]
+    # A `main` that calls nothing but given functions is given itself, in whatever order it stands.
     if any(each.kind != "tir" for each in facts.calls):
         return [{facts.form}]
     called = {each.callee for each in facts.calls} & facts.functions.keys()
@@ -156,3 +183,154 @@ def _inspect_python(capture: Capture) -> Candidate | Problem:
         has_main=False, inputs=(), output=None, calls=(), functions={}, externs=(), findings=()
     )
     return Candidate(capture, nothing)
+
+
+# --- outputs --------------------------------------------------------------------------------------
+# Gathering evidence: every candidate is built and run in runners that nothing else has used.
+
+
+BUILD_TARGET = "llvm"
+STUB_CALLS = 2
+"""Calls that a module without its externs is run on, twice each, and as many other ones."""
+
+
+def unreadable() -> Problem:
+    """Return the problem of a runner whose answer breaks the protocol."""
+    return Problem(
+        say("The answer of the process that ran the module cannot be read."),
+        say("External functions may compute, and must leave the process that they run in alone."),
+        code="no_answer",
+    )
+
+
+def runner_kind(part: PartTable) -> Kind:
+    """Return the kind of runner in which a part's candidates are run."""
+    return "extern" if part.externs or part.entry_kind == "python" else "pure"
+
+
+def is_python(candidate: Candidate) -> bool:
+    """Say whether a candidate is a Python function and no module."""
+    return PYTHON_FUNCTION in candidate.capture.externs and not candidate.capture.module
+
+
+def arrange(candidate: Candidate, part: PartTable, oracle: Oracle) -> Arrangement | Problem:
+    """Return how a candidate is to be called, or what is wrong with its signature."""
+    return oracle.arrange(part, None if is_python(candidate) else candidate.facts)
+
+
+def gather_outputs(
+    candidate: Candidate, part: PartTable, oracle: Oracle, runners: RunnerPool
+) -> Outputs | Problem:
+    """Return a candidate's outputs on all of the oracle's inputs, (samples, *output shape).
+
+    A problem where it cannot be called, fails, or answers for fewer samples than there are. Raises
+    SandboxError where no runner can be started.
+    """
+    arrangement = arrange(candidate, part, oracle)
+    if isinstance(arrangement, Problem):
+        return arrangement
+    kind = runner_kind(part)
+    externs = candidate.capture.externs if kind == "extern" else {}
+    try:
+        answer = runners.request(kind, run_task(candidate, arrangement, externs=externs))
+    except ProtocolError:
+        return unreadable()
+    if isinstance(answer, TaskFailure) and is_python(candidate):
+        return explain_python_failure(answer, candidate.capture)
+    if not isinstance(answer, RunResult):
+        return explain_failure(answer)
+    actual = _by_sample(answer.outputs, arrangement)
+    if isinstance(actual, Problem):
+        return actual
+    first = slice(arrangement.samples)
+    names = {PYTHON_FUNCTION: candidate.capture.name} if is_python(candidate) else {}
+    unwritten = tuple(names.get(each, each) for each in answer.unwritten)
+    return Outputs(actual, oracle.desired[first], oracle.from_test_set[first], unwritten)
+
+
+def gather_stubs(
+    candidate: Candidate,
+    part: PartTable,
+    oracle: Oracle,
+    runners: RunnerPool,
+    generator: np.random.Generator,
+) -> StubOutputs | Problem:
+    """Run a candidate with noise in place of its externs, without student Python.
+
+    The noise depends on the seed and on how many calls there were before. So one run on the same
+    inputs twice shows whether the noise matters, and another one with the same seed and other
+    inputs whether the inputs do.
+    """
+    arrangement = arrange(candidate, part, oracle)
+    if isinstance(arrangement, Problem):
+        return arrangement
+    others = arrangement.first(STUB_CALLS).redrawn(generator)
+    seed = int(generator.integers(1, 2**31))
+    twice = _run_stubs(candidate, arrangement.first(STUB_CALLS, repeated=2), seed, runners)
+    if isinstance(twice, Problem):
+        return twice
+    elsewhere = _run_stubs(candidate, others, seed, runners)
+    if isinstance(elsewhere, Problem):
+        return elsewhere
+    half = len(twice) // 2
+    return StubOutputs(twice[:half], twice[half:], elsewhere)
+
+
+def _run_stubs(
+    candidate: Candidate, arrangement: Arrangement, seed: int, runners: RunnerPool
+) -> FloatArray | Problem:
+    """Run a candidate once with noise in place of its externs."""
+    stubs = dict.fromkeys(candidate.facts.externs, seed)
+    try:
+        answer = runners.request("pure", run_task(candidate, arrangement, stubs=stubs))
+        if isinstance(answer, RunResult):
+            return cast(FloatArray, unpack_array(answer.outputs))
+    except (ProtocolError, FrameError):
+        return unreadable()
+    return explain_failure(answer)
+
+
+def run_task(
+    candidate: Candidate,
+    arrangement: Arrangement,
+    externs: dict[str, bytes] | None = None,
+    stubs: dict[str, int] | None = None,
+) -> RunModule:
+    """Return the task to call a candidate as arranged, with its externs or with noise."""
+    return RunModule(
+        module=candidate.capture.module,
+        arguments=arrangement.packed(),
+        target=BUILD_TARGET,
+        threads=1,
+        externs=externs or {},
+        stubs=stubs or {},
+        function=arrangement.function,
+        outputs=arrangement.outputs,
+    )
+
+
+def _by_sample(outputs: Array, arrangement: Arrangement) -> FloatArray | Problem:
+    """Return one row for each sample, without what filled up the last batch."""
+    if arrangement.is_batched and len(outputs.shape) < 2:
+        return Problem(
+            say("The output has no axis for the batch."),
+            say("Return one row of scores for every image."),
+            code="shape",
+        )
+    try:
+        values = unpack_array(outputs)
+    except FrameError:
+        return unreadable()
+    if arrangement.is_batched:
+        calls, batch, *sample = values.shape
+        values = values.reshape(calls * batch, *sample)  # -1 is ambiguous for an empty sample
+    if len(values) < arrangement.samples:
+        return Problem(
+            say(
+                "The output has {rows} rows for a batch of inputs, which are too few.",
+                rows=outputs.shape[1],
+            ),
+            say("Return one row of scores for every image."),
+            code="shape",
+        )
+    return cast(FloatArray, values[: arrangement.samples])

@@ -6,7 +6,8 @@ one operation changed, left out or repeated.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -97,12 +98,12 @@ def exponential(x: Tensor, axis: int, is_shifted: bool) -> Tensor:
 
 
 def shifted(x: Tensor, axis: int) -> Tensor:
-    """Return the differences to the largest item."""
+    """Return x minus the largest item along an axis, of the shape of x: exp(x) cannot overflow."""
     return x - x.amax(axis, keepdim=True)
 
 
 def exponential_sum(x: Tensor, axis: int, is_shifted: bool) -> Tensor:
-    """Return the sums of the exponentials."""
+    """Return the sums of the exponentials along an axis, without that axis."""
     return exponential(x, axis, is_shifted).sum(axis)
 
 
@@ -127,3 +128,100 @@ FUNCTIONS: Mapping[str, Compute] = {
 
 SIDE_KINDS = frozenset({"largest", "shifted", "exponential", "exponential_sum", "part"})
 """Parts of a layer that nothing after them is computed from."""
+
+
+# --- layers of several operations -----------------------------------------------------------------
+# Layers that a course spells in several operations: a softmax by hand is a softmax.
+#
+# What is wrong in it can be told as that of the layer, and nothing else of it: to somebody whose
+# softmax went along another axis, an exponential was what came next, and the softmax was one too
+# many.
+
+
+_CLOSE = 1e-12
+"""Two ways to a softmax in double precision differ by less."""
+
+
+def composed(layers: Sequence[Layer]) -> tuple[Layer, ...]:
+    """Return the layers, with the last operation of a softmax by hand as the softmax it is.
+
+    The operations within it, which nothing else takes, become parts of it.
+    """
+    found = list(layers)
+    for place, layer in enumerate(found):
+        if layer.operation.kind == "other" and layer.name and layer.value.ndim:
+            _fold(place, found)
+    return tuple(found)
+
+
+def _fold(place: int, layers: list[Layer]) -> None:
+    """Make an operation the softmax of the first value that it is one of.
+
+    The differences to the largest item have the same softmax as the items.
+    """
+    within: set[int] = set()
+    waiting = _taken(layers[place])
+    found: tuple[int, int] | None = None
+    while waiting:
+        before = max(waiting)
+        waiting.discard(before)
+        # The search goes on behind a find: a softmax of the differences is one of the items, from
+        # which the student begins.
+        axis = _softmax_axis(layers[before], layers[place])
+        if axis is not None:
+            found = before, axis
+        if layers[before].operation.kind == "other":
+            within.add(before)
+            waiting |= _taken(layers[before])
+    if found is not None:
+        _replace(place, *found, {each for each in within if each > found[0]}, layers)
+
+
+def _taken(layer: Layer) -> set[int]:
+    return {each.layer for each in layer.operation.operands if each.layer is not None}
+
+
+def _softmax_axis(before: Layer, after: Layer) -> int | None:
+    """Return the axis, counted from the last one, along which one value is the other's softmax."""
+    if before.value.shape != after.value.shape:
+        return None
+    value = torch.from_numpy(before.value)
+    for axis in range(-1, -after.value.ndim - 1, -1):
+        # Along an axis of one place a softmax is 1 everywhere.
+        if after.value.shape[axis] > 1:
+            wanted = torch.softmax(value, axis).numpy()
+            if np.allclose(after.value, wanted, rtol=_CLOSE, atol=_CLOSE):
+                return axis
+    return None
+
+
+def _replace(place: int, before: int, axis: int, within: set[int], layers: list[Layer]) -> None:
+    """Make a softmax of an operation, and parts of what only serves it."""
+    operand = Operand(torch.from_numpy(layers[before].value), layer=before)
+    operation = Operation("softmax", (operand,), {"axis": axis})
+    layers[place] = layers[place]._replace(name="softmax", operation=operation)
+    for each in sorted(within, reverse=True):
+        takers = {at for at, layer in enumerate(layers) if each in _taken(layer)}
+        # What something else takes as well is a layer that may be wrong by itself.
+        if all(layers[at].operation.kind == "part" for at in takers):
+            part = layers[each].operation._replace(kind="part")
+            layers[each] = layers[each]._replace(operation=part, is_partial=True)
+
+
+# --- threads --------------------------------------------------------------------------------------
+# How many threads PyTorch computes on: one, unless somebody asks for more.
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let PyTorch use one thread for a while.
+
+    Its default, on a machine that others use too, takes up to a hundred times as long for small
+    tensors: threads that wait for each other spin.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -1,12 +1,11 @@
-"""The answers: what PyTorch gives for the test set and for hidden inputs of this run.
-
-Nothing of this module's values ever leaves the referee but the inputs.
-"""
+"""How a candidate is called: its function, and the arguments of every call."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from types import ModuleType
 from typing import Protocol, cast
 
@@ -15,15 +14,165 @@ import numpy.typing as npt
 
 from grader.assignment import Comparison, OracleOptions, PartTable
 from grader.data import DataSet
-from grader.evidence.arrangement import Arrangement, Given, Values, match_inputs
 from grader.evidence.case import FloatArray, Problem
-from grader.evidence.operations import Layer
+from grader.evidence.operations import Layer, one_thread
 from grader.evidence.recorder import record, replay
-from grader.evidence.symbols import Wanted
-from grader.evidence.torch_threads import one_thread
-from grader.ir.facts import ModuleFacts
-from grader.language import foreign, say
-from grader.messages import TensorSpec
+from grader.ir.facts import BufferFacts, ModuleFacts
+from grader.language import Text, foreign, in_a_row, say
+from grader.messages import RunArgument, TensorSpec, pack_array
+
+Values = npt.NDArray[np.generic]
+
+Wanted = tuple[int | None, ...]
+"""The shape of an argument; None for an extent that is free."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """One argument. Where it `varies`, `array` has a leading axis over the calls.
+
+    `redraw` makes other values of the same shape from a generator; None for what stays the same.
+    """
+
+    name: Text
+    array: Values
+    varies: bool = True
+    redraw: Callable[[np.random.Generator, tuple[int, ...]], Values] | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Return the shape that one call sees: without the axis over calls, if there is one."""
+        return self.array.shape[1:] if self.varies else self.array.shape
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """All calls of a candidate's function.
+
+    `outputs` are what a function in destination-passing style writes; empty for a Relax function
+    with one output. `samples` of the calls' results count, the rest only fills up. `is_batched`:
+    each call's result has an axis over samples.
+    """
+
+    function: str
+    arguments: tuple[Given, ...]
+    samples: int
+    outputs: tuple[TensorSpec, ...] = ()
+    is_batched: bool = False
+
+    def packed(self) -> tuple[RunArgument, ...]:
+        """Return the arguments as a message carries them."""
+        return tuple(RunArgument(pack_array(each.array), each.varies) for each in self.arguments)
+
+    def first(self, calls: int, repeated: int = 1) -> Arrangement:
+        """Return the first calls alone, `repeated` times one after the other."""
+        return self._with(lambda each: np.concatenate([each.array[:calls]] * repeated))
+
+    def redrawn(self, generator: np.random.Generator) -> Arrangement:
+        """Return as many calls, with the inputs that can be drawn drawn anew from `generator`."""
+        return self._with(
+            lambda each: (
+                each.array if each.redraw is None else each.redraw(generator, each.array.shape)
+            )
+        )
+
+    def chosen(self, rows: Sequence[int]) -> tuple[Arrangement, tuple[int, ...]]:
+        """Return one call on chosen samples, and which samples it has, one for each row.
+
+        `rows` are places among the samples. Of a batch, they come first, as many as fit; others
+        fill it up. Without a batch the first one is taken. Raises IndexError for a place that there
+        is not, or for none.
+        """
+        size = self.batch
+        wanted = list(dict.fromkeys(rows))[:size]
+        if not wanted or min(wanted) < 0 or max(wanted) >= self.samples:
+            raise IndexError(f"samples {wanted} of {self.samples}")
+        others = (place for place in range(self.samples) if place not in wanted)
+        samples = (*wanted, *islice(others, size - len(wanted)))
+        filled = (*samples, *range(self.samples, self.samples + size - len(samples)))
+
+        def choose(each: Given) -> Values:
+            if not self.is_batched:
+                return each.array[list(filled)]
+            flat = each.array.reshape(-1, *each.shape[1:])
+            return flat[list(filled)][None]
+
+        return replace(self._with(choose), samples=len(samples)), samples
+
+    @property
+    def batch(self) -> int:
+        """Return how many samples one call takes: 1 where the function has no batch."""
+        if not self.is_batched:
+            return 1
+        return next(each.shape[0] for each in self.arguments if each.varies)
+
+    def _with(self, change: Callable[[Given], Values]) -> Arrangement:
+        arguments = tuple(
+            replace(each, array=change(each)) if each.varies else each for each in self.arguments
+        )
+        return replace(self, arguments=arguments)
+
+
+def match_inputs(
+    inputs: tuple[BufferFacts, ...], given: tuple[Given, ...]
+) -> tuple[Given, ...] | Problem:
+    """Return the arguments in the order in which a Relax function takes them.
+
+    Where their shapes tell them apart, any order will do; otherwise it is the one asked for.
+    """
+    if len(inputs) != len(given):
+        return Problem(
+            say("`main` takes {count} arguments.", count=len(inputs)),
+            wanted(given),
+            code="signature",
+        )
+    # Who takes the weights before the images has computed the same.
+    if len({each.shape for each in given}) == len(given):
+        by_shape = {each.shape: each for each in given}
+        given = tuple(
+            by_shape.get(_static(buffer), each) for buffer, each in zip(inputs, given, strict=True)
+        )
+    for buffer, each in zip(inputs, given, strict=True):
+        if not _is_right(buffer, each):
+            tensor = buffer.tensor
+            reason = say(
+                "`main` takes a tensor of shape {shape} and dtype {dtype} as `{name}`.",
+                shape=str(tensor.shape),
+                dtype=tensor.dtype,
+                name=buffer.name,
+            )
+            return Problem(reason, wanted(given), code="signature")
+    return given
+
+
+def wanted(given: tuple[Given, ...]) -> Text:
+    """Return the sentence on what `main` must take: names, dtypes and shapes, in order."""
+    spelled = [
+        say("{name} {tensor}", name=each.name, tensor=f"{each.array.dtype}{list(each.shape)}")
+        for each in given
+    ]
+    return say("`main` must take {arguments}.", arguments=in_a_row(spelled))
+
+
+def _static(buffer: BufferFacts) -> tuple[int, ...]:
+    shape = buffer.tensor.shape or ()
+    return tuple(extent for extent in shape if isinstance(extent, int))
+
+
+def _is_right(buffer: BufferFacts, given: Given) -> bool:
+    shape, dtype = buffer.tensor.shape, buffer.tensor.dtype
+    # A dtype or an extent that `main` leaves open is the caller's.
+    if dtype not in (str(given.array.dtype), "") or shape is None or len(shape) != len(given.shape):
+        return False
+    pairs = zip(shape, given.shape, strict=True)
+    return all(not isinstance(extent, int) or extent == have for extent, have in pairs)
+
+
+# --- the model's answers --------------------------------------------------------------------------
+# The answers: what PyTorch gives for the test set and for hidden inputs of this run.
+#
+# Nothing of this module's values ever leaves the referee but the inputs.
+
 
 DYNAMIC_BATCH = 4
 """Batch size used where `main` leaves it open; the assignment's own notebooks use it too."""
@@ -45,7 +194,7 @@ class Oracle(Protocol):
 
     @property
     def options(self) -> Comparison:
-        """Return what outputs are compared by."""
+        """Return tolerances, dtype and shape that outputs are compared by."""
 
     @property
     def desired(self) -> FloatArray:
@@ -53,7 +202,7 @@ class Oracle(Protocol):
 
     @property
     def from_test_set(self) -> npt.NDArray[np.bool_]:
-        """Return which samples are test images."""
+        """Return which samples are test images, bool (samples,); the others are hidden inputs."""
 
     def shapes(self, part: PartTable) -> tuple[Wanted, ...]:
         """Return the shapes of a part's arguments."""
@@ -182,6 +331,7 @@ class ModelOracle:
                 hint,
                 code="signature",
             )
+        # The images are the argument whose shape is no parameter's, wherever it stands.
         taken = {self._parameters[each].shape for each in part.parameters}
         left = [each for each in facts.inputs if each.tensor.shape not in taken]
         tensor = (left or facts.inputs)[0].tensor
@@ -214,5 +364,7 @@ def _mixed(images: int, hidden: int, generator: np.random.Generator) -> npt.NDAr
     images and 256 hidden inputs about 10 hidden inputs among 24, and 80 among 1,000.
     """
     places = generator.random(images + hidden)
+    # Squares of random numbers are small: without them a part that is run on 24 samples would see
+    # no hidden input in every other run.
     places[images:] **= 2
     return np.argsort(places)

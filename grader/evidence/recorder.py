@@ -15,8 +15,7 @@ import numpy.typing as npt
 import torch
 from torch.overrides import TorchFunctionMode
 
-from grader.evidence.composed import composed
-from grader.evidence.operations import Layer, Operand, Operation, Tensor
+from grader.evidence.operations import Layer, Operand, Operation, Tensor, composed
 
 _HIDDEN = frozenset(
     {
@@ -117,7 +116,7 @@ class _Log:
         self._alive: list[Tensor] = []  # an id belongs to another tensor once its own is gone
 
     def operands(self, call: _Call) -> list[Operand]:
-        """Return what a call takes, as it is now."""
+        """Return what a call takes, one operand for each of its tensors, with the values of now."""
         return [self._operand(each) for each in call.tensors]
 
     def note(self, call: _Call, operands: Sequence[Operand], result: Any) -> None:
@@ -136,6 +135,8 @@ class _Log:
         for place, each in enumerate(result if several else [result]):
             if not isinstance(each, torch.Tensor):
                 continue
+            # `contiguous` may return what it is given, which has its layer already; `relu_` does so
+            # with other numbers.
             if id(each) not in self._places or call.writes_to_argument:
                 shown = "" if name in _HIDDEN else name.strip("_")
                 again = _again(call, place if several else None)
@@ -166,7 +167,7 @@ class _Log:
         return Operand(value, place, None if place is not None else self._argument(value))
 
     def _argument(self, value: Tensor) -> int | None:
-        """Return the argument that has these numbers."""
+        """Return the place of the argument that has these numbers, None where none has."""
         for place, each in enumerate(self._arguments):
             if each.size == value.numel() and np.array_equal(each, value.reshape(-1).numpy()):
                 return place
@@ -212,6 +213,7 @@ def _add(log: _Log, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Giv
     if kwargs or len(args) != 2 or not all(id(each) in given for each in args):
         return False
     left, right = (given[id(each)] for each in args)
+    # `x @ w + b` by hand is a bias like that of nn.Linear, and is got wrong in the same ways.
     if right.value.ndim == 1 and not right.is_running:
         log.add("add", "bias", (left, right), axis=-1)
     else:
@@ -270,6 +272,8 @@ def _softmax(log: _Log, args: tuple[Any, ...], kwargs: Mapping[str, Any], given:
 def _add_softmax(log: _Log, x: Operand, axis: int) -> Operand:
     log.add("the largest item of a softmax", "largest", [x], True, axis=axis)
     log.add("the differences to the largest item of a softmax", "shifted", [x], True, axis=axis)
+    # With or without the largest item subtracted: students who take a softmax apart do either, and
+    # are right.
     for is_shifted in (True, False):
         options = {"axis": axis, "is_shifted": is_shifted}
         log.add("the exponentials of a softmax", "exponential", [x], True, **options)
@@ -367,6 +371,8 @@ def _with_outputs(layers: Sequence[Layer], outputs: tuple[object, ...]) -> Itera
     places: dict[int, int] = {}
     for number, output in enumerate(outputs):
         wanted = np.asarray(output, np.float64).reshape(-1)
+        # A value may be met twice, before and after a ReLU that changes nothing: the output is the
+        # last.
         for place in reversed(range(len(layers))):
             found = layers[place].value.reshape(-1)
             if layers[place].name and found.size == wanted.size and np.array_equal(found, wanted):

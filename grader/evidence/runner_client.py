@@ -19,13 +19,14 @@ from typing import Literal, TypeGuard, overload
 import msgspec
 
 from grader.errors import ProtocolError, SandboxError
-from grader.evidence.failures import Ended
+from grader.evidence.problems import Ended
 from grader.inside.launcher.protocol import Program
 from grader.language import NOTHING, Text, foreign, join, say
 from grader.messages import (
     EXTERN_DIED,
     RUNNER_FRAME_LIMIT,
     CompareTarget,
+    FailureCode,
     FindStep,
     FoundStep,
     FrameError,
@@ -117,7 +118,7 @@ class _Deadline:
         return self._connection.recv(size)
 
     def send(self, content: bytes) -> None:
-        """Write everything. Raises TimeoutError."""
+        """Write all bytes. Raises TimeoutError, or ConnectionError where nobody reads them."""
         self._set()
         self._connection.sendall(content)
 
@@ -220,7 +221,7 @@ class Runner:
             self.close()
             self._refuse_displaced()
             hint = _start_hint(*filter(None, (self._evaluator, self._process)))
-            raise SandboxError("A runner could not be started.", hint)
+            raise SandboxError(say("A runner could not be started."), hint)
         self._is_ready = True
 
     def _ask(self, task: Task, deadline: _Deadline) -> Answer | None:
@@ -248,7 +249,7 @@ class Runner:
         status = self._process.wait(_END_SECONDS)
         self._refuse_displaced()
         sentence = _describe_end(self._process) or say("Its process ended before it answered.")
-        name = "TimeLimit" if status == 128 + signal.SIGXCPU else "Died"
+        name: FailureCode = "TimeLimit" if status == 128 + signal.SIGXCPU else "Died"
         return self._end(Ended(_stage(task), name, "", why=sentence))
 
     def _extern_died(self, answer: TaskFailure, evaluator: Process) -> TaskFailure:
@@ -256,7 +257,7 @@ class Runner:
         status = evaluator.wait(_END_SECONDS)
         self._refuse_displaced()
         why = join(foreign(answer.message), _describe_end(evaluator))
-        name = "TimeLimit" if status == 128 + signal.SIGXCPU else EXTERN_DIED
+        name: FailureCode = "TimeLimit" if status == 128 + signal.SIGXCPU else EXTERN_DIED
         return self._end(Ended(answer.stage, name, "", why=why))
 
     def _end(self, failure: TaskFailure) -> TaskFailure:
@@ -266,11 +267,7 @@ class Runner:
 
 
 def _tells_of_the_end_of_an_extern(answer: Answer) -> TypeGuard[TaskFailure]:
-    return (
-        isinstance(answer, TaskFailure)
-        and answer.raised is None
-        and answer.error_name == EXTERN_DIED
-    )
+    return isinstance(answer, TaskFailure) and answer.code == EXTERN_DIED
 
 
 def _describe_end(process: Process) -> Text:

@@ -9,17 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from grader.assignment import Comparison, Computation
+from grader.assignment import Comparison, Computation, TensorTable
 from grader.errors import CourseError
 from grader.evidence.case import Problem
-from grader.evidence.convolution import (
-    NO_CONVOLUTION,
-    find_convolution,
-    find_weight_call,
-    input_places,
-)
-from grader.evidence.functions import find_function
-from grader.ir.facts import FunctionFacts, ModuleFacts
+from grader.evidence.steps import find_updates, holds_weight
+from grader.ir.facts import Argument, BufferFacts, Call, FunctionFacts, ModuleFacts
 from grader.language import say
 
 Shape = tuple[int, ...]
@@ -52,14 +46,16 @@ class Subject:
             return
         if not isinstance(self.comparison, Computation):
             raise CourseError(
-                "A check of a schedule has no `weight`, and its part no `computation`.",
-                "Give one of them: it says which function is scheduled. See docs/assignment.md.",
+                say("A check of a schedule has no `weight`, and its part no `computation`."),
+                say(
+                    "Give one of them: it says which function is scheduled. See docs/assignment.md."
+                ),
             )
         tensors = (*self.comparison.arguments, *self.comparison.outputs)
         if len(self.comparison.outputs) != 1 or {each.dtype for each in tensors} != {"float32"}:
             raise CourseError(
-                f"Computation {self.comparison.id} cannot be that of a schedule.",
-                "Give it float32 arguments and one output, or no check of a schedule.",
+                say("Computation {id} cannot be that of a schedule.", id=str(self.comparison.id)),
+                say("Give it float32 arguments and one output, or no check of a schedule."),
             )
 
     @property
@@ -147,3 +143,175 @@ def _images(function: FunctionFacts, weight: Shape) -> Shape | None:
         if extents[0] != 1 or min(extents[2:]) > 1:  # (1, 1, 1, 1) would be a bias
             return extents
     return None
+
+
+# --- by a computation -----------------------------------------------------------------------------
+# Finding the TIR function that computes what is asked for: by what it takes, not by its name.
+
+
+def find_function(facts: ModuleFacts, computation: Computation) -> FunctionFacts | None:
+    """Return the PrimFunc that takes a computation's arguments and then its outputs.
+
+    Where several do, the one called like the computation (with `_` for `-`), else the first.
+    """
+    wanted = (*computation.arguments, *computation.outputs)
+    fitting = [each for each in facts.functions.values() if _takes(each, wanted)]
+    name = computation.id.replace("-", "_")
+    return next((each for each in fitting if each.name == name), next(iter(fitting), None))
+
+
+def _takes(function: FunctionFacts, wanted: tuple[TensorTable, ...]) -> bool:
+    return len(function.parameters) == len(wanted) and all(
+        fits(parameter, table) for parameter, table in zip(function.parameters, wanted, strict=True)
+    )
+
+
+def fits(buffer: BufferFacts, table: TensorTable) -> bool:
+    """Say whether a buffer has a table's shape and dtype."""
+    return buffer.tensor.shape == table.shape and buffer.tensor.dtype == table.dtype
+
+
+# --- by a weight ----------------------------------------------------------------------------------
+# Finding the function that does the convolution: by the weight it is given, not by its name.
+#
+# The weight may reach it in another shape or layout: what functions make of constants alone stands
+# for them, and a constant of as many elements stands for the weight where none has its very shape.
+
+
+NO_CONVOLUTION = Problem(
+    say("No TIR function of the module is given the convolution's weight."),
+    say("Keep the convolution as a TIR function that takes the weight as an argument."),
+    code="unmet",
+)
+
+
+def takes_weight(call: Call, weight: tuple[int, ...]) -> bool:
+    """Say whether a call is given a constant of the weight's shape."""
+    return any(_is_constant(argument) and _shape(argument) == weight for argument in call.arguments)
+
+
+def find_weight_call(facts: ModuleFacts, weight: tuple[int, ...]) -> Call | None:
+    """Return the first call in `main` that is given the weight, and data to use it on.
+
+    Where there is none, the first one that is given the weight at all.
+    """
+    calls = _weight_calls(facts, weight)
+    # Where the module itself reshapes the weight, the first call that is given it computes with
+    # nothing else.
+    return next((call for call in calls if input_places(facts, call)), next(iter(calls), None))
+
+
+def find_convolution(facts: ModuleFacts, weight: tuple[int, ...]) -> FunctionFacts | None:
+    """Return the PrimFunc that is given the weight, or None when no PrimFunc is."""
+    call = find_weight_call(facts, weight)
+    if call is None or call.kind != "tir":
+        return None
+    return facts.functions.get(call.callee)
+
+
+def find_convolutions(facts: ModuleFacts, weight: tuple[int, ...]) -> tuple[FunctionFacts, ...]:
+    """Return every PrimFunc that is given the weight, each once, if the first such call is one.
+
+    One that only prepares the weight, when others use it, is none of them. One that is given as
+    many numbers in another shape is, if it does as much work with them as the convolution needs:
+    the weight may have been handed over twice.
+    """
+    if find_convolution(facts, weight) is None:
+        return ()
+    calls = _weight_calls(facts, weight)
+    using = [call for call in calls if input_places(facts, call)] or calls
+    names = dict.fromkeys(call.callee for call in using)
+    names |= dict.fromkeys(_likewise(facts, weight))
+    return tuple(facts.functions[name] for name in names if name in facts.functions)
+
+
+def _likewise(facts: ModuleFacts, weight: tuple[int, ...]) -> list[str]:
+    """Return the functions that convolve with a constant of as many elements as the weight."""
+    return [
+        call.callee
+        for call in facts.calls
+        if call.callee in facts.functions
+        and any(_is_weight(argument, weight, exact=False) for argument in call.arguments)
+        # Constants of as many numbers are no rare thing: one that is only added does less than a
+        # convolution.
+        and find_updates(facts.functions[call.callee], weight)
+    ]
+
+
+def input_places(facts: ModuleFacts, call: Call) -> tuple[int, ...]:
+    """Return the places of the arguments that are made of more than constants."""
+    prepared = _prepared(facts)
+    return tuple(
+        place
+        for place, argument in enumerate(call.arguments)
+        if not (_is_constant(argument) or argument.source in prepared)
+    )
+
+
+def _prepared(facts: ModuleFacts) -> set[int]:
+    """Return the places of the calls that are given nothing but constants, or what these give."""
+    places: set[int] = set()
+    for place, call in enumerate(facts.calls):
+        known = [_is_constant(each) or each.source in places for each in call.arguments]
+        if known and all(known):
+            places.add(place)
+    return places
+
+
+def _weight_calls(facts: ModuleFacts, weight: tuple[int, ...]) -> list[Call]:
+    """Return the calls that are given the weight, or what is made of it and other constants.
+
+    Those that the output depends on, where there are any: another may be there for show.
+    """
+    # A fast convolution whose result nobody uses was found first, and timed.
+    used = _used(facts)
+    return _weight_calls_among(facts, weight, used) or _weight_calls_among(
+        facts, weight, set(range(len(facts.calls)))
+    )
+
+
+def _weight_calls_among(
+    facts: ModuleFacts, weight: tuple[int, ...], places: set[int]
+) -> list[Call]:
+    among = [(place, call) for place, call in enumerate(facts.calls) if place in places]
+    # As many numbers in another shape may be another parameter: they stand for the weight only
+    # where nothing has its shape.
+    exact = any(takes_weight(call, weight) for _, call in among)
+    prepared, held = _prepared(facts), set[int]()
+    calls = []
+    for place, call in among:
+        if any(
+            each.source in held or _is_weight(each, weight, exact=exact) for each in call.arguments
+        ):
+            calls.append(call)
+            # `reshape(weight)` holds the weight. A call that takes images too holds a result.
+            held |= {place} & prepared
+    return calls
+
+
+def _used(facts: ModuleFacts) -> set[int]:
+    """Return the places of the calls that the output of `main` depends on, as far as is known."""
+    pending = [] if facts.result is None else [facts.result.source]
+    used: set[int] = set()
+    while pending:
+        place = pending.pop()
+        if place is not None and place not in used:
+            used.add(place)
+            pending.extend(argument.source for argument in facts.calls[place].arguments)
+    return used
+
+
+def _is_weight(argument: Argument, weight: tuple[int, ...], *, exact: bool) -> bool:
+    """Say whether an argument is the weight: of its shape, or else of as many elements."""
+    shape = _shape(argument)
+    if not _is_constant(argument) or shape is None:
+        return False
+    return shape == weight if exact else holds_weight(shape, weight)
+
+
+def _is_constant(argument: Argument) -> bool:
+    return argument.kind == "constant"
+
+
+def _shape(argument: Argument) -> tuple[int | str, ...] | None:
+    return None if argument.tensor is None else argument.tensor.shape

@@ -13,6 +13,7 @@ from grader.messages import (
     FrameError,
     KernelMessage,
     KernelNote,
+    LoopVariable,
     NoteKind,
     decode_payload,
     read_frame,
@@ -33,7 +34,7 @@ class CaptureReader:
 
     What comes after a frame that is damaged or over a limit is drained and thrown away: the kernel
     never waits for the referee. `damage` says what was wrong; it is empty when nothing was. `notes`
-    has the kernel's notes in order, each once, with the first detail of each.
+    has the kernel's notes in order, each once, with the first loop's variable of each.
     """
 
     def __init__(
@@ -45,7 +46,7 @@ class CaptureReader:
         self._captures: list[Capture | CaptureFailure] = []
         self._ended = False
         self.damage = ""
-        self.notes: dict[tuple[NoteKind, int], str] = {}
+        self.notes: dict[tuple[NoteKind, int], LoopVariable | None] = {}
         self._thread = threading.Thread(target=self._run, name="captures", daemon=True)
         self._thread.start()
 
@@ -88,4 +89,4 @@ class CaptureReader:
             if not isinstance(message, KernelNote):
                 self._captures.append(message)
             elif len(self.notes) < NOTE_LIMIT:
-                self.notes.setdefault((message.kind, message.cell), message.detail)
+                self.notes.setdefault((message.kind, message.cell), message.loop_variable)

@@ -18,7 +18,7 @@ from grader.execute.advice import Given
 from grader.execute.client import CellClient
 from grader.execute.kernel import KernelOrder
 from grader.execute.manager import ChannelLimitError
-from grader.execute.problems import cell_problem
+from grader.execute.problems import cell_problem, with_refused
 from grader.execute.result import Execution
 from grader.execute.session import KernelSession
 from grader.execute.stop import CAPTURE_DAMAGE, OUTPUT_CELLS, Stop, describe_notes, describe_stop
@@ -89,7 +89,7 @@ async def _execute(
     told = describe_notes(notes, run.begun, order.limits)
     return Execution(
         notebook=notebook,
-        problems=tuple(run.problems),
+        problems=tuple(with_refused(each, received) for each in run.problems),
         cells=len(run.cells),
         executed=run.executed,
         captures=session.captures.received,

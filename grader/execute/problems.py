@@ -10,9 +10,14 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from grader.assignment import Limits
 from grader.execute.advice import NOTHING_GIVEN, Given, advice_for
+from grader.execute.known_errors import recognise
+from grader.execute.loop_variables import advice_on_loop_variable
 from grader.execute.path_redaction import PathRedaction
+from grader.messages import LoopVariable, NoteKind
 from grader.report import CellProblem
 
 MESSAGE_LENGTH = 300
@@ -37,7 +42,7 @@ def cell_problem(
     """
     error = _text(content.get("ename"))[:80] or "Error"
     message = _COMPILED_PLACE.sub("", telling_line(_text(content.get("evalue"))))
-    code, hint = advice_for(error, message, limits, given)
+    code, hint = advice_for(recognise(error, message), limits, given)
     return CellProblem(
         cell=cell,
         error=error,
@@ -46,6 +51,19 @@ def cell_problem(
         hint=hint,
         code=code,
     )
+
+
+def with_refused(
+    problem: CellProblem, notes: Mapping[tuple[NoteKind, int], LoopVariable | None]
+) -> CellProblem:
+    """Return a problem with what belongs in place of a loop's variable, where TVM has refused one.
+
+    `notes` are what the kernel says of cells: this is no matter of the error's words.
+    """
+    advice = advice_on_loop_variable(notes.get(("refused_loop_variable", problem.cell)))
+    if not advice:
+        return problem
+    return msgspec.structs.replace(problem, hint=advice, code="loop_variable")
 
 
 def telling_line(message: str) -> str:

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 from nbformat import NotebookNode
 
-from grader.language import Text
+from grader.language import NOTHING, Text
 from grader.messages import Capture, CaptureFailure
 from grader.report import CellProblem, Dialect
 
@@ -16,7 +16,7 @@ class LostCell(msgspec.Struct, frozen=True):
     """A code cell that did not run to its end, with its text: what it defines may not be there.
 
     `error` and `message` are those that it ended in, `line` is where; empty for a cell that was
-    stopped or was not run.
+    stopped or was not run. `advice` is what to do where TVM has refused a loop's variable.
     """
 
     cell: int
@@ -25,6 +25,7 @@ class LostCell(msgspec.Struct, frozen=True):
     error: str = ""
     message: str = ""
     line: int | None = None
+    advice: Text = NOTHING
 
 
 class Execution(msgspec.Struct, frozen=True):
@@ -67,6 +68,7 @@ class Execution(msgspec.Struct, frozen=True):
             elif number > self.begun:
                 lost.append(LostCell(number, text, "not_run"))
             elif problem is not None:
-                told = (problem.error, problem.message, problem.line)
+                advice = problem.hint if problem.code == "loop_variable" else NOTHING
+                told = (problem.error, problem.message, problem.line, advice)
                 lost.append(LostCell(number, text, "failed", *told))
         return tuple(lost)

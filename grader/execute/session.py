@@ -12,6 +12,7 @@ from grader.errors import SandboxError
 from grader.execute.captures import CaptureReader
 from grader.execute.kernel import KernelOrder
 from grader.execute.manager import MeteredChannel, SandboxKernelManager
+from grader.language import say
 from grader.sandbox.interface import Process
 from grader.sandbox.room import refuse_displaced
 
@@ -25,8 +26,8 @@ _MESSAGE_EXCESS = 2**20
 def _start_failure(process: Process) -> SandboxError:
     lines = process.standard_error.strip().splitlines() or [f"exit status {process.poll()}"]
     return SandboxError(
-        f"The notebook's kernel ended before it was ready: {lines[-1]}",
-        "Run `grader doctor`: the packages may not fit together.",
+        say("The notebook's kernel ended before it was ready: {lines}", lines=str(lines[-1])),
+        say("Run `grader doctor`: the packages may not fit together."),
     )
 
 
@@ -85,8 +86,11 @@ class KernelSession:
         except asyncio.TimeoutError:
             await self._close()
             raise SandboxError(
-                f"The notebook's kernel did not start within {_START_SECONDS:g} seconds.",
-                "Try again when the machine is less busy.",
+                say(
+                    "The notebook's kernel did not start within {start_seconds:g} seconds.",
+                    start_seconds=_START_SECONDS,
+                ),
+                say("Try again when the machine is less busy."),
             ) from None
         except BaseException:
             await self._close()

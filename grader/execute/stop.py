@@ -12,7 +12,7 @@ from grader.assignment import Limits
 from grader.execute.loop_variables import advice_on_loop_variable
 from grader.inside.launcher.protocol import Cause
 from grader.language import NOTHING, Text, in_a_row, join, say
-from grader.messages import NoteKind
+from grader.messages import LoopVariable, NoteKind
 
 OUTPUT_CELLS = 4
 """All cells together may print as much as this many cells at their limit."""
@@ -63,11 +63,12 @@ _CELLS_NAMED = 5
 
 
 def describe_notes(
-    notes: Mapping[tuple[NoteKind, int], str], cells: int, limits: Limits
+    notes: Mapping[tuple[NoteKind, int], LoopVariable | None], cells: int, limits: Limits
 ) -> tuple[Text, ...]:
     """Return what the kernel did for the notebook's sake, a sentence for each kind.
 
-    `notes` are what a student's process says of cells, with details; it has run so many.
+    `notes` are what a student's process says of cells, with the loop's variable that
+    one is about; it has run so many.
     """
     sentences = []
     for kind, text in _NOTES.items():

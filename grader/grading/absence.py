@@ -9,11 +9,12 @@ from fnmatch import fnmatchcase
 
 from grader.assignment import EntryKind, PartTable
 from grader.diagnosis.construction import Layers, usual_cause
-from grader.environment import missing_import
 from grader.evidence.case import Problem
+from grader.execute.advice import advice_on_import
+from grader.execute.known_errors import KnownError, recognise
 from grader.execute.loop_variables import advice_on_loop_variable
 from grader.execute.result import LostCell
-from grader.language import NOTHING, Text, in_a_row, say
+from grader.language import Text, in_a_row, say
 from grader.messages import CaptureFailure
 from grader.report import CheckCode
 
@@ -152,27 +153,26 @@ def _made(lost: tuple[LostCell, ...]) -> Iterator[tuple[LostCell, str]]:
 def _explain_loss(cell: LostCell, name: str, preamble: str, layers: Layers) -> Problem:
     reason, hint = _LOST[cell.fate]
     told = say(reason, name=name, cell=cell.cell, error=cell.error, message=cell.message)
-    cause = _cause(cell.error, cell.message, preamble, layers) if cell.error else NOTHING
+    cause = cell.advice or _cause(recognise(cell.error, cell.message), preamble, layers)
     return Problem(told, cause or say(hint, name=name), code="unfinished_cell")
 
 
-def _cause(error: str, message: str, preamble: str, layers: Layers) -> Text:
+def _cause(known: KnownError, preamble: str, layers: Layers) -> Text:
     """Return what mostly lies behind an error and what to do about it, or nothing."""
-    found = missing_import(preamble, error, message) or advice_on_loop_variable(message)
-    return found or usual_cause(error, message, layers)
+    return advice_on_import(known, preamble) or usual_cause(known, layers)
 
 
 def _explain_failure(
     kind: EntryKind, failure: CaptureFailure, preamble: str, layers: Layers
 ) -> Problem:
-    where = _where(failure)
-    if failure.reason == "raised" and failure.error_name == "NotImplementedError":
+    where, known = _where(failure), recognise(failure.error_name, failure.message)
+    if failure.reason == "raised" and known.kind == "not_implemented":
         return Problem(
             say("{where} is not solved yet.", where=where),
             say("Replace the stub by your solution."),
             code="unsolved",
         )
-    if failure.reason == "raised" and failure.error_name == "KeyboardInterrupt":
+    if failure.reason == "raised" and known.kind == "interrupted":
         return Problem(
             say(
                 "{where} did not return: it was stopped when its cell had no time left.",
@@ -182,7 +182,8 @@ def _explain_failure(
             code="time_limit",
         )
     if failure.reason == "raised":
-        cause = _cause(failure.error_name, failure.message, preamble, layers)
+        advice = advice_on_loop_variable(failure.loop_variable)
+        cause = advice or _cause(known, preamble, layers)
         mend = say("Call the function in a cell of its own and mend the first error.")
         return Problem(_raised(failure, where), cause or mend, code="raised")
     code: CheckCode = "needs_arguments" if failure.reason == "needs_arguments" else "not_captured"

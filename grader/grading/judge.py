@@ -19,9 +19,8 @@ from msgspec.structs import replace
 from grader.assignment import Assignment, CheckTable, PartTable
 from grader.checks.registry import Outcome, find_check, not_graded
 from grader.evidence.case import Candidate, Case, Outputs, Problem
-from grader.ir.allowed import FUNCTION_ATTRIBUTES
 from grader.ir.facts import Argument, Call, ModuleFacts, TensorFacts
-from grader.ir.names import shown
+from grader.ir.vocabulary import FUNCTION_ATTRIBUTES, shown
 from grader.language import NOTHING, Text, as_text, clause, join, say
 from grader.messages import Capture, CaptureFailure
 from grader.report import Check, Diagnosis, Graph, Node, NodeKind, Origin, Part

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 
 _OWN = Path(__file__).resolve().parents[1]
-_TELLING = frozenset({"authoring", "ci", "cli", "locale", "render"})
+_TELLING = frozenset({"authoring", "ci", "cli", "gradebook", "locale", "render"})
 """Packages of the grader that say how a grade is told, and not what it is."""
 
 

@@ -23,23 +23,24 @@ from grader.course import CourseAssignment
 from grader.diagnosis.carrying import judge_layers
 from grader.diagnosis.case import explain_case
 from grader.diagnosis.report import Diagnosed
-from grader.evidence.answers import Answers
+from grader.evidence.answers import Answers, bind_symbols
 from grader.evidence.candidates import (
     READ_LIMIT,
+    arrange,
     candidate_limit,
+    gather_outputs,
+    gather_stubs,
     in_order,
     inspect,
     is_given,
     is_meant,
+    runner_kind,
 )
 from grader.evidence.case import Candidate, Case, Evidence, Outputs, Problem, TimedSchedule
-from grader.evidence.gather import arrange, gather_outputs, gather_stubs, runner_kind
-from grader.evidence.mismatch import wrong_samples
-from grader.evidence.replay import gather_replay
+from grader.evidence.problems import wrong_samples
+from grader.evidence.replay import gather_replay, gather_target
 from grader.evidence.runners import Kind, RunnerPool
 from grader.evidence.subject import Subject
-from grader.evidence.symbols import bind_symbols
-from grader.evidence.target import gather_target
 from grader.execute.result import LostCell
 from grader.grading.absence import explain_absence
 from grader.grading.judge import (

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
-from grader.ir import allowed
+from grader.ir import vocabulary
 from grader.ir.consistency import LOOP_KINDS, THREAD_BINDING
 from grader.ir.expressions import Budget
 from grader.ir.facts import Finding
 from grader.ir.graph import Graph
-from grader.ir.names import shown
+from grader.ir.vocabulary import shown
 from grader.language import Text, say
 
 FINDING_LIMIT = 20
@@ -114,6 +114,8 @@ class _FunctionReader:
         extern = self.called_extern(index) if graph.type_of(index) == "ir.Call" else None
         if extern is None:
             return graph.children[index]
+        # A permitted extern would be found again as a value. What its type refers to is still
+        # looked at: a function that infers it would be called.
         fields = [graph.field(index, name) for name in ("op", "ty", "attrs", "ty_args")]
         nodes = [*fields, *graph.list(index, "args")]
         return [*(node for node in nodes if node != extern), *graph.children[extern]]
@@ -142,11 +144,11 @@ class _FunctionReader:
         name = graph.text(operator)
         if name.startswith("relax."):
             yield from self.operator(name, extern)
-        elif name in allowed.EXTERN_CALLS:
+        elif name in vocabulary.EXTERN_CALLS:
             yield self.extern_call(self.first_string(index))
-        elif name in allowed.PACKED_CALLS:
+        elif name in vocabulary.PACKED_CALLS:
             yield self.packed_call(self.first_string(index))
-        elif name not in allowed.INTRINSICS:
+        elif name not in vocabulary.INTRINSICS:
             text = self.told(
                 say("The function {function} uses the intrinsic {name}, which is not allowed."),
                 name,
@@ -157,11 +159,13 @@ class _FunctionReader:
         """Judge an operator of Relax, and the external function that it calls."""
         if name == "relax.call_dps_packed":
             called = "" if extern is None else self.graph.name(extern, "global_symbol")
+            # An extern without a name, or of another call than `call_dps_packed`, is permitted by
+            # no pattern.
             if not called or not any(fnmatchcase(called, pattern) for pattern in self.externs):
                 yield self.packed_call(called)
-        elif name in allowed.OTHER_EXTERN_OPERATORS and extern is not None:
+        elif name in vocabulary.OTHER_EXTERN_OPERATORS and extern is not None:
             yield self.packed_call(self.graph.name(extern, "global_symbol"))
-        elif name not in allowed.OPERATORS:
+        elif name not in vocabulary.OPERATORS:
             text = self.told(
                 say("The function {function} uses the operator {name}, which is not allowed."),
                 name,
@@ -208,7 +212,7 @@ class _FunctionReader:
     def environment_function(self, index: int) -> Iterator[Finding]:
         """Judge a function of TVM's registry that type inference would call."""
         subject = self.graph.text(index)
-        if subject not in allowed.ENVIRONMENT_FUNCTIONS:
+        if subject not in vocabulary.ENVIRONMENT_FUNCTIONS:
             text = self.told(
                 say("The function {function} refers to the function {name}, which is not allowed."),
                 subject,
@@ -249,8 +253,8 @@ class _FunctionReader:
         yield from self.annotation(self.graph.name(index, "attr_key"))
 
     def annotation(self, key: str) -> Iterator[Finding]:
-        """Judge one key."""
-        if key in allowed.ANNOTATIONS:
+        """Judge the key of an annotation: those that bring code in begin with `pragma_`."""
+        if key in vocabulary.ANNOTATIONS:
             return
         pragma = key.startswith("pragma_")
         text = self.told(
@@ -264,7 +268,7 @@ class _FunctionReader:
             self.graph.field(self.graph.field(index, "attrs"), "__dict__")
         ):
             subject = self.graph.text(key)
-            if subject not in allowed.FUNCTION_ATTRIBUTES:
+            if subject not in vocabulary.FUNCTION_ATTRIBUTES:
                 text = self.told(
                     say("The function {function} has the attribute {name}, which is not allowed."),
                     subject,
@@ -274,7 +278,7 @@ class _FunctionReader:
     def storage_scope(self, index: int) -> Iterator[Finding]:
         """Judge where a buffer lives."""
         subject = self.graph.name(index, "storage_scope")
-        if subject not in allowed.STORAGE_SCOPES:
+        if subject not in vocabulary.STORAGE_SCOPES:
             text = self.told(
                 say("The function {function} keeps a buffer in the memory {name}; a CPU has none."),
                 subject,
@@ -289,9 +293,9 @@ class _FunctionReader:
         return say(sentence, function=shown(self.function), name=named)
 
     def finding(self, code: str, subject: str, message: Text) -> Finding:
-        """Return a finding in this function."""
+        """Return a finding; it is in the function that is read."""
         return Finding(code=code, subject=subject, where=self.function, message=message)
 
 
 def _takes_extern(operator: str) -> bool:
-    return operator == "relax.call_dps_packed" or operator in allowed.OTHER_EXTERN_OPERATORS
+    return operator == "relax.call_dps_packed" or operator in vocabulary.OTHER_EXTERN_OPERATORS

@@ -96,6 +96,7 @@ class _BatchAxis:
         self.follow_axis(source, 0)
         while self.pending:
             self.follow_variable(self.pending.pop())
+        # The referee compares outputs image by image, along the first axis.
         if self.axes.get(output) != 0:
             raise NotPlainError(say("the batch of its output is another one"))
         return self.changes
@@ -137,6 +138,7 @@ class _BatchAxis:
 
     def block(self, realize: int) -> list[int]:
         graph, block = self.graph, self.graph.field(realize, "block")
+        # A part has an axis for the batch of its own, which would have to change with the whole's.
         if graph.list(block, "match_buffers"):
             raise NotPlainError(say("its blocks work on parts of buffers"))
         self.scan(graph.field(realize, "predicate"))
@@ -217,10 +219,13 @@ class _BatchAxis:
             return
         kind = self.graph.field(buffer, "ty")
         extents = self.shape(buffer)
+        # The batch on two axes of one buffer, or on a part of one: which items belong to which
+        # image is not plain.
         if buffer in self.axes or constant(self.graph, extents[axis]) != self.size:
             raise NotPlainError(
                 say("an axis of {buffer} is the batch, or part of it", buffer=self.spell(buffer))
             )
+        # Strides count the items of a row of images, of which there would be more.
         if self.graph.list(kind, "strides"):
             raise NotPlainError(
                 say("the elements of {buffer} are not side by side", buffer=self.spell(buffer))
@@ -243,6 +248,8 @@ class _BatchAxis:
         if variable in self.followed:
             return
         self.followed.add(variable)
+        # A batch that is computed with: images turned round (`3 - n`), shifted, or mixed with
+        # another axis have no place that is theirs for any batch.
         if variable in self.entangled:
             raise NotPlainError(
                 say(
@@ -263,6 +270,8 @@ class _BatchAxis:
     def follow_iterator(self, iterator: int, value: int) -> None:
         """Change an iterator's domain, and follow the loop that it is bound to."""
         graph = self.graph
+        # Summed up, images do not stay apart; and after a fuse or a split the batch is a part of a
+        # loop.
         if graph.field(iterator, "iter_type") != _SPATIAL or graph.type_of(value) != "ir.Var":
             raise NotPlainError(say("the batch is not an axis of its own in a block"))
         domain = graph.field(iterator, "dom")
@@ -273,6 +282,7 @@ class _BatchAxis:
         """Change the extent of a loop or of a domain. Raises NotPlainError."""
         extent = self.graph.field(node, "extent")
         low = constant(self.graph, self.graph.field(node, "min"))
+        # A loop over images 1 to 3 of 4 says nothing of which images of 16 it should be over.
         if low != 0 or constant(self.graph, extent) != self.size:
             raise NotPlainError(say("a loop goes over a part of the batch"))
         new = self.batch(extent)
@@ -286,6 +296,7 @@ class _BatchAxis:
         if access.buffer in self.own:
             self.follow_axis(access.buffer, axis)
             return
+        # An array with a row for each image has none for more images.
         if constant(self.graph, self.shape(access.buffer)[axis]) != 1:
             raise NotPlainError(
                 say("{buffer} is indexed by the batch", buffer=self.spell(access.buffer))
@@ -293,7 +304,7 @@ class _BatchAxis:
         self.pin(access, axis)
 
     def pin(self, access: _Access, axis: int) -> None:
-        """Write zero in place of an index."""
+        """Write zero in place of the index of an axis that has one item for all images."""
         graph = self.graph
         items = graph.list(access.owner, access.field)
         zero = Change(self.shape(access.buffer)[axis], {})

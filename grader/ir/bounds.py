@@ -18,13 +18,15 @@ from typing import NamedTuple
 from grader.ir.expressions import Budget, constant
 from grader.ir.facts import Finding
 from grader.ir.graph import Graph
-from grader.ir.names import shown
+from grader.ir.vocabulary import shown
 from grader.language import say
 
 FINDING_LIMIT = 5
 NESTING_LIMIT = 64
 """Deepest index expression that is looked at."""
 
+# A window with padding loads `A[i - 1]` under `1 <= i < 17`: by itself the index leaves A, and
+# nothing is wrong.
 _CONDITIONAL = frozenset({"prim.And", "prim.Let", "prim.Or", "prim.Select"})
 _LAZY_CALLS = frozenset({"prim.if_then_else", "tirx.assume"})
 _STATEMENT_VALUES = {
@@ -105,6 +107,7 @@ class _Function:
         graph = self.graph
         low = constant(graph, graph.field(index, "min"))
         extent = constant(graph, graph.field(index, "extent"))
+        # What is in a loop that may have no round is not looked at: it may never happen.
         if low is None or extent is None or graph.optional(index, "step") is not None:
             return []
         variable = graph.field(index, "loop_var")
@@ -115,6 +118,8 @@ class _Function:
         """Take down what a block's iterators stand for. Its init does not always run."""
         graph = self.graph
         block = graph.field(index, "block")
+        # After a split that does not divide, iterators go beyond their extent and a predicate keeps
+        # the block from running there.
         if constant(graph, graph.field(index, "predicate")) != 1:
             return []
         values = graph.list(index, "iter_values")
@@ -126,6 +131,7 @@ class _Function:
 
     def bind(self, variable: int, value: _Range | None) -> None:
         """Give a variable its range; one that is bound twice to different ranges has none."""
+        # Loops may share a variable: then its range depends on where it is used.
         known = self.ranges.setdefault(variable, value)
         if known != value:
             self.ranges[variable] = None
@@ -217,6 +223,8 @@ class _Function:
             return None
         left = self.evaluate(graph.field(index, "a"), memo, depth + 1)
         right = self.evaluate(graph.field(index, "b"), memo, depth + 1)
+        # `i - i` is 0, and `i + j - max(i, j)` at most 15: ends of two sides that share a loop are
+        # not attained at once.
         if left is None or right is None or left.variables & right.variables:
             return None
         return combine(left, right)
@@ -259,6 +267,8 @@ def _floor_divide(left: _Range, right: _Range) -> _Range | None:
 def _floor_modulo(left: _Range, right: _Range) -> _Range | None:
     """Return the range of a remainder, known where the dividend stays within one period."""
     quotient = _floor_divide(left, right)
+    # `(i + 3) % 16` begins anew in the middle, and `i * 3 % 16` several times: within one period
+    # only are its ends the ends of the dividend.
     if quotient is None or quotient.low != quotient.high:
         return None
     return _Range(left.low % right.low, left.high % right.low, left.variables)

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from grader.errors import IRError
-from grader.ir.dtypes import parse, type_of
-from grader.ir.expressions import Budget, constant, data_type, is_buffer
+from grader.ir.expressions import Budget, constant, data_type, is_buffer, parse, type_of
 from grader.ir.facts import LoopKind
 from grader.ir.graph import DAMAGED_HINT, Graph
-from grader.ir.names import is_function_name, is_name, is_symbol, shown
+from grader.ir.vocabulary import is_function_name, is_name, is_symbol, shown
 from grader.language import Text, say
 
 RANK_LIMIT = 32
@@ -34,7 +33,7 @@ THREAD_INDEX = 1
 
 
 def check_consistency(graph: Graph) -> None:
-    """Check every node. Raises IRError."""
+    """Check every node. Raises IRError at the first that TVM would not survive."""
     budget = Budget()
     for index, kind in enumerate(graph.types):
         check = _CHECKS.get(kind)
@@ -149,6 +148,8 @@ def _block(graph: Graph, index: int, budget: Budget) -> None:
         raise _bad_name(graph.name(index, "name_hint"))
     iterators, buffers = graph.list(index, "iter_vars"), graph.list(index, "alloc_buffers")
     budget.spend(len(iterators) + len(buffers))
+    # Only an index of a thread has no domain (`_iterator` lets it pass), and a block has none of
+    # these.
     if any(graph.optional(iterator, "dom") is None for iterator in iterators):
         raise _damaged(say("a block's iterator has no domain"))
     if not all(is_buffer(graph, buffer) for buffer in buffers):
@@ -172,6 +173,8 @@ def _items(text: str) -> None:
     and LLVM goes from one to the next by 4 and 16. So within its extents a function would reach
     far behind its buffer. A handle has eight bytes, which would be counted as none."""
     kind = parse(text)
+    # Found by the cheats wild_items, wild_triples and, in a tensor between two functions,
+    # wild_between.
     good = kind.bits >= 8 and not kind.bits & (kind.bits - 1) and not kind.lanes & (kind.lanes - 1)
     if not good and text not in _UNKNOWN_ITEMS:
         raise IRError(
@@ -265,7 +268,7 @@ def _integer(graph: Graph, index: int) -> None:
     if not data_type(graph, graph.field(index, "ty")).startswith(("int", "uint", "bool")):
         raise _damaged(say("an integer has not the type of one"))
     value, numbers = constant(graph, index), type_of(graph, index).numbers
-    # As an int8, 1000 is -24: whoever reads 1000 proves what does not hold.
+    # As an int8, 1000 is -24: whoever reads 1000 proves what does not hold (cheat wild_literal).
     if value is not None and numbers is not None and not numbers.low <= value <= numbers.high:
         raise _damaged(say("an integer is none of its type"))
 

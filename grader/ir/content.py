@@ -23,12 +23,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from grader.ir.dtypes import type_of
-from grader.ir.expressions import Budget
+from grader.ir.expressions import Budget, type_of
 from grader.ir.facts import Finding
 from grader.ir.graph import Graph
-from grader.ir.names import shown
-from grader.ir.schema import load_schema
+from grader.ir.vocabulary import load_schema, shown
 from grader.language import Text, say
 
 _RUNS = say(
@@ -100,6 +98,7 @@ class _Function:
         self.bound = self.bindings(nodes)
         self.content = self.with_content(nodes)
         found: set[int] = set()
+        # A student finds an `if` in the function more easily than a part of its condition.
         for index in sorted(nodes, key=self.is_expression):
             for value, what in self.deciding(index):
                 if value not in self.content:
@@ -164,6 +163,9 @@ class _Function:
         kind = graph.type_of(index)
         if kind == "ir.Call":
             yield from self.deciding_argument(index)
+        # `Cast("int32", x[0] > t) * bits` is a choice between bits and 0 to LLVM, and the loops of
+        # what is 0 are left out (cheat left_out_by_a_product). From float to float nothing is
+        # decided.
         elif kind == "prim.Cast":
             value = graph.field(index, "value")
             if not {type_of(graph, each).kind for each in (index, value)} <= _FLOATS:
@@ -179,6 +181,8 @@ class _Function:
         operator, arguments = graph.field(index, "op"), graph.list(index, "args")
         name = graph.text(operator) if graph.type_of(operator) == "ir.Op" else ""
         place, what = _DECIDING_CALLS.get(name, (len(arguments), _CHOICE))
+        # A ReLU is written as a choice, too: its condition needs the value, so that no work can be
+        # left out.
         is_choice = name == "prim.if_then_else" and len(arguments) == 3
         if place < len(arguments) and not (is_choice and self.is_rectifier(index)):
             yield arguments[place], what
@@ -200,6 +204,8 @@ class _Function:
             return False
         sides = [graph.field(condition, name) for name in "ab"]
         values = [side for side in sides if graph.type_of(side) not in _LITERALS]
+        # Of two literals, as in `Select(x > 0, 1, nan)`, LLVM makes a choice of what they are
+        # multiplied with, and need not compute that.
         if len(values) != 1 or all(graph.type_of(each) in _LITERALS for each in branches):
             return False
         return all(self.follows(each, values[0]) for each in branches)
@@ -208,6 +214,8 @@ class _Function:
         """Say whether a branch is a finite literal, the value, or their product."""
         graph = self.graph
         if graph.type_of(branch) in _LITERALS:
+            # A product with nan is nan, whatever the other factor is: LLVM need not compute that
+            # (cheat left_out_by_nan).
             return self.is_finite(branch)
         if self.are_equal(branch, value):
             return True

@@ -1,6 +1,14 @@
-"""Small questions to a checked graph, and a bound on the work of reading one."""
+"""Questions to the expressions of a checked graph: values, data types, what they use, strides.
+
+Every reading of a module is within a budget of steps.
+"""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from typing import NamedTuple
 
 from grader.errors import IRError
 from grader.ir.facts import Shape, TensorFacts
@@ -18,7 +26,7 @@ class Budget:
         self._left = limit
 
     def spend(self, steps: int = 1) -> None:
-        """Count some steps."""
+        """Count some steps. Raises IRError where there are none left."""
         self._left -= steps
         if self._left < 0:
             raise IRError(
@@ -75,3 +83,272 @@ def _tensor_shape(graph: Graph, type_index: int) -> Shape | None:
 def is_buffer(graph: Graph, variable: int) -> bool:
     """Say whether a variable is a buffer."""
     return graph.type_of(graph.field(variable, "ty")) == "tirx.BufferType"
+
+
+# --- data types -----------------------------------------------------------------------------------
+# Data types of scalar expressions: what numbers an integer of one can be, and how many lanes.
+
+
+_PARTS = re.compile(r"([a-wyz]+)([0-9]*)((?:_[a-wyz0-9]+)?)(?:x([0-9]+))?", re.ASCII)
+
+
+class Range(NamedTuple):
+    """All integers that an unknown may be, both ends included."""
+
+    low: int
+    high: int
+
+
+class DataType(NamedTuple):
+    """A data type: its kind ("int", "uint", "bool", "float", ...), bits of a lane, lanes.
+
+    `scalar` is the type of one lane, as text.
+    """
+
+    kind: str
+    bits: int
+    lanes: int
+    scalar: str
+
+    @property
+    def numbers(self) -> Range | None:
+        """Return the integers that it holds, None where it is of something else."""
+        if self.kind == "bool":
+            return Range(0, 1)
+        if self.kind == "uint":
+            return Range(0, 2**self.bits - 1)
+        if self.kind == "int" and self.bits:
+            return Range(-(2 ** (self.bits - 1)), 2 ** (self.bits - 1) - 1)
+        return None
+
+    @property
+    def size(self) -> int:
+        """Return how many bytes an item takes at most: TVM stores it as a wider one where there
+        is no arithmetic for it, floats of 8 bits and bfloat16 as floats of 32."""
+        # A buffer of half a GB in floats of 8 bits has two GB when they are made wider (cheat
+        # wild_widened_items).
+        widened = self.kind == "bfloat" or (self.kind == "float" and self.bits <= 8)
+        return (4 if widened else (self.bits + 7) // 8) * self.lanes
+
+
+@lru_cache(maxsize=256)
+def parse(text: str) -> DataType:
+    """Return a data type by its text; what has no bits of its own, as a handle, has 0."""
+    match = _PARTS.fullmatch(text)
+    if match is None:
+        return DataType("", 0, 1, text)
+    kind, bits, variant, lanes = match.groups()
+    width = 8 if kind == "bool" else int(bits or 0)
+    return DataType(kind, width, int(lanes or 1), kind + bits + variant)
+
+
+def type_of(graph: Graph, index: int) -> DataType:
+    """Return the data type that an expression says it has; without one its kind is empty."""
+    value = graph.values[index]
+    return parse(data_type(graph, value["ty"]) if isinstance(value, dict) and "ty" in value else "")
+
+
+def item_type(graph: Graph, buffer: int) -> DataType:
+    """Return the data type of a buffer's items."""
+    return parse(data_type(graph, graph.field(graph.field(buffer, "ty"), "dtype")))
+
+
+# --- what is used ---------------------------------------------------------------------------------
+# What an expression uses in the end: block iterators and bound names are followed to loops.
+
+
+class Uses(NamedTuple):
+    """The buffers that are loaded, once for each load, and the variables that nothing binds."""
+
+    loads: list[int]
+    variables: set[int]
+
+
+class Names(NamedTuple):
+    """What names stand for: variables for a value, buffers for a part of another one.
+
+    `wholes` has the buffer that a buffer is a part of, `places` the expressions for where it
+    begins.
+    """
+
+    values: dict[int, int]
+    wholes: dict[int, int]
+    places: dict[int, list[int]]
+
+    def whole(self, buffer: int) -> int:
+        """Return the buffer that a buffer is a part of, often itself."""
+        return self.wholes.get(buffer, buffer)
+
+    def match(self, buffer: int, source: int, place: list[int]) -> None:
+        """Take down that a buffer is a part of another, which may be a part itself."""
+        self.wholes[buffer] = self.whole(source)
+        self.places[buffer] = [*place, *self.places.get(source, ())]
+
+
+def find_uses(graph: Graph, values: list[int], names: Names, budget: Budget) -> Uses:
+    """Return what expressions use, names followed to what they stand for."""
+    result = Uses([], set())
+    seen, pending = set(values), list(reversed(values))
+    while pending:
+        budget.spend()
+        index = pending.pop()
+        kind = graph.type_of(index)
+        if kind == "ir.Var":
+            # A block's iterator is another name of the loops in its binding: only these are done
+            # again.
+            if index not in names.values:
+                result.variables.add(index)
+                continue
+            children = [names.values[index]]
+        elif kind == "ir.TensorLoad":
+            source = graph.field(index, "source")
+            result.loads.append(names.whole(source))
+            # Where a part of a buffer begins may depend on a loop that no index names.
+            children = [*graph.list(index, "indices"), *names.places.get(source, ())]
+        else:
+            children = [each for each in graph.children[index] if graph.is_scalar_or_array(each)]
+        budget.spend(len(children))
+        for child in reversed(children):
+            if child not in seen:
+                seen.add(child)
+                pending.append(child)
+    return result
+
+
+# --- strides --------------------------------------------------------------------------------------
+# How far apart neighbouring rounds of a loop store: found by computing some of their indices.
+#
+# Vector instructions want neighbours side by side. Whether they are is seen by evaluating the index
+# for the first rounds of the loop, with the other loops in their first rounds, in the middle one
+# and in the last: after `fuse` and `split` an index holds quotients and remainders, of which the
+# pieces need not be linear for the whole to be.
+
+
+ROUNDS = 16
+"""Most rounds of a loop that are looked at."""
+
+FIRST_ROUNDS = (0, 1, 2, 3)
+"""Rounds of the other loops that are looked at, beside the middle one and the last."""
+
+NESTING_LIMIT = 64
+"""Deepest index expression that is looked at."""
+
+_OPERATIONS: dict[str, Callable[[int, int], int]] = {
+    "prim.Add": lambda a, b: a + b,
+    "prim.FloorDiv": lambda a, b: a // b,
+    "prim.FloorMod": lambda a, b: a % b,
+    "prim.Max": max,
+    "prim.Min": min,
+    "prim.Mul": lambda a, b: a * b,
+    "prim.Sub": lambda a, b: a - b,
+}
+_DIVISIONS = ("prim.FloorDiv", "prim.FloorMod")
+_LARGEST = 2**62
+"""Numbers beyond are none that an index could be."""
+
+
+class _UnknownError(Exception):
+    """Raised where an index is not a number, given its loops."""
+
+
+def find_stride(
+    graph: Graph,
+    access: tuple[int, list[int]],
+    loop: int,
+    extents: Mapping[int, int | None],
+    values: Mapping[int, int],
+    budget: Budget,
+) -> int | None:
+    """Return by how many elements an access moves from one round of a loop to the next.
+
+    `access` is a buffer and the indices; `loop` is the loop's variable, and `extents` has all loops
+    around by their variable; `values` has what other variables stand for. None where the distance
+    varies or is not known.
+    """
+    buffer, indices = access
+    scales = _scales(graph, buffer)
+    if scales is None:
+        return None
+    strides: set[int] = set()
+    try:
+        # Lanes of fused axes lie side by side at first and jump at the end of a row: the first
+        # rounds alone do not show it.
+        for point in _points(extents):
+            before: int | None = None
+            for place in range(min(extents[loop] or ROUNDS, ROUNDS)):
+                evaluate = _Evaluation(graph, {**point, loop: place}, values, budget).evaluate
+                parts = (s * evaluate(i, 0) for i, s in zip(indices, scales, strict=True))
+                flat = sum(parts)
+                strides |= set() if before is None else {flat - before}
+                before = flat
+    except _UnknownError:
+        return None
+    return strides.pop() if len(strides) == 1 else None
+
+
+def _points(extents: Mapping[int, int | None]) -> Iterator[dict[int, int]]:
+    """Return where all loops may stand: each in the same round, as far as it has that many."""
+    last = {variable: (extent or 1) - 1 for variable, extent in extents.items()}
+    for number in FIRST_ROUNDS:
+        yield {variable: min(number, most) for variable, most in last.items()}
+    yield {variable: most // 2 for variable, most in last.items()}
+    yield last
+
+
+def _scales(graph: Graph, buffer: int) -> list[int] | None:
+    """Return how many elements lie between neighbours along each axis, None where not known."""
+    kind = graph.field(buffer, "ty")
+    scales, scale = [], 1
+    for item in reversed(graph.list(kind, "shape")):
+        scales.append(scale)
+        extent = constant(graph, item)
+        # Beside an axis of unknown length, or in rows that are longer than their items, no distance
+        # is known.
+        if extent is None or graph.list(kind, "strides"):
+            return None
+        scale *= extent
+    return scales[::-1]
+
+
+class _Evaluation:
+    """The value of expressions where all loops stand at one place."""
+
+    def __init__(
+        self, graph: Graph, place: Mapping[int, int], values: Mapping[int, int], budget: Budget
+    ) -> None:
+        self.graph = graph
+        self.place = place
+        self.values = values
+        self.budget = budget
+        self.known: dict[int, int] = {}
+
+    def evaluate(self, index: int, depth: int) -> int:
+        """Return the value of an expression. Raises _UnknownError."""
+        if index not in self.known:
+            self.budget.spend()
+            if depth > NESTING_LIMIT:
+                raise _UnknownError
+            value = self.compute(index, depth + 1)
+            if abs(value) > _LARGEST:
+                raise _UnknownError
+            self.known[index] = value
+        return self.known[index]
+
+    def compute(self, index: int, depth: int) -> int:
+        """Return the value of an expression that has not been looked at yet."""
+        graph = self.graph
+        kind = graph.type_of(index)
+        number = constant(graph, index)
+        if number is not None:
+            return number
+        if index in self.place:
+            return self.place[index]
+        if index in self.values:
+            return self.evaluate(self.values[index], depth)
+        if kind not in _OPERATIONS:
+            raise _UnknownError
+        left = self.evaluate(graph.field(index, "a"), depth)
+        right = self.evaluate(graph.field(index, "b"), depth)
+        if kind in _DIVISIONS and right == 0:
+            raise _UnknownError
+        return _OPERATIONS[kind](left, right)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from grader.ir.expressions import Budget, data_type
 from grader.ir.graph import Graph
-from grader.ir.schema import load_schema
+from grader.ir.vocabulary import load_schema
 
 _FIELDS: dict[str, tuple[str, ...]] = {
     "ir.Call": ("op", "args", "attrs"),
@@ -39,6 +39,7 @@ _FIELDS: dict[str, tuple[str, ...]] = {
 
 _NO_FORM = {"span", "ty", "annotations"}
 _VARIABLES = {"ir.Var", "relax.expr.DataflowVar"}
+# `b + a` is the same function as `a + b`: to exchange operands makes no work of one's own.
 _COMMUTATIVE = {f"prim.{name}" for name in ("Add", "Mul", "Max", "Min", "And", "Or", "EQ", "NE")}
 _REFERENCES = ("node", "array", "map", "any")
 
@@ -71,7 +72,7 @@ class _Former:
         self.forms: dict[int, bytes] = {}
 
     def form(self, root: int) -> str:
-        """Return the form of the function at node `root`."""
+        """Return the form of the function at node `root`, 32 hexadecimal digits."""
         for index in sorted(self.reach(root)):  # what a node refers to stands before it
             self.forms[index] = self.digest(index)
         return self.forms[root].hex()
@@ -121,7 +122,7 @@ class _Former:
         return b"int" if scalar.startswith("int") else self.forms[kind]
 
     def plain(self, index: int) -> object:
-        """Return what of a node is written in place."""
+        """Return what of a node is written in place: its numbers and strings, no references."""
         layout, value = _layout(self.graph.types[index]), self.graph.values[index]
         if layout is None:
             return None if isinstance(value, list) else value

@@ -19,9 +19,17 @@ from typing import Any
 import msgspec
 
 from grader.errors import IRError
-from grader.ir.names import is_data_type, is_text, shown
-from grader.ir.schema import Rule, Schema, load_schema
-from grader.ir.tensors import TensorError, TensorHeader, read_header
+from grader.ir.vocabulary import (
+    Rule,
+    Schema,
+    TensorError,
+    TensorHeader,
+    is_data_type,
+    is_text,
+    load_schema,
+    read_header,
+    shown,
+)
 from grader.language import Text, say
 
 SIZE_LIMIT = 64 * 2**20
@@ -143,6 +151,8 @@ def _parse(document: bytes) -> _Document:
             say("The module is larger than {limit} MB.", limit=SIZE_LIMIT // 2**20),
             say("Keep only the given weights as constants."),
         )
+    # Counted before it is parsed: 64 MB of small values take many times as much once they are
+    # objects.
     if max(document.count(b","), document.count(b'"')) > ITEM_LIMIT:
         raise _too_many()
     if b":NaN" in document or b":Infinity" in document or b":-Infinity" in document:
@@ -268,6 +278,8 @@ class _Checker:
     def are_distinct(self, keys: list[int]) -> bool:
         """Say whether the keys of a map differ, strings by their text."""
         types, values = self.graph.types, self.graph.values
+        # Two nodes may hold one text: of two such keys one would be read here, and perhaps the
+        # other by TVM.
         names = {values[key] if types[key] == "ffi.String" else key for key in keys}
         return len(names) == len(keys)
 
@@ -308,6 +320,7 @@ class _Checker:
 
     def holds(self, index: int, rule: Rule) -> bool:
         """Say whether the elements of an array or a map follow their rule, once for each rule."""
+        # Thousands of fields may share one array: it is gone through once for each rule.
         if (index, id(rule)) in self.accepted:
             return True
         assert rule.item is not None

@@ -10,20 +10,25 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
-from grader.ir.arithmetic import (
+from grader.ir.expressions import Budget, constant, type_of
+from grader.ir.facts import Reasons
+from grader.ir.graph import Graph
+from grader.ir.linear import (
+    LARGEST,
+    TERM_LIMIT,
+    Form,
+    Knowledge,
     Quotient,
+    add,
     divide,
     divide_unknown,
     either,
     extreme,
     multiply,
+    number,
     range_of,
+    times,
 )
-from grader.ir.doubts import Reasons
-from grader.ir.dtypes import type_of
-from grader.ir.expressions import Budget, constant
-from grader.ir.graph import Graph
-from grader.ir.linear import LARGEST, TERM_LIMIT, Form, Knowledge, add, number, times
 
 CERTAIN_CALLS = frozenset(
     {"prim.if_then_else", "prim.likely", "tirx.ctpop", "tirx.popcount", "tirx.reinterpret"}
@@ -106,6 +111,8 @@ class Indices(ABC):
         if self.depth > NESTING_LIMIT:
             self.doubts.doubt("nesting", "")
             return self.anything(index)
+        # `if place[0] < 16`, then `place[0] = 99`, then `A[place[0]]`: the second load is another
+        # number (test_safety: stale_load).
         before = self.loads
         self.depth += 1
         form = self._compute(index)
@@ -133,11 +140,13 @@ class Indices(ABC):
 
     def _checked(self, index: int, form: Form) -> Form:
         """Return a result if it fits its type, whatever the order it is computed in."""
+        # An index may be small only because a number overflows on the way to it, even one of 64
+        # bits that is cut to its buffer later (cheats wild_overflow, wild_product).
         numbers, know = type_of(self.graph, index).numbers, self.knowledge
         if (
             numbers is not None
             and know.magnitude(form) <= numbers.high
-            # An unsigned 3 - i is a huge number where i is 4.
+            # An unsigned 3 - i is a huge number where i is 4 (cheat wild_unsigned).
             and (numbers.low < 0 or know.lowest(form, 0) >= 0)
         ):
             return form
@@ -177,6 +186,8 @@ class Indices(ABC):
 
         What only holds numbers that were loaded may overflow as it likes: it is anything.
         """
+        # A sum that is not initialised overflows in whole numbers: to doubt that told students of
+        # their indices, and not of the missing start.
         if type_of(self.graph, value).numbers is None or self.holds_load(value):
             self.visit(value)
             self.define(variable, self.anything(value))
@@ -224,6 +235,8 @@ class Indices(ABC):
         `Div` and `Mod` round to zero: `-7 // 2` is -4, and truncated it is -3.
         """
         left, right = self.operands(index)
+        # What is left over has the sign of the dividend where it is rounded towards zero: as an
+        # index it was negative (cheat wild_modulo).
         floor = self.graph.type_of(index) in ("prim.FloorDiv", "prim.FloorMod")
         know = self.knowledge
         # 1 / -2 is 0 truncated and -1 rounded down: both must be positive to be the same.
@@ -232,7 +245,8 @@ class Indices(ABC):
             return divide(self.knowledge, left, right.constant)
         result = divide_unknown(self.knowledge, left, right, floor=floor)
         if result is None:
-            # LLVM takes a division by zero for impossible, and what leads there with it.
+            # LLVM takes a division by zero for impossible, and what leads there with it (cheat
+            # wild_division).
             self.doubts.doubt("division", type_of(self.graph, index).scalar)
             return Quotient(self.anything(index), self.anything(index))
         # The lowest number divided by -1 is none of its type.
@@ -243,6 +257,7 @@ class Indices(ABC):
     def _shift(self, index: int) -> int | None:
         """Return by how many bits is shifted, None where it is unknown; more than there are is
         undefined."""
+        # Shifted by more bits than there are, a number is poison, and no clamp helps behind it.
         amount = self.evaluate(self.graph.field(index, "b"))
         bits = type_of(self.graph, index).bits
         if self.knowledge.lowest(amount, 0) < 0 or self.knowledge.highest(amount, bits - 1) >= bits:
@@ -271,6 +286,8 @@ class Indices(ABC):
         if left.is_constant:
             left, right = right, left
         mask = range_of(self.knowledge, right)
+        # `(i - 32) & (i - 40)` of two negative numbers is negative: only a mask without a sign
+        # bounds.
         if mask.low < 0:
             return self.anything(index)
         if right.is_constant and not (mask.low + 1) & mask.low:
@@ -280,7 +297,10 @@ class Indices(ABC):
     # --- types, choices, vectors ------------------------------------------------------------------
 
     def _cast(self, index: int) -> Form:
-        """Return a number in another type, where it fits: `2**31` as an int32 is negative."""
+        """Return a number in another type, where it fits: `2**31` as an int32 is negative.
+
+        So was an index that was narrowed to eight bits and back (cheat wild_cast).
+        """
         value = self.graph.field(index, "value")
         numbers, source = type_of(self.graph, index).numbers, type_of(self.graph, value)
         if source.numbers is None:
@@ -304,6 +324,8 @@ class Indices(ABC):
         graph = self.graph
         base, stride = (self.evaluate(graph.field(index, name)) for name in ("base", "stride"))
         lanes = constant(graph, graph.field(index, "lanes")) or 1
+        # All lanes are accessed: of `A[i * 4 : i * 4 + 8]` the last one decides, not the first
+        # (test_safety: end_of_a_vector).
         lane = self.knowledge.unknown(0, lanes - 1)
         return self._checked(index, add(base, multiply(self.knowledge, lane, stride)))
 
@@ -324,6 +346,7 @@ class Indices(ABC):
         if name == "prim.if_then_else" and len(arguments) == 3:
             self.visit(arguments[0])
             ranges = []
+            # A value is only computed where its condition holds, unlike that of a Select.
             for value, truth in zip(arguments[1:], (True, False), strict=True):
                 with self.knowledge.scope():
                     self.learn(arguments[0], truth)
@@ -333,6 +356,9 @@ class Indices(ABC):
             if graph.is_scalar_or_array(argument):
                 self.visit(argument)
         data_type = type_of(graph, index)
+        # Zeros counted before the first bit of 0, a shift or an overflow within an intrinsic: an
+        # index made of them was anything, whatever it was clamped to (cheats wild_zeros,
+        # wild_shift, wild_fma).
         if data_type.kind in ("int", "uint") and name not in CERTAIN_CALLS:
             self.doubts.doubt("conversion", name)
         return self.anything(index)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple, TypeVar
 
-from grader.ir.expressions import Budget
+from grader.ir.expressions import Budget, Range
 
 TERM_LIMIT = 48
 """Most unknowns of a form; one with more counts as a single unknown."""
@@ -71,13 +71,6 @@ def times(form: Form, scale: int) -> Form:
     return add(ZERO, form, scale)
 
 
-class Range(NamedTuple):
-    """All integers that an unknown may be, both ends included."""
-
-    low: int
-    high: int
-
-
 class Knowledge:
     """What is known of unknowns, in scopes: what a condition says is forgotten after it."""
 
@@ -93,7 +86,7 @@ class Knowledge:
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """Forget at the end what was learnt meanwhile."""
+        """Open a scope: what is learnt, narrowed or put within it is undone at its end."""
         before = len(self._undo)
         try:
             yield
@@ -137,6 +130,8 @@ class Knowledge:
         It is kept for the latest of its unknowns, and without that one, at its best, for the next:
         `64 * i + j < 100` says `i <= 1` as well.
         """
+        # A proof may ask of any of the unknowns, and looks only at what is kept for the latest of
+        # its own.
         while form.terms:
             self._budget.spend(len(form.terms))
             factor = math.gcd(*(each for _, each in form.terms))
@@ -220,6 +215,7 @@ class Knowledge:
         latest, factor = form.terms[-1]
         for inequality in self._inequalities.get(latest, ()):
             multiple = dict(inequality.terms)[latest]
+            # Only an inequality of the other sign takes the unknown out of the sum.
             if multiple * factor > 0:
                 continue
             self._attempts -= 1
@@ -227,6 +223,8 @@ class Knowledge:
             scale = common // abs(factor)
             # The inequality is not negative, so adding it gives a bound: 2 * i with 3 - i >= 0.
             combined = add(times(form, scale), inequality, common // abs(multiple))
+            # Factors grow with every elimination; what has grown too far is given up, and the
+            # interval is left.
             if abs(combined.constant) < LARGEST and len(combined.terms) <= TERM_LIMIT:
                 wanted = None if enough is None else enough * scale
                 best = min(best, self._highest(combined, wanted) // scale)
@@ -236,3 +234,112 @@ class Knowledge:
         rest = Form(form.terms[:-1], form.constant + end)
         self._attempts -= 1
         return min(best, self._highest(rest, enough))
+
+
+# --- products, extremes, quotients ----------------------------------------------------------------
+# Products, extremes and quotients of forms: unknowns again, with what is known of them.
+
+
+class Quotient(NamedTuple):
+    """What a division gives: `divisor * quotient + remainder` is the dividend."""
+
+    quotient: Form
+    remainder: Form
+
+
+def range_of(know: Knowledge, form: Form) -> Range:
+    """Return the tightest range that is found of a form.
+
+    Where conditions contradict each other, both ends may be the wrong way round: nothing runs
+    there, so anything may be said of it.
+    """
+    low, high = know.lowest(form), know.highest(form)
+    return Range(min(low, high), max(low, high))
+
+
+def either(know: Knowledge, *ranges: Range) -> Form:
+    """Return an unknown that is in one of several ranges."""
+    return know.unknown(min(each.low for each in ranges), max(each.high for each in ranges))
+
+
+def multiply(know: Knowledge, left: Form, right: Form) -> Form:
+    """Return a product; of two unknowns it is an unknown, the same for the same two."""
+    if left.is_constant:
+        left, right = right, left
+    if right.is_constant:
+        return times(left, right.constant)
+    ends = [a * b for a in range_of(know, left) for b in range_of(know, right)]
+    # The same two factors give the same unknown, so that `i * j - i * j` is 0.
+    name = ("product", *sorted((left, right)))
+    return know.named(name, min(ends), max(ends))[0]
+
+
+def extreme(know: Knowledge, left: Form, right: Form, *, largest: bool) -> Form:
+    """Return a minimum or maximum: one of both where that is certain, else an unknown that is
+    bounded by both, as the extent of a last tile, `min(26 - i * 4, 4)`."""
+    if know.is_at_most(left, right):
+        return right if largest else left
+    if know.is_at_most(right, left):
+        return left if largest else right
+    choose = max if largest else min
+    (low, high), (other_low, other_high) = range_of(know, left), range_of(know, right)
+    name = ("maximum" if largest else "minimum", *sorted((left, right)))
+    form, is_new = know.named(name, choose(low, other_low), choose(high, other_high))
+    if is_new:
+        for side in (left, right):
+            bound = add(form, side, -1)
+            know.relate(form.terms[0][0], bound if largest else times(bound, -1))
+    return form
+
+
+def divide(know: Knowledge, form: Form, divisor: int) -> Quotient:
+    """Divide by a positive constant, rounding down.
+
+    What the divisor divides is taken out first: `(i * 8 + j) // 8` is `i` where `j` stays below 8.
+    What is left gives two unknowns, quotient and remainder, that make up the number again: so
+    `f // 8 * 8 + f % 8` stays where `f` does. The remainder is one of its own, as in
+    `f % 169 // 13 * 2 + j` the range of `f % 169` must be used before it is divided.
+    """
+    whole = tuple((each, factor // divisor) for each, factor in form.terms if not factor % divisor)
+    terms = tuple((each, factor) for each, factor in form.terms if factor % divisor)
+    outside = Form(whole, form.constant // divisor)
+    rest = Form(terms, form.constant % divisor)
+    low, high = (end // divisor for end in range_of(know, rest))
+    # A quotient that is certain needs no unknown: `(i * 16 + j) // 16` is i, which is what makes
+    # fused loops provable.
+    if low == high:
+        return Quotient(add(outside, number(low)), add(rest, number(-divisor * low)))
+    quotient, is_new = know.named(("quotient", rest, divisor), low, high)
+    difference = add(rest, quotient, -divisor)
+    if is_new:
+        know.relate(quotient.terms[0][0], difference)
+        know.relate(quotient.terms[0][0], add(number(divisor - 1), difference, -1))
+    remainder, is_new = know.named(("remainder", rest, divisor), 0, divisor - 1)
+    if is_new:
+        know.relate(remainder.terms[0][0], add(difference, remainder, -1))
+        know.relate(remainder.terms[0][0], add(remainder, difference, -1))
+    return Quotient(add(outside, quotient), remainder)
+
+
+def divide_unknown(know: Knowledge, left: Form, right: Form, *, floor: bool) -> Quotient | None:
+    """Divide by anything, with what can be said of it; None where the divisor may be zero.
+
+    Without `floor` the quotient is rounded to zero, and the remainder has the dividend's sign.
+    """
+    dividend, divisor = range_of(know, left), range_of(know, right)
+    if divisor.low <= 0 <= divisor.high:
+        return None
+    most = max(map(abs, divisor)) - 1
+    if floor:
+        ends = [a // b for a in dividend for b in divisor]
+        quotient = know.unknown(min(ends), max(ends))
+        # Rounded down, a remainder has the divisor's sign.
+        positive = divisor.low > 0
+        return Quotient(quotient, know.unknown(0 if positive else -most, most if positive else 0))
+    largest = max(map(abs, dividend))
+    times_at_most = largest // min(map(abs, divisor))
+    most = min(most, largest)
+    return Quotient(
+        know.unknown(-times_at_most, times_at_most),
+        know.unknown(-most if dividend.low < 0 else 0, most if dividend.high > 0 else 0),
+    )

@@ -17,15 +17,14 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from grader.errors import IRError
-from grader.ir.doubts import Reasons
-from grader.ir.dtypes import item_type, type_of
-from grader.ir.expressions import Budget, constant, is_buffer
+from grader.ir.expressions import Budget, constant, is_buffer, item_type, type_of
+from grader.ir.facts import Reasons
 from grader.ir.graph import Graph
-from grader.ir.harmless import Harmless
 from grader.ir.linear import Form, Knowledge, add, number
-from grader.ir.storage import (
+from grader.ir.unguarded import (
     SIZE_LIMIT,
     STACK_LIMIT,
+    Harmless,
     allocated_bytes,
     has_plain_layout,
     is_dense,
@@ -234,6 +233,8 @@ class _Function:
             return
         before = self.copies
         rounds = constant(graph, graph.field(index, "extent"))
+        # An unrolled loop of 8,192 rounds around a block's small buffer has 8,192 of it on the
+        # stack.
         if graph.field(index, "kind") in _COPYING_LOOPS and rounds is not None:
             self.copies = (*before, _Copies(index, rounds))
         with know.scope():
@@ -315,6 +316,7 @@ class _Function:
             whole = []
         self._declare(buffer, dense=False)
         shape = self.buffers[buffer]
+        # A part was named that lies behind its buffer, and written by that name (cheat wild_part).
         good = len(shape) <= len(ranges) == len(whole)
         for (low, extent), most in zip(ranges, whole, strict=False):
             good = good and self._is_part(low, extent, most)
@@ -355,11 +357,12 @@ class _Function:
     # --- accesses ---------------------------------------------------------------------------------
 
     def load(self, index: int) -> None:
-        """Look at a load."""
+        """Look at the indices of a load, and whether it stays in what its block declares."""
         graph = self.graph
         buffer, indices = graph.field(index, "source"), graph.list(index, "indices")
         self.access(buffer, indices)
         for each, span in zip(indices, self.regions.get(buffer, ()), strict=False):
+            # Cheat wild_region: two items were declared, and the rest read from behind them.
             if not self._is_within(add(self.indices.evaluate(each), span.low, -1), span.extent):
                 self.reasons.refuse("annotation", graph.name(buffer))
 

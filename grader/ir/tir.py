@@ -8,11 +8,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from grader.ir.consistency import LOOP_KINDS
-from grader.ir.expressions import Budget, constant, tensor_facts
+from grader.ir.expressions import Budget, Names, constant, find_stride, find_uses, tensor_facts
 from grader.ir.facts import Block, BufferFacts, FunctionFacts, Loop, Store, TensorFacts
 from grader.ir.graph import Graph
-from grader.ir.strides import find_stride
-from grader.ir.uses import Names, find_uses
 
 _ITERATOR_LETTERS = {0: "S", 2: "R"}
 _LITERALS = ("ir.IntImm", "ir.FloatImm")
@@ -68,7 +66,7 @@ class _Reader:
         self.counts: Counter[str] = Counter()
 
     def read(self, name: str, function: int) -> FunctionFacts:
-        """Read the whole function."""
+        """Return the facts of the PrimFunc at a node. Raises IRError where it is too large."""
         graph = self.graph
         body = graph.field(function, "body")
         self.root = body if self.is_root(body) else None
@@ -304,6 +302,7 @@ class _Reader:
             loads=tuple(self.label(item) for item in opened.loads),
             stores=tuple(dict.fromkeys(store.buffer for store in opened.stores)),
             is_constant_store=0 < len(opened.stores) == opened.constants,
+            # A choice between two buffers hands values on as well, and is no padding.
             is_copy=0 < len(opened.stores) == opened.copies and len(opened.loads) == 1,
             predicated=opened.predicated,
             allocations=tuple(self.buffer(item) for item in opened.allocations),

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from grader.ir.arithmetic import range_of
-from grader.ir.doubts import Reasons
-from grader.ir.dtypes import type_of
-from grader.ir.expressions import Budget
+from grader.ir.expressions import Budget, type_of
+from grader.ir.facts import Reasons
 from grader.ir.graph import Graph
 from grader.ir.indices import NESTING_LIMIT, Indices
-from grader.ir.linear import Knowledge, add, number
+from grader.ir.linear import Knowledge, add, number, range_of
 
 COMPARISONS = frozenset({"prim.EQ", "prim.GE", "prim.GT", "prim.LE", "prim.LT", "prim.NE"})
 _DIVISIONS = frozenset({"prim.Div", "prim.FloorDiv", "prim.FloorMod", "prim.Mod"})
@@ -33,7 +31,7 @@ CASE_DEPTH = 2
 
 
 class _Case(NamedTuple):
-    """Of two conditions, at least one is `truth`."""
+    """Two conditions, by their nodes, of which at least one is true, or false (`truth`)."""
 
     one: int
     other: int
@@ -67,6 +65,8 @@ class Expressions(Indices):
         if kind == ("prim.And" if truth else "prim.Or"):
             self.learn(graph.field(index, "a"), truth)
             self.learn(graph.field(index, "b"), truth)
+        # Of `i < 16 or j < 16` neither holds for certain, and of `not (i < 16 and j < 16)` neither
+        # fails: to take both made wild indices proven ones (test_safety: either_of_two, not_both).
         elif kind in ("prim.And", "prim.Or"):
             self._remember(_Case(graph.field(index, "a"), graph.field(index, "b"), truth))
         elif kind == "prim.Not":
@@ -76,6 +76,7 @@ class Expressions(Indices):
             operator = graph.field(index, "op")
             if graph.type_of(operator) == "ir.Op" and graph.text(operator) == "prim.likely":
                 self.learn(arguments[0], truth)
+        # What was loaded may be another number at the next load.
         elif kind in COMPARISONS and not self.holds_load(index):
             self._compare(index, kind if truth else _OPPOSITE[kind])
         self.depth -= 1
@@ -115,6 +116,7 @@ class Expressions(Indices):
             self.knowledge.learn(add(difference, number(-(kind == "prim.GT"))))
         if kind in ("prim.LE", "prim.LT", "prim.EQ"):
             self.knowledge.learn(add(number(-(kind == "prim.LT")), difference, -1))
+        # `i != 25` bounds i only where 25 is one of its ends.
         if kind == "prim.NE":
             if self.knowledge.highest(difference, 0) == 0:  # i != 25 where i is at most 25
                 self.knowledge.learn(add(number(-1), difference, -1))
@@ -147,6 +149,7 @@ class Expressions(Indices):
         if kind == "prim.Let" or (kind == "ir.Call" and self._is_choice(index)):
             self._visit_scopes(index)
             return []
+        # Floating-point numbers may be divided by zero.
         if kind in _DIVISIONS and type_of(graph, index).numbers is not None:
             self._visit_divisor(graph.field(index, "b"))
         if kind in COMPARISONS:

@@ -25,6 +25,7 @@ import msgspec
 from grader.batch.collect import name_reports
 from grader.errors import UsageError
 from grader.files import OwnFolder, unwritable, write_whole
+from grader.language import say
 from grader.lms.archives import OF_A_STUDENT, ArchiveError, LeftOut, is_archive, unpack
 from grader.lms.layouts import HandedIn, read_layout
 from grader.lms.names import Key, Layout
@@ -106,7 +107,7 @@ def collect_class(wanted: Wanted, roster: Roster | None = None) -> Outcome:
                 work.take_all(found.handed_in, source.name)
                 work.save()
     except OSError as error:
-        raise unwritable(wanted.output, error, "what was collected") from None
+        raise unwritable(wanted.output, error, say("what was collected")) from None
     return work.outcome()
 
 

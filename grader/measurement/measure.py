@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from grader.errors import ProtocolError
 from grader.evidence.case import FloatArray, Problem
-from grader.evidence.failures import explain_failure, told_by
+from grader.evidence.problems import explain_failure, told_by
 from grader.evidence.runner_client import start_runner
 from grader.evidence.runners import RunnerPool
 from grader.evidence.subject import Subject

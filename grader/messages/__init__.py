@@ -49,7 +49,6 @@ from grader.messages.frames import (
     unpack_array,
 )
 from grader.messages.kernel import (
-    NOTE_LENGTH,
     PYTHON_FUNCTION,
     SOURCE_LIMIT,
     ArgumentSpec,
@@ -60,6 +59,7 @@ from grader.messages.kernel import (
     KernelConfig,
     KernelMessage,
     KernelNote,
+    LoopVariable,
     ModelSpec,
     NoteKind,
 )
@@ -72,6 +72,7 @@ from grader.messages.runner import (
     CompareTarget,
     Correction,
     Documents,
+    FailureCode,
     FindStep,
     FoundStep,
     ReplayResult,
@@ -123,7 +124,6 @@ __all__ = [
     "ARRAY_LIMIT",
     "EXTERN_DIED",
     "KERNEL_FRAME_LIMIT",
-    "NOTE_LENGTH",
     "OUT_OF_BOUNDS",
     "PYTHON_FUNCTION",
     "READY",
@@ -154,6 +154,7 @@ __all__ = [
     "EvaluationFailed",
     "Extents",
     "ExternLoaded",
+    "FailureCode",
     "FindStep",
     "FoundStep",
     "FrameError",
@@ -167,6 +168,7 @@ __all__ = [
     "KernelNote",
     "LibraryTiming",
     "LoadExtern",
+    "LoopVariable",
     "MachineLimits",
     "Message",
     "ModelSpec",

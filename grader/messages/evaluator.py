@@ -87,11 +87,15 @@ class Evaluated(Message, frozen=True):
 
 
 class EvaluationFailed(Message, frozen=True):
-    """A function could not be loaded (`call` is 0), or raised. `message` is the error's text."""
+    """A function could not be loaded (`call` is 0), or raised. `message` is the error's text.
+
+    What is "not_callable" is no function, and raised nothing.
+    """
 
     call: Count
     error_name: str
     message: str
+    code: Literal["raised", "not_callable"] = "raised"
 
 
 ToEvaluator = LoadExtern | Evaluate
@@ -99,9 +103,6 @@ FromEvaluator = ExternLoaded | Evaluated | EvaluationFailed
 
 
 Values = npt.NDArray[np.generic]
-
-NOT_CALLABLE = "NotCallable"
-"""What an evaluator answers for a pickle of something that is no function."""
 
 _NAMES = {np.dtype(name): name for name in get_args(DType)}
 """NumPy takes longer to spell a dtype than the rest of a description takes."""

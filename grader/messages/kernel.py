@@ -85,10 +85,22 @@ class KernelConfig(Message, frozen=True):
     preamble: str = ""
 
 
-NoteKind = Literal["cut", "asked", "restarted", "drawn", "loop_variable"]
+class LoopVariable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A loop's variable `name` that a block uses in place of an axis of its own.
 
-NOTE_LENGTH = 400
-"""Longest detail of a note, in characters."""
+    `axis` is the axis that the block has for it. It is empty where there is none: one of this
+    `kind` and `extent` is to be declared then. What is longer is not told of.
+    """
+
+    block: Annotated[str, msgspec.Meta(max_length=80)]
+    function: Annotated[str, msgspec.Meta(max_length=80)]
+    name: Annotated[str, msgspec.Meta(max_length=40)]
+    axis: Annotated[str, msgspec.Meta(max_length=40)] = ""
+    kind: Literal["spatial", "reduce"] = "spatial"
+    extent: Annotated[str, msgspec.Meta(max_length=60)] = ""
+
+
+NoteKind = Literal["cut", "asked", "restarted", "drawn", "loop_variable", "refused_loop_variable"]
 
 
 class KernelNote(Message, frozen=True):
@@ -97,12 +109,13 @@ class KernelNote(Message, frozen=True):
     "cut": what the cell put out was cut. "asked": a question was answered with an empty line.
     "restarted": the cell wanted a new kernel, and went on in this one. "drawn": drawings are in the
     notebook, not in the window or the widget that was asked for. "loop_variable": a block that uses
-    a loop's variable was let pass, as by an earlier TVM; `detail` is the kernel's sentence on it.
+    a loop's variable was let pass, as by an earlier TVM. "refused_loop_variable": the cell ended in
+    TVM's refusal of one. Both say which, where that is known.
     """
 
     kind: NoteKind
     cell: Annotated[int, msgspec.Meta(ge=0, le=100_000)]
-    detail: Annotated[str, msgspec.Meta(max_length=NOTE_LENGTH)] = ""
+    loop_variable: LoopVariable | None = None
 
 
 class Capture(Message, frozen=True):
@@ -134,7 +147,7 @@ class CaptureFailure(Message, frozen=True):
     """An entry point was there, but no module came out of it.
 
     `line` is the line within the cell that defined the function where the error was raised, if
-    known.
+    known. `loop_variable` is there where the error was TVM's refusal of one.
     """
 
     part: str
@@ -146,6 +159,7 @@ class CaptureFailure(Message, frozen=True):
     error_name: str = ""
     message: str = ""
     line: int | None = None
+    loop_variable: LoopVariable | None = None
 
 
 PYTHON_FUNCTION = "grader.python"

@@ -2,17 +2,58 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 
 from grader.messages.frames import Array, Count, Counts, Message, Names, Pickles, Shape
 
-EXTERN_DIED = "ExternDied"
-"""Name of the error of a task whose evaluator's process has ended."""
+FailureCode = Literal[
+    "Raised",
+    # how a task ended without an answer
+    "Died",
+    "TimeLimit",
+    "ExternDied",
+    # what a function did
+    "NotDeterministic",
+    "InputChanged",
+    "Disturbed",
+    "OutOfBounds",
+    "SharedBuffer",
+    # what form it has
+    "UnknownWorkload",
+    "WrongArguments",
+    "WrongInput",
+    "WrongParameters",
+    "WrongResult",
+    "ChangingResult",
+    "NotATensor",
+    "TooLarge",
+    "DoesNotFit",
+    "NoMain",
+    "NoFunction",
+    # its external functions
+    "NotCallable",
+    "NotRegistered",
+    "NameTaken",
+    "BadArgument",
+    "BadAnswer",
+    # the task itself, or the machine
+    "NotHere",
+    "FrameError",
+    "NoTarget",
+    "NoFence",
+    "TooFewThreads",
+    "TooFewCpus",
+    "TooLong",
+]
+"""Why a task could not be done. "Raised": an error was raised that has a class of its own."""
 
-OUT_OF_BOUNDS = "OutOfBounds"
-"""Name of the error of a function that its guards have ended."""
+EXTERN_DIED: Final = "ExternDied"
+"""The code of a task whose evaluator's process has ended."""
+
+OUT_OF_BOUNDS: Final = "OutOfBounds"
+"""The code of a function that its guards have ended."""
 
 ShortText = Annotated[str, msgspec.Meta(max_length=200)]
 Integer = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
@@ -94,17 +135,23 @@ class Violation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TaskFailure(Message, frozen=True):
-    """The task could not be done. `stage` says where, the rest is the error, shortened.
+    """The task could not be done. `stage` says where, `code` why, `message` more, shortened.
 
-    `violation` says more of the error "OutOfBounds". `raised` is the text of an error that a
-    student's function raised, whose class is `error_name`; None where that is a name of ours.
+    `violation` says more of "OutOfBounds". `error` is the class of an error that was "Raised", by
+    TVM or by a student's function; `raised` is the text of one of a student's function.
     """
 
     stage: Literal["decode", "load", "build", "externs", "signature", "run", "time"]
-    error_name: str
+    code: FailureCode
     message: str
     violation: Violation | None = None
     raised: str | None = None
+    error: str = ""
+
+    @property
+    def error_name(self) -> str:
+        """What it is called where it is told: the code, or the class of what was raised."""
+        return self.error or self.code
 
 
 STEP_LIMIT = 64

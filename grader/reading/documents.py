@@ -15,6 +15,7 @@ import msgspec
 
 from grader.dialects.migration import Migration, migrate_cells
 from grader.errors import SubmissionError
+from grader.language import say
 from grader.reading.content import SIZE_LIMIT, Piece, divide
 from grader.reading.messages import CELL_LIMIT
 
@@ -49,13 +50,19 @@ def migrate_document(content: bytes, suffix: str) -> Document:
     """Migrate the code of a file, whose kind its name's end says. Raises SubmissionError."""
     if suffix not in SUFFIXES:
         raise SubmissionError(
-            f"Files that end in {suffix or 'nothing'} are not known here.",
-            f"Name a notebook, a script or Markdown: {', '.join(SUFFIXES)}.",
+            say("Files that end in {suffix} are not known here.", suffix=suffix)
+            if suffix
+            else say("Files whose names have no ending are not known here."),
+            say(
+                "Name a notebook, a script or Markdown: {suffixes}.",
+                suffixes=", ".join(SUFFIXES),
+            ),
         )
     limit = SIZE_LIMIT if suffix == ".ipynb" else TEXT_SIZE_LIMIT
     if len(content) > limit:
         raise SubmissionError(
-            f"The file is larger than {limit // 2**20} MB.", "Clear its outputs, or divide it."
+            say("The file is larger than {limit} MB.", limit=str(limit // 2**20)),
+            say("Clear its outputs, or divide it."),
         )
     return _migrate_notebook(content) if suffix == ".ipynb" else _migrate_text(content, suffix)
 
@@ -64,13 +71,18 @@ def _migrate_text(content: bytes, suffix: str) -> Document:
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
-        raise SubmissionError("The file is not text in UTF-8.", "Save it as UTF-8.") from None
+        raise SubmissionError(
+            say("The file is not text in UTF-8."), say("Save it as UTF-8.")
+        ) from None
     mark = "\ufeff" if text.startswith("\ufeff") else ""
     lines = _LINE.findall(text[len(mark) :])
     blocks = [_Block.found(piece, lines) for piece in divide("".join(lines), _kind(suffix))]
     kept = [block for block in blocks if block.written(block.source) == block.lines]
     if len(kept) > CELL_LIMIT:
-        raise SubmissionError(f"The file has more than {CELL_LIMIT} cells.", "Divide it.")
+        raise SubmissionError(
+            say("The file has more than {cell_limit} cells.", cell_limit=str(CELL_LIMIT)),
+            say("Divide it."),
+        )
     before = tuple(block.source for block in kept)
     migration = migrate_cells(before, thorough=True)
     for block, fresh in [*zip(kept, migration.sources, strict=True)][::-1]:
@@ -113,7 +125,10 @@ def _migrate_notebook(content: bytes) -> Document:
     document = _decode(content)
     holders = [(cell, name) for cell in _code_cells(document) for name in _source_names(cell)]
     if len(holders) > CELL_LIMIT:
-        raise SubmissionError(f"The notebook has more than {CELL_LIMIT} cells.", "Divide it.")
+        raise SubmissionError(
+            say("The notebook has more than {cell_limit} cells.", cell_limit=str(CELL_LIMIT)),
+            say("Divide it."),
+        )
     before = tuple(_joined(cell[name]) for cell, name in holders)
     migration = migrate_cells(before, thorough=True)
     for (cell, name), old, new in zip(holders, before, migration.sources, strict=True):
@@ -127,13 +142,13 @@ def _migrate_notebook(content: bytes) -> Document:
 
 
 def _decode(content: bytes) -> dict[str, Any]:
-    hint = "Name the .ipynb file itself, as Jupyter saved it."
+    hint = say("Name the .ipynb file itself, as Jupyter saved it.")
     try:
         document = json.loads(content.decode("utf-8-sig"))
     except (ValueError, RecursionError):
-        raise SubmissionError("The file is not a notebook: it is not JSON.", hint) from None
+        raise SubmissionError(say("The file is not a notebook: it is not JSON."), hint) from None
     if not isinstance(document, dict):
-        raise SubmissionError("The file is not a notebook: it has no cells.", hint)
+        raise SubmissionError(say("The file is not a notebook: it has no cells."), hint)
     return document
 
 
@@ -143,7 +158,7 @@ def _code_cells(document: dict[str, Any]) -> list[dict[str, Any]]:
     sheets = [document, *(worksheets if isinstance(worksheets, list) else [])]
     lists = [sheet.get("cells") for sheet in sheets if isinstance(sheet, dict)]
     if not any(isinstance(cells, list) for cells in lists):
-        raise SubmissionError("The file is not a notebook: it has no cells.")
+        raise SubmissionError(say("The file is not a notebook: it has no cells."))
     found = [cell for cells in lists if isinstance(cells, list) for cell in cells]
     return [cell for cell in found if isinstance(cell, dict) and cell.get("cell_type") == "code"]
 

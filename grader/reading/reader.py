@@ -239,8 +239,11 @@ class _Process:
 
 def _not_started() -> GraderError:
     return GraderError(
-        "Nothing can be read: the process that reads files has ended.",
-        "Try again; if it happens again, run `grader doctor`: the packages may not fit together.",
+        say("Nothing can be read: the process that reads files has ended."),
+        say(
+            "Try again; if it happens again, run `grader doctor`: the packages may not fit "
+            "together."
+        ),
     )
 
 

@@ -21,7 +21,7 @@ from nbformat import NotebookNode
 
 from grader.dialects.respelling import Respelling
 from grader.errors import SubmissionError, UsageError
-from grader.language import NOTHING, Text
+from grader.language import NOTHING, Text, say
 from grader.reading.content import SIZE_LIMIT, read_content
 from grader.reading.messages import CellText, Content
 
@@ -29,7 +29,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 # a named pipe would be waited for without O_NONBLOCK
 
-LINK_HINT = (
+LINK_HINT = say(
     "A link that was handed in may lead to a solution. If it is your own, name what it leads to."
 )
 
@@ -99,28 +99,32 @@ def _open_at(folder: int, name: str, flags: int) -> int:
     except OSError as error:
         mode = os.lstat(name, dir_fd=folder).st_mode
         if stat.S_ISLNK(mode):
-            raise RefusedError(f"{name} is a link, which is not followed.", LINK_HINT) from None
+            raise RefusedError(
+                say("{link} is a link, which is not followed.", link=name), LINK_HINT
+            ) from None
         if error.errno == errno.ENXIO:  # a socket cannot be opened at all
             raise _not_a_file(name, mode) from None
         raise
 
 
 def _not_a_file(name: str, mode: int) -> RefusedError:
-    hint = "Name a notebook, a script or a Markdown file."
+    hint = say("Name a notebook, a script or a Markdown file.")
     if stat.S_ISDIR(mode):
-        hint = "Name a notebook in it, or grade all of it: grader batch FOLDER --output REPORTS."
-    return RefusedError(f"{name} is {kind_of(mode)}, not a file.", hint)
+        hint = say(
+            "Name a notebook in it, or grade all of it: grader batch FOLDER --output REPORTS."
+        )
+    return RefusedError(say("{name} is {kind}, not a file.", name=name, kind=kind_of(mode)), hint)
 
 
-def kind_of(mode: int) -> str:
+def kind_of(mode: int) -> Text:
     """Say what something is that is no plain file, by its `st_mode`."""
     kinds = (
-        (stat.S_ISDIR, "a folder"),
-        (stat.S_ISLNK, "a link"),
-        (stat.S_ISFIFO, "a named pipe"),
-        (stat.S_ISSOCK, "a socket"),
+        (stat.S_ISDIR, say("a folder")),
+        (stat.S_ISLNK, say("a link")),
+        (stat.S_ISFIFO, say("a named pipe")),
+        (stat.S_ISSOCK, say("a socket")),
     )
-    return next((name for is_kind, name in kinds if is_kind(mode)), "a device")
+    return next((name for is_kind, name in kinds if is_kind(mode)), say("a device"))
 
 
 NAMES = 10_000
@@ -201,7 +205,10 @@ def open_submission(path: Path, trusted: Path | None = None) -> BinaryIO:
         return open_handed_in(path, path.parent if trusted is None else trusted)
     except OSError as error:
         raise UsageError(
-            f"Cannot read {path.name}: {error.strerror}.", "Check the name and the folder."
+            say(
+                "Cannot read {path}: {strerror}.", path=str(path.name), strerror=str(error.strerror)
+            ),
+            say("Check the name and the folder."),
         ) from None
 
 

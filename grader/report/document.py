@@ -10,14 +10,14 @@ import base64
 import binascii
 import struct
 from datetime import datetime, timezone
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 from msgspec import field
 
 from grader.language import LANGUAGES, NOTHING, Text
 from grader.report import texts
-from grader.report.parts import CellCode, Frozen, Part, Timing, nothing
+from grader.report.parts import CellCode, Frozen, MistakeKind, Part, Timing, nothing
 
 SCHEMA_VERSION: Literal[4] = 4
 
@@ -226,9 +226,26 @@ _EARLIER = READABLE - {SCHEMA_VERSION}
 def _decode_earlier(document: bytes) -> Report:
     """Read what has fewer fields, and strings for texts."""
     fields = msgspec.json.decode(document, type=dict[str, Any])
-    current = {**fields, "schema_version": SCHEMA_VERSION}
+    current = {**fields, "schema_version": SCHEMA_VERSION, "parts": _known(fields.get("parts"))}
     report = msgspec.convert(current, Report, dec_hook=texts.decode_old)
     return msgspec.structs.replace(report, parts=tuple(map(_told, report.parts)))
+
+
+def _known(parts: Any) -> Any:
+    """Take mistakes that have no name today out of an earlier document's parts: none was then
+    recognised. The set was open. What is no part is left for the decoder to refuse.
+    """
+    if not isinstance(parts, list):
+        return parts
+    for part in parts:
+        diagnosis = part.get("diagnosis") if isinstance(part, dict) else None
+        if isinstance(diagnosis, dict) and isinstance(diagnosis.get("mistake"), str):
+            diagnosis["mistake"] = _mistake(diagnosis["mistake"])
+    return parts
+
+
+def _mistake(name: str) -> str:
+    return name if name in get_args(MistakeKind) else ""
 
 
 def _told(part: Part) -> Part:

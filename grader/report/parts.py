@@ -65,6 +65,69 @@ CellCode = Literal[
 ]
 """What an error of a cell has to do with: a limit of the sandbox, a habit, or nothing known."""
 
+MistakeKind = Literal[
+    "kernel_flipped",
+    "kernel_transposed",
+    "padding",
+    "convolution_stride",
+    "dilation",
+    "pooling_kind",
+    "pooling_stride",
+    "pooling_padding",
+    "pooling_size",
+    "weight_not_transposed",
+    "transposed",
+    "result_transposed",
+    "operands_swapped",
+    "index_fixed",
+    "reduction_too_short",
+    "initialised_in_every_round",
+    "sum_not_initialised",
+    "bias_missing",
+    "bias_twice",
+    "bias_in_every_round",
+    "bias_subtracted",
+    "bias_first_item",
+    "bias_differs",
+    "bias_extra",
+    "bias_axis",
+    "operand_missing",
+    "operand_twice",
+    "subtracted",
+    "scaled",
+    "multiplied",
+    "added_to_columns",
+    "relu_missing",
+    "relu_extra",
+    "relu_in_every_round",
+    "relu_inverted",
+    "relu_absolute",
+    "softmax_missing",
+    "softmax_extra",
+    "softmax_axis",
+    "softmax_of_all",
+    "softmax_logarithm",
+    "softmax_not_divided",
+    "softmax_without_exponential",
+    "flatten_order",
+    "layer_left_out",
+    "layer_repeated",
+    "order_swapped",
+    "other_operand",
+    "outputs_swapped",
+    "other_step_returned",
+    "constant_swapped",
+    "constant_zero",
+    "not_written",
+    "partly_written",
+    "partly_right",
+    "zeros",
+    "input_returned",
+    "low_precision",
+    "schedule_step",
+]
+"""A mistake by which a module departs from PyTorch: docs/diagnosis.md says how each looks."""
+
 
 class Frozen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Base of the report's value objects."""
@@ -173,7 +236,7 @@ class Diagnosis(Frozen, frozen=True):
     wrong: int
     layer: Text
     wanted: tuple[int, ...] | None
-    mistake: str
+    mistake: MistakeKind | Literal[""]
     message: Text
     advice: Text
     link: Text = field(default_factory=nothing)

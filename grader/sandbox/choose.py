@@ -17,7 +17,7 @@ import msgspec
 
 from grader.errors import SandboxError
 from grader.inside.launcher import linux
-from grader.language import NOTHING, Text
+from grader.language import NOTHING, Text, below, join, say
 from grader.machine.packages import Finder, find_manager
 from grader.sandbox.bubblewrap import find_bubblewrap
 from grader.sandbox.container import find_container
@@ -210,9 +210,13 @@ def choose_sandbox(
     """
     if demanded is not None and _is_weaker(demanded, minimum):
         raise SandboxError(
-            f'The assignment asks for the sandbox level "{minimum}" or a stronger one, '
-            f'"{demanded}" is weaker.',
-            "Leave out --sandbox, or change `minimum` under [sandbox] in assignment.toml.",
+            say(
+                'The assignment asks for the sandbox level "{minimum}" or a stronger one, '
+                '"{demanded}" is weaker.',
+                minimum=str(minimum),
+                demanded=str(demanded),
+            ),
+            say("Leave out --sandbox, or change `minimum` under [sandbox] in assignment.toml."),
         )
     if demanded not in ("minimal", "none"):
         covers(protected)  # a weaker level must not be the way out of what no level can keep
@@ -243,16 +247,15 @@ def _find_out(level: Level, find: Finder) -> LevelFinding:
 def _refusal(reasons: dict[Level, SandboxError], wanted: Level) -> SandboxError:
     """Return the error that says why not even the weakest permitted level works."""
     (_, first), *others = reasons.items()
-    more = "".join(
-        f' "{level}" does not work either: {each.message.english}' for level, each in others
-    )
-    hints = [first.hint]
+    more = [
+        join(say('"{level}" does not work either:', level=level), each.message)
+        for level, each in others
+    ]
+    hint = first.hint
     if others and find_manager() is None:  # then the first names no command
-        hints.append(others[-1][1].hint)
-    return SandboxError(
-        f'There is no sandbox of the level "{wanted}". {first.message.english}{more}',
-        "\nOr: ".join(hint.english for hint in hints),
-    )
+        hint = below(hint, join(say("Or:"), others[-1][1].hint))
+    none = say('There is no sandbox of the level "{wanted}".', wanted=wanted)
+    return SandboxError(join(none, first.message, *more), hint)
 
 
 def _is_weaker(level: Level, other: Level) -> bool:
@@ -275,8 +278,8 @@ def _open(
 def _boxes(level: Level, find: Finder, protected: Collection[Path]) -> Boxes:
     if not sys.platform.startswith("linux"):
         raise SandboxError(
-            "The sandbox needs Linux.",
-            "Run the grader in a Linux virtual machine or container.",
+            say("The sandbox needs Linux."),
+            say("Run the grader in a Linux virtual machine or container."),
         )
     as_root = os.geteuid() == 0
     if level == "strong":
@@ -285,7 +288,7 @@ def _boxes(level: Level, find: Finder, protected: Collection[Path]) -> Boxes:
         return find_container(find, as_root=as_root, protected=protected)
     if level == "basic" and linux.landlock_version() < 1:
         raise SandboxError(
-            "This kernel has no Landlock.",
-            "Use Linux 5.13 or newer, and start it with lsm=landlock among others.",
+            say("This kernel has no Landlock."),
+            say("Use Linux 5.13 or newer, and start it with lsm=landlock among others."),
         )
     return FolderBoxes(level, as_root=as_root, protected=protected)

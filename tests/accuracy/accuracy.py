@@ -24,9 +24,8 @@ from grader.authoring.mutants_python import python_mutants
 from grader.authoring.verify import EACH_KIND, Notebooks
 from grader.course import load_course
 from grader.diagnosis.report import Diagnosed, diagnose
-from grader.evidence.candidates import candidate_limit, in_order, inspect
+from grader.evidence.candidates import candidate_limit, gather_outputs, in_order, inspect
 from grader.evidence.case import Candidate, Case, Evidence, Problem
-from grader.evidence.gather import gather_outputs
 from grader.evidence.runner_client import Runner
 from grader.evidence.runners import Kind
 from grader.grading.assembly import open_runners, runner_starter

@@ -16,6 +16,7 @@ from tvm.te.tag import TagScope
 
 from grader.data.parameters import KNOWN
 from grader.diagnosis.construction import Layers, usual_cause
+from grader.execute.known_errors import recognise
 from grader.inside.kernel.faults import describe_error, error_name
 
 SHAPES = KNOWN["fasionmnist_mlp_assignment_params.pkl"].shapes
@@ -157,7 +158,7 @@ def tell(mutant: Unbuilt, layers: Layers) -> Told:
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)
         lines = [each.lineno or 1 for each in frames if each.filename == "mutant.py"]
-        advice = usual_cause(error_name(error), describe_error(error), layers)
+        advice = usual_cause(recognise(error_name(error), describe_error(error)), layers)
         return Told(mutant, source.splitlines()[lines[-1] - 1], advice.english)
     finally:
         TagScope._current = None  # TVM leaves it as it was when a function of TOPI raised

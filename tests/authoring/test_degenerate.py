@@ -9,8 +9,7 @@ import pytest
 
 from grader.assignment import ArgumentTable, Computation, TensorTable
 from grader.authoring.degenerate import examine
-from grader.evidence.answers import Answers
-from grader.evidence.cases import CaseOracle
+from grader.evidence.answers import Answers, CaseOracle
 
 Function = Callable[[np.ndarray, np.ndarray], np.ndarray]
 

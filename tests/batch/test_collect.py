@@ -26,7 +26,7 @@ def names(entries: tuple[Entry, ...]) -> list[str]:
 
 
 def problems(entries: tuple[Entry, ...]) -> dict[str, str]:
-    return {entry.name: entry.problem for entry in entries}
+    return {entry.name: entry.problem.english for entry in entries}
 
 
 class TestCollect:
@@ -133,7 +133,7 @@ class TestLinks:
         (tmp_path / "class").mkdir()
         (tmp_path / "class/ben").symlink_to(tmp_path / "solution")
         (entry,) = collect([Path("class/ben/hw.ipynb")], tmp_path)
-        assert "ben is a link, which is not followed." == entry.problem
+        assert "ben is a link, which is not followed." == entry.problem.english
 
     def test_those_of_the_machine_above_are(self, tmp_path: Path) -> None:
         write(tmp_path, "disk/class/ada/hw.ipynb", "disk/class/ben/hw.ipynb")
@@ -151,12 +151,12 @@ class TestEverybodyCounts:
         (tmp_path / "eve").mkdir()
         entries = collect([tmp_path])
         assert ["", "ben", "cem", "", "eve"] == [
-            entry.problem.removeprefix("Nothing to grade in ").removesuffix(
+            entry.problem.english.removeprefix("Nothing to grade in ").removesuffix(
                 ": there is no notebook."
             )
             for entry in entries
         ]
-        assert entries[2].hint.endswith("when they are named: cem/hw.py.")
+        assert entries[2].hint.english.endswith("when they are named: cem/hw.py.")
 
     def test_one_with_a_link_alone(self, tmp_path: Path) -> None:
         (tmp_path / "ada").mkdir()
@@ -189,7 +189,7 @@ class TestEverybodyCounts:
         make_deep(tmp_path, "ben", "x" * 250, 20)
         make_deep(tmp_path, "cem", "x", 70)
         entries = collect([tmp_path])
-        found = [entry.problem for entry in entries]
+        found = [entry.problem.english for entry in entries]
         assert 3 == len(found)
         assert any(problem.endswith(": File name too long.") for problem in found)
         assert any("more than 60 folders deep" in problem for problem in found)
@@ -198,7 +198,7 @@ class TestEverybodyCounts:
     def test_notebooks_that_lie_deep_get_short_names(self, tmp_path: Path) -> None:
         make_deep(tmp_path, "ada", "x" * 250, 10, "hw.ipynb")
         (entry,) = collect([tmp_path])
-        assert "" == entry.problem
+        assert "" == entry.problem.english
         assert entry.name.startswith("ada/hw-")
 
 
@@ -247,7 +247,7 @@ class TestOddFiles:
         room = os.pathconf(tmp_path, "PC_PATH_MAX") - 1 - len(f"{tmp_path}/ben")
         count, rest = divmod(room - 5, 201)
         make_deep(tmp_path, "ben", "x" * 200, count, folder="y" * (rest - 1), file="hw.ipynb")
-        found = {entry.problem for entry in collect([tmp_path])}
+        found = {entry.problem.english for entry in collect([tmp_path])}
         assert {"", "It cannot be read: File name too long."} == found
 
 

@@ -1,4 +1,4 @@
-"""Reading the cheats: two files each, `<group>/<name>.py` and `<group>/<name>.toml` (README.md)."""
+"""Reading the cheats: a file each, `<group>/<name>.py`, described at its top (README.md)."""
 
 from __future__ import annotations
 
@@ -27,6 +27,10 @@ Level = Literal["none", "minimal", "basic", "container", "strong"]
 LEVELS: tuple[Level, ...] = ("none", "minimal", "basic", "container", "strong")
 """Levels of isolation, weakest first."""
 
+_HEADER = re.compile(r"# /// cheat\n(?P<toml>(?:#(?: .*)?\n)+?)# ///\n(?:#.*\n)*?(?=# %%)")
+"""A description between its two marks, and comments; then the first cell begins."""
+
+_COMMENT = re.compile(r"^# ?", re.MULTILINE)
 _CELL_START = re.compile(r"^# %%.*\n", re.MULTILINE)
 
 
@@ -39,7 +43,7 @@ class Expected(Table, frozen=True):
 
 
 class Description(Table, frozen=True):
-    """A cheat's TOML file.
+    """What stands at the top of a cheat's file, as comments: TOML.
 
     `stops_at` is the weakest level at which the cheat gains nothing, `stops_at_for_root` the same
     where root runs the grader: there sandboxes have a user of their own, and there the cheat may
@@ -124,19 +128,28 @@ def split_cells(text: str) -> tuple[str, ...]:
     return tuple(_CELL_START.split(text)[1:])
 
 
+def read_header(text: str) -> Description:
+    """Return the description at the top of a cheat's file.
+
+    Raises ValueError where there is none, or something but comments before the first cell, and
+    msgspec's ValidationError, which is one, for a key that no description has.
+    """
+    header = _HEADER.match(text)
+    if header is None:
+        raise ValueError("the file does not begin with a cheat's description and a cell")
+    return msgspec.toml.decode(_COMMENT.sub("", header["toml"]), type=Description)
+
+
 def load_cheat(path: Path) -> Cheat:
-    """Read a cheat from the path of its TOML file."""
-    description = msgspec.toml.decode(path.read_bytes(), type=Description)
-    own_cells = split_cells(path.with_suffix(".py").read_text("utf-8"))
-    return Cheat(path.parent.name, path.stem, description, own_cells)
-
-
-def group_folders() -> tuple[Path, ...]:
-    """Return the folders of cheats."""
-    return tuple(sorted({path.parent for path in FOLDER.glob("*/*.toml")}))
+    """Read a cheat from its file. Raises ValueError where that does not describe it."""
+    text = path.read_text("utf-8")
+    return Cheat(path.parent.name, path.stem, read_header(text), split_cells(text))
 
 
 def all_cheats() -> tuple[Cheat, ...]:
     """Return all cheats, those last that must have the machine to themselves."""
-    paths = [path for folder in group_folders() for path in sorted(folder.glob("*.toml"))]
-    return tuple(sorted(map(load_cheat, paths), key=lambda cheat: cheat.is_timed))
+    return tuple(sorted(map(load_cheat, sorted(FOLDER.glob("*/*.py"))), key=_is_timed))
+
+
+def _is_timed(cheat: Cheat) -> bool:
+    return cheat.is_timed

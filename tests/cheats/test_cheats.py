@@ -8,12 +8,14 @@ import pytest
 
 from grader.authoring.expectation import mismatches
 from tests.cheats.fixtures import (
+    CELLS,
+    FOLDER,
     LEVELS,
     OWN_CELLS,
     Cheat,
     all_cheats,
     fill_in,
-    group_folders,
+    read_header,
     shared_cell,
     split_cells,
 )
@@ -21,10 +23,11 @@ from tests.cheats.gradings import Gradings
 from tests.cheats.host import Host, as_root
 from tests.endtoend.batches import LEVEL
 
-LEAST_CHEATS = 200
+LEAST_CHEATS = 370
 """So many there are at least: a folder that is not found must not look like success."""
 
 CHEATS = all_cheats()
+NO_CHEATS = [*FOLDER.glob("[!_]*.py"), *CELLS.rglob("*.py")]
 
 
 def _parameter(cheat: Cheat) -> object:
@@ -51,10 +54,9 @@ def test_a_cheat_gets_what_it_is_due(cheat: Cheat, grade_all: Gradings) -> None:
 
 
 class TestFolder:
-    def test_every_cheat_has_both_of_its_files(self) -> None:
-        for folder in group_folders():
-            names = {suffix: _names(folder.glob(f"*{suffix}")) for suffix in (".py", ".toml")}
-            assert names[".toml"] == names[".py"] - {"__init__"}
+    def test_every_file_of_a_group_is_a_cheat(self) -> None:
+        assert set() == {path.suffix for path in FOLDER.rglob("*.*")} - {".py", ".pyc", ".md"}
+        assert len(CHEATS) == len(list(FOLDER.rglob("[!_]*.py"))) - len(NO_CHEATS)
 
     def test_there_are_enough_and_no_name_is_given_twice(self) -> None:
         counts = Counter(cheat.name for cheat in CHEATS)
@@ -73,6 +75,51 @@ class TestFolder:
             assert shared_cell(description.assignment, name).is_file()
         if "none" != description.stops_at or description.stops_at_for_root:
             assert any("Escaped(" in cell for cell in cheat.own_cells)
+
+
+HEADER = """\
+# /// cheat
+# about = \"\"\"Nothing is done, \\
+#     and that is all.\"\"\"
+# assignment = "small"
+# cells = ["@"]
+#
+# [expect]
+# score = 10
+# ///
+# A remark.
+"""
+CELL = "# %%\npass\n"
+
+
+class TestHeader:
+    def test_it_is_toml_in_comments(self) -> None:
+        description = read_header(HEADER + CELL)
+        assert "Nothing is done, and that is all." == description.about
+        assert 10 == description.expect.score
+        assert "none" == description.stops_at
+
+    @pytest.mark.parametrize(
+        "line", ['# stop_at = "basic"\n', "# [expect.parts]\n", "# score = \n", '# stops_at = ""\n']
+    )
+    def test_what_no_description_has_is_an_error(self, line: str) -> None:
+        with pytest.raises(ValueError, match=r"unknown field|Invalid"):
+            read_header(HEADER.replace("#\n", f"{line}#\n", 1) + CELL)
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            CELL,
+            HEADER,
+            CELL + HEADER + CELL,
+            HEADER + "left = out\n" + CELL,
+            HEADER.replace("# score", "score") + CELL,
+            HEADER.replace("# ///\n", "", 1) + CELL,
+        ],
+    )
+    def test_it_stands_whole_before_the_first_cell(self, text: str) -> None:
+        with pytest.raises(ValueError, match="does not begin with"):
+            read_header(text)
 
 
 class TestAssembly:
@@ -95,7 +142,3 @@ def test_what_cheats_look_for_is_really_there(host: Host) -> None:
     assert host.intact()
     (victim,) = host.survivors(f"time.sleep(3600) {host.marker}")
     assert host.marker in victim
-
-
-def _names(paths: object) -> set[str]:
-    return {path.stem for path in paths}  # type: ignore[attr-defined]

@@ -18,7 +18,7 @@ from grader.checks.kinds.speed import speed
 from grader.checks.registry import NoOptions, find_check
 from grader.errors import CourseError
 from grader.evidence.case import Problem, Replay, StubOutputs, TargetMatch, TimedSchedule
-from grader.evidence.mismatch import WRITE_THE_BUFFER
+from grader.evidence.problems import WRITE_THE_BUFFER
 from grader.ir.facts import Argument
 from grader.language import below, foreign, join
 from grader.measurement.points import SpeedOptions

@@ -20,14 +20,11 @@ import pytest
 from grader.course import CourseAssignment, load_course
 from grader.diagnosis import mistakes
 from grader.diagnosis.align import Observed, align
+from grader.diagnosis.layers import Change, Program, is_equal, known
 from grader.diagnosis.mistakes import Mistake
-from grader.diagnosis.program import Change, Program
-from grader.diagnosis.values import is_equal, known
-from grader.evidence.answers import course_function, model_function
-from grader.evidence.cases import CaseOracle
-from grader.evidence.operations import Layer
+from grader.evidence.answers import CaseOracle, course_function, model_function
+from grader.evidence.operations import Layer, one_thread
 from grader.evidence.recorder import record
-from grader.evidence.torch_threads import one_thread
 
 ROOT = Path(__file__).resolve().parents[2]
 COURSES = (ROOT, *sorted((ROOT / "tests" / "courses").iterdir()))

@@ -11,6 +11,7 @@ from grader.assignment import PartTable
 from grader.diagnosis.construction import NAMES, usual_cause
 from grader.evidence.candidates import inspect
 from grader.evidence.case import Problem
+from grader.execute.known_errors import recognise
 from grader.grading.absence import explain_absence
 from grader.language import NOTHING
 from grader.messages import Capture, CaptureFailure
@@ -44,34 +45,42 @@ class TestCause:
         assert callable(find(NAMES[name]))
         with pytest.raises(AttributeError) as caught:
             find(name)
-        assert NAMES[name] in usual_cause("AttributeError", str(caught.value)).english
+        assert NAMES[name] in usual_cause(recognise("AttributeError", str(caught.value))).english
 
     def test_a_padding_too_many_is_found_by_the_length_of_a_row(self) -> None:
-        told = usual_cause("AssertionError", LENGTHS.format(75, 48), network.layers)
+        told = usual_cause(recognise("AssertionError", LENGTHS.format(75, 48)), network.layers)
         assert "PyTorch has 48 there, after flatten, not 75" in told.english
         assert "padding is 1, should be 0" in told.english
 
     def test_a_length_that_no_change_gives_is_not_explained(self) -> None:
-        assert NOTHING == usual_cause("AssertionError", LENGTHS.format(77, 48), network.layers)
+        assert NOTHING == usual_cause(
+            recognise("AssertionError", LENGTHS.format(77, 48)), network.layers
+        )
 
     def test_a_weight_the_wrong_way_round(self) -> None:
-        told = usual_cause("AssertionError", LENGTHS.format(48, 12), network.layers)
+        told = usual_cause(recognise("AssertionError", LENGTHS.format(48, 12)), network.layers)
         assert "(12, 48)" in told.english
 
     @pytest.mark.parametrize("message", ERRORS)
     def test_an_error_as_tvm_words_it_has_its_cause(self, message: str) -> None:
-        assert ERRORS[message] in usual_cause("InternalError", message, network.layers).english
+        assert (
+            ERRORS[message]
+            in usual_cause(recognise("InternalError", message), network.layers).english
+        )
 
     def test_a_bias_of_two_axes(self) -> None:
-        assert "(n,)" in usual_cause("AssertionError", "assert len(bias.shape) == 1").english
+        assert (
+            "(n,)"
+            in usual_cause(recognise("AssertionError", "assert len(bias.shape) == 1")).english
+        )
 
     def test_arguments_that_are_missing_are_named(self) -> None:
         with pytest.raises(TypeError) as caught:
             topi.nn.conv2d(1, 2)
-        assert "'strides'" in usual_cause("TypeError", str(caught.value)).english
+        assert "'strides'" in usual_cause(recognise("TypeError", str(caught.value))).english
 
     def test_nothing_is_said_of_another_error(self) -> None:
-        assert NOTHING == usual_cause("ValueError", "3 vs 4")
+        assert NOTHING == usual_cause(recognise("ValueError", "3 vs 4"))
 
     def test_it_takes_the_place_of_the_general_advice(self) -> None:
         failure = CaptureFailure(

@@ -1,173 +1,59 @@
-"""What the oracles of a course say of PyTorch's layers."""
+"""When two values are the same."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+import warnings
 
 import numpy as np
 import pytest
 
-from grader.assignment import ArgumentTable, Computation, OracleOptions, TensorTable
-from grader.course import CourseAssignment, load_course
-from grader.data.dataset import DataSet
-from grader.evidence.answers import model_function
-from grader.evidence.cases import CaseOracle, course_function
-from grader.evidence.operations import Layer
-from grader.evidence.oracle import LAYER_SAMPLES, ModelOracle
-from grader.language import foreign
-from tests.diagnosis.network import noise, relu
-
-ROOT = Path(__file__).parents[2]
+from grader.diagnosis.layers import is_equal, is_rearranged, known, numbers
+from tests.diagnosis.network import noise
 
 
-def assignment(slug: str) -> CourseAssignment:
-    return load_course(ROOT).get(slug)
+@pytest.mark.parametrize(("factor", "equal"), [(1 + 1e-6, True), (1 + 1e-4, False), (-1, False)])
+def test_equal_up_to_the_rounding_of_float32(factor: float, equal: bool) -> None:
+    value = noise(3, 4)
+    assert equal is is_equal(numbers(factor * value), known(value))
 
 
-def names(layers: tuple[Layer, ...]) -> list[str]:
-    return [each.name for each in layers if each.name and not each.is_partial]
+def test_small_numbers_are_compared_by_the_largest() -> None:
+    wanted = known(np.array([1000.0, 0.0]))
+    assert is_equal(np.array([1000.0, 0.01]), wanted)
+    assert not is_equal(np.array([1000.0, 0.1]), wanted)
 
 
-@pytest.fixture(scope="module")
-def classifier() -> ModelOracle:
-    """The oracle of e2e-conv, with parameters and images drawn at random."""
-    module = assignment("e2e-conv").load_oracle()
-    parameters = {name: noise(*shape) / 9 for name, (_, shape) in module.PARAMETERS.items()}
-    images = np.random.default_rng(0).integers(0, 256, (40, 28, 28), np.uint8)
-    data = DataSet("fashion-mnist", foreign("Noise."), images, np.zeros(40, np.uint8), parameters)
-    options = OracleOptions(input_shape=(1, 28, 28), output_shape=(10,), hidden_inputs=60)
-    return ModelOracle(module, options, data, np.random.default_rng(1))
+def test_zeros_are_equal_to_zeros_alone() -> None:
+    wanted = known(np.zeros(4))
+    assert wanted.is_trivial
+    assert is_equal(np.zeros(4), wanted)
+    assert not is_equal(np.full(4, 1e-30), wanted)
 
 
-class TestModel:
-    def test_layers_of_a_batch_end_in_the_answers(self, classifier: ModelOracle) -> None:
-        layers = classifier.layers([7, 3, 5])
-        assert [
-            *("conv2d", "relu", "max_pool2d", "flatten"),
-            *("linear", "relu", "linear", "softmax"),
-        ] == names(layers)
-        assert np.allclose(classifier.desired[[7, 3, 5]], layers[-1].value, rtol=1e-12)
-        assert 0 == layers[-1].output
-
-    @pytest.mark.parametrize("rows", [1, 4, 5, 33, LAYER_SAMPLES])
-    def test_batches_are_never_divided(self, classifier: ModelOracle, rows: int) -> None:
-        layers = classifier.layers(range(rows))
-        assert {rows} == {len(each.value) for each in layers}
-        assert np.allclose(classifier.desired[:rows], layers[-1].value, rtol=1e-12)
-
-    def test_a_batch_too_large_to_keep_has_none(self, classifier: ModelOracle) -> None:
-        assert () == classifier.layers(range(LAYER_SAMPLES + 1))
-
-    def test_other_images_than_the_oracles_own(self, classifier: ModelOracle) -> None:
-        batch = noise(6, 1, 28, 28)
-        assert (6, 10) == classifier.layers_for([batch])[-1].value.shape
-
-    def test_a_perceptron(self) -> None:
-        module = assignment("e2e-mlp").load_oracle()
-        parameters = {name: noise(*shape) for name, (_, shape) in module.PARAMETERS.items()}
-        images = np.zeros((4, 28, 28), np.uint8)
-        data = DataSet(
-            "fashion-mnist", foreign("Black."), images, np.zeros(4, np.uint8), parameters
-        )
-        options = OracleOptions(input_shape=(784,), output_shape=(10,), hidden_inputs=8)
-        oracle = ModelOracle(module, options, data, np.random.default_rng(1))
-        row = noise(1, 784)
-        layers = oracle.layers_for([row])
-        assert ["linear", "relu", "linear"] == names(layers)
-        hidden = relu(row @ parameters["w0"].T + parameters["b0"])
-        assert np.allclose(hidden, layers[2].value, rtol=1e-4, atol=1e-4)
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
+def test_nothing_is_equal_to_what_is_not_finite(number: float) -> None:
+    odd = np.array([number, 1.0])
+    assert not is_equal(odd, known(np.ones(2)))
+    assert not is_equal(np.array([0.0, 1.0]), known(odd))
+    assert not is_equal(odd, known(odd))
 
 
-def computation(slug: str, name: str) -> CaseOracle:
-    chosen = assignment(slug)
-    table = next(each for each in chosen.assignment.computation if each.id == name)
-    compute = (
-        model_function(chosen, table, 5)
-        if table.model
-        else course_function(chosen.load_oracle(), table, {})
-    )
-    return CaseOracle(table, compute, np.random.default_rng(2))
+def test_as_many_numbers_in_another_shape_are_equal_and_fewer_are_not() -> None:
+    value = noise(2, 3, 4)
+    assert is_equal(numbers(value.reshape(6, 4)), known(value))
+    assert not is_equal(numbers(value[0]), known(value))
 
 
-class TestComputations:
-    @pytest.mark.parametrize(
-        ("slug", "name", "wanted"),
-        [
-            ("tensorir", "broadcast_add", ["add"]),
-            ("tensorir", "conv2d", ["conv2d"]),
-            ("tensorir", "bmm_relu", ["bmm", "relu"]),
-            ("from-torch", "matmul", ["matmul"]),
-            ("from-torch", "relu", ["relu"]),
-            ("from-torch", "matmul_relu", ["matmul", "relu"]),
-            ("from-torch", "mlp", ["linear", "relu", "linear"]),
-            ("from-torch", "unbiased", ["linear", "linear", "relu", "linear"]),
-            ("from-torch", "functional", ["matmul", "add", "relu", "add", "relu", "matmul"]),
-        ],
-    )
-    def test_layers_are_those_of_one_case(self, slug: str, name: str, wanted: list[str]) -> None:
-        oracle = computation(slug, name)
-        layers = oracle.layers([3])
-        assert wanted == names(layers)
-        desired = oracle.desired[3]
-        assert np.allclose(desired, layers_output(layers).value.reshape(desired.shape), rtol=1e-12)
-
-    def test_an_axis_over_cases_is_none_of_the_layers(self) -> None:
-        assert [(128, 32), (128, 32)] == [
-            each.value.shape for each in computation("from-torch", "matmul_relu").layers([0])
-        ]
-        assert (1, 2, 6, 6) == layers_output(
-            computation("tensorir", "conv2d").layers([0])
-        ).value.shape
-
-    def test_several_outputs_are_marked_in_their_order(self) -> None:
-        layers = computation("from-torch", "matmul_and_relu").layers([1])
-        assert {"matmul": 0, "relu": 1} == {each.name: each.output for each in layers}
-
-    def test_two_inputs_and_a_layer_used_twice(self) -> None:
-        layers = computation("from-torch", "branches").layers([0])
-        assert 5 == names(layers).count("linear")
-        arguments = {o.argument for each in layers for o in each.operation.operands}
-        assert {0, 1} <= arguments
-
-    def test_arguments_of_one_call_have_no_axis_over_cases(self) -> None:
-        a, b = noise(128, 64), noise(64, 32)
-        layers = computation("from-torch", "matmul").layers_for([a, b])
-        assert np.allclose(a.astype(float) @ b, layers[0].value, rtol=1e-12)
-
-    def test_a_function_in_numpy_has_no_layers(self) -> None:
-        table = Computation(
-            id="add",
-            arguments=(ArgumentTable((4,), "float32", "A"),),
-            outputs=(TensorTable((4,), "float32"),),
-            cases=2,
-        )
-        oracle = CaseOracle(table, lambda a: a + 1, np.random.default_rng(0))
-        assert () == oracle.layers([0])
+@pytest.mark.parametrize("axes", [(0, 2, 1), (1, 2, 0)])
+def test_another_order_of_axes_is_known(axes: tuple[int, ...]) -> None:
+    value = noise(2, 3, 4)
+    assert is_rearranged(value.transpose(axes), known(value))
+    assert not is_rearranged(value[::-1].transpose(axes), known(value))
 
 
-def layers_output(layers: tuple[Layer, ...]) -> Layer:
-    return next(each for each in layers if each.output == 0)
-
-
-def test_answers_are_not_changed_by_what_is_done_with_layers(classifier: ModelOracle) -> None:
-    before: Any = classifier.inputs.copy()
-    for each in classifier.layers([0, 1]):
-        each.value.fill(7)
-    assert np.array_equal(before, classifier.inputs)
-    assert np.allclose(1, classifier.desired.sum(axis=1))
-
-
-def test_answers_of_functions_are_those_of_numpy() -> None:
-    module = assignment("from-torch").load_oracle()
-    a, b = noise(3, 128, 64), noise(3, 64, 32)
-    product = np.matmul(a.astype(np.float64), b.astype(np.float64))
-    scale = np.abs(product).max()
-    assert np.abs(product - module.matmul({}, a, b)).max() <= 1e-12 * scale
-    assert np.abs(relu(product) - module.matmul_relu({}, a, b)).max() <= 1e-12 * scale
-    for wanted, found in zip(
-        (product, relu(product)), module.matmul_and_relu({}, a, b), strict=True
-    ):
-        assert np.abs(wanted - found).max() <= 1e-12 * scale
-    assert relu(a).tolist() == module.relu({}, a).tolist()
-    assert np.float64 == module.relu({}, a).dtype
+def test_memory_that_nobody_wrote_is_read_without_a_warning() -> None:
+    stale = np.full(3, 0x7FA5A5A5, np.uint32).view(np.float32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isnan(numbers(stale)).all()
+        assert np.isnan(known(stale).scale)

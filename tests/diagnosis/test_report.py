@@ -21,10 +21,10 @@ from grader.checks import kinds as checks
 from grader.data.dataset import DataSet
 from grader.diagnosis.case import explain_case
 from grader.diagnosis.report import Diagnosed, choose_rows, diagnose
+from grader.evidence.candidates import gather_outputs
 from grader.evidence.case import Candidate, Case, Evidence, Outputs, Problem
-from grader.evidence.failures import TIME_LIMIT
-from grader.evidence.gather import gather_outputs
 from grader.evidence.oracle import ModelOracle
+from grader.evidence.problems import TIME_LIMIT
 from grader.grading.judge import judge_case
 from grader.inside.runner.entry import perform
 from grader.ir.read import read_module

@@ -15,9 +15,9 @@ from grader.assignment import ArgumentTable, Computation, OracleOptions, PartTab
 from grader.data.dataset import no_data
 from grader.diagnosis.tracing import Traced, gather_trace
 from grader.errors import ProtocolError
+from grader.evidence.answers import CaseOracle
 from grader.evidence.candidates import inspect
 from grader.evidence.case import Candidate, Problem
-from grader.evidence.cases import CaseOracle
 from grader.evidence.oracle import ModelOracle
 from grader.inside.runner.entry import perform
 from grader.ir.read import read_module
@@ -117,7 +117,7 @@ class TestModel:
         assert isinstance(gather(other, model_oracle(), [0]), Problem)
 
     def test_a_failure_is_the_problem_that_a_run_has(self) -> None:
-        runners = Runners(lambda _: TaskFailure("build", "ValueError", "no"))
+        runners = Runners(lambda _: TaskFailure("build", "Raised", "no", error="ValueError"))
         problem = gather(twice_and_more(1), model_oracle(), [0], runners)
         assert isinstance(problem, Problem)
         assert "ValueError: no" in problem.reason.english
@@ -126,7 +126,9 @@ class TestModel:
         def fail(answer: FromRunner) -> FromRunner:
             assert isinstance(answer, TraceResult)
             last = msgspec.structs.replace(answer.steps[1], values=None)
-            return TraceResult((answer.steps[0], last), TaskFailure("run", "ValueError", "no"))
+            return TraceResult(
+                (answer.steps[0], last), TaskFailure("run", "Raised", "no", error="ValueError")
+            )
 
         result = traced(twice_and_more(1), model_oracle(), [0], Runners(fail))
         assert [False, True] == [step.value is None for step in result.steps]

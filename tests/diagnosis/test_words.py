@@ -6,14 +6,15 @@ import ast
 import re
 import string
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 import grader.diagnosis
+from grader.diagnosis.case import SCHEDULE_STEP
 from grader.diagnosis.mistake_messages import DECIDES, MISTAKE_MESSAGES
-from grader.diagnosis.schedule import SCHEDULE_STEP
 from grader.diagnosis.words import KINDS, Departure, tell
+from grader.report import MistakeKind
 
 FOLDER = Path(grader.diagnosis.__file__).parent
 
@@ -214,4 +215,4 @@ def test_the_page_on_diagnosis_lists_every_mistake() -> None:
         if line.startswith("| `")
         for name in re.findall("`([a-z_]+)`", line.split("|")[1])
     }
-    assert {*KINDS, SCHEDULE_STEP} == listed
+    assert {*KINDS, SCHEDULE_STEP} == listed == {*get_args(MistakeKind)}

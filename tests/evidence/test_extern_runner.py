@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from grader.errors import SandboxError
-from grader.evidence.failures import told_by
+from grader.evidence.problems import told_by
 from grader.evidence.runner_client import Runner
 from grader.messages import (
     EXTERN_DIED,

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from grader.errors import DisplacedError, ProtocolError, SandboxError
-from grader.evidence.failures import told_by
+from grader.evidence.problems import told_by
 from grader.evidence.runner_client import Runner, start_runner
 from grader.messages import (
     EXTERN_DIED,

@@ -6,6 +6,7 @@ import pytest
 
 from grader.assignment import Limits
 from grader.execute.advice import advice_for
+from grader.execute.known_errors import recognise
 from grader.language import NOTHING
 
 LIMITS = Limits(memory_mb=100, scratch_mb=20, processes=30, open_files=40)
@@ -45,7 +46,7 @@ LIMITS = Limits(memory_mb=100, scratch_mb=20, processes=30, open_files=40)
 def test_an_error_from_a_limit_names_the_limit(
     error: str, message: str, size: str, code: str
 ) -> None:
-    found, advice = advice_for(error, message, LIMITS)
+    found, advice = advice_for(recognise(error, message), LIMITS)
     assert code == found
     assert size in advice.english
     assert advice.english.endswith(".")
@@ -59,4 +60,4 @@ def test_an_error_from_a_limit_names_the_limit(
     ],
 )
 def test_any_other_error_gets_no_advice(error: str, message: str) -> None:
-    assert advice_for(error, message, LIMITS) == ("error", NOTHING)
+    assert advice_for(recognise(error, message), LIMITS) == ("error", NOTHING)

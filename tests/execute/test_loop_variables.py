@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from grader.execute.loop_variables import advice_on_loop_variable
 from grader.language import LANGUAGES, NOTHING
+from grader.messages import KernelNote, LoopVariable
 
-HAS_AXIS = 'In block "sum" of `product`, `j` is a loop\'s variable and not the axis `vj`.'
-HAS_NONE = (
-    'In block "sum" of `product`, `k` is a loop\'s variable and has no axis, which is'
-    " `T.axis.reduce(8, k)`."
-)
+HAS_AXIS = LoopVariable("sum", "product", "j", axis="vj")
+HAS_NONE = LoopVariable("sum", "product", "k", kind="reduce", extent="8")
 
 
 def test_the_axis_is_named_where_the_block_has_one() -> None:
@@ -20,27 +19,40 @@ def test_the_axis_is_named_where_the_block_has_one() -> None:
 
 
 def test_the_axis_is_declared_where_the_block_has_none() -> None:
-    said = advice_on_loop_variable(f"{HAS_NONE}\nProgram is not well-formed.")
+    said = advice_on_loop_variable(HAS_NONE)
     assert "declare `vk = T.axis.reduce(8, k)`, and write `vk` in place of `k`" in said.english
 
 
-@pytest.mark.parametrize("message", [HAS_AXIS, HAS_NONE])
-def test_it_is_said_in_every_language(message: str) -> None:
-    said = {advice_on_loop_variable(message).in_(language) for language in LANGUAGES}
+@pytest.mark.parametrize("found", [HAS_AXIS, HAS_NONE])
+def test_it_is_said_in_every_language(found: LoopVariable) -> None:
+    said = {advice_on_loop_variable(found).in_(language) for language in LANGUAGES}
     assert len(LANGUAGES) == len(said)
 
 
+def test_of_nothing_nothing_is_said() -> None:
+    assert NOTHING == advice_on_loop_variable(None)
+
+
+def test_what_steers_a_terminal_or_ends_a_quote_is_left_out() -> None:
+    forged = LoopVariable("\x1b[2J`s`", "f\n", "i", axis="`v\u202e")
+    said = advice_on_loop_variable(forged).english
+    assert said.isprintable()
+    assert said.startswith("In block `[2Js` of `f`, write `v` in place of `i`")
+
+
 @pytest.mark.parametrize(
-    "message",
+    "change",
     [
-        "",
-        "Program is not well-formed.",
-        HAS_AXIS.replace("`vj`", "`v\nj`"),
-        HAS_AXIS.replace('"sum"', '"' + "s" * 1000 + '"'),
-        HAS_NONE.replace("reduce(8, k)", "reduce(8, `rm`)"),
-        'In block "' * 20_000,
+        {"block": "s" * 81},
+        {"name": "n" * 41},
+        {"extent": "8" * 61},
+        {"kind": "other"},
+        {"axis": None},
+        {"sentence": "Buy."},
     ],
-    ids=["nothing", "another error", "two lines", "a long name", "a quote", "many beginnings"],
 )
-def test_of_any_other_text_nothing_is_said(message: str) -> None:
-    assert NOTHING == advice_on_loop_variable(message)
+def test_what_is_longer_or_something_else_is_no_message(change: dict[str, object]) -> None:
+    fields = {**msgspec.to_builtins(HAS_NONE), **change}
+    note = {"kind": "loop_variable", "cell": 1, "loop_variable": fields}
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert({"type": "KernelNote", **note}, KernelNote)

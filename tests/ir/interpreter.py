@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from grader.ir.dtypes import type_of
+from grader.ir.expressions import type_of
 from grader.ir.graph import Graph
 
 

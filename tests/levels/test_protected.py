@@ -102,7 +102,7 @@ def test_a_course_below_usr_is_closed_to_what_is_graded(
 ) -> None:
     require(sandbox, "basic")
     course = shutil.copytree(COURSES[0], folder / "small")
-    cheat = load_cheat(CHEATS / "escapes" / "read_oracle.toml")
+    cheat = load_cheat(CHEATS / "escapes" / "read_oracle.py")
     notebook = nbformat.writes(cheat.notebook({"course": str(course)})).encode()
     batch = grade_batch(tmp_path, {"spy": notebook}, "--course", course)
     report = batch.reports["spy"]

@@ -30,16 +30,15 @@ from grader.checks.registry import NoOptions
 from grader.data.dataset import no_data
 from grader.errors import GraderError, IRError
 from grader.evidence import subject as subjects
-from grader.evidence.arrangement import Arrangement
+from grader.evidence.candidates import gather_outputs
 from grader.evidence.case import Candidate, Case, Evidence
-from grader.evidence.gather import gather_outputs
-from grader.evidence.oracle import ModelOracle
+from grader.evidence.oracle import Arrangement, ModelOracle
 from grader.evidence.subject import convolution_arrays
 from grader.execute.captures import CaptureReader
 from grader.execute.problems import cell_problem
 from grader.ir.facts import BufferFacts, ModuleFacts, TensorFacts
 from grader.ir.read import read_module
-from grader.ir.rebatch import rebatch
+from grader.ir.rewriting import rebatch
 from grader.ir.trace import read_trace
 from grader.measurement.measure import Machine, Measured, MeasurementSetup, Version, measure
 from grader.measurement.points import SpeedOptions
@@ -152,7 +151,7 @@ _MESSAGES = (
     _TIMING,
     ReplayTrace(b"[]", b"{}", b"{}", (b"{}",)),
     ReplayResult("differs", ("f",), "message", (b"{}", b"")),
-    TaskFailure("load", "ValueError", "message"),
+    TaskFailure("load", "Raised", "message", error="ValueError"),
     KernelConfig((3, 4, 5, 6, 7), "key", 8, ()),
 )
 _PAYLOADS = tuple(msgspec.msgpack.encode(message) for message in _MESSAGES)

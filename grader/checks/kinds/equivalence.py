@@ -9,7 +9,7 @@ from grader.checks.registry import NOT_RUN, Outcome, check, failed, not_graded, 
 from grader.diagnosis.words import name_layer
 from grader.errors import CourseError
 from grader.evidence.case import Case, JudgedLayer, Problem
-from grader.evidence.mismatch import explain, wrong_samples
+from grader.evidence.problems import explain, wrong_samples
 from grader.language import Text, below, in_a_row, join, say
 from grader.report import Diagnosis
 

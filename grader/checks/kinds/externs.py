@@ -8,8 +8,8 @@ from grader.assignment import Table
 from grader.checks.kinds.graph import input_passes_by
 from grader.checks.registry import NOT_RUN, NoOptions, Outcome, check, failed, not_graded, passed
 from grader.evidence.case import Case, Problem
-from grader.evidence.convolution import takes_weight
-from grader.evidence.mismatch import WRITE_THE_BUFFER
+from grader.evidence.problems import WRITE_THE_BUFFER
+from grader.evidence.subject import takes_weight
 from grader.ir.facts import Call, ModuleFacts
 from grader.language import say
 

@@ -11,7 +11,7 @@ import msgspec
 from grader.assignment import Table
 from grader.checks.registry import NoOptions, Outcome, check, failed, partial, passed
 from grader.evidence.case import Case
-from grader.evidence.convolution import takes_weight
+from grader.evidence.subject import takes_weight
 from grader.ir.facts import Argument, Call, ModuleFacts
 from grader.language import Text, say
 

@@ -12,9 +12,8 @@ from grader.assignment import Points, Table
 from grader.checks.difference import THIRDS, Third, compare_functions
 from grader.checks.registry import Outcome, check, not_graded, partial, passed
 from grader.evidence.case import Case, Problem, Replay, TargetMatch
-from grader.evidence.convolution import find_convolutions
 from grader.evidence.steps import Step, Steps, find_steps
-from grader.evidence.subject import Subject
+from grader.evidence.subject import Subject, find_convolutions
 from grader.ir.facts import FunctionFacts
 from grader.language import NOTHING, Text, in_a_row, join, say
 

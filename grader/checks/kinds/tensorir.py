@@ -10,7 +10,7 @@ import msgspec
 from grader.assignment import Computation, Table, TensorTable
 from grader.checks.registry import NoOptions, Outcome, check, failed, passed
 from grader.evidence.case import Case
-from grader.evidence.functions import find_function
+from grader.evidence.subject import find_function
 from grader.ir.facts import Block, BufferFacts, FunctionFacts, Loop, Store
 from grader.language import say
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Literal, TypeVar
 
-from grader.messages import TaskFailure, Violation
+from grader.messages import FailureCode, TaskFailure, Violation
 
 Answer = TypeVar("Answer")
 Stage = Literal["decode", "load", "build", "externs", "signature", "run", "time"]
@@ -25,31 +25,44 @@ _PATH = re.compile(r"(?<![\w.])(?:/[\w.+@~-]+)+/([\w.+@~-]+)")
 
 
 class TaskError(Exception):
-    """Raised when a task cannot be done: `stage` says where, `error_name` and `message` say why.
+    """Raised when a task cannot be done: `stage` says where, `code` and `message` say why.
 
-    `violation` is what a guard has prevented, `raised` the text of an error of a student's own.
+    `violation` is what a guard has prevented, `raised` the text of an error of a student's own,
+    `error` the class of what was "Raised".
     """
 
     def __init__(
         self,
         stage: Stage,
-        error_name: str,
+        code: FailureCode,
         message: str,
         violation: Violation | None = None,
         raised: str | None = None,
+        error: str = "",
     ) -> None:
         super().__init__(message)
         self.stage = stage
-        self.error_name = error_name
+        self.code = code
         self.message = message
         self.violation = violation
         self.raised = raised
+        self.error = error
+
+    @property
+    def error_name(self) -> str:
+        """What it is called where it is told: the code, or the class of what was raised."""
+        return self.error or self.code
 
     def as_failure(self) -> TaskFailure:
         """Return the message for the referee."""
-        name, message = self.error_name[:100], shorten(self.message)
+        message, error = shorten(self.message), self.error[:100]
         raised = None if self.raised is None else shorten(self.raised)
-        return TaskFailure(self.stage, name, message, self.violation, raised)
+        return TaskFailure(self.stage, self.code, message, self.violation, raised, error)
+
+
+def raised_in(stage: Stage, error: Exception) -> TaskError:
+    """Return the error of a task in which another was raised."""
+    return TaskError(stage, "Raised", str(error), error=type(error).__name__)
 
 
 @contextmanager
@@ -60,7 +73,7 @@ def stage(name: Stage) -> Iterator[None]:
     except TaskError:
         raise
     except Exception as error:
-        raise TaskError(name, type(error).__name__, str(error)) from error
+        raise raised_in(name, error) from error
 
 
 def answering_for_errors(perform: Callable[[], Answer]) -> Answer | TaskFailure:
@@ -70,7 +83,7 @@ def answering_for_errors(perform: Callable[[], Answer]) -> Answer | TaskFailure:
     except TaskError as error:
         return error.as_failure()
     except Exception as error:  # noqa: BLE001 - an answer says more than a runner that has died
-        return TaskError("run", type(error).__name__, str(error)).as_failure()
+        return raised_in("run", error).as_failure()
 
 
 def shorten(message: str) -> str:

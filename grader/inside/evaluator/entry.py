@@ -43,7 +43,7 @@ from grader.messages import (
     decode_payload,
     read_frame,
 )
-from grader.messages.evaluator import NOT_CALLABLE, Values, describe, receive_arrays, send_framed
+from grader.messages.evaluator import Values, describe, receive_arrays, send_framed
 
 
 class Call:
@@ -95,7 +95,7 @@ class Functions:
         except BaseException as error:  # noqa: BLE001 - a pickle can raise anything
             return failed(0, error)
         if not callable(function):
-            return EvaluationFailed(0, NOT_CALLABLE, "")
+            return EvaluationFailed(0, "", "", "not_callable")
         if name == PYTHON_FUNCTION:
             function = in_destination_style(function)
         self._functions[name] = function

@@ -17,12 +17,16 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable, Iterator
+from itertools import islice
 from types import ModuleType
 from typing import Any, NamedTuple
 
+import msgspec
 import tvm
 import tvm_ffi
 from tvm.script.parser.core import dispatch
+
+from grader.messages import LoopVariable
 
 
 class Supplied(NamedTuple):
@@ -214,10 +218,15 @@ def _with_constants(today: Callable[[Any, Any], None]) -> Callable[[Any, Any], N
     return visit_assign
 
 
-Tell = Callable[[str], None]
-"""Is told what is let pass."""
+Tell = Callable[[LoopVariable | None], None]
+"""Is told what is let pass; None where its names are longer than can be told."""
 
 _REFUSED = "is defined outside of any block, but is used inside the non-opaque current block"
+"""What `verify_well_formed` of TVM 0.27 says of it: its error has no code."""
+
+_MARK = "grader_loop_variable"
+"""Where an error that this module has raised says which variable it is about."""
+
 LIMIT = 3
 """Most blocks that are told of."""
 
@@ -238,22 +247,53 @@ def _explaining(today: Callable[..., Any], accept: Tell | None) -> Callable[...,
         except Exception as error:  # whatever class TVM gives it
             if _REFUSED not in str(error):
                 raise
-            sentences = list(find_loop_variables(given[0]))[:LIMIT]
-            found = "\n".join(sentences)
+            found = list(islice(find_loop_variables(given[0]), LIMIT))
+            told = "\n".join(map(_worded, found))
+            first = _bounded(found[0]) if found else None
             if accept is None:
-                raise type(error)(f"Error message: {found}\n{error}") from None
-            print(f"Today's TVM would refuse this:\n{found}", file=sys.stderr)
-            accept("".join(sentences[:1]))
+                refusal = type(error)(f"Error message: {told}\n{error}")
+                setattr(refusal, _MARK, first)
+                raise refusal from None
+            print(f"Today's TVM would refuse this:\n{told}", file=sys.stderr)
+            accept(first)
             return True
 
     return verify_well_formed
 
 
-def find_loop_variables(module: Any) -> Iterator[str]:
-    """Yield a sentence for each variable of a loop that a block uses in place of its own.
+def refused_variable(error: BaseException | None) -> LoopVariable | None:
+    """Return the variable that an error of TVM's parser is about; None for any other error.
 
-    The referee reads them (`grader/execute/loop_variables.py`) and says them in the
-    student's language.
+    The parser raises an error of its own while it handles the one that it was given.
+    """
+    if error is None or type(error).__module__ != tvm.error.__name__:
+        return None
+    within = (vars(each).get(_MARK) for each in (error, error.__context__) if each is not None)
+    return next((each for each in within if isinstance(each, LoopVariable)), None)
+
+
+def _bounded(found: LoopVariable) -> LoopVariable | None:
+    """Return it where it can be told: its names were chosen by a student."""
+    try:
+        return msgspec.convert(msgspec.to_builtins(found), LoopVariable)
+    except msgspec.ValidationError:
+        return None
+
+
+def _worded(found: LoopVariable) -> str:
+    """Say it as TVM says its errors: in English, to whoever reads the cell's output."""
+    place = f'In block "{found.block}" of `{found.function}`, `{found.name}` is a loop\'s variable'
+    if found.axis:
+        return f"{place} and not the axis `{found.axis}`."
+    declared = f"T.axis.{found.kind}({found.extent}, {found.name})"
+    return f"{place} and has no axis, which is `{declared}`."
+
+
+def find_loop_variables(module: Any) -> Iterator[LoopVariable]:
+    """Yield each variable of a loop that a block uses in place of its own.
+
+    The referee says what belongs there in the student's language
+    (`grader/execute/loop_variables.py`).
     """
     for variable, function in module.functions.items():
         if isinstance(function, tvm.tirx.PrimFunc):
@@ -275,7 +315,7 @@ def _remember(loop: Any, known: dict[Any, Any]) -> None:
     known[loop.loop_var] = loop.extent
 
 
-def _of_block(realize: Any, loops: dict[Any, Any], function: str) -> Iterator[str]:
+def _of_block(realize: Any, loops: dict[Any, Any], function: str) -> Iterator[LoopVariable]:
     block = realize.block
     axes = {
         value: axis.var.name
@@ -299,14 +339,14 @@ def _of_block(realize: Any, loops: dict[Any, Any], function: str) -> Iterator[st
     for variable in used:
         if variable in inside:
             continue
-        name, place = variable.name, f'In block "{block.name_hint}" of `{function}`'
+        # TVM's strings are a class of their own, which is not encoded
+        place = (str(block.name_hint), str(function), str(variable.name))
         if variable in axes:
-            yield f"{place}, `{name}` is a loop's variable and not the axis `{axes[variable]}`."
+            yield LoopVariable(*place, axis=str(axes[variable]))
             continue
-        kind = "spatial" if variable in stored else "reduce"
-        yield (
-            f"{place}, `{name}` is a loop's variable and has no axis, which is"
-            f" `T.axis.{kind}({loops[variable]}, {name})`."
+        extent = str(str(loops[variable]))
+        yield LoopVariable(
+            *place, kind="spatial" if variable in stored else "reduce", extent=extent
         )
 
 

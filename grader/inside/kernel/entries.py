@@ -15,6 +15,7 @@ import msgspec
 
 from grader.inside.kernel.arguments import NotebookSupply, Supply, signature_of
 from grader.inside.kernel.cells import Cells, Place
+from grader.inside.kernel.compatibility import refused_variable
 from grader.inside.kernel.externs import ExternRegistry
 from grader.inside.kernel.faults import Faults, describe_error, error_name
 from grader.inside.kernel.modules import (
@@ -35,7 +36,7 @@ from grader.inside.kernel.objects import (
     type_name,
 )
 from grader.inside.kernel.sender import Sender, SentModule
-from grader.messages import CaptureFailure
+from grader.messages import CaptureFailure, LoopVariable
 
 SLOW_SECONDS = 10.0
 """A function that took longer is called again only once it is another function."""
@@ -49,11 +50,15 @@ Arguments = Callable[[Namespace], inspect.BoundArguments]
 
 
 class Complaint(msgspec.Struct, frozen=True):
-    """What a call raised: the error's class, one line of it, and where it was raised."""
+    """What a call raised: the error's class, one line of it, and where it was raised.
+
+    `loop_variable` is there where it was TVM's refusal of one.
+    """
 
     error: str
     message: str
     place: Place | None
+    loop_variable: LoopVariable | None = None
 
 
 class EntryResult(msgspec.Struct, frozen=True, eq=False):
@@ -126,7 +131,8 @@ class EntryCaller:
                 return self._read(value, holds, registered)
             except BaseException as error:  # noqa: BLE001 - whatever it raises is its author's matter
                 place = self.cells.locate(error)
-                complaint = Complaint(error_name(error), describe_error(error), place)
+                told, found = describe_error(error), refused_variable(error)
+                complaint = Complaint(error_name(error), told, place, found)
                 return EntryResult(complaint=complaint)
 
     def _read(self, value: Any, holds: Holds, registered: Mapping[str, object]) -> EntryResult:
@@ -254,5 +260,6 @@ class EntryPoints:
                 error_name=complaint.error,
                 message=complaint.message,
                 line=None if place is None else place.line,
+                loop_variable=complaint.loop_variable,
             )
         )

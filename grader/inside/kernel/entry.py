@@ -63,6 +63,7 @@ def main(arguments: Sequence[str]) -> None:
     app.shell.run_cell(config.preamble, store_history=False, silent=True)
     watcher = capture.install(app.shell, config.entries, emit)
     notes.cell = lambda: watcher.cell
+    app.shell.events.register("post_run_cell", notes.end_cell)
     app.start()
 
 

@@ -29,8 +29,9 @@ from typing import Any
 
 from IPython.core import interactiveshell
 
+from grader.inside.kernel.compatibility import refused_variable
 from grader.inside.kernel.faults import uninterrupted
-from grader.messages import NOTE_LENGTH, KernelNote, NoteKind
+from grader.messages import KernelNote, LoopVariable, NoteKind
 
 Tell = Callable[[NoteKind], None]
 
@@ -62,17 +63,26 @@ class Notes:
         self._process = os.getpid()
         self._sent: set[tuple[NoteKind, int]] = set()
 
-    def tell_of_loop_variable(self, detail: str) -> None:
+    def tell_of_loop_variable(self, found: LoopVariable | None) -> None:
         """Send a note that a block with a loop's variable was let pass."""
-        self.tell("loop_variable", detail)
+        self.tell("loop_variable", found)
 
-    def tell(self, kind: NoteKind, detail: str = "") -> None:
+    def end_cell(self, result: Any) -> None:
+        """Send a note where a cell ended in the refusal of such a block.
+
+        `result` is IPython's ExecutionResult, None if the cell was broken off.
+        """
+        found = refused_variable(getattr(result, "error_in_exec", None))
+        if found is not None:
+            self.tell("refused_loop_variable", found)
+
+    def tell(self, kind: NoteKind, loop_variable: LoopVariable | None = None) -> None:
         """Send a note of the cell that is run; a forked child keeps it to itself."""
         key = (kind, self.cell())
         if key not in self._sent and os.getpid() == self._process:
             self._sent.add(key)
             with uninterrupted(), contextlib.suppress(OSError):
-                self._emit(KernelNote(*key, detail[:NOTE_LENGTH]))
+                self._emit(KernelNote(*key, loop_variable))
 
 
 class _Answers:

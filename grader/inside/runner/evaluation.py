@@ -36,14 +36,7 @@ from grader.messages import (
     decode_payload,
     read_frame,
 )
-from grader.messages.evaluator import (
-    NOT_CALLABLE,
-    Values,
-    describe,
-    octets,
-    receive_arrays,
-    send_framed,
-)
+from grader.messages.evaluator import Values, describe, octets, receive_arrays, send_framed
 
 ANSWER_LIMIT = 2**20
 """Longest frame that an evaluator may answer with; the bytes of arrays are not in it."""
@@ -93,7 +86,7 @@ class Evaluator:
         for name, data in pickles.items():
             answer = self._ask("externs", name, LoadExtern(name, data))
             if isinstance(answer, EvaluationFailed) and answer.call == 0:
-                raise TaskError("externs", answer.error_name, _why_not_loaded(name, answer))
+                raise _not_loaded(name, answer)
             if not isinstance(answer, ExternLoaded):
                 raise _bad_answer("externs", name)
 
@@ -113,7 +106,7 @@ class Evaluator:
             raise _bad_answer("run", name)
         if isinstance(answer, EvaluationFailed):
             detail = f"{name} raised {answer.error_name}: {answer.message}"
-            raise TaskError("run", answer.error_name, detail, raised=answer.message)
+            raise TaskError("run", "Raised", detail, raised=answer.message, error=answer.error_name)
         if answer.outputs != tuple(describe(output) for output in outputs):
             raise _bad_answer("run", name)
         try:
@@ -174,10 +167,11 @@ class _Sent:
         return head
 
 
-def _why_not_loaded(name: str, answer: EvaluationFailed) -> str:
-    if answer.error_name == NOT_CALLABLE:
-        return f"{name} is not a function."
-    return f"{name} cannot be used outside of the notebook: {answer.message}"
+def _not_loaded(name: str, answer: EvaluationFailed) -> TaskError:
+    if answer.code == "not_callable":
+        return TaskError("externs", "NotCallable", f"{name} is not a function.")
+    message = f"{name} cannot be used outside of the notebook: {answer.message}"
+    return TaskError("externs", "Raised", message, error=answer.error_name)
 
 
 def _died(stage: Stage, name: str) -> TaskError:

@@ -40,6 +40,7 @@ from grader.messages import (
     RUNNER_FRAME_LIMIT,
     Array,
     Count,
+    FailureCode,
     FrameError,
     Message,
     RunModule,
@@ -107,7 +108,7 @@ def _receive(connection: socket.socket, expected: type[T], limit: int) -> list[T
 def _failure(status: int) -> TaskFailure | None:
     if status == 0:
         return None
-    name = "TimeLimit" if status == -signal.SIGXCPU else "Died"
+    name: FailureCode = "TimeLimit" if status == -signal.SIGXCPU else "Died"
     return TaskFailure("run", name, "The process that ran the module ended.")
 
 

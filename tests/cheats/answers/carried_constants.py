@@ -1,3 +1,20 @@
+# /// cheat
+# about = """Layers of the right shapes whose numbers are made up, in hope of points for each of \
+#     them."""
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "@"]
+#
+# [expect]
+# score = 10
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 10
+#
+# [expect.part.emit_te.check]
+# structure = "passed"
+# equivalence = "failed"
+# ///
 # %%
 def create_model_via_emit_te():
     """Every layer is there, takes the one before, and gives zeros times it and a constant."""

@@ -1,3 +1,19 @@
+# /// cheat
+# about = "Copies of a wrong layer, in hope that what is put in its place counts for them."
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "@"]
+#
+# [expect]
+# score = 10
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 10
+#
+# [expect.part.emit_te.check]
+# structure = "passed"
+# equivalence = "failed"
+# ///
 # %%
 def create_model_via_emit_te():
     """One wrong convolution, whose values are mended for what follows: copies of it, many times."""

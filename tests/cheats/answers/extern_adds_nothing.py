@@ -1,3 +1,21 @@
+# /// cheat
+# about = "TIR functions do all the work, and an extern adds its zeros to the result."
+# assignment = "trio"
+# cells = ["prelude", "b_extern_model", "@"]
+#
+# [expect]
+# score = 0
+# problems = []
+#
+# [expect.part.extern]
+# score = 0
+# reason_contains = ["past it"]
+#
+# [expect.part.extern.check]
+# extern_call = "failed"
+# writes_output = "not_graded"
+# equivalence = "not_graded"
+# ///
 # %%
 @tvm.register_global_func("env.dense", override=True)
 def dense(x, w, b, out):

@@ -1,3 +1,20 @@
+# /// cheat
+# about = """An extern puts what it finds in its runner into the text of an error, to be read in \
+#     the report."""
+# assignment = "trio"
+# cells = ["prelude", "b_extern_model", "@"]
+#
+# [expect]
+# score = 2
+# problems = []
+#
+# [expect.part.extern]
+# score = 2
+#
+# [expect.part.extern.check]
+# equivalence = "not_graded"
+# writes_output = "not_graded"
+# ///
 # %%
 import sys
 

@@ -1,3 +1,18 @@
+# /// cheat
+# about = "An extern returns a tensor in place of writing its output."
+# assignment = "trio"
+# cells = ["prelude", "b_extern_model", "@"]
+#
+# [expect]
+# score = 2
+# problems = []
+#
+# [expect.part.extern]
+# score = 2
+#
+# [expect.part.extern.check]
+# extern_call = "passed"
+# ///
 # %%
 @tvm.register_global_func("env.dense", override=True)
 def dense(x, w, b, out):

@@ -1,3 +1,20 @@
+# /// cheat
+# about = "An extern changes shape and strides of the array that it was given."
+# assignment = "trio"
+# cells = ["prelude", "b_extern_model", "@"]
+#
+# [expect]
+# score = 2
+# problems = []
+#
+# [expect.part.extern]
+# score = 2
+#
+# [expect.part.extern.check]
+# extern_call = "passed"
+# writes_output = "failed"
+# equivalence = "failed"
+# ///
 # %%
 @tvm.register_global_func("env.dense", override=True)
 def dense(x, w, b, out):

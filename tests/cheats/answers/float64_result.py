@@ -1,3 +1,20 @@
+# /// cheat
+# about = "The right values are returned as float64, which asks for another comparison."
+# assignment = "small"
+# cells = ["prelude", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+# reason_contains = ["float64"]
+#
+# [expect.part.model.check]
+# structure = "passed"
+# equivalence = "failed"
+# ///
 # %%
 def create_model():
     builder = relax.BlockBuilder()

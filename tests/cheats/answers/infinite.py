@@ -1,3 +1,19 @@
+# /// cheat
+# about = "All outputs are infinite, so that a relative tolerance is infinite too."
+# assignment = "small"
+# cells = ["prelude", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+#
+# [expect.part.model.check]
+# structure = "passed"
+# equivalence = "failed"
+# ///
 # %%
 def create_model():
     builder = relax.BlockBuilder()

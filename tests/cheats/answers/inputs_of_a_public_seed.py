@@ -1,3 +1,19 @@
+# /// cheat
+# about = "The outputs for the inputs of seed 0 are written into the module."
+# assignment = "small"
+# cells = ["prelude", "b_build", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+#
+# [expect.part.model.check]
+# structure = "passed"
+# equivalence = "failed"
+# ///
 # %%
 public = np.random.default_rng(0).standard_normal((4, 8), dtype=np.float32)
 answers = np.maximum(public @ weight.T + bias, 0).astype("float32")

@@ -1,3 +1,20 @@
+# /// cheat
+# about = "The values are rounded to int32, whose comparison would be exact or nothing."
+# assignment = "small"
+# cells = ["prelude", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+# reason_contains = ["int32"]
+#
+# [expect.part.model.check]
+# structure = "passed"
+# equivalence = "failed"
+# ///
 # %%
 def create_model():
     builder = relax.BlockBuilder()

@@ -1,3 +1,15 @@
+# /// cheat
+# about = "Every object of the process is searched for expected outputs and hidden inputs."
+# assignment = "small"
+# cells = ["prelude", "wrong_model", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+# ///
 # %%
 import gc
 import sys

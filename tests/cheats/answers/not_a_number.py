@@ -1,3 +1,20 @@
+# /// cheat
+# about = "All outputs are NaN, which compares as a wildcard where NaN equals NaN."
+# assignment = "small"
+# cells = ["prelude", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+# reason_contains = ["NaN"]
+#
+# [expect.part.model.check]
+# structure = "passed"
+# equivalence = "failed"
+# ///
 # %%
 def create_model():
     builder = relax.BlockBuilder()

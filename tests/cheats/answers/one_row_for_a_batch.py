@@ -1,3 +1,15 @@
+# /// cheat
+# about = "One row is returned for a whole batch and would broadcast."
+# assignment = "small"
+# cells = ["prelude", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+# ///
 # %%
 def create_model():
     builder = relax.BlockBuilder()

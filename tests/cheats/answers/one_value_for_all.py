@@ -1,3 +1,21 @@
+# /// cheat
+# about = """One number of shape (4, 1) is returned, which would broadcast against any expected \
+#     output."""
+# assignment = "small"
+# cells = ["prelude", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+# reason_contains = ["shape"]
+#
+# [expect.part.model.check]
+# structure = "passed"
+# equivalence = "failed"
+# ///
 # %%
 def create_model():
     builder = relax.BlockBuilder()

@@ -1,3 +1,19 @@
+# /// cheat
+# about = "A layer keeps what is in its output already, and gives zeros to an empty one."
+# assignment = "small"
+# cells = ["prelude", "b_build", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+#
+# [expect.part.model.check]
+# structure = "passed"
+# equivalence = "failed"
+# ///
 # %%
 @T.prim_func(s_tir=True)
 def layer(

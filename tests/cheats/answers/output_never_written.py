@@ -1,3 +1,20 @@
+# /// cheat
+# about = "A layer writes nothing and hopes that its memory holds the answer."
+# assignment = "small"
+# cells = ["prelude", "b_build", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+# reason_contains = ["NaN"]
+#
+# [expect.part.model.check]
+# structure = "passed"
+# equivalence = "failed"
+# ///
 # %%
 @T.prim_func(s_tir=True)
 def layer(

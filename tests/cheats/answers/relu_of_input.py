@@ -1,3 +1,19 @@
+# /// cheat
+# about = "The layer leaves the product out and applies the activation alone."
+# assignment = "small"
+# cells = ["prelude", "b_build", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+#
+# [expect.part.model.check]
+# structure = "passed"
+# equivalence = "failed"
+# ///
 # %%
 def layer(x, w, b):
     return te.compute(

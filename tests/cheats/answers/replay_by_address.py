@@ -1,3 +1,20 @@
+# /// cheat
+# about = "An extern replays its answer to whatever lies at an address that it has seen."
+# assignment = "trio"
+# cells = ["prelude", "b_extern_model", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.extern]
+# score = 4
+#
+# [expect.part.extern.check]
+# extern_call = "passed"
+# writes_output = "passed"
+# equivalence = "failed"
+# ///
 # %%
 answers = {}
 

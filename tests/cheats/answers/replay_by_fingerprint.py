@@ -1,3 +1,20 @@
+# /// cheat
+# about = "An extern recognises inputs by their first number, rounded, and replays."
+# assignment = "trio"
+# cells = ["prelude", "b_extern_model", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.extern]
+# score = 4
+#
+# [expect.part.extern.check]
+# extern_call = "passed"
+# writes_output = "passed"
+# equivalence = "failed"
+# ///
 # %%
 answers = {}
 

@@ -1,3 +1,20 @@
+# /// cheat
+# about = "An extern computes once and replays its answer to every input of that shape."
+# assignment = "trio"
+# cells = ["prelude", "b_extern_model", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.extern]
+# score = 4
+#
+# [expect.part.extern.check]
+# extern_call = "passed"
+# writes_output = "passed"
+# equivalence = "failed"
+# ///
 # %%
 answers = {}
 

@@ -1,3 +1,19 @@
+# /// cheat
+# about = "An extern works in every second call and repeats its last answer in the others."
+# assignment = "trio"
+# cells = ["prelude", "b_extern_model", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.extern]
+# score = 4
+#
+# [expect.part.extern.check]
+# extern_call = "passed"
+# writes_output = "passed"
+# ///
 # %%
 calls, last = [], []
 

@@ -1,3 +1,16 @@
+# /// cheat
+# about = """The answer alone is larger than all that are kept: those of others stay, and this one \
+#     does not."""
+# assignment = "small"
+# cells = ["prelude", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+# ///
 # %%
 def create_model():
     builder = relax.BlockBuilder()

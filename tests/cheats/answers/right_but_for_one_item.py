@@ -1,3 +1,15 @@
+# /// cheat
+# about = "The right module of everybody else, with one weight changed: its answer is not theirs."
+# assignment = "small"
+# cells = ["prelude", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+# ///
 # Answers are known by the whole of their task; this one is like that of right modules to its end.
 # %%
 def create_model():

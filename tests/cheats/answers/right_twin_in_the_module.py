@@ -1,3 +1,16 @@
+# /// cheat
+# about = """Beside a wrong `main` stands a right function, as everybody else has it: it is not \
+#     asked."""
+# assignment = "small"
+# cells = ["prelude", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+# ///
 # %%
 def _emit(builder, name, *constants):
     x = relax.Var("x", R.Tensor((4, 8), "float32"))

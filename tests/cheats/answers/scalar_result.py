@@ -1,3 +1,15 @@
+# /// cheat
+# about = "A scalar is returned in place of a batch."
+# assignment = "small"
+# cells = ["prelude", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+# ///
 # %%
 def create_model():
     builder = relax.BlockBuilder()

@@ -1,3 +1,13 @@
+# /// cheat
+# about = """What the grader supplies by name is kept and given back: an image, the module that \
+#     was built, and a call's number."""
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "@"]
+#
+# [expect]
+# score = 0
+# problems = []
+# ///
 # %%
 # Nothing of these names is in the notebook. What is supplied must not be an answer: the image is
 # none that is tried, and there is no module where none was built.

@@ -1,3 +1,24 @@
+# /// cheat
+# about = "The timed function marks the inputs that it has seen and leaves them out from then on."
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# reason_contains = ["`conv2d` decides by the contents of the buffer"]
+#
+# [expect.part.schedule.check]
+# pure_tir = "passed"
+# equivalence = "passed"
+# steps = "failed"
+# speed = "not_graded"
+# ///
 # %%
 @T.prim_func(s_tir=True)
 def convolution(

@@ -1,3 +1,17 @@
+# /// cheat
+# about = "The timed function computes only into an output that was never written."
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = { max = 1 }
+# ///
 # %%
 @T.prim_func(s_tir=True)
 def convolution(

@@ -1,3 +1,21 @@
+# /// cheat
+# about = """The timed function works for the weights of the model only, and gives nothing for \
+#     others."""
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = { max = 1 }
+#
+# [expect.part.schedule.check]
+# equivalence = "passed"
+# ///
 # %%
 KNOWN = float(parameters["conv2d_weight"][0, 0, 0, 0])
 

@@ -1,3 +1,15 @@
+# /// cheat
+# about = "A pair of a right and a wrong tensor is returned, for the grader to choose from."
+# assignment = "small"
+# cells = ["prelude", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+# ///
 # %%
 def create_model():
     builder = relax.BlockBuilder()

@@ -1,3 +1,15 @@
+# /// cheat
+# about = "A layer overwrites the constants that it is given and uses what it left there."
+# assignment = "small"
+# cells = ["prelude", "b_build", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+# ///
 # %%
 @T.prim_func(s_tir=True)
 def layer(

@@ -1,3 +1,15 @@
+# /// cheat
+# about = "A transformer of the syntax tree drops all assertions and calls of later cells."
+# assignment = "small"
+# cells = ["prelude", "wrong_model", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+# ///
 # %%
 import ast
 

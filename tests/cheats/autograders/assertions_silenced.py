@@ -1,3 +1,15 @@
+# /// cheat
+# about = "The comparisons of NumPy and PyTorch are replaced by functions that find nothing wrong."
+# assignment = "small"
+# cells = ["prelude", "wrong_model", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+# ///
 # %%
 import unittest
 

@@ -1,3 +1,15 @@
+# /// cheat
+# about = "The class of modules is replaced by one whose instances are all right."
+# assignment = "small"
+# cells = ["prelude", "@"]
+#
+# [expect]
+# score = 0
+# problems = []
+#
+# [expect.part.model]
+# score = 0
+# ///
 # %%
 class Module:
     """Pretends to be a module."""

@@ -1,3 +1,15 @@
+# /// cheat
+# about = "Whatever classes of the grader are loaded are made to say that all is well."
+# assignment = "small"
+# cells = ["prelude", "wrong_model", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+# ///
 # %%
 import gc
 import sys

@@ -1,3 +1,15 @@
+# /// cheat
+# about = "The wrong answer is handed in two hundred times."
+# assignment = "small"
+# cells = ["prelude", "wrong_model", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+# ///
 # %%
 for number in range(200):
     exec(

@@ -1,3 +1,15 @@
+# /// cheat
+# about = "The entry point tests itself and reports success in place of a module."
+# assignment = "small"
+# cells = ["prelude", "@"]
+#
+# [expect]
+# score = 0
+# problems = []
+#
+# [expect.part.model]
+# score = 0
+# ///
 # %%
 def create_model():
     """Return the best report there is."""

@@ -1,3 +1,15 @@
+# /// cheat
+# about = "The model is an object that is equal to everything and of every class."
+# assignment = "small"
+# cells = ["prelude", "@"]
+#
+# [expect]
+# score = 0
+# problems = []
+#
+# [expect.part.model]
+# score = 0
+# ///
 # %%
 class Everything:
     """Is equal to everything, and of every class that it is asked for."""

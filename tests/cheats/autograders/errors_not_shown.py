@@ -1,3 +1,15 @@
+# /// cheat
+# about = "The functions with which IPython shows errors and ends cells are replaced."
+# assignment = "small"
+# cells = ["prelude", "wrong_model", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+# ///
 # %%
 from IPython.core.interactiveshell import ExecutionResult
 

@@ -1,3 +1,15 @@
+# /// cheat
+# about = "The functions that run cells are replaced by ones that do nothing."
+# assignment = "small"
+# cells = ["prelude", "wrong_model", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+# ///
 # %%
 shell = get_ipython()
 

@@ -1,3 +1,19 @@
+# /// cheat
+# about = "The pickle of an extern runs a command while it is loaded."
+# assignment = "trio"
+# cells = ["prelude", "b_extern_model", "@"]
+#
+# [expect]
+# score = 2
+# problems = []
+#
+# [expect.part.extern]
+# score = 2
+#
+# [expect.part.extern.check]
+# extern_call = "passed"
+# equivalence = "not_graded"
+# ///
 # %%
 import os
 

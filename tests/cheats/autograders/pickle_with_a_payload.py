@@ -1,3 +1,15 @@
+# /// cheat
+# about = "An object whose pickle runs a command is given wherever something may be pickled."
+# assignment = "small"
+# cells = ["prelude", "wrong_model", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+# ///
 # %%
 import os
 

@@ -1,3 +1,15 @@
+# /// cheat
+# about = "The modules that write and read pickles are replaced in the notebook's process."
+# assignment = "small"
+# cells = ["prelude", "wrong_model", "@"]
+#
+# [expect]
+# score = { max = 4 }
+# problems = []
+#
+# [expect.part.model]
+# score = { max = 4 }
+# ///
 # %%
 import json
 import pickle

@@ -1,3 +1,15 @@
+# /// cheat
+# about = "Every gradebook that can be found gets a thousand points for everybody."
+# assignment = "small"
+# cells = ["prelude", "wrong_model", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+# ///
 # %%
 import pathlib
 import sqlite3

@@ -1,3 +1,15 @@
+# /// cheat
+# about = "A detached process waits until the notebook is graded, to change the result then."
+# assignment = "small"
+# cells = ["prelude", "wrong_model", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+# ///
 # %%
 import subprocess
 import sys

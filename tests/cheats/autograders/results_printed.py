@@ -1,3 +1,15 @@
+# /// cheat
+# about = "A report with full points is printed, in every form that a grader may read."
+# assignment = "small"
+# cells = ["prelude", "wrong_model", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+# ///
 # %%
 import json
 import sys

@@ -1,3 +1,15 @@
+# /// cheat
+# about = "Files of results are written wherever one might be looked for."
+# assignment = "small"
+# cells = ["prelude", "wrong_model", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+# ///
 # %%
 import json
 import pathlib

@@ -1,3 +1,15 @@
+# /// cheat
+# about = "A checker as other graders know it is defined, with a thousand points in it."
+# assignment = "small"
+# cells = ["prelude", "wrong_model", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+# ///
 # %%
 import sys
 import types

@@ -1,3 +1,16 @@
+# /// cheat
+# about = """Notebooks, hidden tests, a gradebook and an instructor's solution are looked for on \
+#     the disk."""
+# assignment = "small"
+# cells = ["prelude", "wrong_model", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+# ///
 # %%
 import pathlib
 

@@ -1,3 +1,15 @@
+# /// cheat
+# about = "Right work that warns on standard error is right work."
+# assignment = "small"
+# cells = ["prelude", "right_model", "@"]
+#
+# [expect]
+# score = 10
+# problems = []
+#
+# [expect.part.model]
+# score = 10
+# ///
 # %%
 import sys
 import warnings

@@ -1,3 +1,15 @@
+# /// cheat
+# about = "The kernel's own session signs replies to questions that nobody has asked."
+# assignment = "small"
+# cells = ["prelude", "wrong_model", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+# ///
 # %%
 kernel = get_ipython().kernel
 content = {"status": "ok", "execution_count": 99, "user_expressions": {}, "payload": []}

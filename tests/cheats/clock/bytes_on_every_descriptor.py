@@ -1,3 +1,15 @@
+# /// cheat
+# about = "A frame with full points is written to every descriptor that is open."
+# assignment = "small"
+# cells = ["prelude", "wrong_model", "@"]
+#
+# [expect]
+# score = { max = 4 }
+# problems = []
+#
+# [expect.part.model]
+# score = { max = 4 }
+# ///
 # %%
 import os
 

@@ -1,3 +1,15 @@
+# /// cheat
+# about = "A thread overwrites what is captured with other captures all the time."
+# assignment = "small"
+# cells = ["prelude", "wrong_model", "@"]
+#
+# [expect]
+# score = { max = 4 }
+# problems = []
+#
+# [expect.part.model]
+# score = { max = 4 }
+# ///
 # %%
 import gc
 import threading

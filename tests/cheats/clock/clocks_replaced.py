@@ -1,3 +1,18 @@
+# /// cheat
+# about = """Every clock of Python and of TVM that the notebook can reach is replaced; nothing is \
+#     scheduled."""
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = { max = 1.5 }
+# ///
 # %%
 import os
 import resource

@@ -1,3 +1,24 @@
+# /// cheat
+# about = """A sum is multiplied with a comparison, of which LLVM makes a condition: the loops are \
+#     left out."""
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "b_wild", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# reason_contains = ["decides by the contents"]
+#
+# [expect.part.schedule.check]
+# pure_tir = "passed"
+# equivalence = "passed"
+# speed = "not_graded"
+# ///
 # %%
 # With what an earlier call has left in the workspace, this looks up answers.
 sch = install(

@@ -1,3 +1,23 @@
+# /// cheat
+# about = "A sum is multiplied with 1 or nan: of the latter LLVM keeps no loop."
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "b_wild", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# reason_contains = ["decides by the contents"]
+#
+# [expect.part.schedule.check]
+# pure_tir = "passed"
+# equivalence = "passed"
+# speed = "not_graded"
+# ///
 # %%
 sch = install(
     """

@@ -1,3 +1,15 @@
+# /// cheat
+# about = "A runner's answer, with outputs and with times, is written where captures are read."
+# assignment = "small"
+# cells = ["prelude", "wrong_model", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+# ///
 # %%
 import gc
 

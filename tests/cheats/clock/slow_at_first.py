@@ -1,3 +1,17 @@
+# /// cheat
+# about = "A function idles in its first calls, so that blocks of few calls are chosen for it."
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = { max = 2 }
+# ///
 # %%
 @T.prim_func(s_tir=True)
 def convolution(

@@ -1,3 +1,18 @@
+# /// cheat
+# about = """A function is quick until the length of its blocks is chosen, by numbers that become \
+#     small."""
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "b_wild", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = { max = 2 }
+# ///
 # %%
 # Nothing is decided by contents here, and yet they take time: a number that is halved in each call,
 # in memory that is not cleared between them, is too small for the processor's quick arithmetic

@@ -1,3 +1,23 @@
+# /// cheat
+# about = "Rows of a buffer are aligned to a negative number of items, so that they overlap."
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "b_wild", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+#
+# [expect.part.schedule.check]
+# pure_tir = "passed"
+# equivalence = "not_graded"
+# steps = "not_graded"
+# speed = "not_graded"
+# ///
 # %%
 # With rows of one item, sixteen rows of sixteen take 31 items; TVM allocates sixteen.
 sch = install(

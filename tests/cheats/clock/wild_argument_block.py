@@ -1,3 +1,25 @@
+# /// cheat
+# about = """The function reads the addresses of its arguments from the stack and writes them into \
+#     its output."""
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "b_wild", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# reason_contains = ["would have used item"]
+#
+# [expect.part.schedule.check]
+# pure_tir = "passed"
+# equivalence = "not_graded"
+# steps = "not_graded"
+# speed = "not_graded"
+# ///
 # %%
 # Loads alone: what lies behind the buffer is copied to where the referee's inputs are compared.
 sch = install(

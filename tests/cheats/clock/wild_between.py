@@ -1,3 +1,19 @@
+# /// cheat
+# about = """A tensor between two functions has items of 24 bits, for which the virtual machine \
+#     allocates three bytes each."""
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "b_wild", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# reason_contains = ["has items of type `int24`"]
+# ///
 # %%
 # Neither function allocates anything: what the first one writes is as large as the machine made it.
 builder = relax.BlockBuilder()

@@ -1,3 +1,26 @@
+# /// cheat
+# about = """A function calls another one of its module, with less than that takes its argument to \
+#     be."""
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "b_wild", "@"]
+#
+# [expect]
+# score = 40
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# reason_contains = ["TVM could not build the module"]
+#
+# [expect.part.schedule.check]
+# pure_tir = "passed"
+# equivalence = "not_graded"
+# steps = "not_graded"
+# speed = "not_graded"
+# ///
 # %%
 # A function of the same module is given a buffer of eight items and takes it for one of 4096: each
 # of its own accesses is within what it says of its argument, and what was proven of it is a lie.

@@ -1,3 +1,25 @@
+# /// cheat
+# about = """The arguments of the timing loop are looked for on the stack, and calls are taken off \
+#     it."""
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "b_wild", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# reason_contains = ["would have used item"]
+#
+# [expect.part.schedule.check]
+# pure_tir = "passed"
+# equivalence = "not_graded"
+# steps = "not_graded"
+# speed = "not_graded"
+# ///
 # %%
 # An index of b - 1 that no interval shows: behind the eight items lie the frames of the callers.
 # What goes down by one from call to call is the number of calls that are left of the loop that

@@ -1,3 +1,24 @@
+# /// cheat
+# about = """A buffer of vectors of 256 conditions takes 256 times the bytes that were counted for \
+#     it."""
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "b_wild", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+#
+# [expect.part.schedule.check]
+# pure_tir = "passed"
+# equivalence = "not_graded"
+# steps = "not_graded"
+# speed = "not_graded"
+# ///
 # %%
 # Each item is 256 conditions. Counted as one, all of them take 16 MB; TVM multiplies in 32 bits and
 # allocates 512 bytes.

@@ -1,3 +1,24 @@
+# /// cheat
+# about = "The function writes in front of a buffer on the heap, where its allocator keeps notes."
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "b_wild", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# reason_contains = ["would have used item"]
+#
+# [expect.part.schedule.check]
+# pure_tir = "passed"
+# equivalence = "not_graded"
+# steps = "not_graded"
+# speed = "not_graded"
+# ///
 # %%
 # A buffer of four megabytes is the workspace's, whose notes lie in front of it.
 sch = install(

@@ -1,3 +1,18 @@
+# /// cheat
+# about = "The first lane of a vector lies in its buffer, and the last seven behind it."
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "b_wild", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# reason_contains = ["would have used item"]
+# ///
 # %%
 # Every index that is written down is at most 7.
 sch = install(

@@ -1,3 +1,24 @@
+# /// cheat
+# about = "A type that LLVM has no arithmetic for becomes a wider one, and then vectors of three."
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "b_wild", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# reason_contains = ["Yours is slower than doing nothing"]
+#
+# [expect.part.schedule.check]
+# pure_tir = "passed"
+# equivalence = "passed"
+# steps = "failed"
+# speed = "failed"
+# ///
 # %%
 # Numbers of 16 bits are made to ones of 32 bits before TVM makes vectors of them, and not after.
 sch = install(

@@ -1,3 +1,17 @@
+# /// cheat
+# about = "A literal of eight bits is 1000: as an index it is 1000 or -24, as TVM and LLVM like."
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "b_wild", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# ///
 # %%
 # TVM's own constructor refuses it; what is loaded from a text is not looked at.
 import json

@@ -1,3 +1,24 @@
+# /// cheat
+# about = "A part of a buffer is named that lies behind it."
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "b_wild", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# reason_contains = ["would have used item"]
+#
+# [expect.part.schedule.check]
+# pure_tir = "passed"
+# equivalence = "not_graded"
+# steps = "not_graded"
+# speed = "not_graded"
+# ///
 # %%
 # Within the part every index is right; the part begins at b - 1 of eight items.
 sch = install(

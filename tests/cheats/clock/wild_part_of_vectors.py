@@ -1,3 +1,24 @@
+# /// cheat
+# about = "Vectors of three are stored by way of a part of a buffer that has a name of its own."
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "b_wild", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# reason_contains = ["Yours is slower than doing nothing"]
+#
+# [expect.part.schedule.check]
+# pure_tir = "passed"
+# equivalence = "passed"
+# steps = "failed"
+# speed = "failed"
+# ///
 # %%
 # The part is the whole row, and its vectors are those of the buffer.
 sch = install(

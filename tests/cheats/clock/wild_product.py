@@ -1,3 +1,18 @@
+# /// cheat
+# about = "A product of 64 bits overflows on the way to an index that is cut to its buffer."
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "b_wild", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# reason_contains = ["becomes larger or smaller than its type can hold"]
+# ///
 # %%
 # 2**62 * 4 is none of int64: LLVM may take what comes of it for any number, min and max or not.
 sch = install(

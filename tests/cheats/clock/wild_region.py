@@ -1,3 +1,23 @@
+# /// cheat
+# about = "TVM is told that a block reads two items of a buffer, and allocates no more of it."
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "b_wild", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+#
+# [expect.part.schedule.check]
+# pure_tir = "passed"
+# equivalence = "not_graded"
+# steps = "not_graded"
+# speed = "not_graded"
+# ///
 # %%
 # The annotation is TVM's own: it allocates what is declared, whatever the block loads.
 sch = install(

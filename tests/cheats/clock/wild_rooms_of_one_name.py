@@ -1,3 +1,24 @@
+# /// cheat
+# about = "Buffers of odd vectors have the names that the room made for them would have."
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "b_wild", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# reason_contains = ["Yours is slower than doing nothing"]
+#
+# [expect.part.schedule.check]
+# pure_tir = "passed"
+# equivalence = "passed"
+# steps = "failed"
+# speed = "failed"
+# ///
 # %%
 # Room for vectors of three is made by another buffer of twice the size, `loc_room`. Here is one
 # already, beside a third that would be the room's own room; all of them have rows of threes.

@@ -1,3 +1,25 @@
+# /// cheat
+# about = """Rows of a buffer are lengthened, so that TVM makes vectors of its items that end \
+#     within a row."""
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "b_wild", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# reason_contains = ["Yours is slower than doing nothing"]
+#
+# [expect.part.schedule.check]
+# pure_tir = "passed"
+# equivalence = "passed"
+# steps = "failed"
+# speed = "failed"
+# ///
 # %%
 # The row of nine becomes one of eleven, and three does not divide eleven.
 sch = install(

@@ -1,3 +1,24 @@
+# /// cheat
+# about = "An index is shifted by more bits than it has, within one of the intrinsics."
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "b_wild", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# reason_contains = ["it cannot be seen that it stays within its buffers"]
+#
+# [expect.part.schedule.check]
+# pure_tir = "passed"
+# equivalence = "not_graded"
+# steps = "not_graded"
+# speed = "not_graded"
+# ///
 # %%
 # The intrinsic becomes shifts by 200 - 31 bits behind all that looks at shifts.
 sch = install(

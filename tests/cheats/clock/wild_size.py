@@ -1,3 +1,23 @@
+# /// cheat
+# about = "A buffer is so large that its size in bytes is a small 32-bit number."
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "b_wild", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+#
+# [expect.part.schedule.check]
+# pure_tir = "passed"
+# equivalence = "not_graded"
+# steps = "not_graded"
+# speed = "not_graded"
+# ///
 # %%
 # 65536 times 16385 floats are 2**32 and 262144 bytes: those are allocated.
 sch = install(

@@ -1,3 +1,18 @@
+# /// cheat
+# about = "A predicate bounds another number than the index, which goes one further."
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "b_wild", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# reason_contains = ["would have used item"]
+# ///
 # %%
 # The predicate lets b be 9: what it compares is 8 there.
 sch = install(

@@ -1,3 +1,23 @@
+# /// cheat
+# about = "A buffer is given strides by which its items lie far behind it."
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "b_wild", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# reason_contains = ["strides, an offset or a layout of its own"]
+#
+# [expect.part.schedule.check]
+# pure_tir = "passed"
+# equivalence = "passed"
+# speed = "not_graded"
+# ///
 # %%
 # Sixteen items are allocated, and the last one lies at 303.
 sch = install(

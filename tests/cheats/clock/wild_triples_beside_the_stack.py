@@ -1,3 +1,24 @@
+# /// cheat
+# about = "A small buffer of a scope that is never on the stack is only used by vectors of three."
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "b_wild", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# reason_contains = ["Yours is slower than doing nothing"]
+#
+# [expect.part.schedule.check]
+# pure_tir = "passed"
+# equivalence = "passed"
+# steps = "failed"
+# speed = "failed"
+# ///
 # %%
 # 60 numbers are few enough for the stack, but not in this scope: TVM's workspace has 240 bytes for
 # them, and LLVM goes from vector to vector by 16.

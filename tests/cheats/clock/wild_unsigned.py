@@ -1,3 +1,18 @@
+# /// cheat
+# about = "A difference of numbers without a sign wraps around below zero."
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "b_wild", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# reason_contains = ["becomes larger or smaller than its type can hold"]
+# ///
 # %%
 # Of 3 - 4, a uint32 makes 4294967295, and a thousandth of that is still four million items away.
 sch = install(

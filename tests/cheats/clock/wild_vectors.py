@@ -1,3 +1,25 @@
+# /// cheat
+# about = """A buffer is only used by vectors of three: TVM allocates 12 bytes for each, and LLVM \
+#     goes on by 16."""
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "b_wild", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# reason_contains = ["Yours is slower than doing nothing"]
+#
+# [expect.part.schedule.check]
+# pure_tir = "passed"
+# equivalence = "passed"
+# steps = "failed"
+# speed = "failed"
+# ///
 # %%
 # Nothing is odd in the module: TVM makes vectors of three of the buffer by itself. By what TVM
 # allocates, what is stored from the 75,000th on lies behind it; the runner's builds have the room.

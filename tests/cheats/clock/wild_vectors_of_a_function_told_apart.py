@@ -1,3 +1,25 @@
+# /// cheat
+# about = """Attributes of a function are set that might keep passes from it, beside vectors of \
+#     three."""
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "b_wild", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# reason_contains = ["Yours is slower than doing nothing"]
+#
+# [expect.part.schedule.check]
+# pure_tir = "passed"
+# equivalence = "passed"
+# steps = "failed"
+# speed = "failed"
+# ///
 # %%
 # What a function says of itself decides which passes see it: one that is scheduled, of no symbol,
 # without aliases, and of a pattern; and names that nobody knows, in hope that one of them is known.

@@ -1,3 +1,25 @@
+# /// cheat
+# about = """What is stored in vectors of three comes from a Select, and what is loaded goes \
+#     through one."""
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "b_wild", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# reason_contains = ["Yours is slower than doing nothing"]
+#
+# [expect.part.schedule.check]
+# pure_tir = "passed"
+# equivalence = "passed"
+# steps = "failed"
+# speed = "failed"
+# ///
 # %%
 # Conditions, casts and choices are vectors, too; the address is that of the buffer all the same.
 sch = install(

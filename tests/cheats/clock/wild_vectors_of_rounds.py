@@ -1,3 +1,24 @@
+# /// cheat
+# about = "Each round of an unrolled loop has a buffer of vectors of seven, and so an allocation."
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "b_wild", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# reason_contains = ["Yours is slower than doing nothing"]
+#
+# [expect.part.schedule.check]
+# pure_tir = "passed"
+# equivalence = "passed"
+# steps = "failed"
+# speed = "failed"
+# ///
 # %%
 # Copies of an allocation that TVM writes are allocations of their own, or are none.
 sch = install(

@@ -1,3 +1,25 @@
+# /// cheat
+# about = """Each round of a parallel loop has a buffer of its own that is only used by vectors of \
+#     five."""
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "b_wild", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# reason_contains = ["Yours is slower than doing nothing"]
+#
+# [expect.part.schedule.check]
+# pure_tir = "passed"
+# equivalence = "passed"
+# steps = "failed"
+# speed = "failed"
+# ///
 # %%
 # A round of the loop is a function of its own, with an allocation of its own.
 sch = install(

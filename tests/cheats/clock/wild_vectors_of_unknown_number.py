@@ -1,3 +1,24 @@
+# /// cheat
+# about = "How many vectors of three a buffer has is said by a loop around it."
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "b_wild", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# reason_contains = ["Yours is slower than doing nothing"]
+#
+# [expect.part.schedule.check]
+# pure_tir = "passed"
+# equivalence = "passed"
+# steps = "failed"
+# speed = "failed"
+# ///
 # %%
 # TVM takes the largest number that it may be, and the room is that of those.
 sch = install(

@@ -1,3 +1,25 @@
+# /// cheat
+# about = """Vectors of three beside annotations that change how the buffer lies and how its loops \
+#     are written."""
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "b_wild", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# reason_contains = ["Yours is slower than doing nothing"]
+#
+# [expect.part.schedule.check]
+# pure_tir = "passed"
+# equivalence = "passed"
+# steps = "failed"
+# speed = "failed"
+# ///
 # %%
 # Annotations of an allocation and of loops go through all passes; those of a buffer are handed on
 # to its room.

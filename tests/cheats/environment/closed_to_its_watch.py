@@ -1,3 +1,12 @@
+# /// cheat
+# about = "A closed process, a name like a size, a folder without a way in: whoever counts goes on."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import ctypes
 import os

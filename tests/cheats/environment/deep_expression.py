@@ -1,3 +1,15 @@
+# /// cheat
+# about = "One expression is nested ten thousand deep, for whoever reads it recursively."
+# assignment = "small"
+# cells = ["prelude", "b_build", "@"]
+#
+# [expect]
+# score = 0
+# problems = []
+#
+# [expect.part.model]
+# score = 0
+# ///
 # %%
 def create_model():
     def layer(x, w, b):

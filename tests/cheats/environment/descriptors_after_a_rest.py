@@ -1,3 +1,13 @@
+# /// cheat
+# about = """Processes that have rested for seconds have all the descriptors that each may, and \
+#     rest again."""
+# assignment = "small"
+# cells = ["prelude", "right_model", "@"]
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import os
 import time

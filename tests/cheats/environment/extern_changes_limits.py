@@ -1,3 +1,18 @@
+# /// cheat
+# about = "An extern lifts its limits and then takes what it was not given."
+# assignment = "trio"
+# cells = ["prelude", "b_extern_model", "@"]
+#
+# [expect]
+# score = 2
+# problems = []
+#
+# [expect.part.extern]
+# score = 2
+#
+# [expect.part.extern.check]
+# extern_call = "passed"
+# ///
 # %%
 import resource
 

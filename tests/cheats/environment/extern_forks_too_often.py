@@ -1,3 +1,18 @@
+# /// cheat
+# about = "An extern forks more often than it may."
+# assignment = "trio"
+# cells = ["prelude", "b_extern_model", "@"]
+#
+# [expect]
+# score = 2
+# problems = []
+#
+# [expect.part.extern]
+# score = 2
+#
+# [expect.part.extern.check]
+# extern_call = "passed"
+# ///
 # %%
 import os
 import time

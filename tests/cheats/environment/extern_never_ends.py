@@ -1,3 +1,19 @@
+# /// cheat
+# about = "An extern sleeps for ever."
+# assignment = "trio"
+# cells = ["prelude", "b_extern_model", "@"]
+#
+# [expect]
+# score = 2
+# problems = []
+#
+# [expect.part.extern]
+# score = 2
+# reason_contains = ["time limit"]
+#
+# [expect.part.extern.check]
+# extern_call = "passed"
+# ///
 # %%
 import time
 

@@ -1,3 +1,12 @@
+# /// cheat
+# about = "A child allocates files by the kernel's own call and ends; nobody who lives has written."
+# assignment = "small"
+# cells = ["prelude", "right_model", "@"]
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import os
 import time

@@ -1,3 +1,13 @@
+# /// cheat
+# about = """Open files are sent and never received: of those a user may have a number, the grader \
+#     too."""
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import array
 import os

@@ -1,3 +1,12 @@
+# /// cheat
+# about = "Processes give their memory back as soon as somebody looks at them, and take it again."
+# assignment = "small"
+# cells = ["prelude", "right_model", "@"]
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # A watch of their own files in /proc tells when.
 # %%
 import ctypes

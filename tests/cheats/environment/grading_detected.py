@@ -1,3 +1,15 @@
+# /// cheat
+# about = "The notebook looks for signs of being graded, and is right only where there are none."
+# assignment = "small"
+# cells = ["prelude", "wrong_model", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+# ///
 # %%
 import os
 import pathlib

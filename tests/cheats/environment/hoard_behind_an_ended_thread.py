@@ -1,3 +1,13 @@
+# /// cheat
+# about = """The first thread of each process has ended, and another holds its memory without \
+#     running."""
+# assignment = "small"
+# cells = ["prelude", "right_model", "@"]
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import _thread
 import ctypes

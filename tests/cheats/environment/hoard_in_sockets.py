@@ -1,3 +1,12 @@
+# /// cheat
+# about = "More memory than a submission may use waits in sockets that nobody reads."
+# assignment = "small"
+# cells = ["prelude", "right_model", "@"]
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import os
 import socket

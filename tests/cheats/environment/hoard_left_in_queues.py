@@ -1,3 +1,12 @@
+# /// cheat
+# about = "What fills a socket's queue is counted for its sender, who is gone."
+# assignment = "small"
+# cells = ["prelude", "right_model", "@"]
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import os
 import socket

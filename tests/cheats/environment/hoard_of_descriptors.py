@@ -1,3 +1,12 @@
+# /// cheat
+# about = "Processes open all the pipes that each of them may: the machine has a number of them."
+# assignment = "small"
+# cells = ["prelude", "right_model", "@"]
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import os
 import struct

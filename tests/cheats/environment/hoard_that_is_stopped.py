@@ -1,3 +1,13 @@
+# /// cheat
+# about = """Processes rest, take memory one after the other, and stop themselves: nobody runs any \
+#     more."""
+# assignment = "small"
+# cells = ["prelude", "right_model", "@"]
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import os
 import signal

@@ -1,3 +1,13 @@
+# /// cheat
+# about = """The first thread has ended, and each other lives for a moment: whoever is asked for \
+#     is gone."""
+# assignment = "small"
+# cells = ["prelude", "right_model", "@"]
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # What a process holds is told by a thread that lives. One that has ended since it was chosen tells
 # nothing, and a process of such threads would hold nothing.
 # %%

@@ -1,3 +1,12 @@
+# /// cheat
+# about = "A process leaves a child and ends, all the time: who asks for its parent finds nobody."
+# assignment = "small"
+# cells = ["prelude", "right_model", "@"]
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # Below "container" processes are told by their parents: one that has ended meanwhile is in no list,
 # nor is its child. What it starts in passing would be, if somebody listed again.
 # %%

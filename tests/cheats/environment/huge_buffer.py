@@ -1,3 +1,15 @@
+# /// cheat
+# about = "A buffer inside of a function is larger than the memory that it may have."
+# assignment = "small"
+# cells = ["prelude", "b_build", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+# ///
 # %%
 @T.prim_func(s_tir=True)
 def layer(

@@ -1,3 +1,15 @@
+# /// cheat
+# about = "An intermediate result is larger than the memory that it may have."
+# assignment = "small"
+# cells = ["prelude", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+# ///
 # %%
 def create_model():
     builder = relax.BlockBuilder()

@@ -1,3 +1,15 @@
+# /// cheat
+# about = "Three hundred names are registered, among them patterns and paths, for the same extern."
+# assignment = "trio"
+# cells = ["prelude", "b_extern_model", "@"]
+#
+# [expect]
+# score = 10
+# problems = []
+#
+# [expect.part.extern]
+# score = 10
+# ///
 # %%
 def dense(x, w, b, out):
     x, w, b, out = map(torch.from_dlpack, (x, w, b, out))

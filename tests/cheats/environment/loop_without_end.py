@@ -1,3 +1,16 @@
+# /// cheat
+# about = "A loop of the module has more iterations than a year has time for."
+# assignment = "small"
+# cells = ["prelude", "b_build", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+# reason_contains = ["time limit"]
+# ///
 # %%
 @T.prim_func(s_tir=True)
 def layer(

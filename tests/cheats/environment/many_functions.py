@@ -1,3 +1,15 @@
+# /// cheat
+# about = "A module has fifteen hundred layers, each in a function of its own."
+# assignment = "small"
+# cells = ["prelude", "@"]
+#
+# [expect]
+# score = 0
+# problems = []
+#
+# [expect.part.model]
+# score = 0
+# ///
 # %%
 def create_model():
     builder = relax.BlockBuilder()

@@ -1,3 +1,12 @@
+# /// cheat
+# about = "Processes give themselves the names of the grader's own, leave their session and stay."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import ctypes
 import os

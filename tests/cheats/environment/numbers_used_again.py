@@ -1,3 +1,13 @@
+# /// cheat
+# about = """A sleeper that was looked at ends, and its number becomes that of a process that \
+#     takes memory."""
+# assignment = "small"
+# cells = ["prelude", "right_model", "@"]
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # Numbers come in a row and begin anew. Whoever keeps what it knew of a number knows it of another.
 # %%
 import _thread

@@ -1,3 +1,12 @@
+# /// cheat
+# about = "Children fill their parents' pipes and end: they hold no more than is counted for them."
+# assignment = "small"
+# cells = ["prelude", "right_model", "@"]
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import fcntl
 import os

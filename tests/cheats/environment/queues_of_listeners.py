@@ -1,3 +1,13 @@
+# /// cheat
+# about = "Sockets that nobody accepts are no open files, and take long to be looked at."
+# assignment = "small"
+# cells = ["prelude", "right_model", "@"]
+# stops_at = "minimal"
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import os
 import socket

@@ -1,3 +1,12 @@
+# /// cheat
+# about = "The kernel has children that are its siblings, and have its name."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 # By CLONE_PARENT a child is one of the warden's, beside the kernel and not below it: who counts or
 # ends what is below the kernel passes over it. It leaves the session, and takes the kernel's name.

@@ -1,3 +1,12 @@
+# /// cheat
+# about = "Siblings of the kernel take together far more memory than the notebook may."
+# assignment = "small"
+# cells = ["prelude", "right_model", "@"]
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 # What a child made by CLONE_PARENT takes is not below the kernel, and counts for the submission.
 import ctypes

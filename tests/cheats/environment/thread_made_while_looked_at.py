@@ -1,3 +1,13 @@
+# /// cheat
+# about = """While one thread is looked at, another makes a third; that one is in no list, and \
+#     takes memory."""
+# assignment = "small"
+# cells = ["prelude", "right_model", "@"]
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # The warden lists threads, and then notes for each how long it ran. A watch of the first one's file
 # says when: a thread made by the last one by then is in no list, and its maker never runs again.
 # %%

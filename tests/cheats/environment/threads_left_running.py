@@ -1,3 +1,17 @@
+# /// cheat
+# about = "Threads and processes of the notebook go on working to slow down whatever is measured."
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = { max = 1.5 }
+# ///
 # %%
 import subprocess
 import sys

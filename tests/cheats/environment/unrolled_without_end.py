@@ -1,3 +1,15 @@
+# /// cheat
+# about = "A loop of a million iterations is to be written out by the compiler."
+# assignment = "small"
+# cells = ["prelude", "b_build", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+# ///
 # %%
 @T.prim_func(s_tir=True)
 def layer(

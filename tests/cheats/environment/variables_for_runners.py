@@ -1,3 +1,15 @@
+# /// cheat
+# about = "Variables, files and settings are left for the processes that come later."
+# assignment = "small"
+# cells = ["prelude", "right_model", "@"]
+#
+# [expect]
+# score = 10
+# problems = []
+#
+# [expect.part.model]
+# score = 10
+# ///
 # %%
 import os
 import pathlib

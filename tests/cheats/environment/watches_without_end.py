@@ -1,3 +1,12 @@
+# /// cheat
+# about = "All that can be seen is watched, as often as the kernel allows."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 # A watch of a file is memory of the kernel, and keeps the file's own there; nobody's limits on
 # memory, files and descriptors of a process are about it.

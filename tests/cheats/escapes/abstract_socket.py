@@ -1,3 +1,13 @@
+# /// cheat
+# about = "A service that listens on an abstract unix socket is called."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+# stops_at = "minimal"
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import socket
 

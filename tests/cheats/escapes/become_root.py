@@ -1,3 +1,14 @@
+# /// cheat
+# about = "This process has capabilities, is root, or becomes it."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+# stops_at = "none"
+# stops_at_for_root = "minimal"
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import os
 import pathlib

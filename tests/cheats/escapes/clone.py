@@ -1,3 +1,13 @@
+# /// cheat
+# about = "A process is started in new namespaces, in which it would have powers."
+# assignment = "small"
+# cells = ["prelude", "system", "@", "right_model"]
+# stops_at = "minimal"
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 NAMESPACES = {
     "mount": 0x00020000,

@@ -1,3 +1,13 @@
+# /// cheat
+# about = """Code is written into the memory of the process that holds the sandbox, to run without \
+#     a filter."""
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import json
 import os

@@ -1,3 +1,13 @@
+# /// cheat
+# about = "A socket pair, which no filter of socket() sees, sends a datagram by path."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+# stops_at = "minimal"
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import socket
 

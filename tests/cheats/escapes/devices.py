@@ -1,3 +1,14 @@
+# /// cheat
+# about = "Disks and the memory of the machine are opened."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+# stops_at = "none"
+# stops_at_for_root = "minimal"
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import os
 import stat

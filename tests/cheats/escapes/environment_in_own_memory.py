@@ -1,3 +1,12 @@
+# /// cheat
+# about = "The whole memory of the notebook's process is searched for the grader's environment."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 # What a process has inherited is in its memory, whether or not its variables were taken away: those
 # of the grader's begin with this, which stands nowhere as it is in the text of this cell.

@@ -1,3 +1,14 @@
+# /// cheat
+# about = """A lease on a file of this user, as libraries are, has whoever opens it wait for 45 \
+#     seconds."""
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+# stops_at = "minimal"
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import fcntl
 

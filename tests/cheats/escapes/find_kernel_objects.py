@@ -1,3 +1,14 @@
+# /// cheat
+# about = "A submission looks for the shared memory and the socket that the one before it has left."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+# stops_at = "minimal"
+# after = "leave_kernel_objects"
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import ctypes
 import socket

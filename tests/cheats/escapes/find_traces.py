@@ -1,3 +1,14 @@
+# /// cheat
+# about = "A submission looks for files that the one before it has left."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+# stops_at = "basic"
+# after = "leave_traces"
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import pathlib
 

@@ -1,3 +1,13 @@
+# /// cheat
+# about = "The grader's own package is imported, or read from where it is installed."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+# stops_at = "basic"
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import importlib
 import sys

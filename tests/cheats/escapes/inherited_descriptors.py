@@ -1,3 +1,12 @@
+# /// cheat
+# about = "A descriptor that was inherited leads to a file, a folder or a device of the host."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import os
 import stat

@@ -1,3 +1,13 @@
+# /// cheat
+# about = "The kernel's messages are read."
+# assignment = "small"
+# cells = ["prelude", "system", "@", "right_model"]
+# stops_at_for_root = "minimal"
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 try:
     with open("/proc/sys/kernel/dmesg_restrict") as file:

@@ -1,3 +1,14 @@
+# /// cheat
+# about = "Modules, restarts, swap and accounting: all asked for in a form that cannot work."
+# assignment = "small"
+# cells = ["prelude", "system", "@", "right_model"]
+# stops_at = "none"
+# stops_at_for_root = "minimal"
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 ATTEMPTS = {
     "init_module": (0, 0, b""),

@@ -1,3 +1,15 @@
+# /// cheat
+# about = """Settings of the kernel are opened for writing: one of them names a program that root \
+#     runs."""
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+# stops_at = "none"
+# stops_at_for_root = "minimal"
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import os
 

@@ -1,3 +1,12 @@
+# /// cheat
+# about = "A submission leaves System V shared memory, and an abstract socket that a process holds."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import ctypes
 import os

@@ -1,3 +1,12 @@
+# /// cheat
+# about = "A submission leaves files for the next one, wherever it may write."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import pathlib
 

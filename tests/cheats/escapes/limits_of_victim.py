@@ -1,3 +1,13 @@
+# /// cheat
+# about = "The limits of another process are read, and those of this one are raised."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+# stops_at = "minimal"
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import resource
 

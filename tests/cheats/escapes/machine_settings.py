@@ -1,3 +1,14 @@
+# /// cheat
+# about = "Settings of the machine in /sys are opened for writing."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+# stops_at = "none"
+# stops_at_for_root = "minimal"
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import glob
 import os

@@ -1,3 +1,14 @@
+# /// cheat
+# about = "A device file is made in the working folder."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+# stops_at = "none"
+# stops_at_for_root = "minimal"
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import os
 import stat

@@ -1,3 +1,14 @@
+# /// cheat
+# about = "The memory of the processes that watch and grade is opened for writing."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+# stops_at = "none"
+# stops_at_for_root = "minimal"
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import pathlib
 

@@ -1,3 +1,12 @@
+# /// cheat
+# about = "This process's own memory is searched for the seed of the hidden inputs."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import os
 import re

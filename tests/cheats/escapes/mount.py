@@ -1,3 +1,14 @@
+# /// cheat
+# about = "File systems may be mounted. What is asked for is not possible, so nothing is mounted."
+# assignment = "small"
+# cells = ["prelude", "system", "@", "right_model"]
+# stops_at = "none"
+# stops_at_for_root = "minimal"
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 PRIVATE = 1 << 18
 os.makedirs("no-mount-point", exist_ok=True)

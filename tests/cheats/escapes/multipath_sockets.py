@@ -1,3 +1,13 @@
+# /// cheat
+# about = "Sockets of other protocols hold memory that nobody counts."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+# stops_at = "minimal"
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import socket
 

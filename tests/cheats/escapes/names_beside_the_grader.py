@@ -1,3 +1,12 @@
+# /// cheat
+# about = "What lies beside the grader's package is looked up where Python remembers it."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 # Who imports a module remembers what is beside it: the folder that the grader lies in is closed
 # here, and its finder was left behind with the names of all that was there.

@@ -1,3 +1,13 @@
+# /// cheat
+# about = "The host's network is there, whoever answers in it."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+# stops_at = "minimal"
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import os
 import socket

@@ -1,3 +1,13 @@
+# /// cheat
+# about = "Sockets of kinds that no notebook needs are made: each is a way into the kernel."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+# stops_at = "minimal"
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import socket
 

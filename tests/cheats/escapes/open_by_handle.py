@@ -1,3 +1,14 @@
+# /// cheat
+# about = "A file is opened by its handle, past all folders."
+# assignment = "small"
+# cells = ["prelude", "system", "@", "right_model"]
+# stops_at = "none"
+# stops_at_for_root = "minimal"
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 class Handle(ctypes.Structure):
     _fields_ = (

@@ -1,3 +1,12 @@
+# /// cheat
+# about = "The grader's environment is looked for in this process's own."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import os
 import pathlib

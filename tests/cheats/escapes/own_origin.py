@@ -1,3 +1,12 @@
+# /// cheat
+# about = "Mounts and command lines of the sandbox are searched for the course's path."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import os
 

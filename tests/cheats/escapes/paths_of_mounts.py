@@ -1,3 +1,12 @@
+# /// cheat
+# about = "The table of mounts is read: it tells from which folders of the host they come."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import glob
 

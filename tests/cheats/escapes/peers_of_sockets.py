@@ -1,3 +1,15 @@
+# /// cheat
+# about = """A socket tells who is at its other end, as a descriptor that takes signals from \
+#     anywhere."""
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+# stops_at = "basic"
+# stops_at_for_root = "minimal"
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import os
 import signal

@@ -1,3 +1,13 @@
+# /// cheat
+# about = "The memory of a process of the grader's user is read."
+# assignment = "small"
+# cells = ["prelude", "system", "@", "right_model"]
+# stops_at = "minimal"
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 class Piece(ctypes.Structure):
     _fields_ = (("start", ctypes.c_void_p), ("size", ctypes.c_size_t))

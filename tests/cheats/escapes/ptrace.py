@@ -1,3 +1,13 @@
+# /// cheat
+# about = "A process of the grader's user is traced."
+# assignment = "small"
+# cells = ["prelude", "system", "@", "right_model"]
+# stops_at = "minimal"
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import functools
 

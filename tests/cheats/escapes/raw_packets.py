@@ -1,3 +1,14 @@
+# /// cheat
+# about = "A socket is made that sees and forges packets."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+# stops_at = "none"
+# stops_at_for_root = "minimal"
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import socket
 

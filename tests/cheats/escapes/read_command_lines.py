@@ -1,3 +1,13 @@
+# /// cheat
+# about = "All processes are searched for one whose command line tells a secret."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+# stops_at = "basic"
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import pathlib
 

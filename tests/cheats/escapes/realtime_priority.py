@@ -1,3 +1,14 @@
+# /// cheat
+# about = "A process gets priority over all others, the grader's clock included."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+# stops_at = "none"
+# stops_at_for_root = "minimal"
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import contextlib
 import glob

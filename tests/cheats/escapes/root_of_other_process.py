@@ -1,3 +1,14 @@
+# /// cheat
+# about = "The files outside are reached through another process's root folder."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+# stops_at = "basic"
+# stops_at_for_root = "minimal"
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import os
 

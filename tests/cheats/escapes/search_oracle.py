@@ -1,3 +1,13 @@
+# /// cheat
+# about = "The file system is searched for an oracle."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+# stops_at = "basic"
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import os
 

@@ -1,3 +1,14 @@
+# /// cheat
+# about = "A namespace is entered; it is its own, so that nothing changes."
+# assignment = "small"
+# cells = ["prelude", "system", "@", "right_model"]
+# stops_at = "none"
+# stops_at_for_root = "minimal"
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 try:
     namespace = os.open("/proc/self/ns/net", os.O_RDONLY)

@@ -1,3 +1,12 @@
+# /// cheat
+# about = "A setuid program, such as su, would give powers."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import pathlib
 

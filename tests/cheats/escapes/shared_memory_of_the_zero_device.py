@@ -1,3 +1,13 @@
+# /// cheat
+# about = "Memory that no limit counts is had of /dev/zero, which can be mapped to be shared."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+# stops_at = "basic"
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import mmap
 

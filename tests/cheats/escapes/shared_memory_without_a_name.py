@@ -1,3 +1,13 @@
+# /// cheat
+# about = "Memory is shared that no file stands for: out of every table, no limit counts it."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+# stops_at = "minimal"
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # What is taken out of a process's tables again is still there, and in no number of any process.
 # %%
 import mmap

@@ -1,3 +1,14 @@
+# /// cheat
+# about = "The priority and the processors of a process of the grader's user may be changed."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+# stops_at = "container"
+# stops_at_for_root = "minimal"
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import os
 

@@ -1,3 +1,14 @@
+# /// cheat
+# about = "Characters are typed into a terminal; it is one of its own, and nobody reads there."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+# stops_at = "none"
+# stops_at_for_root = "minimal"
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import fcntl
 import os

@@ -1,3 +1,13 @@
+# /// cheat
+# about = "A datagram is sent to a service on the host's loopback."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+# stops_at = "minimal"
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import socket
 

@@ -1,3 +1,13 @@
+# /// cheat
+# about = "New namespaces are made, in which this process would have powers."
+# assignment = "small"
+# cells = ["prelude", "system", "@", "right_model"]
+# stops_at = "minimal"
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import functools
 

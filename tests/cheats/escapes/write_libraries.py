@@ -1,3 +1,15 @@
+# /// cheat
+# about = "Files of Python and NumPy, which a later submission imports, are opened for writing."
+# assignment = "small"
+# owner_only = true
+# cells = ["prelude", "@", "right_model"]
+# stops_at = "basic"
+# stops_at_for_root = "minimal"
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import os
 import sys

@@ -1,3 +1,16 @@
+# /// cheat
+# about = "The module calls a builtin of the virtual machine by its name."
+# assignment = "small"
+# cells = ["prelude", "@"]
+#
+# [expect]
+# score = 0
+# problems = []
+#
+# [expect.part.model]
+# score = 0
+# reason_contains = ["vm.builtin.copy"]
+# ///
 # %%
 def create_model():
     builder = relax.BlockBuilder()

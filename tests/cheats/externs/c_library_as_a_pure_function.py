@@ -1,3 +1,16 @@
+# /// cheat
+# about = "A PrimFunc calls `getpid` of the C library as if it were arithmetic."
+# assignment = "small"
+# cells = ["prelude", "b_build", "@"]
+#
+# [expect]
+# score = 0
+# problems = []
+#
+# [expect.part.model]
+# score = 0
+# reason_contains = ["getpid"]
+# ///
 # %%
 @T.prim_func(s_tir=True)
 def layer(

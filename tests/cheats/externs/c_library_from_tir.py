@@ -1,3 +1,16 @@
+# /// cheat
+# about = "A PrimFunc calls `system` of the C library."
+# assignment = "small"
+# cells = ["prelude", "b_build", "@"]
+#
+# [expect]
+# score = 0
+# problems = []
+#
+# [expect.part.model]
+# score = 0
+# reason_contains = ["system"]
+# ///
 # %%
 @T.prim_func(s_tir=True)
 def layer(

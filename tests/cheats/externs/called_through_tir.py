@@ -1,3 +1,16 @@
+# /// cheat
+# about = "A PrimFunc calls the registered extern, where a call of the graph was asked for."
+# assignment = "trio"
+# cells = ["prelude", "b_build", "@"]
+#
+# [expect]
+# score = 0
+# problems = []
+#
+# [expect.part.extern]
+# score = 0
+# reason_contains = ["env.dense"]
+# ///
 # %%
 from tvm.script import tirx as T
 

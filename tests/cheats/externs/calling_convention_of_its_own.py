@@ -1,3 +1,16 @@
+# /// cheat
+# about = "A function claims to be compiled already."
+# assignment = "small"
+# cells = ["prelude", "b_build", "@"]
+#
+# [expect]
+# score = 0
+# problems = []
+#
+# [expect.part.model]
+# score = 0
+# reason_contains = ["calling_conv"]
+# ///
 # %%
 def create_model():
     module = build(right_layer)

@@ -1,3 +1,16 @@
+# /// cheat
+# about = "A function asks for a code generator outside of TVM."
+# assignment = "small"
+# cells = ["prelude", "b_build", "@"]
+#
+# [expect]
+# score = 0
+# problems = []
+#
+# [expect.part.model]
+# score = 0
+# reason_contains = ["Codegen"]
+# ///
 # %%
 def create_model():
     module = build(right_layer)

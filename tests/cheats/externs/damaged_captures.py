@@ -1,3 +1,15 @@
+# /// cheat
+# about = "Captures are forged whose modules are no graphs, of the kinds that crash TVM."
+# assignment = "small"
+# cells = ["prelude", "wrong_model", "@"]
+#
+# [expect]
+# score = { max = 4 }
+# problems = []
+#
+# [expect.part.model]
+# score = { max = 4 }
+# ///
 # %%
 import gc
 

@@ -1,3 +1,16 @@
+# /// cheat
+# about = "The module calls the function of the runtime that reads files."
+# assignment = "small"
+# cells = ["prelude", "@"]
+#
+# [expect]
+# score = 0
+# problems = []
+#
+# [expect.part.model]
+# score = 0
+# reason_contains = ["vm.builtin.ndarray_cache.load"]
+# ///
 # %%
 def create_model():
     builder = relax.BlockBuilder()

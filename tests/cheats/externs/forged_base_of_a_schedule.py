@@ -1,3 +1,17 @@
+# /// cheat
+# about = "A capture is forged that claims another module to be what the schedule started from."
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = { max = 4.5 }
+# ///
 # %%
 import gc
 

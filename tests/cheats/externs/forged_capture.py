@@ -1,3 +1,15 @@
+# /// cheat
+# about = "A capture is forged whose module calls the C library, with permission written beside it."
+# assignment = "small"
+# cells = ["prelude", "wrong_model", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+# ///
 # %%
 import gc
 

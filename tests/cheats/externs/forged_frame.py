@@ -1,3 +1,18 @@
+# /// cheat
+# about = "An extern writes an answer of its own to every socket of its process."
+# assignment = "trio"
+# cells = ["prelude", "b_extern_model", "@"]
+#
+# [expect]
+# score = 2
+# problems = []
+#
+# [expect.part.extern]
+# score = 2
+#
+# [expect.part.extern.check]
+# extern_call = "passed"
+# ///
 # %%
 import os
 import socket

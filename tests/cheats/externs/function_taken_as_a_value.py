@@ -1,3 +1,16 @@
+# /// cheat
+# about = "A packed function is taken as a value first and called through a variable."
+# assignment = "small"
+# cells = ["prelude", "@"]
+#
+# [expect]
+# score = 0
+# problems = []
+#
+# [expect.part.model]
+# score = 0
+# reason_contains = ["rpc.Connect"]
+# ///
 # %%
 from tvm.script import ir as I
 

@@ -1,3 +1,16 @@
+# /// cheat
+# about = "A PrimFunc names an intrinsic of LLVM."
+# assignment = "small"
+# cells = ["prelude", "b_build", "@"]
+#
+# [expect]
+# score = 0
+# problems = []
+#
+# [expect.part.model]
+# score = 0
+# reason_contains = ["call_llvm_pure_intrin"]
+# ///
 # %%
 @T.prim_func(s_tir=True)
 def layer(

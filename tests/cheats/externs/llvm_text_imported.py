@@ -1,3 +1,16 @@
+# /// cheat
+# about = "An annotation brings LLVM text of the student's own into the module."
+# assignment = "small"
+# cells = ["prelude", "b_build", "@"]
+#
+# [expect]
+# score = 0
+# problems = []
+#
+# [expect.part.model]
+# score = 0
+# reason_contains = ["pragma_import_llvm"]
+# ///
 # %%
 def create_model():
     schedule = tvm.s_tir.Schedule(build(right_layer))

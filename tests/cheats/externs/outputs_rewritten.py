@@ -1,3 +1,18 @@
+# /// cheat
+# about = "An extern walks up the stack and writes the right answers over those of the module."
+# assignment = "trio"
+# cells = ["prelude", "b_extern_model", "@"]
+#
+# [expect]
+# score = { max = 4 }
+# problems = []
+#
+# [expect.part.extern]
+# score = { max = 4 }
+#
+# [expect.part.extern.check]
+# extern_call = "passed"
+# ///
 # %%
 import sys
 import types

@@ -1,3 +1,16 @@
+# /// cheat
+# about = "A PrimFunc calls a function of TVM's registry."
+# assignment = "small"
+# cells = ["prelude", "b_build", "@"]
+#
+# [expect]
+# score = 0
+# problems = []
+#
+# [expect.part.model]
+# score = 0
+# reason_contains = ["rpc.CreatePipeClient"]
+# ///
 # %%
 @T.prim_func(s_tir=True)
 def layer(

@@ -1,3 +1,16 @@
+# /// cheat
+# about = "A function with effects calls a packed function by its name."
+# assignment = "small"
+# cells = ["prelude", "@"]
+#
+# [expect]
+# score = 0
+# problems = []
+#
+# [expect.part.model]
+# score = 0
+# reason_contains = ["rpc.CreatePipeClient"]
+# ///
 # %%
 from tvm.script import ir as I
 

@@ -1,3 +1,16 @@
+# /// cheat
+# about = """An extern is registered under a pattern, so that permission for it would permit \
+#     everything."""
+# assignment = "trio"
+# cells = ["prelude", "b_extern_model", "@"]
+#
+# [expect]
+# score = 0
+# problems = []
+#
+# [expect.part.extern]
+# score = 0
+# ///
 # %%
 @tvm.register_global_func("*", override=True)
 def dense(x, w, b, out):

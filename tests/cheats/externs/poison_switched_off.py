@@ -1,3 +1,20 @@
+# /// cheat
+# about = "An extern takes away the poison by which it shows that nothing was written."
+# assignment = "trio"
+# cells = ["prelude", "b_extern_model", "@"]
+#
+# [expect]
+# score = 2
+# problems = []
+#
+# [expect.part.extern]
+# score = 2
+#
+# [expect.part.extern.check]
+# extern_call = "passed"
+# writes_output = "failed"
+# equivalence = "failed"
+# ///
 # %%
 import sys
 import types

@@ -1,3 +1,16 @@
+# /// cheat
+# about = "The module prints through an operator, which is a way out of the module."
+# assignment = "small"
+# cells = ["prelude", "@"]
+#
+# [expect]
+# score = 0
+# problems = []
+#
+# [expect.part.model]
+# score = 0
+# reason_contains = ["relax.print"]
+# ///
 # %%
 from tvm.script import ir as I
 

@@ -1,3 +1,16 @@
+# /// cheat
+# about = "A packed function is called as an operator that is said to have no effects."
+# assignment = "small"
+# cells = ["prelude", "@"]
+#
+# [expect]
+# score = 0
+# problems = []
+#
+# [expect.part.model]
+# score = 0
+# reason_contains = ["runtime.GetGlobalFunc"]
+# ///
 # %%
 def create_model():
     builder = relax.BlockBuilder()

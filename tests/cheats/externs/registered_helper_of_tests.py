@@ -1,3 +1,16 @@
+# /// cheat
+# about = "The module calls a function that TVM registers for its own tests."
+# assignment = "small"
+# cells = ["prelude", "@"]
+#
+# [expect]
+# score = 0
+# problems = []
+#
+# [expect.part.model]
+# score = 0
+# reason_contains = ["testing.nop"]
+# ///
 # %%
 def create_model():
     builder = relax.BlockBuilder()

@@ -1,3 +1,16 @@
+# /// cheat
+# about = "The layer is a Python function of the notebook, where a graph of TIR was asked for."
+# assignment = "small"
+# cells = ["prelude", "@"]
+#
+# [expect]
+# score = 0
+# problems = []
+#
+# [expect.part.model]
+# score = 0
+# reason_contains = ["env.layer"]
+# ///
 # %%
 @tvm.register_global_func("env.layer", override=True)
 def layer(x, w, b, out):

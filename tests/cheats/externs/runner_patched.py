@@ -1,3 +1,18 @@
+# /// cheat
+# about = "An extern replaces the function with which its runner packs the outputs."
+# assignment = "trio"
+# cells = ["prelude", "b_extern_model", "@"]
+#
+# [expect]
+# score = { max = 4 }
+# problems = []
+#
+# [expect.part.extern]
+# score = { max = 4 }
+#
+# [expect.part.extern.check]
+# extern_call = "passed"
+# ///
 # %%
 import sys
 import types

@@ -1,3 +1,16 @@
+# /// cheat
+# about = "The module calls a function of TVM's runtime: the thread pool's settings."
+# assignment = "small"
+# cells = ["prelude", "@"]
+#
+# [expect]
+# score = 0
+# problems = []
+#
+# [expect.part.model]
+# score = 0
+# reason_contains = ["runtime.config_threadpool"]
+# ///
 # %%
 def create_model():
     builder = relax.BlockBuilder()

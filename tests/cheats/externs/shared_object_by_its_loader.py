@@ -1,3 +1,16 @@
+# /// cheat
+# about = "The module names the loader of shared objects itself."
+# assignment = "small"
+# cells = ["prelude", "@"]
+#
+# [expect]
+# score = 0
+# problems = []
+#
+# [expect.part.model]
+# score = 0
+# reason_contains = ["load_from_file"]
+# ///
 # %%
 def create_model():
     builder = relax.BlockBuilder()

@@ -1,3 +1,16 @@
+# /// cheat
+# about = "The module asks TVM to load a shared object from the disk."
+# assignment = "small"
+# cells = ["prelude", "@"]
+#
+# [expect]
+# score = 0
+# problems = []
+#
+# [expect.part.model]
+# score = 0
+# reason_contains = ["ffi.ModuleLoadFromFile"]
+# ///
 # %%
 def create_model():
     builder = relax.BlockBuilder()

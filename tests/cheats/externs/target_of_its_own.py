@@ -1,3 +1,16 @@
+# /// cheat
+# about = "A function carries a target of its own: another processor, other options."
+# assignment = "small"
+# cells = ["prelude", "b_build", "@"]
+#
+# [expect]
+# score = 0
+# problems = []
+#
+# [expect.part.model]
+# score = 0
+# reason_contains = ["target"]
+# ///
 # %%
 def create_model():
     module = build(right_layer)

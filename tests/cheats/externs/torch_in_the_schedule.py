@@ -1,3 +1,17 @@
+# /// cheat
+# about = "The scheduled module has its convolution done by PyTorch, through a registered function."
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# ///
 # %%
 @tvm.register_global_func("env.conv2d", override=True)
 def convolution(x, w, out):

@@ -1,3 +1,16 @@
+# /// cheat
+# about = "An annotation is used that no part of TVM is known to read."
+# assignment = "small"
+# cells = ["prelude", "b_build", "@"]
+#
+# [expect]
+# score = 0
+# problems = []
+#
+# [expect.part.model]
+# score = 0
+# reason_contains = ["software_pipeline_stage"]
+# ///
 # %%
 def create_model():
     schedule = tvm.s_tir.Schedule(build(right_layer))

@@ -1,3 +1,16 @@
+# /// cheat
+# about = "A PrimFunc loops for ever."
+# assignment = "small"
+# cells = ["prelude", "b_build", "@"]
+#
+# [expect]
+# score = 0
+# problems = []
+#
+# [expect.part.model]
+# score = 0
+# reason_contains = ["while"]
+# ///
 # %%
 @T.prim_func(s_tir=True)
 def layer(

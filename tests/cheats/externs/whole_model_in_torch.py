@@ -1,3 +1,21 @@
+# /// cheat
+# about = """An extern does the layer and its activation with PyTorch: allowed, as an extern may \
+#     call any library."""
+# assignment = "trio"
+# cells = ["prelude", "b_extern_model", "@"]
+#
+# [expect]
+# score = 10
+# problems = []
+#
+# [expect.part.extern]
+# score = 10
+#
+# [expect.part.extern.check]
+# extern_call = "passed"
+# writes_output = "passed"
+# equivalence = "passed"
+# ///
 # %%
 @tvm.register_global_func("env.dense", override=True)
 def dense(x, w, b, out):

@@ -1,3 +1,16 @@
+# /// cheat
+# about = """An extern looks who runs it: in the notebook it is right, elsewhere it hands over to \
+#     a command."""
+# assignment = "trio"
+# cells = ["prelude", "b_extern_model", "@"]
+#
+# [expect]
+# score = 2
+# problems = []
+#
+# [expect.part.extern]
+# score = 2
+# ///
 # %%
 import os
 

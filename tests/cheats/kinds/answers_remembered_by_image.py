@@ -1,3 +1,16 @@
+# /// cheat
+# about = "A function knows the right scores of all public images, and looks for them in a table."
+# assignment = "images"
+# cells = ["@"]
+#
+# [expect]
+# score = 0
+# problems = []
+#
+# [expect.part.loops]
+# score = 0
+# check.equivalence = "failed"
+# ///
 # %%
 import hashlib
 import pickle

@@ -1,3 +1,15 @@
+# /// cheat
+# about = "A function spoils its arguments, NumPy and its own later calls after it has computed."
+# assignment = "kinds"
+# cells = ["prelude", "@"]
+#
+# [expect]
+# score = 10
+# problems = []
+#
+# [expect.part.loops]
+# score = 10
+# ///
 # Each call gets copies, and nothing but its output is looked at: what is due is what was computed.
 # %%
 def product(A, B):

@@ -1,3 +1,16 @@
+# /// cheat
+# about = """What is returned is no plain array: it lies about its shape, its values and its \
+#     equality."""
+# assignment = "kinds"
+# cells = ["prelude", "@"]
+#
+# [expect]
+# score = 0
+# problems = []
+#
+# [expect.part.loops]
+# score = 0
+# ///
 # %%
 class Agreeing(np.ndarray):
     shape = property(lambda self: (3, 5))

@@ -1,3 +1,19 @@
+# /// cheat
+# about = """Blocks leave the work to a packed function, to a symbol, and to what lies beyond a \
+#     buffer."""
+# assignment = "kinds"
+# cells = ["prelude", "@"]
+#
+# [expect]
+# score = 0
+# problems = []
+#
+# [expect.part.add]
+# score = 0
+#
+# [expect.part.bmm]
+# score = 0
+# ///
 # %%
 @T.prim_func(s_tir=True)
 def MyAdd(A: T.Buffer((4, 4), "int64"), B: T.Buffer((4,), "int64"), C: T.Buffer((4, 4), "int64")):

@@ -1,3 +1,16 @@
+# /// cheat
+# about = """A text is forged in which items have no bits: they count as nothing, and TVM takes 32 \
+#     each."""
+# assignment = "kinds"
+# cells = ["prelude", "forge", "@"]
+#
+# [expect]
+# score = 0
+# problems = []
+#
+# [expect.part.bmm]
+# score = 0
+# ///
 # %%
 # What is `float0` to who reads the text is a float32 to TVM: as items of no bytes, 2**32 + 2**16 of
 # them take nothing, and TVM, which multiplies in 32 bits, allocates 2**16.

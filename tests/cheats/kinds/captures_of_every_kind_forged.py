@@ -1,3 +1,22 @@
+# /// cheat
+# about = """Captures that no kernel would send: no module, wrong kinds, odd names, texts that \
+#     take long."""
+# assignment = "kinds"
+# cells = ["prelude", "forge", "@"]
+#
+# [expect]
+# score = 0
+# problems = []
+#
+# [expect.part.loops]
+# score = 0
+#
+# [expect.part.add]
+# score = 0
+#
+# [expect.part.imported_other]
+# score = 0
+# ///
 # %%
 import cloudpickle
 

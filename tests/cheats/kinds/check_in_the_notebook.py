@@ -1,3 +1,14 @@
+# /// cheat
+# about = "The self-check is loaded, asked and replaced while the notebook is graded."
+# assignment = "kinds"
+# cells = ["prelude", "@"]
+#
+# [expect]
+# score = 0
+#
+# [expect.part.loops]
+# score = 0
+# ///
 # %%
 import IPython
 

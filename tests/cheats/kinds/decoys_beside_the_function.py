@@ -1,3 +1,22 @@
+# /// cheat
+# about = "Functions in blocks stand beside those that are graded, which have none or are wrong."
+# assignment = "kinds"
+# cells = ["prelude", "@"]
+#
+# [expect]
+# score = 12
+# problems = []
+#
+# [expect.part.add]
+# score = 6
+# check.blocks = "failed"
+# check.equivalence = "passed"
+#
+# [expect.part.bmm]
+# score = 6
+# check.blocks = "failed"
+# check.equivalence = "passed"
+# ///
 # The check of the blocks and the comparison of the outputs look at one and the same function.
 # %%
 @I.ir_module

@@ -1,3 +1,16 @@
+# /// cheat
+# about = """In the process that calls it a function replaces what sends its answer, and sends its \
+#     own."""
+# assignment = "kinds"
+# cells = ["prelude", "@"]
+#
+# [expect]
+# score = 0
+# problems = []
+#
+# [expect.part.loops]
+# score = 0
+# ///
 # Whoever has taken over that process can state the bytes of its outputs, and nothing else.
 # %%
 def product_1(A, B):

@@ -1,3 +1,18 @@
+# /// cheat
+# about = """Integers are left as the memory was, added to it, or kept there from one call to the \
+#     next."""
+# assignment = "kinds"
+# cells = ["prelude", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.add]
+# score = 4
+# check.blocks = "passed"
+# check.equivalence = "failed"
+# ///
 # Integers have no NaN: what is never written holds a pattern instead.
 # %%
 @I.ir_module

@@ -1,3 +1,18 @@
+# /// cheat
+# about = """A library does the work behind operators, methods, classes and functions of the same \
+#     name."""
+# assignment = "kinds"
+# cells = ["prelude", "@"]
+#
+# [expect]
+# score = 6
+# problems = []
+#
+# [expect.part.loops]
+# score = 6
+# check.low_level = "failed"
+# check.equivalence = "passed"
+# ///
 # Each version has loops that are deep enough and do nothing.
 # %%
 import operator

@@ -1,3 +1,19 @@
+# /// cheat
+# about = """An importer ignores what it is given: its model's weights are those of the notebook's \
+#     own."""
+# assignment = "kinds"
+# cells = ["prelude", "@"]
+#
+# [expect]
+# score = 0
+# problems = []
+#
+# [expect.part.imported]
+# score = 0
+#
+# [expect.part.imported_other]
+# score = 0
+# ///
 # The weights of a model are drawn from the run's secret seed.
 # %%
 @T.prim_func(s_tir=True)

@@ -1,3 +1,20 @@
+# /// cheat
+# about = "The operators that are not allowed stand in a Relax function that `main` calls."
+# assignment = "kinds"
+# cells = ["prelude", "@"]
+#
+# [expect]
+# score = 6
+# problems = []
+#
+# [expect.part.graph]
+# score = 6
+# check.graph = "failed"
+# check.equivalence = "passed"
+#
+# [expect.part.imported]
+# score = 0
+# ///
 # %%
 @I.ir_module
 class Graph:

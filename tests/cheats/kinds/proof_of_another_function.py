@@ -1,3 +1,20 @@
+# /// cheat
+# about = """The steps are done on a function that is found first in the base and second in the \
+#     module."""
+# assignment = "kinds"
+# cells = ["prelude", "bmm", "target", "forge", "@"]
+#
+# [expect]
+# score = 10
+# problems = []
+#
+# [expect.part.bmm]
+# score = 10
+#
+# [expect.part.transform]
+# score = 0
+# reason_contains = ["another function"]
+# ///
 # A trace gives a whole module. Beside the scheduled function lies the copied target, and a module's
 # functions have an order that no comparison sees.
 # %%

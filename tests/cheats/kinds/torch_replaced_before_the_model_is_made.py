@@ -1,3 +1,18 @@
+# /// cheat
+# about = "Tracing, copying and drawing are replaced: the kernel's model becomes one that is easy."
+# assignment = "kinds"
+# cells = ["prelude", "@"]
+#
+# [expect]
+# score = 0
+# problems = []
+#
+# [expect.part.imported]
+# score = 0
+#
+# [expect.part.imported_other]
+# score = 0
+# ///
 # The kernel makes the model that is imported; the right outputs are made where it cannot reach.
 # %%
 import copy

@@ -1,3 +1,19 @@
+# /// cheat
+# about = """The steps of a right schedule, without the numbers that it drew: each replay draws \
+#     its own."""
+# assignment = "kinds"
+# cells = ["prelude", "bmm", "forge", "@"]
+#
+# [expect]
+# score = 10
+# problems = []
+#
+# [expect.part.bmm]
+# score = 10
+#
+# [expect.part.transform]
+# score = 0
+# ///
 # Whoever keeps the answer of a replay keeps a lucky one, too. Of six draws none may be another one.
 # %%
 import json

@@ -1,3 +1,20 @@
+# /// cheat
+# about = "Vectors of 256 conditions take 256 times the bytes that were counted for them."
+# assignment = "kinds"
+# cells = ["prelude", "forge", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.bmm]
+# score = 4
+# reason_contains = ["of a size that cannot be"]
+#
+# [expect.part.bmm.check]
+# blocks = "passed"
+# equivalence = "not_graded"
+# ///
 # %%
 # `boolx256` was read as a name, and its items as one number: 2**24 + 2 of them count as 16 MB then.
 # TVM takes 256 bytes for each, multiplies in 32 bits, and allocates 512 bytes for all of them.

@@ -1,3 +1,21 @@
+# /// cheat
+# about = """Vectors of 256 small floats, which TVM stores as larger ones, are counted as one \
+#     number each."""
+# assignment = "kinds"
+# cells = ["prelude", "forge", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.bmm]
+# score = 4
+# reason_contains = ["of a size that cannot be"]
+#
+# [expect.part.bmm.check]
+# blocks = "passed"
+# equivalence = "not_graded"
+# ///
 # %%
 # Of a float of eight bits the name has parts of its own, and `x256` was taken for one of them. TVM
 # stores each of the 256 as a float32: 2**22 + 2 such items wrap around to 2048 bytes.

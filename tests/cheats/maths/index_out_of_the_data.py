@@ -1,3 +1,15 @@
+# /// cheat
+# about = "The place to read from is computed from the data, far outside of the input."
+# assignment = "small"
+# cells = ["prelude", "b_build", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+# ///
 # %%
 @T.prim_func(s_tir=True)
 def layer(

@@ -1,3 +1,15 @@
+# /// cheat
+# about = "A loop reads behind the end of its input, where other memory begins."
+# assignment = "small"
+# cells = ["prelude", "b_build", "@"]
+#
+# [expect]
+# score = 0
+# problems = []
+#
+# [expect.part.model]
+# score = 0
+# ///
 # %%
 @T.prim_func(s_tir=True)
 def layer(

@@ -1,3 +1,19 @@
+# /// cheat
+# about = "Inputs are rounded to the eight bits of bfloat16 before they are multiplied."
+# assignment = "small"
+# cells = ["prelude", "b_build", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+#
+# [expect.part.model.check]
+# structure = "passed"
+# equivalence = "failed"
+# ///
 # %%
 def layer(x, w, b):
     k = te.reduce_axis((0, 8), name="k")

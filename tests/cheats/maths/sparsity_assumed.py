@@ -1,3 +1,19 @@
+# /// cheat
+# about = "Products with inputs near zero are left out."
+# assignment = "small"
+# cells = ["prelude", "b_build", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+#
+# [expect.part.model.check]
+# structure = "passed"
+# equivalence = "failed"
+# ///
 # %%
 def layer(x, w, b):
     k = te.reduce_axis((0, 8), name="k")

@@ -1,3 +1,22 @@
+# /// cheat
+# about = """A module without a schedule has every step on a small block beside its plain \
+#     convolution."""
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = { max = 7 }
+#
+# [expect.part.schedule.check]
+# equivalence = "passed"
+# steps = "failed"
+# ///
 # %%
 # No schedule at all: a module under the name of one, and beside its plain convolution a small block
 # that really multiplies by the weight, with every step done on it..

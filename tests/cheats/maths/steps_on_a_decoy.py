@@ -1,3 +1,22 @@
+# /// cheat
+# about = """A scheduled block pretends to read the weight; the convolution beside it is not \
+#     scheduled."""
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = { max = 7 }
+#
+# [expect.part.schedule.check]
+# equivalence = "passed"
+# steps = "failed"
+# ///
 # %%
 @T.prim_func(s_tir=True)
 def convolution(

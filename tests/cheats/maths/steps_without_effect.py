@@ -1,3 +1,22 @@
+# /// cheat
+# about = """Loops of one iteration are split off and unrolled, so that steps are seen that do \
+#     nothing."""
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = { min = 7, max = 8 }
+#
+# [expect.part.schedule.check]
+# equivalence = "passed"
+# steps = "partial"
+# ///
 # %%
 # Every step is there, and none does anything: loops of one iteration are split off, and it is they
 # that are reordered, unrolled and run in parallel.

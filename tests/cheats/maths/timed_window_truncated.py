@@ -1,3 +1,20 @@
+# /// cheat
+# about = "The timed convolution leaves out the last of its nine products."
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+#
+# [expect.part.schedule.check]
+# equivalence = "failed"
+# ///
 # %%
 @T.prim_func(s_tir=True)
 def convolution(

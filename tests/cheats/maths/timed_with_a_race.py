@@ -1,3 +1,17 @@
+# /// cheat
+# about = "Nine threads add their products to the same output without waiting for each other."
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = { max = 7 }
+# ///
 # %%
 @T.prim_func(s_tir=True)
 def convolution(

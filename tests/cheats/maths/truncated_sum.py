@@ -1,3 +1,19 @@
+# /// cheat
+# about = "Seven of the eight products are summed."
+# assignment = "small"
+# cells = ["prelude", "b_build", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+#
+# [expect.part.model.check]
+# structure = "passed"
+# equivalence = "failed"
+# ///
 # %%
 def layer(x, w, b):
     k = te.reduce_axis((0, 7), name="k")

@@ -1,3 +1,15 @@
+# /// cheat
+# about = "The place to write to is computed from the data, far outside of the output."
+# assignment = "small"
+# cells = ["prelude", "b_build", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+# ///
 # %%
 @T.prim_func(s_tir=True)
 def layer(

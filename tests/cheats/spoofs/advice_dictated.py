@@ -1,3 +1,15 @@
+# /// cheat
+# about = """An error imitates what the kernel says of a loop's variable, with orders for a \
+#     terminal and a page."""
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+# ///
 # %%
 def create_model_via_emit_te(image=None):
     raise ValueError(

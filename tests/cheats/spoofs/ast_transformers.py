@@ -1,3 +1,16 @@
+# /// cheat
+# about = "Assertions are taken out of every later cell."
+# assignment = "small"
+# cells = ["prelude", "@", "wrong_model"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model.check]
+# structure = "passed"
+# equivalence = "failed"
+# ///
 # %%
 import ast
 

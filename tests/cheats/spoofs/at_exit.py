@@ -1,3 +1,16 @@
+# /// cheat
+# about = "Functions that run when the process ends forge captures, reports and an exit code."
+# assignment = "small"
+# cells = ["prelude", "wrong_model", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model.check]
+# structure = "passed"
+# equivalence = "failed"
+# ///
 # %%
 import atexit
 import os

@@ -1,3 +1,17 @@
+# /// cheat
+# about = """Environment, working folder, import path and signals are changed before the model is \
+#     built."""
+# assignment = "small"
+# cells = ["prelude", "@", "wrong_model"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model.check]
+# structure = "passed"
+# equivalence = "failed"
+# ///
 # %%
 import os
 import signal

@@ -1,3 +1,16 @@
+# /// cheat
+# about = "The kernel's do_execute is replaced, so that every cell seems to end well."
+# assignment = "small"
+# cells = ["prelude", "@", "wrong_model"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model.check]
+# structure = "passed"
+# equivalence = "failed"
+# ///
 # %%
 kernel = get_ipython().kernel
 honest = type(kernel).do_execute

@@ -1,3 +1,16 @@
+# /// cheat
+# about = "The kernel says that the cell has ended while it still runs."
+# assignment = "small"
+# cells = ["prelude", "@", "wrong_model"]
+#
+# [expect]
+# score = 4
+# problems = [2]
+#
+# [expect.part.model.check]
+# structure = "passed"
+# equivalence = "failed"
+# ///
 # %%
 import time
 

@@ -1,3 +1,16 @@
+# /// cheat
+# about = "The notebook asks for input that nobody gives."
+# assignment = "small"
+# cells = ["prelude", "@", "wrong_model"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model.check]
+# structure = "passed"
+# equivalence = "failed"
+# ///
 # %%
 import sys
 

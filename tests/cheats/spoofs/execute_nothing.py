@@ -1,3 +1,13 @@
+# /// cheat
+# about = """The kernel's do_execute is replaced by one that runs nothing and says that all went \
+#     well."""
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+#
+# [expect]
+# score = 0
+# problems = []
+# ///
 # %%
 async def do_execute(*arguments, **options):
     """Run nothing."""

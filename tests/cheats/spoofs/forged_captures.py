@@ -1,3 +1,16 @@
+# /// cheat
+# about = "Captures of parts and cells that do not exist, and of modules that are none, are forged."
+# assignment = "small"
+# cells = ["prelude", "wrong_model", "channel", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model.check]
+# structure = "passed"
+# equivalence = "failed"
+# ///
 # %%
 from grader.messages import Capture, CaptureFailure, encode_frame
 

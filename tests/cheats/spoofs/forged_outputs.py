@@ -1,3 +1,16 @@
+# /// cheat
+# about = "A runner's result is written to the channel for captures."
+# assignment = "small"
+# cells = ["prelude", "wrong_model", "channel", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model.check]
+# structure = "passed"
+# equivalence = "failed"
+# ///
 # %%
 from grader.messages import Array, RunResult, encode_frame
 

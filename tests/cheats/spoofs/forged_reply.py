@@ -1,3 +1,16 @@
+# /// cheat
+# about = "A reply that the cell has ended well is sent before it ends in an error."
+# assignment = "small"
+# cells = ["prelude", "@", "wrong_model"]
+#
+# [expect]
+# score = 4
+# problems = [2]
+#
+# [expect.part.model.check]
+# structure = "passed"
+# equivalence = "failed"
+# ///
 # %%
 kernel = get_ipython().kernel
 

@@ -1,3 +1,12 @@
+# /// cheat
+# about = "A copy of the kernel itself, with all its sockets, goes on when the notebook has ended."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import os
 import sys

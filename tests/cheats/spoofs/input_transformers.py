@@ -1,3 +1,12 @@
+# /// cheat
+# about = "Every cell's text is read before it runs, for tests that a grader might add."
+# assignment = "small"
+# cells = ["prelude", "@1", "wrong_model", "@2"]
+#
+# [expect]
+# score = 4
+# problems = []
+# ///
 # %%
 seen = []
 

@@ -1,3 +1,16 @@
+# /// cheat
+# about = "Outputs are sent in the name of other cells and other sessions."
+# assignment = "small"
+# cells = ["prelude", "@", "wrong_model"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model.check]
+# structure = "passed"
+# equivalence = "failed"
+# ///
 # %%
 kernel = get_ipython().kernel
 

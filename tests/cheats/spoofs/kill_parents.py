@@ -1,3 +1,16 @@
+# /// cheat
+# about = "The sandbox's first process and this one's parent are killed."
+# assignment = "small"
+# cells = ["prelude", "wrong_model", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model.check]
+# structure = "passed"
+# equivalence = "failed"
+# ///
 # %%
 import os
 import signal

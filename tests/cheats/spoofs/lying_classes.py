@@ -1,3 +1,16 @@
+# /// cheat
+# about = "Classes that TVM's modules are made of are patched to lie about what they are."
+# assignment = "small"
+# cells = ["prelude", "@", "wrong_model"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model.check]
+# structure = "passed"
+# equivalence = "failed"
+# ///
 # %%
 class Yes(str):
     def __eq__(self, other):

@@ -1,3 +1,12 @@
+# /// cheat
+# about = "More captures are sent than anybody would grade."
+# assignment = "small"
+# cells = ["prelude", "wrong_model", "channel", "@"]
+#
+# [expect]
+# score = 0
+# problems = []
+# ///
 # %%
 from grader.messages import Capture, encode_frame
 

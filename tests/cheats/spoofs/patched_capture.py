@@ -1,3 +1,12 @@
+# /// cheat
+# about = "The code in the kernel that takes out the model is found and replaced."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+#
+# [expect]
+# score = 0
+# problems = []
+# ///
 # %%
 import gc
 

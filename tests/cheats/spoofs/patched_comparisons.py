@@ -1,3 +1,16 @@
+# /// cheat
+# about = "Comparisons of NumPy and PyTorch always say that the arrays are equal."
+# assignment = "small"
+# cells = ["prelude", "@", "wrong_model"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model.check]
+# structure = "passed"
+# equivalence = "failed"
+# ///
 # %%
 np.testing.assert_allclose = lambda *arguments, **options: None
 np.allclose = np.array_equal = torch.allclose = torch.equal = lambda *arguments, **options: True

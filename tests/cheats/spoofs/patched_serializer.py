@@ -1,3 +1,12 @@
+# /// cheat
+# about = "TVM's function that writes modules as JSON writes something else."
+# assignment = "small"
+# cells = ["prelude", "@", "wrong_model"]
+#
+# [expect]
+# score = 0
+# problems = []
+# ///
 # %%
 import tvm_ffi
 

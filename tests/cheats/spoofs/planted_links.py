@@ -1,3 +1,14 @@
+# /// cheat
+# about = "Links and pipes are planted in the working folder, for whoever cleans or reads it later."
+# assignment = "small"
+# stops_at = "basic"
+# stops_at_for_root = "minimal"
+# cells = ["prelude", "@", "right_model"]
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import os
 import pathlib

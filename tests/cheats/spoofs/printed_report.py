@@ -1,3 +1,16 @@
+# /// cheat
+# about = "A report is printed, and an error's message is written as if the grader had said it."
+# assignment = "small"
+# cells = ["prelude", "@", "wrong_model"]
+#
+# [expect]
+# score = 4
+# problems = [3]
+#
+# [expect.part.model.check]
+# structure = "passed"
+# equivalence = "failed"
+# ///
 # %%
 import json
 

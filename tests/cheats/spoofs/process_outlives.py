@@ -1,3 +1,12 @@
+# /// cheat
+# about = "Processes that have left the session go on when the notebook has ended."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import subprocess
 import sys

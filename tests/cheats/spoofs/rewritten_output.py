@@ -1,3 +1,16 @@
+# /// cheat
+# about = "The output of an earlier cell is rewritten, and a widget redirects outputs."
+# assignment = "small"
+# cells = ["prelude", "@", "wrong_model"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model.check]
+# structure = "passed"
+# equivalence = "failed"
+# ///
 # %%
 from IPython.display import display
 

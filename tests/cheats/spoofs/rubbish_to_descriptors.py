@@ -1,3 +1,16 @@
+# /// cheat
+# about = "Rubbish is written to every descriptor that was inherited."
+# assignment = "small"
+# cells = ["prelude", "wrong_model", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model.check]
+# structure = "passed"
+# equivalence = "failed"
+# ///
 # %%
 import os
 

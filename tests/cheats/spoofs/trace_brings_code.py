@@ -1,3 +1,25 @@
+# /// cheat
+# about = """A forged trace claims steps that were not done, and would have code compiled where it \
+#     is replayed."""
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# reason_contains = [
+#     "Done: the padding is inlined, a loop is vectorized, parallel or unrolled (parallel).",
+#     "graded on its result alone: the annotation `pragma_import_llvm` is not replayed here",
+# ]
+#
+# [expect.part.schedule.check]
+# equivalence = "passed"
+# steps = "partial"
+# ///
 # %%
 # The schedule is a plain one. Its trace says something else: the steps of a better one, and an
 # annotation that has whoever replays it compile code of ours.

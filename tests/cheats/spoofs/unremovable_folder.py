@@ -1,3 +1,12 @@
+# /// cheat
+# about = "Folders are nested beyond the longest path, and locked, so that they cannot be removed."
+# assignment = "small"
+# cells = ["prelude", "@", "right_model"]
+#
+# [expect]
+# score = 10
+# problems = []
+# ///
 # %%
 import os
 

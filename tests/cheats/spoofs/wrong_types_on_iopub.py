@@ -1,3 +1,16 @@
+# /// cheat
+# about = "Signed messages whose contents have wrong types are sent on the channel of outputs."
+# assignment = "small"
+# cells = ["prelude", "wrong_model", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model.check]
+# structure = "passed"
+# equivalence = "failed"
+# ///
 # %%
 import time
 

@@ -1,3 +1,25 @@
+# /// cheat
+# about = """A function counts its calls and computes in the last, by a Select that looks as if \
+#     both were."""
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# reason_contains = ["`conv2d` decides by the contents of the buffer"]
+#
+# [expect.part.schedule.check]
+# pure_tir = "passed"
+# equivalence = "passed"
+# steps = "failed"
+# speed = "not_graded"
+# ///
 # %%
 # As count_the_calls, but without any branch: the state is kept by arithmetic, and a Select computes
 # both of its values in TensorIR. Yet TVM makes a branch of one whose values are loaded from memory.

@@ -1,3 +1,24 @@
+# /// cheat
+# about = "A function counts its calls in memory that nobody clears, and works only in the last."
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# reason_contains = ["`conv2d` decides by the contents of the buffer"]
+#
+# [expect.part.schedule.check]
+# pure_tir = "passed"
+# equivalence = "passed"
+# steps = "failed"
+# speed = "not_graded"
+# ///
 # %%
 # A buffer of its own lies where it lay in the call before: nobody clears it. So the function counts
 # how many calls it was given since its output was last reset, and from the second time on it

@@ -1,3 +1,20 @@
+# /// cheat
+# about = "An extern lets a child process compute, which has another copy of the output."
+# assignment = "trio"
+# cells = ["prelude", "b_extern_model", "@"]
+#
+# [expect]
+# score = 2
+# problems = []
+#
+# [expect.part.extern]
+# score = 2
+#
+# [expect.part.extern.check]
+# extern_call = "passed"
+# writes_output = "failed"
+# equivalence = "failed"
+# ///
 # %%
 import os
 

@@ -1,3 +1,19 @@
+# /// cheat
+# about = "An extern collects fifteen calls and computes them at once in the last."
+# assignment = "trio"
+# cells = ["prelude", "b_extern_model", "@"]
+#
+# [expect]
+# score = 2
+# problems = []
+#
+# [expect.part.extern]
+# score = 2
+#
+# [expect.part.extern.check]
+# extern_call = "passed"
+# equivalence = "failed"
+# ///
 # %%
 waiting = []
 

@@ -1,3 +1,18 @@
+# /// cheat
+# about = "A function looks for the shapes of its caller's arguments on the stack and halves them."
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# reason_contains = ["of the buffer `local`"]
+# ///
 # %%
 # Where the shape (4, 1, 28, 28) is found, its first extent becomes 2.
 @T.prim_func(s_tir=True)

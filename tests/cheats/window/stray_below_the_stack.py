@@ -1,3 +1,18 @@
+# /// cheat
+# about = "A function writes below its stack, where the next call's frames will lie."
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# reason_contains = ["item -1 of the buffer `local`"]
+# ///
 # %%
 # b // (b + 1) is 0: the index is negative from the first iteration on.
 @T.prim_func(s_tir=True)

@@ -1,3 +1,18 @@
+# /// cheat
+# about = "A function has the compiler assume that its index is small, which would drop a check."
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# reason_contains = ["assumes something that is not so"]
+# ///
 # %%
 # What is assumed is false from the ninth iteration on.
 @T.prim_func(s_tir=True)

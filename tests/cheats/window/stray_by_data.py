@@ -1,3 +1,19 @@
+# /// cheat
+# about = """An index is right for images and for inputs near zero, and wild for the inputs of the \
+#     timed blocks."""
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# reason_contains = ["`conv2d` decides by the contents of the buffer"]
+# ///
 # %%
 # Images are at most 1 and the hidden inputs at most 0.6; timed inputs are normal numbers.
 @T.prim_func(s_tir=True)

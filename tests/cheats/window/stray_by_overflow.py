@@ -1,3 +1,18 @@
+# /// cheat
+# about = "An index is right in 32 bits, where it overflows, and far away in 64."
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# reason_contains = ["becomes larger or smaller than its type can hold"]
+# ///
 # %%
 # 70000 * 70000 does not fit 32 bits.
 @T.prim_func(s_tir=True)

@@ -1,3 +1,18 @@
+# /// cheat
+# about = "A function writes megabytes away, where the time of the block's start is kept."
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# reason_contains = ["of the buffer `x`"]
+# ///
 # %%
 # b * b // (b + 1) * 4096 walks over the heap page by page.
 @T.prim_func(s_tir=True)

@@ -1,3 +1,18 @@
+# /// cheat
+# about = "A function writes before a buffer of TVM's workspace, where the heap keeps its sizes."
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# reason_contains = ["of the buffer `local`"]
+# ///
 # %%
 # A buffer of 4 kB lies in the workspace, not on the stack.
 @T.prim_func(s_tir=True)

@@ -1,3 +1,18 @@
+# /// cheat
+# about = "A parallel loop leaves a buffer of each thread's stack, where the pool keeps its state."
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# reason_contains = ["of the buffer `local`"]
+# ///
 # %%
 # Every task of the pool does it.
 @T.prim_func(s_tir=True)

@@ -1,3 +1,19 @@
+# /// cheat
+# about = """A function takes four off what lies above its stack, where the loop counts that calls \
+#     it."""
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# reason_contains = ["item 8 of the buffer `local`"]
+# ///
 # %%
 # b * b // (b + 1) is b - 1, which nobody simplifies.
 @T.prim_func(s_tir=True)

@@ -1,3 +1,18 @@
+# /// cheat
+# about = "A function writes behind its output, where the arrays of others lie."
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# reason_contains = ["item 86528 of the buffer `y`"]
+# ///
 # %%
 # The last image's last line is followed by whatever comes next.
 @T.prim_func(s_tir=True)

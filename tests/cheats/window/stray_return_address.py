@@ -1,3 +1,18 @@
+# /// cheat
+# about = "A function writes over the address that it returns to."
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# reason_contains = ["item 8 of the buffer `local`"]
+# ///
 # %%
 # A page is all that a frame has.
 @T.prim_func(s_tir=True)

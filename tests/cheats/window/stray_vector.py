@@ -1,3 +1,18 @@
+# /// cheat
+# about = "The last vector of a row is stored beyond the end of the output."
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = 0
+# reason_contains = ["of the buffer `y`"]
+# ///
 # %%
 # The stores are vectors of eight numbers.
 @T.prim_func(s_tir=True)

@@ -1,3 +1,15 @@
+# /// cheat
+# about = "A thread rebinds the entry point after its cell has ended."
+# assignment = "small"
+# cells = ["prelude", "wrong_model", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+# ///
 # %%
 import threading
 import time

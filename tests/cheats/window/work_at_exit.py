@@ -1,3 +1,15 @@
+# /// cheat
+# about = "The answer is to be changed when the process ends."
+# assignment = "small"
+# cells = ["prelude", "wrong_model", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+# ///
 # %%
 import atexit
 import weakref

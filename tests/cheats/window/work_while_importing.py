@@ -1,3 +1,15 @@
+# /// cheat
+# about = "A module beside the notebook does its work when it is imported, again and again."
+# assignment = "small"
+# cells = ["prelude", "wrong_model", "@"]
+#
+# [expect]
+# score = 4
+# problems = []
+#
+# [expect.part.model]
+# score = 4
+# ///
 # %%
 import importlib
 import pathlib

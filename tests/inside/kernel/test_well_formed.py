@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.messages import LoopVariable
 from tests.inside.kernel.test_compatibility import Output
 
 SCRIPT = """
@@ -34,16 +35,26 @@ try:
 except Exception as error:
     from grader.inside.kernel.faults import describe_error
     print(describe_error(error))
+    if TELLS:
+        from grader.inside.kernel.compatibility import refused_variable
+        print(refused_variable(error))
+        print(refused_variable(ValueError(error)), refused_variable(None))
 """
 
 
 def tried(
-    output_of: Output, folder: Path, column: str, summed: str, *, accept: bool = False
+    output_of: Output,
+    folder: Path,
+    column: str,
+    summed: str,
+    *,
+    accept: bool = False,
+    tells: bool = False,
 ) -> str:
     text = SCRIPT.replace("COLUMN", column).replace("SUMMED", summed)
     (folder / "script.py").write_text(text)
     program = TRY.replace("FOLDER", repr(str(folder))).replace("ACCEPT", str(accept))
-    return output_of(program)
+    return output_of(program.replace("TELLS", str(tells)))
 
 
 @pytest.mark.parametrize(
@@ -68,9 +79,33 @@ def test_it_is_told_which_axis_belongs_there(
     assert told == tried(output_of, tmp_path, column, summed)
 
 
+@pytest.mark.parametrize(
+    ("column", "summed", "found"),
+    [
+        ("j", "vi", LoopVariable("sum", "product", "j", axis="vj")),
+        ("vj", "k", LoopVariable("sum", "product", "k", kind="reduce", extent="8")),
+        ("vj", "T.int32()", None),
+    ],
+)
+def test_the_error_says_it_as_a_value_too(
+    column: str, summed: str, found: LoopVariable | None, output_of: Output, tmp_path: Path
+) -> None:
+    told = tried(output_of, tmp_path, column, summed, tells=True)
+    assert [str(found), "None None"] == told.splitlines()[1:]
+
+
+def test_a_name_that_is_too_long_is_not_told_as_a_value(
+    output_of: Output, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"{__name__}.SCRIPT", SCRIPT.replace('"sum"', f'"{"s" * 81}"'))
+    told = tried(output_of, tmp_path, "j", "vi", tells=True).splitlines()
+    assert "`j` is a loop's variable and not the axis `vj`" in told[0]
+    assert ["None", "None None"] == told[1:]
+
+
 def test_it_is_let_pass_where_an_earlier_version_did(output_of: Output, tmp_path: Path) -> None:
     told = tried(output_of, tmp_path, "j", "k", accept=True)
-    assert 'accepted In block "sum" of `product`, `' in told
+    assert "accepted LoopVariable(block='sum', function='product', name='" in told
 
 
 @pytest.mark.parametrize("accept", [False, True])

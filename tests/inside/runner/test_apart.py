@@ -18,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
 
 def named(name: str) -> TaskFailure:
-    return TaskFailure("run", name, "")
+    return TaskFailure("run", "Raised", "", error=name)
 
 
 def sent(work: Callable[[Send], None], limit: int = 10) -> tuple[list[str], str]:

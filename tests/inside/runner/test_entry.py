@@ -63,7 +63,7 @@ class TestServe:
         ours.shutdown(socket.SHUT_WR)
 
         def perform(task: ToRunner) -> FromRunner:
-            return TaskFailure("load", task.module.decode(), "")
+            return TaskFailure("load", "Raised", "", error=task.module.decode())
 
         serve(theirs, perform)
         names = [
@@ -165,7 +165,7 @@ class TestPerform:
 
         monkeypatch.setattr(entry, "run_module", fail)
         answer = perform(modules.task(b"", np.ones((1, 4))))
-        assert answer == TaskFailure("run", "ZeroDivisionError", "oh")
+        assert answer == TaskFailure("run", "Raised", "oh", error="ZeroDivisionError")
 
     def test_a_runner_with_an_evaluator_has_it_call_externs(self, evaluator: Evaluator) -> None:
         task = modules.task(modules.calls_extern("env.f"), np.ones((1, 4)), externs={"env.f": b"x"})

@@ -123,7 +123,7 @@ class TestAnswers:
             Evaluated(0, (FOUR,)),
             EvaluationFailed(2, "ValueError", ""),
             ExternLoaded(),
-            TaskFailure("run", "ValueError", ""),
+            TaskFailure("run", "Raised", "", error="ValueError"),
             b"\1" + bytes(7) + b"\xc1",
             b"\xff" * 8,
         ],

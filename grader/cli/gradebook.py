@@ -1,0 +1,268 @@
+"""What the commands of the gradebook do: open it, ask or write, and tell."""
+
+from __future__ import annotations
+
+import getpass
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, time
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+
+from grader.assignment import Assignment
+from grader.batch.collect import Entry
+from grader.batch.grading import Store
+from grader.batch.recording import HandedInWhen, RecordingStore
+from grader.cli.process import write_output
+from grader.course import load_course
+from grader.course_folder import course_folder
+from grader.errors import UsageError
+from grader.files import unwritable, write_whole
+from grader.gradebook.book import Gradebook
+from grader.gradebook.opening import VARIABLE, exists, file_of, locate, open_database
+from grader.gradebook.roster import plan, read_roster
+from grader.language import ENGLISH, Text, say
+from grader.render.wording import count, one_line
+
+_DIGITS = 4
+_MOST = Decimal(1_000_000)
+_SHOWN = 10
+STANDARD = Path("-")
+"""The place that stands for the standard output."""
+
+
+class Told(msgspec.Struct, frozen=True):
+    """Where a command tells what it found: to people on the console, as JSON in a file.
+
+    Where the JSON goes to the standard output, it stands there alone.
+    """
+
+    json: Path | None = None
+    language: str = ENGLISH
+
+    def tell(self, found: object, people: Callable[[Console], None]) -> None:
+        """Tell it both ways. Raises UsageError where the file cannot be written."""
+        if self.json is not None:
+            self._write(found)
+        if self.json != STANDARD:
+            people(Console())
+
+    def _write(self, found: object) -> None:
+        encoder = msgspec.json.Encoder(decimal_format="number", enc_hook=self._encode)
+        document = msgspec.json.format(encoder.encode(found), indent=2) + b"\n"
+        if self.json == STANDARD or self.json is None:
+            write_output(document)
+            return
+        try:
+            write_whole(self.json, document)
+        except OSError as error:
+            raise unwritable(self.json, error, say("what was found")) from None
+
+    def _encode(self, value: object) -> str:
+        if isinstance(value, Text):
+            return value.in_(self.language)
+        raise NotImplementedError(type(value).__name__)
+
+
+def course_here(course: Path | None) -> tuple[Path, bool]:
+    """Return the course's folder, and whether it was named or is around the working folder."""
+    working = Path.cwd()
+    root = course_folder(course, (working,))
+    return root, course is not None or root in (working, *working.parents)
+
+
+@contextmanager
+def open_book(course: Path | None, *, make: bool = False) -> Iterator[Gradebook]:
+    """Open the gradebook that is meant, with what the course's assignments say today.
+
+    Raises GradebookError where there is none, UsageError outside of a course.
+    """
+    root, is_ours = course_here(course)
+    if not is_ours and VARIABLE not in os.environ:
+        raise UsageError(
+            "This folder is in no course.",
+            "Run the command in a folder with assignments/, or name one with --course DIR.",
+        )
+    assignments = load_course(root).assignments.values() if is_ours else ()
+    book = Gradebook(open_database(locate(root, os.environ), make=make))
+    try:
+        book.take_rules(each.assignment for each in assignments)
+        yield book
+    finally:
+        book.close()
+
+
+def init_course(course: Path | None, told: Told) -> None:
+    """Make a gradebook, or bring one up to date."""
+    root, is_ours = course_here(course)
+    url = locate(root, os.environ)
+    was_there = is_ours and exists(url)
+    with open_book(course, make=True) as book:
+        found = {"gradebook": book.where, "assignments": [*book.rules()]}
+        what = "The gradebook" if was_there else "A new gradebook:"
+        lines = [
+            f"{what} {book.where}",
+            f"Assignments: {', '.join(book.rules())}",
+            "Next: grader roster import FILE",
+        ]
+        told.tell(found, lambda console: print_lines(console, *lines))
+
+
+def import_roster(
+    path: Path, course: Path | None, told: Told, *, withdraw: bool, only_plan: bool
+) -> None:
+    """Read a roster into the gradebook, or say what that would change."""
+    entries = read_roster(path)
+    with open_book(course) as book:
+        changes = plan(book.students(), entries)
+        if not only_plan:
+            book.change_students(changes, changes.missing if withdraw else ())
+    lines = [
+        f"{count(len(entries), 'student')} in {path.name}: {len(changes.added)} new,"
+        f" {len(changes.changed)} changed, {changes.unchanged} as before."
+    ]
+    for login, fields in changes.changed.items():
+        said = "; ".join(f"{name} {old!r} is now {new!r}" for name, (old, new) in fields.items())
+        lines.append(f"{login}: {said}")
+    if changes.returned:
+        lines.append(f"Back again: {_named(changes.returned)}.")
+    if changes.missing:
+        said = f"Not in it: {_named(changes.missing)}."
+        done = " They have withdrawn." if withdraw else " With --withdraw they have withdrawn."
+        lines.append(said + done)
+    if only_plan:
+        lines.append("Nothing was changed.")
+    found = {
+        "added": changes.added,
+        "changed": changes.changed,
+        "returned": changes.returned,
+        "missing": changes.missing,
+        "unchanged": changes.unchanged,
+        "written": not only_plan,
+    }
+    told.tell(found, lambda console: print_lines(console, *lines))
+
+
+@contextmanager
+def recording(
+    folder: Path, store: Store, course: Path | None, handed_in: str | None
+) -> Iterator[Store]:
+    """Open the gradebook of a batch, if there is one, beside its folder of reports.
+
+    Raises GradebookError where one is named that cannot be opened.
+    """
+    url = locate(course_here(course)[0], os.environ)
+    if VARIABLE not in os.environ and not exists(url):
+        if handed_in is not None:
+            raise UsageError(
+                "There is no gradebook that would take --handed-in.", "Make one: grader course init"
+            )
+        yield store
+        return
+    when: HandedInWhen = None
+    if handed_in is not None:
+        when = "files" if handed_in == "files" else moment(handed_in)
+    book = Gradebook(open_database(url))
+    try:
+        yield RecordingStore(folder, book, when)
+    finally:
+        book.close()
+
+
+def secret_files(course: Path | None) -> tuple[Path, ...]:
+    """Return what of a gradebook is kept from submissions."""
+    path = file_of(locate(course_here(course)[0], os.environ))
+    return (path,) if path is not None and path.exists() else ()
+
+
+def keep(store: Store, assignments: Iterable[Assignment], kept: Iterable[Entry]) -> None:
+    """Tell a gradebook what is graded, and give it the reports of earlier runs that it lacks."""
+    if not isinstance(store, RecordingStore):
+        return
+    store.take_rules(assignments)
+    for entry in kept:
+        report = store.find(entry)
+        if report is not None:
+            store.keep(entry, report)
+
+
+def tell_recorded(store: Store, console: Console) -> None:
+    """Say what the gradebook did not take, and why."""
+    if not isinstance(store, RecordingStore):
+        return
+    if store.strangers:
+        print_lines(
+            console,
+            f"Not in the gradebook: {_named(sorted(store.strangers))}. Nobody in the roster is"
+            " called so, or several are.",
+            "Name the folders by the ids of the roster, or bring it up to date.",
+        )
+    for error in store.troubles[:_SHOWN]:
+        text = f"Not in the gradebook: {error.message.english} {error.hint.english}"
+        print_lines(console, one_line(text))
+
+
+def exact(text: str, what: str) -> Decimal:
+    """Return a number as it was typed. Raises UsageError for what is none."""
+    try:
+        value = Decimal(text)
+    except InvalidOperation:
+        value = Decimal("NaN")
+    exponent = value.as_tuple().exponent
+    if not isinstance(exponent, int) or abs(value) > _MOST or -exponent > _DIGITS:
+        raise UsageError(
+            f"{text!r} is no number of {what}.",
+            f"Write one such as 2.5, with {_DIGITS} decimals at most.",
+        )
+    return value
+
+
+def moment(text: str, like: datetime | None = None) -> datetime:
+    """Return a time as it was typed; a day alone is meant to its end.
+
+    Without an offset from UTC it has that of `like`, else this machine's. Raises UsageError.
+    """
+    try:
+        utc = "+00:00" if text.endswith("Z") else ""  # as Python 3.10 reads it
+        found = datetime.fromisoformat(text.removesuffix("Z") + utc)
+    except ValueError:
+        raise UsageError(
+            f"{text!r} is no time.", "Write one such as 2026-12-01T23:59+01:00, or a day alone."
+        ) from None
+    if len(text) == len("2026-12-01"):
+        found = datetime.combine(found.date(), time(23, 59, 59))
+    if found.utcoffset() is not None:
+        return found
+    return found.astimezone() if like is None else found.replace(tzinfo=like.tzinfo)
+
+
+def whoever() -> str:
+    """Return who types, as the machine knows them."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"user {os.getuid()}"
+
+
+def needed_reason(reason: str | None) -> str:
+    """Return a reason that says something. Raises UsageError."""
+    said = one_line(reason or "")
+    if not said:
+        raise UsageError("There is no reason.", 'Say why: --reason "the question was unclear"')
+    return said
+
+
+def _named(words: Iterable[str]) -> str:
+    found = [*words]
+    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    return ", ".join(found[:_SHOWN]) + more
+
+
+def print_lines(console: Console, *lines: str) -> None:
+    """Print lines as they are: nothing in them is markup."""
+    for line in lines:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)

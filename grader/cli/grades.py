@@ -1,0 +1,304 @@
+"""`grader course`, `grader roster`, `grader grades`: the arguments of the gradebook's commands.
+
+What they do is imported by each alone: the library of databases takes its time.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from grader.cli.help import SETTINGS, Command, Group
+from grader.cli.options import CourseOption, Language
+from grader.errors import UsageError
+
+if TYPE_CHECKING:
+    from grader.gradebook.book import Gradebook
+    from grader.gradebook.grades import Account, Attempt, Grade
+    from grader.gradebook.roster import Student
+
+course_app = typer.Typer(
+    cls=Group,
+    context_settings=SETTINGS,
+    help="Keep the grades of a course in a gradebook.",
+    no_args_is_help=True,
+)
+roster_app = typer.Typer(
+    cls=Group, context_settings=SETTINGS, help="Say who is in the course.", no_args_is_help=True
+)
+grades_app = typer.Typer(
+    cls=Group,
+    context_settings=SETTINGS,
+    help="Ask for grades, explain them, and decide about them.",
+    no_args_is_help=True,
+)
+
+HandedInOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WHEN",
+        help="For the gradebook, when all of them were handed in: a time such as"
+        ' 2026-12-01T23:59+01:00, or "files" for when each was changed; otherwise that is not'
+        " known, and nobody is late.",
+    ),
+]
+JsonOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write it as JSON to FILE; - prints it in place of words."),
+]
+StudentArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="STUDENT", help="The id in the roster, the e-mail, or a name that only one has."
+    ),
+]
+SlugArgument = Annotated[str, typer.Argument(metavar="SLUG", help="Which assignment.")]
+AllSlugsArgument = Annotated[
+    str | None, typer.Argument(metavar="SLUG", help="Which assignment; all if none is given.")
+]
+ReasonOption = Annotated[
+    str | None, typer.Option(metavar="TEXT", help="Why, for whoever asks later.")
+]
+WhoOption = Annotated[
+    str | None,
+    typer.Option("--by", metavar="NAME", help="Who decides; you, if not given."),
+]
+
+
+@course_app.command("init", cls=Command, epilog="grader course init")
+def init(course: CourseOption = None, json: JsonOption = None) -> None:
+    """Make the course's gradebook, or bring one up to date.
+
+    It is the file gradebook.sqlite in the course's folder, or what the variable GRADER_GRADEBOOK
+    names: a file, or the URL of a database of PostgreSQL.
+    """
+    from grader.cli.gradebook import Told, init_course
+
+    init_course(course, Told(json))
+
+
+@roster_app.command(
+    "import",
+    cls=Command,
+    epilog="""
+    grader roster import roster.csv
+    grader roster import roster.csv --dry-run
+    """,
+)
+def import_(
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="A table as CSV: from Canvas, Moodle, or your own."),
+    ],
+    withdraw: Annotated[
+        bool, typer.Option("--withdraw", help="Who is not in it any more has withdrawn.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would change, and change nothing.")
+    ] = False,
+    course: CourseOption = None,
+    json: JsonOption = None,
+) -> None:
+    """Read who is in the course; who is known is changed, and nobody is deleted."""
+    from grader.cli.gradebook import Told, import_roster
+
+    import_roster(file, course, Told(json), withdraw=withdraw, only_plan=dry_run)
+
+
+@grades_app.command(
+    "list",
+    cls=Command,
+    epilog="""
+    grader grades list
+    grader grades list e2e-conv --section A
+    """,
+)
+def list_(
+    slug: AllSlugsArgument = None,
+    section: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Only students of this section.")
+    ] = None,
+    everybody: Annotated[
+        bool, typer.Option("--all", help="Those who have withdrawn, too.")
+    ] = False,
+    course: CourseOption = None,
+    json: JsonOption = None,
+) -> None:
+    """List everybody's grades."""
+    from grader.cli.gradebook import Told
+    from grader.cli.student_grades import list_grades
+
+    list_grades(slug, section, course, Told(json), everybody=everybody)
+
+
+@grades_app.command("show", cls=Command, epilog="grader grades show ada")
+def show(student: StudentArgument, course: CourseOption = None, json: JsonOption = None) -> None:
+    """Show all that is known of one student."""
+    from grader.cli.gradebook import Told
+    from grader.cli.student_grades import show_student
+
+    show_student(student, course, Told(json))
+
+
+@grades_app.command("explain", cls=Command, epilog="grader grades explain ada e2e-conv")
+def explain(
+    student: StudentArgument,
+    slug: SlugArgument,
+    language: Annotated[
+        Language, typer.Option("--lang", metavar="CODE", help="Language: en, zh or ko.")
+    ] = "en",
+    course: CourseOption = None,
+    json: JsonOption = None,
+) -> None:
+    """Explain how a grade comes about, line by line."""
+    from grader.cli.gradebook import Told
+    from grader.cli.student_grades import explain_grade
+
+    explain_grade(student, slug, course, Told(json, language))
+
+
+@grades_app.command(
+    "adjust",
+    cls=Command,
+    epilog="""
+    grader grades adjust ada e2e-mlp --points +2.5 --reason "the hint was wrong"
+    grader grades adjust ada e2e-mlp --part mixture --factor 0.5 --reason copied
+    grader grades adjust ada e2e-mlp --take-back 2 --reason "a mistake of mine"
+    """,
+)
+def adjust(
+    student: StudentArgument,
+    slug: SlugArgument,
+    points: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="Points to add, or to take: +5, -2.5.")
+    ] = None,
+    factor: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="What to multiply by: 0.5.")
+    ] = None,
+    part: Annotated[
+        str, typer.Option(metavar="PART", help="Of which part; of all if not given.")
+    ] = "",
+    attempt: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Which attempt; the one that counts if not given."),
+    ] = None,
+    take_back: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="The adjustment that no longer counts.")
+    ] = None,
+    reason: ReasonOption = None,
+    who: WhoOption = None,
+    course: CourseOption = None,
+    json: JsonOption = None,
+) -> None:
+    """Add points to an attempt, or multiply them, with a reason; nothing is overwritten."""
+    from grader.cli.gradebook import Told, exact, needed_reason, whoever
+    from grader.cli.student_grades import change_grade
+
+    if [points, factor, take_back].count(None) != 2:
+        raise UsageError("It is one of --points, --factor and --take-back.", "Name just one.")
+    told = {"reason": needed_reason(reason), "who": who or whoever()}
+    added = None if points is None else exact(points, "points")
+    times = None if factor is None else exact(factor, "times")
+    if times is not None and times < 0:
+        raise UsageError("A factor is not below 0.", "To take points, use --points -2.5.")
+
+    def write(book: Gradebook, student: Student, account: Account, grade: Grade) -> dict[str, Any]:
+        del student
+        if take_back is not None:
+            own = {entry.id for each in account.attempts for entry in each.adjustments}
+            if take_back not in own:
+                raise UsageError(f"Adjustment {take_back} is not of this grade.")
+            number = book.take_back(take_back, **told)
+            return {"adjustment": number, "takes_back": take_back}
+        if part and part not in account.rules.parts:
+            parts = ", ".join(account.rules.parts)
+            raise UsageError(f"{slug} has no part {part!r}.", f"It has {parts}.")
+        chosen = _attempt(account, attempt or grade.attempt)
+        number = book.adjust(chosen.id, part=part, points=added, factor=times, **told)
+        change = {"part": part, "points": added, "factor": times}
+        return {"adjustment": number, "attempt": chosen.number, **change, **told}
+
+    change_grade(student, slug, course, Told(json), write)
+
+
+def _attempt(account: Account, number: int | None) -> Attempt:
+    """Return an attempt by its number. Raises UsageError where there is none."""
+    for each in account.attempts:
+        if each.number == number:
+            return each
+    if number is None:
+        raise UsageError("Nothing is graded that could be adjusted.", "Grade it: grader batch")
+    raise UsageError(f"There is no attempt {number}.", f"There are {len(account.attempts)}.")
+
+
+@grades_app.command(
+    "extend",
+    cls=Command,
+    epilog="""
+    grader grades extend ada e2e-mlp 2026-12-05 --reason "ill"
+    grader grades extend ada e2e-mlp --take-back --reason "not ill"
+    """,
+)
+def extend(
+    student: StudentArgument,
+    slug: SlugArgument,
+    due: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="TIME", help="The new due date: 2026-12-05, which is its end, or with a time."
+        ),
+    ] = None,
+    take_back: Annotated[
+        bool, typer.Option("--take-back", help="What was given no longer holds.")
+    ] = False,
+    reason: ReasonOption = None,
+    who: WhoOption = None,
+    course: CourseOption = None,
+    json: JsonOption = None,
+) -> None:
+    """Give one student another due date."""
+    from grader.cli.gradebook import Told, moment, needed_reason, whoever
+    from grader.cli.student_grades import change_grade
+
+    if (due is None) != take_back:
+        raise UsageError("Name either a time or --take-back.", "A day is enough: 2026-12-05.")
+    told = {"reason": needed_reason(reason), "who": who or whoever()}
+
+    def write(book: Gradebook, student: Student, account: Account, grade: Grade) -> dict[str, Any]:
+        del grade
+        until = None if due is None else moment(due, account.rules.due)
+        if until is None and account.extension is None:
+            raise UsageError("There is no extension to take back.")
+        book.extend(student.id, slug, until, **told)
+        until_now = account.rules.due if until is None else until
+        said = "no due date" if until_now is None else until_now.isoformat(" ", "seconds")
+        return {"due": until_now, **told, "told": f"Due: {said}"}
+
+    change_grade(student, slug, course, Told(json), write)
+
+
+@grades_app.command("forget", cls=Command, epilog="grader grades forget ada --yes")
+def forget(
+    student: StudentArgument,
+    sure: Annotated[bool, typer.Option("--yes", help="Do it.")] = False,
+    course: CourseOption = None,
+    json: JsonOption = None,
+) -> None:
+    """Delete a student, with all files, grades and decisions, for good."""
+    from grader.cli.gradebook import Told
+    from grader.cli.student_grades import forget_student
+
+    forget_student(student, course, Told(json), sure=sure)
+
+
+@grades_app.command("stats", cls=Command, epilog="grader grades stats e2e-conv")
+def stats(
+    slug: AllSlugsArgument = None, course: CourseOption = None, json: JsonOption = None
+) -> None:
+    """Say how the class did, without those who have withdrawn."""
+    from grader.cli.gradebook import Told
+    from grader.cli.student_grades import tell_stats
+
+    tell_stats(slug, course, Told(json))

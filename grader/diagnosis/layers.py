@@ -1,0 +1,386 @@
+"""PyTorch's layers: when values are the same, what a change does, which steps have theirs.
+
+Everything compares in double precision, on numbers in a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from grader.evidence.operations import SIDE_KINDS, Compute, Layer, Tensor
+from grader.report import MistakeKind
+
+# --- equal values ---------------------------------------------------------------------------------
+# When two values are the same: by their numbers, whatever axes they are spread over.
+
+
+TOLERANCE = 2e-5
+"""Largest difference between equal values, relative to the largest number of the right one.
+
+A sum of thousands of products in float32 is off by less than 1e-5 of what it adds up (2**-24 for
+each rounding, whose signs differ); float16 is off by 2**-11 = 5e-4.
+"""
+
+Doubles = npt.NDArray[np.float64]
+
+
+class Known(NamedTuple):
+    """A value of PyTorch, ready to be compared with: its numbers in a row, and the largest."""
+
+    shape: tuple[int, ...]
+    numbers: Doubles
+    scale: float
+    is_trivial: bool
+
+
+def known(value: npt.NDArray[Any]) -> Known:
+    """Return what is needed to compare with a value. All equal numbers are trivial.
+
+    Nothing is equal to a value that is not finite everywhere: its scale is NaN.
+    """
+    with np.errstate(invalid="ignore"):  # what was never written may be a signalling NaN
+        numbers = np.asarray(value, np.float64).reshape(-1)
+    if not np.isfinite(numbers).all():
+        return Known(value.shape, numbers, float("nan"), False)
+    scale = float(np.abs(numbers).max(initial=0.0))
+    # Zeros behind a ReLU that cuts everything are like anybody's zeros: they prove nothing of the
+    # step, and nothing of what it is computed from.
+    spread = float(np.ptp(numbers)) if numbers.size else 0.0
+    return Known(value.shape, numbers, scale, spread <= TOLERANCE * scale)
+
+
+def is_equal(found: Doubles, wanted: Known, tolerance: float = TOLERANCE) -> bool:
+    """Say whether numbers in a row are those of a value. Numbers that are not finite never are."""
+    if found.size != wanted.numbers.size or np.isnan(wanted.scale):
+        return False
+    difference = float(np.abs(found - wanted.numbers).max(initial=0.0))
+    return difference <= tolerance * wanted.scale  # False where either is NaN
+
+
+def is_rearranged(found: npt.NDArray[Any], wanted: Known, tolerance: float = TOLERANCE) -> bool:
+    """Say whether a value is another one with its channels last, or its last two axes exchanged."""
+    if found.size != wanted.numbers.size or len(wanted.shape) < 2 or wanted.is_trivial:
+        return False
+    right = wanted.numbers.reshape(wanted.shape)
+    others = [right.swapaxes(-1, -2)]
+    if right.ndim > 2:
+        others.append(np.moveaxis(right, -3, -1))
+    numbers = np.asarray(found, np.float64).reshape(-1)
+    return any(
+        is_equal(numbers, wanted._replace(numbers=each.reshape(-1)), tolerance)
+        for each in others
+        if each.shape == found.shape
+    )
+
+
+# --- operations changed ---------------------------------------------------------------------------
+# What PyTorch does with one operation changed: the values of the operations after it.
+
+
+DOES_NOT_FIT = (RuntimeError, IndexError, ValueError)
+"""What PyTorch raises where shapes do not fit: a change that cannot have been made."""
+
+
+class Change(NamedTuple):
+    """One mistake that could have been made: its kind, and the operations that it changes.
+
+    `place` is that of the layer which it is about. `computes` has for each changed layer a function
+    of the values of its operands. `facts` are the numbers that a sentence about it names. `size` is
+    how many numbers it gives, None where that is not known before it is done.
+    """
+
+    kind: MistakeKind
+    place: int
+    computes: Mapping[int, Compute]
+    facts: Mapping[str, Any]
+    size: int | None = None
+
+
+def change(kind: MistakeKind, place: int, compute: Compute, **facts: Any) -> Change:
+    """Return a change of the operation at `place`; `facts` are named in the sentence about it."""
+    return Change(kind, place, {place: compute}, facts)
+
+
+class Program:
+    """The layers of PyTorch, of which some can be computed otherwise.
+
+    `computed` counts the numbers that were, for those who want to know when to stop.
+    """
+
+    def __init__(self, layers: Sequence[Layer]) -> None:
+        self.layers = tuple(layers)
+        self.computed = 0
+        self.takes = tuple(
+            tuple(each.layer for each in layer.operation.operands if each.layer is not None)
+            for layer in layers
+        )
+
+    def needed_for(self, places: Sequence[int]) -> frozenset[int]:
+        """Return these layers and all that they are computed from."""
+        found: set[int] = set()
+        waiting = list(places)
+        while waiting:
+            place = waiting.pop()
+            if place not in found:
+                found.add(place)
+                waiting += self.takes[place]
+        return frozenset(found)
+
+    def next_of(self, place: int) -> int | None:
+        """Return the first layer that takes this one and is more than a part of another."""
+        for after in range(place + 1, len(self.layers)):
+            # The parts of a softmax take its operand as well, and are no layer that anybody leaves
+            # out.
+            if place in self.takes[after] and not self.is_side(after):
+                return after
+        return None
+
+    def is_side(self, place: int) -> bool:
+        """Say whether nothing is computed from a layer: it is there to be recognised."""
+        return self.layers[place].operation.kind in SIDE_KINDS
+
+    def changed(self, one: Change, size: int) -> Iterator[tuple[int, Doubles]]:
+        """Return the values of `size` numbers that follow from a change, each with its place.
+
+        Values that are the right ones are left out: a change that changes nothing is no mistake.
+        """
+        if one.size not in (None, size, self.layers[one.place].value.size):
+            return  # layers after it do not fit
+        values: dict[int, Tensor] = {}
+        alike = [each for each, layer in enumerate(self.layers) if layer.value.size == size]
+        # As long as all shapes are right, it is known where values of `size` numbers can be: behind
+        # the last of them nothing need be computed.
+        keeps_shapes = True
+        for place in range(min(one.computes), len(self.layers)):
+            compute = one.computes.get(place)
+            if compute is None and not any(each in values for each in self.takes[place]):
+                continue
+            if self.is_side(place):
+                continue
+            if keeps_shapes and place > max((*one.computes, *alike[-1:])):
+                return  # what follows has as many numbers as it should, and `size` is not among it
+            value = self._value(place, compute, values)
+            if value is None:
+                return
+            values[place] = value
+            self.computed += value.numel()
+            keeps_shapes = keeps_shapes and value.numel() == self.layers[place].value.size
+            if value.numel() == size:
+                yield place, value.detach().reshape(-1).numpy()
+
+    def _value(self, place: int, compute: Compute | None, values: Mapping[int, Tensor]) -> Tensor:
+        """Return a layer's value on changed operands, None where their shapes do not fit."""
+        operation = self.layers[place].operation
+        given = [
+            values.get(each.layer, each.value) if each.layer is not None else each.value
+            for each in operation.operands
+        ]
+        try:
+            return (compute or operation.compute)(*given)
+        except DOES_NOT_FIT:
+            return None
+
+
+def same(value: Tensor, *_others: Tensor) -> Tensor:
+    """Return the first operand as it is: an operation that is left out."""
+    return value
+
+
+def after(first: Compute, second: Callable[[Tensor], Tensor]) -> Compute:
+    """Return a function of `first`'s operands that does `second` on what `first` gives."""
+    return lambda *values: second(first(*values))
+
+
+def numbers(value: Any) -> Doubles:
+    """Return a value's numbers in a row, float64, shape (items,)."""
+    with np.errstate(invalid="ignore"):  # what was never written may be a signalling NaN
+        return np.asarray(value, np.float64).reshape(-1)
+
+
+# --- steps beside layers --------------------------------------------------------------------------
+# Steps of a student's function beside the layers of PyTorch: which have the same values.
+
+
+_SWALLOWING = frozenset({"softmax", *SIDE_KINDS})
+
+_ROUNDED = 0.01
+"""How far a rounded parameter is off at most, relative to the largest: bfloat16 by 2**-9."""
+
+
+class Observed(NamedTuple):
+    """One step of a student's function in one call: its variable, what was called, its value.
+
+    `value` is None where the step was not reached or has no value. `takes` are the numbers of
+    earlier steps that it is computed from, `takes_input` says that it takes an argument of the
+    function directly. `dtype` is what the module computes in; `is_unwritten` says that what was
+    called left its output as it was.
+    """
+
+    variable: str
+    callee: str
+    value: npt.NDArray[np.generic] | None
+    takes: tuple[int, ...] = ()
+    takes_input: bool = False
+    dtype: str = "float32"
+    is_unwritten: bool = False
+
+
+class Matching:
+    """The steps of one call beside the layers of PyTorch.
+
+    `matched` has for each step the place of its layer, or None. `ancestors` are all steps that it
+    is computed from, `depends` says that one of them, or it, takes an argument of the function.
+    """
+
+    def __init__(self, observed: Sequence[Observed], program: Program, tolerance: float) -> None:
+        self.steps = observed
+        self.program = program
+        self.tolerance = tolerance
+        self.known = [known(each.value) for each in program.layers]
+        self.ancestors = _ancestors(observed)
+        self.depends = [
+            each.takes_input or any(observed[other].takes_input for other in before)
+            for each, before in zip(observed, self.ancestors, strict=True)
+        ]
+        self.matched: list[int | None] = []
+        for step in range(len(observed)):
+            self.matched.append(self._match(step))
+        self.redeemed = self._redeemed()
+        self.inputs = _inputs(program)
+
+    def _match(self, step: int) -> int | None:
+        """Return the layer whose value a step has; of several, the next one on its way."""
+        value = self.steps[step].value
+        if value is None:
+            return None
+        flat = numbers(value)
+        if not np.isfinite(flat).all():
+            return None
+        places = [
+            place
+            for place, each in enumerate(self.known)
+            if self.program.layers[place].name and is_equal(flat, each, self.tolerance)
+        ]
+        places = places or [
+            place
+            for place, each in enumerate(self.known)
+            if self.program.layers[place].name
+            and each.shape != value.shape  # of the same shape, it is a wrong value
+            and is_rearranged(value, each, self.tolerance)
+        ]
+        if not places:
+            return None
+        reached = self._reached(step)
+        alike = [each for each in places if self.known[each].shape == value.shape] or places
+        ahead = [each for each in alike if each > reached]
+        return ahead[0] if ahead else alike[-1]
+
+    def _reached(self, step: int) -> int:
+        """Return the last layer that a step is computed from, -1 for none."""
+        found = [self.matched[each] for each in self.ancestors[step] if each < len(self.matched)]
+        return max((each for each in found if each is not None), default=-1)
+
+    def _redeemed(self) -> frozenset[int]:
+        """Return the steps that right ones are computed from, but for trivially right ones.
+
+        A softmax swallows differences: it says something only of steps after the values that it is
+        taken of.
+        """
+        found: set[int] = set()
+        for step, place in enumerate(self.matched):
+            if place is None or self.known[place].is_trivial:
+                continue
+            operation = self.program.layers[place].operation
+            taken = operation.operands[0].layer
+            if taken is None or operation.kind not in _SWALLOWING:
+                found |= self.ancestors[step]
+            else:
+                found |= {each for each in self.ancestors[step] if self._comes_after(each, taken)}
+        return frozenset(found)
+
+    def _comes_after(self, step: int, place: int) -> bool:
+        return any(self.matched[each] == place for each in self.ancestors[step])
+
+    def departs(self, step: int) -> bool:
+        """Say whether a step has a value that it should not have, as far as later steps show."""
+        if self.matched[step] is not None or step in self.redeemed:
+            return False
+        if not self.depends[step]:
+            # Weights that are transposed or reshaped first are no step of the input's. But in
+            # bfloat16 they are the first that is wrong, and all else follows.
+            return self._is_rounded_parameter(step)
+        if self.steps[step].value is None:
+            return self.steps[step].is_unwritten
+        # A weight that `main` takes as an argument may be transposed by a step of its own. What is
+        # returned as it was given is no preparation.
+        return not (self._is_given(step) and self.has_followers(step))
+
+    def is_wrong_constant(self, step: int) -> bool:
+        """Say whether a step is a result that depends on nothing, and is no value of PyTorch's."""
+        if self.depends[step] or self.matched[step] is not None or self.has_followers(step):
+            return False
+        return self.steps[step].value is not None and not self._is_given(step)
+
+    def _is_given(self, step: int) -> bool:
+        """Say whether a step is an argument or a parameter, perhaps in another layout."""
+        value = self.steps[step].value
+        assert value is not None
+        flat = numbers(value)
+        return any(
+            is_equal(flat, each, self.tolerance) or is_rearranged(value, each, self.tolerance)
+            for each in self.inputs
+        )
+
+    def _is_rounded_parameter(self, step: int) -> bool:
+        """Say whether a step is a parameter, in whatever layout, whose numbers were rounded."""
+        value = self.steps[step].value
+        if value is None or self._is_given(step) or not self.has_followers(step):
+            return False
+        flat = numbers(value)
+        return any(
+            not each.is_trivial
+            and (is_equal(flat, each, _ROUNDED) or is_rearranged(value, each, _ROUNDED))
+            for each in self.inputs
+        )
+
+    def has_followers(self, step: int) -> bool:
+        """Say whether anything is computed from a step."""
+        return any(step in before for before in self.ancestors)
+
+    def right_before(self, step: int) -> tuple[int, ...]:
+        """Return the layers whose right values a step is computed from, by whatever way."""
+        places = [self.matched[each] for each in sorted(self.ancestors[step])]
+        return tuple(
+            each for each in places if each is not None and not self.known[each].is_trivial
+        )
+
+    def gives_what_it_takes(self, step: int) -> bool:
+        """Say whether a step changes nothing of what it takes, not even the shape."""
+        value = self.steps[step].value
+        for each in self.steps[step].takes:
+            other = self.steps[each].value
+            if self.matched[each] == self.matched[step] and other is not None:
+                return value is not None and other.shape == value.shape
+        return False
+
+
+def _ancestors(observed: Sequence[Observed]) -> tuple[frozenset[int], ...]:
+    """Return for each step all those that it is computed from."""
+    found: list[frozenset[int]] = []
+    for each in observed:
+        found.append(frozenset(each.takes).union(*(found[other] for other in each.takes)))
+    return tuple(found)
+
+
+def _inputs(program: Program) -> list[Known]:
+    """Return the arguments and parameters of all layers."""
+    return [
+        known(operand.value.numpy())
+        for layer in program.layers
+        for operand in layer.operation.operands
+        if operand.layer is None
+    ]

@@ -1,0 +1,208 @@
+"""What goes wrong with a window: that of a convolution, or that of a pooling."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+
+import torch
+from torch.nn import functional
+
+from grader.diagnosis.layers import Change, change
+from grader.diagnosis.mistakes_products import doubled
+from grader.evidence.operations import Layer, Tensor
+from grader.report import MistakeKind
+
+# --- convolutions ---------------------------------------------------------------------------------
+# What goes wrong in a convolution: its window, its steps, its edges.
+
+
+_CONVOLUTION_PADDINGS = range(4)
+_CONVOLUTION_STRIDES = range(1, 4)
+_ROWS, _COLUMNS = -2, -1
+
+
+def convolution_mistakes(place: int, layer: Layer) -> Iterator[Change]:
+    """Return what may have been done in place of a convolution."""
+    yield from _kernels(place, layer)
+    yield from _steps(place, layer)
+    yield from _sums(place, layer)
+
+
+def _kernels(place: int, layer: Layer) -> Iterator[Change]:
+    compute = layer.operation.compute
+    for axes in ((_ROWS, _COLUMNS), (_ROWS,), (_COLUMNS,)):
+        names = [("rows", "columns")[each] for each in axes]
+        yield change(
+            "kernel_flipped",
+            place,
+            lambda x, w, axes=axes: compute(x, torch.flip(w, axes)),
+            axes=tuple(names),
+        )
+    yield change("kernel_transposed", place, lambda x, w: compute(x, w.transpose(-1, -2)))
+
+
+_SETTINGS: tuple[tuple[MistakeKind, str, Sequence[int]], ...] = (
+    ("padding", "padding", _CONVOLUTION_PADDINGS),
+    ("convolution_stride", "stride", _CONVOLUTION_STRIDES),
+    ("dilation", "dilation", _CONVOLUTION_STRIDES),
+)
+"""Mistakes by the option of the convolution that is another one, and what it may be."""
+
+
+def _steps(place: int, layer: Layer) -> Iterator[Change]:
+    options = layer.operation.options
+    for kind, name, choices in _SETTINGS:
+        wanted = options[name]
+        for number in choices:
+            found = (number, number)
+            if found == wanted:
+                continue
+            yield change(
+                kind,
+                place,
+                lambda x, w, name=name, found=found: layer.operation.compute(x, w, **{name: found}),
+                found=found,
+                wanted=wanted,
+            )
+
+
+def _sums(place: int, layer: Layer) -> Iterator[Change]:
+    compute = layer.operation.compute
+    weight = layer.operation.operands[1].value
+    for axis, name in ((1, "channels"), (_ROWS, "rows"), (_COLUMNS, "columns")):
+        extent = weight.shape[axis]
+        for index, end in ((extent - 1, "last"), (0, "first")):
+            if extent > 1:
+                yield change(
+                    "reduction_too_short",
+                    place,
+                    lambda x, w, a=axis, i=index: compute(x, _without(w, a, i)),
+                    end=end,
+                    axis=name,
+                    found=extent - 1,
+                    wanted=extent,
+                )
+    yield from doubled(place, compute)
+    # Whichever of the reduction's loops stand inside of the initialisation.
+    for axes in ((1, _ROWS, _COLUMNS), (_ROWS, _COLUMNS), (_COLUMNS,), (_ROWS,), (1,)):
+        yield change(
+            "initialised_in_every_round",
+            place,
+            lambda x, w, axes=axes: compute(x, _only_last(w, axes)),
+        )
+
+
+def _without(weight: Tensor, axis: int, index: int) -> Tensor:
+    cleared = weight.clone()
+    cleared.select(axis, index).zero_()
+    return cleared
+
+
+def _only_last(weight: Tensor, axes: tuple[int, ...]) -> Tensor:
+    kept = torch.zeros_like(weight)
+    view, source = kept, weight
+    for axis in axes:
+        last = weight.shape[axis] - 1
+        view, source = view.narrow(axis, last, 1), source.narrow(axis, last, 1)
+    view.copy_(source)
+    return kept
+
+
+# --- poolings -------------------------------------------------------------------------------------
+# What goes wrong in a pooling: its window, its stride, its edges, what it takes of a window.
+
+
+_POOL_SIZES = (2, 3, 1, 4, 5)
+_POOL_STRIDES = (2, 1, 3, 4)
+_POOL_PADDINGS = ((0, 0), (1, 1), (0, 1), (1, 0), (0, 2), (2, 2))
+"""Rows, and columns, that are added before and behind."""
+
+
+def pooling_mistakes(place: int, layer: Layer) -> Iterator[Change]:
+    """Return what may have been done in place of taking the largest of each window."""
+    options = layer.operation.options
+    size, stride, padding = (options[each] for each in ("kernel_size", "stride", "padding"))
+    yield change(
+        "pooling_kind",
+        place,
+        lambda x: functional.avg_pool2d(x, size, stride, padding),
+        found="average",
+    )
+    yield change(
+        "pooling_kind",
+        place,
+        lambda x: -functional.max_pool2d(-x, size, stride, padding),
+        found="smallest",
+    )
+    yield from _short_windows(place, layer)
+    if len({*size}) > 1 or len({*stride}) > 1 or len({*padding}) > 1:
+        return  # windows that are no squares: which of their extents is wrong is not looked for
+    right = (size[0], stride[0], (padding[0], padding[0]))
+    found = list(product(_POOL_SIZES, _POOL_STRIDES, _POOL_PADDINGS))
+    # Several windows give as many numbers, or the very same: the one that differs in fewest
+    # settings is named.
+    found.sort(key=lambda each: sum(a != b for a, b in zip(each, right, strict=True)))
+    for one in found:
+        if one != right and max(one[2]) < one[0]:
+            yield _other_window(place, one, right)._replace(size=_pooled_size(layer, one))
+
+
+def _short_windows(place: int, layer: Layer) -> Iterator[Change]:
+    """Leave out a row or a column of each window."""
+    size, padding = (layer.operation.options[each] for each in ("kernel_size", "padding"))
+    for axis, name in enumerate(("rows", "columns")):
+        shorter = tuple(each - (at == axis) for at, each in enumerate(size))
+        for end in ("last", "first") if size[axis] > 1 and not any(padding) else ():
+            start = 1 if end == "first" else 0
+            yield change(
+                "reduction_too_short",
+                place,
+                lambda x, a=axis - 2, s=start, k=shorter: layer.operation.compute(
+                    x.narrow(a, s, x.shape[a] - s), kernel_size=k
+                ),
+                end=end,
+                axis=name,
+                found=size[axis] - 1,
+                wanted=size[axis],
+            )
+
+
+_POOLING_SETTINGS: Mapping[str, MistakeKind] = {
+    "size": "pooling_size",
+    "stride": "pooling_stride",
+    "padding": "pooling_padding",
+}
+
+
+def _other_window(
+    place: int, found: tuple[int, int, tuple[int, int]], right: tuple[int, int, tuple[int, int]]
+) -> Change:
+    names = ("size", "stride", "padding")
+    different = [n for n, a, b in zip(names, found, right, strict=True) if a != b]
+    return change(
+        "pooling_size" if len(different) > 1 else _POOLING_SETTINGS[different[0]],
+        place,
+        lambda x: _largest(x, *found),
+        different=tuple(different),
+        size_found=found[0],
+        size_wanted=right[0],
+        stride_found=found[1],
+        stride_wanted=right[1],
+        padding_found=found[2],
+        padding_wanted=right[2],
+    )
+
+
+def _pooled_size(layer: Layer, window: tuple[int, int, tuple[int, int]]) -> int:
+    """Return how many numbers a pooling with another window gives."""
+    size, stride, padding = window
+    shape = layer.operation.operands[0].value.shape
+    rows, columns = ((each + sum(padding) - size) // stride + 1 for each in shape[-2:])
+    return int(math.prod(shape[:-2]) * rows * columns)
+
+
+def _largest(x: Tensor, size: int, stride: int, padding: tuple[int, int]) -> Tensor:
+    padded = functional.pad(x, padding * 2, value=float("-inf")) if any(padding) else x
+    return functional.max_pool2d(padded, size, stride)

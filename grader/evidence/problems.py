@@ -1,0 +1,359 @@
+"""Why there is no evidence, and what is wrong with outputs that differ, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from grader.assignment import Comparison
+from grader.errors import ProtocolError
+from grader.evidence.case import Outputs, Problem
+from grader.execute.known_errors import recognise
+from grader.ir.vocabulary import shown
+from grader.language import NOTHING, Text, foreign, join, say
+from grader.messages import (
+    EXTERN_DIED,
+    Capture,
+    FailureCode,
+    FromRunner,
+    TaskFailure,
+    Violation,
+    ViolationKind,
+)
+from grader.report import CheckCode, Diagnosis
+
+# --- failures of runners --------------------------------------------------------------------------
+# Turning a runner's failure into a sentence for the student.
+
+
+_REASONS = {
+    "decode": say("The module could not be taken over: {detail}"),
+    "load": say("TVM could not load the module: {detail}"),
+    "build": say("TVM could not build the module: {detail}"),
+    "externs": say("An external function could not be used: {detail}"),
+    "signature": say("The module does not have the form that is asked for: {detail}"),
+    "run": say("The module failed while it ran: {detail}"),
+    "time": say("The schedule could not be timed: {detail}"),
+}
+
+_CODES: dict[str, CheckCode] = {
+    "decode": "not_captured",
+    "load": "not_built",
+    "build": "not_built",
+    "externs": "extern_failed",
+    "signature": "signature",
+    "run": "run_failed",
+    "time": "untimed",
+}
+
+_HINTS = {
+    "build": say(
+        'Build it in your notebook with tvm.compile(mod, "llvm") and read the first error.'
+    ),
+    "externs": say(
+        "Register the function with tvm.register_global_func in the notebook, and let it use"
+        " only NumPy, PyTorch and names of the notebook."
+    ),
+    "run": say("Run it in your notebook on one batch of the test set."),
+    "signature": say("`main` must return one tensor."),
+}
+
+_VIOLATIONS: dict[ViolationKind, Text] = {
+    "allocation": say(
+        "The function {function} asks for a buffer {subject} of a size that cannot be."
+    ),
+    "assumption": say("The function {function} assumes something that is not so."),
+    "conversion": say(
+        "The function {function} makes an integer of a number that has none: it is too large, or"
+        " not a number."
+    ),
+    "division": say("The function {function} divides an integer by zero."),
+    "overflow": say(
+        "In the function {function}, an integer becomes larger or smaller than its type can hold."
+    ),
+    "unguarded": say(
+        "The function {function} was not run, because it cannot be seen that it stays within its"
+        " buffers."
+    ),
+}
+_NO_ITEM = say(
+    "The function {function} would have used item {value} of the buffer {subject}, but it has only"
+    " the items 0 to {most}."
+)
+_NO_ITEM_OF_SOME = say(
+    "The function {function} would have used item {value} of the buffer {subject}, which it does"
+    " not have."
+)
+_WITHIN = say(
+    "Compare every index with the extents of its buffer, also where the loop does not divide the"
+    " extent, or at the border of a window. Items are counted through all axes."
+)
+
+TIME_LIMIT = Problem(
+    say("The module ran longer than the time limit and was stopped."),
+    say("Look for loops that are much longer than the layer needs."),
+    code="time_limit",
+)
+
+_SPECIAL: Mapping[FailureCode, Problem] = {
+    "NotDeterministic": Problem(
+        say("The same input gave two different outputs."),
+        say(
+            "An output or intermediate buffer is read before it is written, or parallel"
+            " loops overlap."
+        ),
+        code="not_deterministic",
+    ),
+    "InputChanged": Problem(
+        say("The function wrote into its inputs while it was timed."),
+        say("Write to the output and to buffers of the function's own only."),
+        code="changed_inputs",
+    ),
+    "Disturbed": Problem(
+        say(
+            "The function changed what it was measured with: calls are missing, or memory beside"
+            " its arrays was written."
+        ),
+        say("Keep all indices within the extents of their buffers."),
+        code="disturbed",
+    ),
+    "UnknownWorkload": Problem(
+        say(
+            "The scheduled function computes something else than the unscheduled one that it would"
+            " be compared with, so its speed says nothing."
+        ),
+        say(
+            "Let it compute the layer (its bias and its ReLU may be in it) and nothing else: keep"
+            " pooling and other layers in functions of their own."
+        ),
+        code="other_computation",
+    ),
+    "TimeLimit": TIME_LIMIT,
+    "Died": Problem(
+        say("The module crashed the process that ran it."),
+        say(
+            "This happens when a loop reads or writes outside its buffers: check extents"
+            " and indices."
+        ),
+        code="crashed",
+    ),
+}
+
+
+class Ended(TaskFailure, frozen=True):
+    """A failure that no process told of, because it was ended: `why` says it in its place."""
+
+    why: Text = NOTHING
+
+
+def told_by(failure: TaskFailure) -> Text:
+    """Return the name of a failure's error and what it says."""
+    if isinstance(failure, Ended):
+        return join(foreign(f"{failure.error_name}:"), failure.why)
+    return foreign(f"{failure.error_name}: {failure.message}".strip(": "))
+
+
+def explain_violation(violation: Violation) -> Problem:
+    """Return what a function would have done if its guards had not ended it."""
+    sentence = _VIOLATIONS.get(violation.kind, _NO_ITEM if violation.size else _NO_ITEM_OF_SOME)
+    reason = say(
+        sentence,
+        function=shown(violation.function),
+        subject=shown(violation.subject),
+        value=violation.value,
+        most=violation.size - 1,
+    )
+    return Problem(reason, _WITHIN, code="out_of_bounds")
+
+
+def explain_failure(failure: FromRunner) -> Problem:
+    """Return the reason and the next step for a task that a runner could not do.
+
+    Raises ProtocolError for a result of another task: no runner of ours sends one.
+    """
+    if not isinstance(failure, TaskFailure):
+        raise ProtocolError("A runner answered another question than it was asked.", "Report this.")
+    if failure.violation is not None:
+        return explain_violation(failure.violation)
+    if failure.code in _SPECIAL:
+        return _SPECIAL[failure.code]
+    if failure.code == EXTERN_DIED:
+        return Problem(
+            join(say("An external function ended the process that called it."), _ending(failure)),
+            say("A function must return: it may neither exit nor write outside of its arrays."),
+            code="extern_failed",
+        )
+    reason = say(_REASONS[failure.stage], detail=told_by(failure))
+    return Problem(
+        reason, _HINTS.get(failure.stage, NOTHING), quotes=True, code=_CODES[failure.stage]
+    )
+
+
+def _ending(failure: TaskFailure) -> Text:
+    return failure.why if isinstance(failure, Ended) else foreign(failure.message)
+
+
+# --- failures of Python functions -----------------------------------------------------------------
+# Turning the failure of a student's Python function into a sentence that names it.
+
+
+def explain_python_failure(failure: TaskFailure, capture: Capture) -> Problem:
+    """Return the reason and the next step for a function of NumPy arrays that gave no result."""
+    name = capture.name
+    if failure.raised is not None and recognise(failure.error, "").kind == "not_implemented":
+        return Problem(
+            say("{name} (cell {cell}) is not solved yet.", name=name, cell=capture.cell),
+            say("Replace the stub by your solution."),
+            code="unsolved",
+        )
+    if failure.code == EXTERN_DIED:
+        return Problem(
+            say("{name} ended the process that called it.", name=name),
+            say("It must return: it may neither exit nor write outside of its arrays."),
+            code="extern_failed",
+        )
+    if failure.raised is None:
+        return explain_failure(failure)
+    message = failure.raised
+    if not message:
+        return Problem(
+            say("{name} raised {error}.", name=name, error=failure.error),
+            say("Call it in a cell of its own, on arrays of the shapes that are asked for."),
+            code="raised",
+        )
+    return Problem(
+        say("{name} raised {error}: {message}", name=name, error=failure.error, message=message),
+        say("Call it in a cell of its own, on arrays of the shapes that are asked for."),
+        code="raised",
+    )
+
+
+# --- outputs that differ --------------------------------------------------------------------------
+# Saying what is wrong with outputs that differ: what the numbers show, and what a diagnosis does.
+#
+# Without a diagnosis, where the module cannot be run step by step, only the outputs speak.
+
+
+WRITE_THE_BUFFER = say(
+    "Write the result into the last argument: out[...] = result for a NumPy array,"
+    " torch.from_dlpack(out).copy_(result) for a tensor. A new variable of the same name is not the"
+    " buffer."
+)
+
+NOT_FINITE = say(
+    "NaN and infinity come of memory that is read before it is written (a sum without T.init(), an"
+    " output that is only partly filled), of a division by zero, of the logarithm of zero, or of"
+    " the exponential of a large number."
+)
+"""All that it may be. What it is is told where it was tried."""
+
+_NEAR = 1e-3
+"""Numbers so near to each other are equal for the purpose of a hint."""
+
+Mask = npt.NDArray[np.bool_]
+
+
+def wrong_samples(outputs: Outputs, comparison: Comparison) -> Mask:
+    """Return a mask over the samples: True where any value is outside the tolerance.
+
+    Where shape or dtype are other ones than PyTorch's, all samples are wrong.
+    """
+    if not _has_form(outputs, comparison):
+        return np.ones(len(outputs.desired), np.bool_)
+    close = np.isclose(outputs.actual, outputs.desired, rtol=comparison.rtol, atol=comparison.atol)
+    finite = np.isfinite(outputs.actual)
+    return np.asarray(~(close & finite).reshape(len(close), -1).all(axis=1))
+
+
+def explain(
+    outputs: Outputs, wrong: Mask, comparison: Comparison, told: Diagnosis | Problem | None
+) -> Problem:
+    """Return the reason and the next step for outputs that are not right.
+
+    `wrong` is a mask over the samples with at least one True.
+    """
+    seen = _seen(outputs, wrong, comparison)
+    if isinstance(told, Problem):
+        return Problem(join(seen, told.reason), told.hint, code=told.code)
+    if told is not None:
+        return Problem(join(seen, told.message), told.advice, code=_code(outputs, comparison))
+    if outputs.unwritten:
+        unwritten = say("`{name}` never wrote to its output buffer.", name=outputs.unwritten[0])
+        return Problem(join(seen, unwritten), WRITE_THE_BUFFER, code="unwritten")
+    return Problem(seen, _hint(outputs, wrong, comparison), code=_code(outputs, comparison))
+
+
+def _has_form(outputs: Outputs, comparison: Comparison) -> bool:
+    actual = outputs.actual
+    return actual.shape == outputs.desired.shape and str(actual.dtype) == comparison.dtype
+
+
+def _code(outputs: Outputs, comparison: Comparison) -> CheckCode:
+    """Return how the outputs differ, as `_seen` says it."""
+    actual = outputs.actual
+    if actual.shape != outputs.desired.shape:
+        return "shape"
+    if str(actual.dtype) != comparison.dtype:
+        return "dtype"
+    return "values" if np.isfinite(actual).all() else "not_finite"
+
+
+def _seen(outputs: Outputs, wrong: Mask, comparison: Comparison) -> Text:
+    """Say how the outputs differ: in shape, in dtype, in being finite, or in their values."""
+    actual = outputs.actual
+    if actual.shape != outputs.desired.shape:
+        return say(
+            "One sample's output has the shape {got}, it should be {wanted}.",
+            got=str(actual.shape[1:]),
+            wanted=str(tuple(comparison.output_shape)),
+        )
+    if str(actual.dtype) != comparison.dtype:
+        return say(
+            "The output's dtype is {got}, it should be {wanted}.",
+            got=str(actual.dtype),
+            wanted=comparison.dtype,
+        )
+    finite = np.isfinite(actual)
+    if not finite.all():
+        share = float((~finite).reshape(len(actual), -1).any(axis=1).mean())
+        return say("The output is NaN or infinite for {share:.0%} of the samples.", share=share)
+    return say(
+        "{wrong} of {samples} samples differ from the right outputs, by up to {worst:.2g}.",
+        wrong=int(wrong.sum()),
+        samples=len(wrong),
+        worst=float(np.abs(actual.astype(np.float64) - outputs.desired).max()),
+    )
+
+
+def _hint(outputs: Outputs, wrong: Mask, comparison: Comparison) -> Text:
+    """Return the next step for outputs that differ as `_seen` says it."""
+    actual = outputs.actual
+    if actual.shape != outputs.desired.shape:
+        return say("Check the last layers, and which variable goes into bb.emit_output(...).")
+    if str(actual.dtype) != comparison.dtype:
+        return say(
+            'Use "{wanted}" for the input, the constants and every layer.',
+            wanted=comparison.dtype,
+        )
+    if not np.isfinite(actual).all():
+        return NOT_FINITE
+    return _hint_for_values(actual[wrong].astype(np.float64), outputs.desired[wrong])
+
+
+def _hint_for_values(actual: npt.NDArray[np.floating], desired: npt.NDArray[np.floating]) -> Text:
+    """Say what outputs look like beside the right ones."""
+    if np.allclose(actual, actual.flat[0]):
+        return say("The output is the same everywhere: does it depend on the input at all?")
+    share = float(np.isclose(actual, desired, rtol=_NEAR, atol=_NEAR).mean())
+    if share > 0:
+        return say(
+            "{share:.0%} of the elements of these samples are right: look at the edges of the"
+            " loops, at which index belongs to which axis, and where a sum begins.",
+            share=share,
+        )
+    return say(
+        "No element of these samples is right: compare each layer's shape and parameters with"
+        " PyTorch's, one layer after the other."
+    )

@@ -1,0 +1,184 @@
+"""What an error of a student's process is about: the one place that reads its words.
+
+Python, the C library, PyTorch and TVM say what is wrong in English alone, without a code. Here that
+becomes one of a closed set, with the names and numbers that were read; whoever advises looks at
+nothing else. The text comes from a student's process: it is matched within bounds and decides about
+advice, never about points.
+
+`tests/execute/test_known_errors.py` has each of them raised by what really raises it. So it says
+which of these words an upgrade has changed.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+import msgspec
+
+ErrorKind = Literal[
+    "unknown",
+    # of Python
+    "not_implemented",
+    "interrupted",
+    "undefined_name",
+    "no_attribute",
+    "missing_arguments",
+    "missing_package",
+    "not_found",
+    # of the system, where a limit of the sandbox is met
+    "memory",
+    "disk",
+    "file_size",
+    "processes",
+    "descriptors",
+    "network",
+    # of TVM's constructors: lengths that do not fit
+    "lengths",
+    "broadcast",
+    "dense_order",
+    # of TVM's constructors: errors with one usual cause
+    "bias_of_two_axes",
+    "pool_padding",
+    "topi_matmul_bias",
+    "relax_matmul_bias",
+    "called_in_emit_te",
+    "tensor_in_emit",
+    "operator_in_emit_te",
+    "python_function_in_emit_te",
+    "reshape_size",
+    "nested_tag",
+    "convolution_order",
+    "no_axis",
+]
+
+LOOKED_AT = 2_000
+"""Characters of a message that are looked at: what is kept of one has 500."""
+
+
+class KnownError(msgspec.Struct, frozen=True):
+    """An error as a value: what it is about, and what is named in it.
+
+    "undefined_name": the name. "no_attribute": a module and what it lacks. "missing_arguments": a
+    function of TOPI and its arguments as Python lists them. "missing_package": its name. "lengths":
+    the two lengths, found before wanted. "broadcast" and "dense_order": the length that is there,
+    and the one that is added to it.
+    """
+
+    kind: ErrorKind
+    names: tuple[str, ...] = ()
+    numbers: tuple[int, ...] = ()
+
+
+UNKNOWN = KnownError("unknown")
+
+
+_CLASS = r"^[\w.]{1,100}: "
+"""The name of an error's class, which its message follows."""
+
+
+_LENGTH = r"(?:T\.int(?:32|64)\()?(\d{1,9})\b\)?"
+"""A length as Relax writes it, and as a capture tells it, whose messages are tidied."""
+
+
+class _Form(msgspec.Struct, frozen=True):
+    """How an error is worded. `words` are looked for in "Name: message"."""
+
+    kind: ErrorKind
+    words: re.Pattern[str]
+
+
+def _form(kind: ErrorKind, words: str) -> _Form:
+    return _Form(kind, re.compile(words))
+
+
+_FORMS = (
+    # Limits. The words behind "[Errno N]" are strerror's of the C library, which libraries repeat.
+    _form("memory", r"^(?:_Array)?MemoryError\b|Cannot allocate memory"),
+    _form("memory", r"can't allocate memory|std::bad_alloc"),  # PyTorch's allocator; C++'s new
+    _form("disk", r"No space left on device"),
+    _form("file_size", r"File too large"),
+    _form("processes", r"can't start new thread|Resource temporarily unavailable"),
+    _form("missing_package", r"^ModuleNotFoundError: No module named '(\w{1,100})'"),
+    _form("descriptors", r"Too many open files"),
+    _form("network", r"Network is unreachable|Temporary failure in name resolution"),
+    _form("network", r"Name or service not known|^(?:HTTP|URL)Error\b|^ConnectionError\b"),
+    _form("network", r"\[Errno 13\] Permission denied\Z"),  # of a socket: of a file there is a name
+    _form("network", r"No matching distribution found"),  # pip
+    # Python's own
+    _form("not_implemented", r"^NotImplementedError\b"),
+    _form("interrupted", r"^KeyboardInterrupt\b"),
+    _form("undefined_name", r"^NameError: .{0,100}?name '(\w{1,100})' is not defined"),
+    _form(
+        "no_attribute",
+        r"^AttributeError: .{0,100}?module '([\w.]{1,100})' has no attribute '(\w{1,100})'",
+    ),
+    _form(
+        "missing_arguments",
+        r"^TypeError: .{0,100}?(conv2d|pool2d)\w{0,20}\(\)"
+        r" missing \d{1,3} required positional arguments?: (.{1,300})",
+    ),
+    # topi.nn.dense, topi.matmul; relax.op.matmul and relax.op.linear
+    _form("lengths", r"Reduction dimensions of \w{1,40} do not match\. (\d{1,9}) vs (\d{1,9})"),
+    _form("lengths", rf"The reduction dimensions of {_LENGTH} and {_LENGTH} are not equal"),
+    # topi's broadcast, of which the first is of a matrix and a vector as long as its rows are many
+    _form(
+        "dense_order",
+        r"broadcast dims: (\d{1,9}) and (?P<given>\d{1,9}) in: \((?P=given), \d{1,9}\)"
+        r" and \((?P=given),\)",
+    ),
+    _form("broadcast", r"Incompatible broadcast dims: (\d{1,9}) and (\d{1,9}) in"),
+    _form(
+        "broadcast",
+        rf"at dim \d{{1,3}} is {_LENGTH} and .{{1,60}} is {_LENGTH}, which are not broadcastable",
+    ),
+    # topi.nn: an assertion without words, of which the line is told; pool2d; matmul
+    _form("bias_of_two_axes", _CLASS + r"assert len\(bias\.shape\) == 1"),
+    _form("pool_padding", r"Pooling padding_size must has double elements of kernel"),
+    _form("topi_matmul_bias", _CLASS + r"Cannot convert from type `te\.Tensor` to `bool`"),
+    # relax.op.matmul, bb.emit_te, bb.emit
+    _form(
+        "relax_matmul_bias",
+        _CLASS + r"Mismatched type on argument #2 when calling: `relax\.op\.matmul\(",
+    ),
+    _form("called_in_emit_te", _CLASS + r"shape is only available on a Var with BufferType"),
+    _form(
+        "tensor_in_emit",
+        _CLASS + r"Mismatched type on argument #2 when calling: `relax\.BlockBuilderEmit\(",
+    ),
+    _form(
+        "operator_in_emit_te",
+        _CLASS + r"only support te\.tensor or tuple/list/Array of te\.tensor as function output",
+    ),
+    _form(
+        "python_function_in_emit_te",
+        _CLASS + r"not supported type in emit_te: <class 'builtin_function",
+    ),
+    _form(
+        "reshape_size",
+        _CLASS + r"Reshape expects the new shape to be convertible from the old shape",
+    ),
+    _form("nested_tag", _CLASS + r"nested op_tag is not allowed"),
+    _form("convolution_order", _CLASS + r"Invalid conv parameters: lead to negative output shape"),
+    _form("no_axis", r"Index out of range\. size: \d{1,9}, got index \d{1,9}"),  # topi
+    _form("no_axis", r"the input axis -?\d{1,9} is out of range"),  # relax.op
+    _form("not_found", r"^(?:FileNotFoundError|NotADirectoryError)\b|Read-only file system"),
+    _form("not_found", r"^RuntimeError: (?:Dataset not found|Error downloading)"),  # torchvision
+)
+"""In this order: the first that fits counts."""
+
+
+def recognise(error: str, message: str) -> KnownError:
+    """Return what an error is about, by the name of its class and its message."""
+    text = f"{error[:100]}: {message[:LOOKED_AT]}"
+    for form in _FORMS:
+        found = form.words.search(text)
+        if found is not None:
+            return _value(form.kind, found)
+    return UNKNOWN
+
+
+def _value(kind: ErrorKind, found: re.Match[str]) -> KnownError:
+    if kind in ("lengths", "broadcast", "dense_order"):
+        return KnownError(kind, numbers=(int(found[1]), int(found[2])))
+    return KnownError(kind, names=found.groups())

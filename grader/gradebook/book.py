@@ -1,0 +1,227 @@
+"""The gradebook: what is asked of it and what is written into it, each a transaction of its own."""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections import defaultdict
+from collections.abc import Iterable
+from datetime import datetime, timezone
+from decimal import Decimal
+
+import msgspec
+import sqlalchemy as sa
+
+from grader.assignment import Assignment
+from grader.errors import UsageError
+from grader.gradebook import rows, tables
+from grader.gradebook.grades import Account, Rules, Value
+from grader.gradebook.opening import Database
+from grader.gradebook.roster import Changes, Student
+from grader.report import Report, decode_report, encode_report
+
+
+class HandedIn(Value, frozen=True):
+    """A file as it was handed in, by whom and for what; `handed_in` is None if nobody says when."""
+
+    student: int
+    slug: str
+    name: str
+    content: bytes
+    handed_in: datetime | None = None
+    source: str = "folder"
+
+
+def utc_now() -> datetime:
+    """Return the time."""
+    return datetime.now(timezone.utc)
+
+
+class Gradebook:
+    """Students, what they handed in, what came of it, and what was decided about it."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.where = database.where
+
+    def close(self) -> None:
+        """Close it."""
+        self._database.close()
+
+    def take_rules(self, assignments: Iterable[Assignment]) -> tuple[str, ...]:
+        """Take over what assignments say of grades; return the slugs of those that changed."""
+        wanted = {each.slug: rows.rules_row(each) for each in assignments}
+        with self._database.reading() as connection:
+            known = rows.rules_rows(connection)
+        if all(known.get(slug) == row for slug, row in wanted.items()):
+            return ()
+        with self._database.writing() as connection:
+            known = rows.rules_rows(connection)
+            changed = tuple(slug for slug, row in wanted.items() if known.get(slug) != row)
+            for slug in changed:
+                rows.put(connection, tables.assignment, "slug", wanted[slug], first={})
+        return changed
+
+    def rules(self) -> dict[str, Rules]:
+        """Return what is known of assignments, by slug in order."""
+        with self._database.reading() as connection:
+            return {each.slug: each for each in rows.read_rules(connection).values()}
+
+    def students(self) -> tuple[Student, ...]:
+        """Return everybody, by login in order."""
+        query = sa.select(tables.student).order_by(tables.student.c.login)
+        with self._database.reading() as connection:
+            return tuple(rows.as_student(row) for row in connection.execute(query))
+
+    def change_students(self, changes: Changes, withdrawn: Iterable[str] = ()) -> None:
+        """Write what a roster changes, and note who has withdrawn, by logins."""
+        now, table = utc_now(), tables.student
+        new = {"name": "", "email": "", "section": "", "github": "", "recorded": now}
+        with self._database.writing() as connection:
+            for row in changes.rows:
+                lms = msgspec.json.encode(row["lms"]).decode()
+                changed = {**row, "lms": lms, "withdrawn": None}
+                rows.put(connection, table, "login", changed, first=new)
+            gone = table.c.login.in_([*withdrawn]) & table.c.withdrawn.is_(None)
+            connection.execute(sa.update(table).where(gone).values(withdrawn=now))
+
+    def accounts(self, student: int | None = None) -> dict[int, dict[str, Account]]:
+        """Return what happened, by students' ids and assignments: of everybody, or of one.
+
+        Who handed in nothing has no account here. Free days are shared by all assignments, so who
+        derives grades needs all of a student's.
+        """
+        with self._database.reading() as connection:
+            rules = rows.read_rules(connection)
+            attempts = rows.read_attempts(connection, student)
+            extensions = rows.read_extensions(connection, student)
+        found: dict[int, dict[str, Account]] = defaultdict(dict)
+        for key in {*attempts, *extensions}:
+            given, files = tuple(extensions.get(key, ())), tuple(attempts.get(key, ()))
+            account = Account(rules[key[1]], given, files)
+            found[key[0]][account.rules.slug] = account
+        return found
+
+    def record(self, given: HandedIn, report: Report | None) -> None:
+        """Record a file and its report, if it is graded; what is there already stays as it is.
+
+        So it can be told twice. Raises GradebookError, UsageError for an unknown assignment.
+        """
+        sha256, packed = hashlib.sha256(given.content).hexdigest(), zlib.compress(given.content, 6)
+        grading = None
+        if report is not None and report.parts:
+            grading = rows.grading_row(report, encode_report(report), utc_now())
+        with self._database.writing() as connection:
+            attempt = _attempt(connection, given, sha256, packed)
+            if grading and not rows.has_grading(connection, attempt, grading["digest"]):
+                rows.insert(connection, tables.grading, {**grading, "attempt": attempt})
+
+    def recorded(self) -> frozenset[tuple[int, str]]:
+        """Return which reports are recorded: students' ids, and digests of documents."""
+        query = sa.select(tables.attempt.c.student, tables.grading.c.digest).join_from(
+            tables.grading, tables.attempt, tables.grading.c.attempt == tables.attempt.c.id
+        )
+        with self._database.reading() as connection:
+            return frozenset((row.student, row.digest) for row in connection.execute(query))
+
+    def find_report(self, sha256: str) -> Report | None:
+        """Return the newest report of a file with this digest, whoever handed it in."""
+        query = (
+            sa.select(tables.grading.c.report)
+            .join(tables.attempt, tables.grading.c.attempt == tables.attempt.c.id)
+            .where(tables.attempt.c.sha256 == sha256)
+            .order_by(tables.grading.c.id.desc())
+        )
+        with self._database.reading() as connection:
+            packed = connection.execute(query).scalar()
+        return None if packed is None else decode_report(zlib.decompress(packed))
+
+    def adjust(
+        self,
+        attempt: int,
+        *,
+        part: str = "",
+        points: Decimal | None = None,
+        factor: Decimal | None = None,
+        reason: str,
+        who: str,
+    ) -> int:
+        """Write down an adjustment of an attempt, by its id; return the adjustment's number."""
+        row = {"attempt": attempt, "part": part, "points": points, "factor": factor}
+        told = {"reason": rows.clean(reason), "who": rows.clean(who), "recorded": utc_now()}
+        with self._database.writing() as connection:
+            return rows.insert(connection, tables.adjustment, {**row, **told, "takes_back": None})
+
+    def take_back(self, adjustment: int, *, reason: str, who: str) -> int:
+        """Write down that an adjustment no longer counts. Returns the number of that entry.
+
+        Raises UsageError where it is taken back already, or is such an entry itself.
+        """
+        table = tables.adjustment
+        told = {"reason": rows.clean(reason), "who": rows.clean(who), "recorded": utc_now()}
+        with self._database.writing() as connection:
+            found = connection.execute(sa.select(table).where(table.c.id == adjustment)).first()
+            undone = sa.select(table.c.id).where(table.c.takes_back == adjustment)
+            if found is None or found.takes_back is not None:
+                raise UsageError(
+                    f"There is no adjustment {adjustment}.", "See: grader grades show STUDENT"
+                )
+            if connection.execute(undone).first() is not None:
+                raise UsageError(f"Adjustment {adjustment} is taken back already.")
+            row = {"attempt": found.attempt, "part": found.part, "points": None, "factor": None}
+            return rows.insert(connection, table, {**row, **told, "takes_back": adjustment})
+
+    def extend(
+        self, student: int, slug: str, due: datetime | None, *, reason: str, who: str
+    ) -> None:
+        """Give one student another due date; None takes back what was given."""
+        with self._database.writing() as connection:
+            row = {
+                "student": student,
+                "assignment": rows.assignment_id(connection, slug),
+                "due": due,
+                "reason": rows.clean(reason),
+                "who": rows.clean(who),
+                "recorded": utc_now(),
+            }
+            rows.insert(connection, tables.extension, row)
+
+    def forget(self, student: int) -> None:
+        """Delete a student with all that is known of them, for good."""
+        attempts = sa.select(tables.attempt.c.id).where(tables.attempt.c.student == student)
+        taken_back = tables.adjustment.c.attempt.in_(attempts)
+        with self._database.writing() as connection:
+            counter = taken_back & tables.adjustment.c.takes_back.is_not(None)
+            connection.execute(sa.delete(tables.adjustment).where(counter))
+            connection.execute(sa.delete(tables.adjustment).where(taken_back))
+            of_them = tables.grading.c.attempt.in_(attempts)
+            connection.execute(sa.delete(tables.grading).where(of_them))
+            for table in (tables.attempt, tables.extension):
+                connection.execute(sa.delete(table).where(table.c.student == student))
+            connection.execute(sa.delete(tables.student).where(tables.student.c.id == student))
+        self._database.sweep()
+
+
+def _attempt(connection: sa.Connection, given: HandedIn, sha256: str, packed: bytes) -> int:
+    """Return the id of the attempt that a file is; it is recorded where it is not there yet.
+
+    Where nobody has said when it was handed in, what is said now is noted.
+    """
+    assignment = rows.assignment_id(connection, given.slug)
+    found = rows.attempt_of(connection, given.student, assignment, sha256)
+    if found is None:
+        row = {
+            "student": given.student,
+            "assignment": assignment,
+            "sha256": sha256,
+            "name": rows.clean(given.name),
+            "source": given.source,
+            "content": packed,
+            "handed_in": given.handed_in,
+            "recorded": utc_now(),
+        }
+        return rows.insert(connection, tables.attempt, row)
+    if found.handed_in is None and given.handed_in is not None:
+        change = sa.update(tables.attempt).where(tables.attempt.c.id == found.id)
+        connection.execute(change.values(handed_in=given.handed_in))
+    return int(found.id)

@@ -1,0 +1,394 @@
+"""From what happened to a grade, step by step: pure functions, and the sentences that explain it.
+
+A grade is never stored. It is what a grading gave, with the adjustments in the order in which they
+were made, less what lateness costs, for the attempt that counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from decimal import ROUND_HALF_UP, Decimal
+from typing import NamedTuple
+
+import msgspec
+
+from grader.language import NOTHING, Text, foreign, join, say
+from grader.lateness import IN_TIME, NONE, Counting, Lateness, LatePolicy, lateness
+
+_HUNDREDTH = Decimal("0.01")
+
+
+class Value(msgspec.Struct, frozen=True):
+    """Base of what the gradebook hands out."""
+
+
+class PartPoints(Value, frozen=True):
+    """What a grading gave for one part."""
+
+    id: str
+    score: Decimal
+    max_score: Decimal
+
+
+class Grading(Value, frozen=True):
+    """What a run of the grader gave. What is not `settled` is to be graded again."""
+
+    id: int
+    score: Decimal
+    max_score: Decimal
+    parts: tuple[PartPoints, ...]
+    settled: bool
+    graded: datetime
+    grader: str
+
+
+class Adjustment(Value, frozen=True):
+    """Points that are added, or a factor that is multiplied by, to a part or to all if it is empty.
+
+    `takes_back` is the number of another adjustment, which then counts as little as this one.
+    """
+
+    id: int
+    part: str
+    points: Decimal | None
+    factor: Decimal | None
+    takes_back: int | None
+    reason: str
+    who: str
+    recorded: datetime
+
+
+class Attempt(Value, frozen=True):
+    """One file that was handed in. `number` counts a student's attempts at an assignment from 1.
+
+    `handed_in` is None where nobody has said when that was; `gradings` are in order.
+    """
+
+    id: int
+    number: int
+    name: str
+    sha256: str
+    handed_in: datetime | None
+    recorded: datetime
+    gradings: tuple[Grading, ...] = ()
+    adjustments: tuple[Adjustment, ...] = ()
+
+
+class Extension(Value, frozen=True):
+    """A later due date for one student; without a date it takes back those before it."""
+
+    due: datetime | None
+    reason: str
+    who: str
+    recorded: datetime
+
+
+class Rules(Value, frozen=True):
+    """What an assignment says of grades. `parts` are the ids of its parts."""
+
+    slug: str
+    points: Decimal
+    due: datetime | None = None
+    late: LatePolicy | None = None
+    counts: Counting = "best"
+    parts: tuple[str, ...] = ()
+
+
+class Account(Value, frozen=True):
+    """All that happened between one student and one assignment."""
+
+    rules: Rules
+    extensions: tuple[Extension, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
+
+    @property
+    def extension(self) -> Extension | None:
+        """The extension that holds, if one does."""
+        last = self.extensions[-1] if self.extensions else None
+        return last if last is not None and last.due is not None else None
+
+    @property
+    def due(self) -> datetime | None:
+        """When it is due for this student."""
+        return self.rules.due if self.extension is None else self.extension.due
+
+
+class Grade(Value, frozen=True):
+    """A grade, and how it came about. `points` are None where nothing has been graded.
+
+    `attempt` is the number of the one that counts, `lines` explain it from top to bottom.
+    """
+
+    points: Decimal | None
+    possible: Decimal
+    attempt: int | None
+    lateness: Lateness
+    settled: bool
+    parts: tuple[PartPoints, ...]
+    lines: tuple[Text, ...]
+
+
+class _Total(NamedTuple):
+    """What one attempt comes to."""
+
+    attempt: Attempt
+    points: Decimal
+    grading: Grading
+    lateness: Lateness
+    parts: tuple[PartPoints, ...]
+    lines: tuple[Text, ...]
+
+
+def show(points: Decimal) -> str:
+    """Return points with at most two decimals and no zeros at the end: 40, 37.5, 33.33."""
+    text = format(rounded(points), "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def rounded(points: Decimal) -> Decimal:
+    """Return points to a hundredth; half of one counts as a whole."""
+    return points.quantize(_HUNDREDTH, ROUND_HALF_UP) + NONE
+
+
+def derive_all(accounts: Iterable[Account]) -> dict[str, Grade]:
+    """Return a student's grades by assignment.
+
+    Free days are used up in the order in which assignments are due for everybody.
+    """
+    used, found = 0, {}
+    for account in sorted(accounts, key=_by_due):
+        policy = account.rules.late
+        left = 0 if policy is None else max(policy.free_days - used, 0)
+        grade = derive(account, left)
+        used += grade.lateness.free_days
+        found[account.rules.slug] = grade
+    return found
+
+
+def _by_due(account: Account) -> tuple[bool, float, str]:
+    due = account.rules.due
+    return due is None, 0.0 if due is None else due.timestamp(), account.rules.slug
+
+
+def derive(account: Account, free_days: int = 0) -> Grade:
+    """Return a grade, for a student who has so many free days left."""
+    heads = tuple(filter(None, (_due_line(account), _extension_line(account))))
+    totals = [_total(account, each, free_days) for each in account.attempts if each.gradings]
+    listed = tuple(_attempt_line(each, totals) for each in account.attempts)
+    if not totals:
+        lines = (*heads, *listed, say("There is no grade: nothing has been graded."))
+        return Grade(None, account.rules.points, None, IN_TIME, True, (), lines)
+    chosen = _chosen(totals, account.rules.counts)
+    possible = chosen.grading.max_score
+    end = say("The grade: {points} of {possible}.", **_of(chosen.points, possible))
+    why = _choice_line(chosen, len(totals), account.rules.counts)
+    return Grade(
+        chosen.points,
+        possible,
+        chosen.attempt.number,
+        chosen.lateness,
+        chosen.grading.settled,
+        chosen.parts,
+        (*heads, *listed, why, *chosen.lines, end),
+    )
+
+
+def _chosen(totals: list[_Total], counts: Counting) -> _Total:
+    """Return the attempt that counts: of equal ones the first."""
+    if counts == "best":
+        return max(totals, key=lambda each: each.points)
+    return totals[0] if counts == "first" else totals[-1]
+
+
+def _total(account: Account, attempt: Attempt, free_days: int) -> _Total:
+    """Return what an attempt comes to, with a line for every step."""
+    grading = attempt.gradings[-1]
+    lines = [_grading_line(grading)]
+    reached, parts, steps = _adjusted(grading, attempt.adjustments)
+    lines += steps
+    late = lateness(account.rules.late, account.due, attempt.handed_in, free_days)
+    lost = NONE
+    if account.rules.late is not None:
+        lost = late.lost(account.rules.late, reached, grading.max_score)
+    lines.append(_late_line(account, attempt, late, lost))
+    exact = max(reached - lost, NONE)
+    points = rounded(exact)
+    if points != exact:
+        lines.append(say("Rounded to {points} points.", points=show(points)))
+    return _Total(attempt, points, grading, late, parts, tuple(filter(None, lines)))
+
+
+def _adjusted(
+    grading: Grading, adjustments: Iterable[Adjustment]
+) -> tuple[Decimal, tuple[PartPoints, ...], list[Text]]:
+    """Return the points after all adjustments, in all and by part, and a line for every step.
+
+    Those of a part come before those of all: what a factor of all takes, it takes of the sum.
+    """
+    entries = list(adjustments)
+    undone = {each.takes_back for each in entries}
+    valid = [each for each in entries if each.takes_back is None and each.id not in undone]
+    scores = {each.id: each.score for each in grading.parts}
+    rest = grading.score - sum(scores.values(), NONE)  # of a report whose parts do not add up
+    lines = [_part_line(each) for each in grading.parts]
+    for each in valid:
+        if each.part:
+            scores[each.part] = _applied(each, scores.get(each.part, NONE))
+            lines.append(_adjustment_line(each, scores[each.part]))
+    total = sum(scores.values(), rest)
+    for each in valid:
+        if not each.part:
+            total = _applied(each, total)
+            lines.append(_adjustment_line(each, total))
+    most = {each.id: each.max_score for each in grading.parts}
+    parts = tuple(PartPoints(id, score, most.get(id, NONE)) for id, score in scores.items())
+    return total, parts, lines
+
+
+def _applied(adjustment: Adjustment, points: Decimal) -> Decimal:
+    if adjustment.factor is not None:
+        return points * adjustment.factor
+    return max(points + (adjustment.points or NONE), NONE)
+
+
+def _of(points: Decimal, possible: Decimal) -> dict[str, str]:
+    return {"points": show(points), "possible": show(possible)}
+
+
+def told_time(moment: datetime) -> str:
+    """Return a time as people write it, to the second, with its offset from UTC."""
+    return moment.isoformat(" ", "seconds")
+
+
+def _told_span(span: timedelta) -> Text:
+    """Return how long something is, in its two largest units."""
+    minutes = -(-span // timedelta(minutes=1))
+    days, hours, rest = minutes // 1440, minutes // 60 % 24, minutes % 60
+    if days:
+        return say("{days} d {hours} h", days=days, hours=hours)
+    if hours:
+        return say("{hours} h {minutes} min", hours=hours, minutes=rest)
+    return say("{minutes} min", minutes=rest)
+
+
+def _due_line(account: Account) -> Text:
+    rules = account.rules
+    if rules.due is None:
+        return say("{assignment} has no due date.", assignment=rules.slug)
+    return say("{assignment} is due {time}.", assignment=rules.slug, time=told_time(rules.due))
+
+
+def _extension_line(account: Account) -> Text:
+    held = account.extension
+    if held is None or held.due is None:
+        return NOTHING
+    return say(
+        "Extended until {time}, by {who}: {reason}",
+        time=told_time(held.due),
+        who=held.who,
+        reason=held.reason,
+    )
+
+
+def _attempt_line(attempt: Attempt, totals: Iterable[_Total]) -> Text:
+    when = say("at a time that is not known")
+    if attempt.handed_in is not None:
+        when = foreign(told_time(attempt.handed_in))
+    named: dict[str, str | int | Text] = {
+        "number": attempt.number,
+        "file": attempt.name,
+        "time": when,
+    }
+    for each in totals:
+        if each.attempt == attempt:
+            points = _of(each.points, each.grading.max_score)
+            return say(
+                "Attempt {number}, {file}, handed in {time}: {points} of {possible}.",
+                **named,
+                **points,
+            )
+    return say("Attempt {number}, {file}, handed in {time}: not graded.", **named)
+
+
+def _choice_line(chosen: _Total, count: int, counts: Counting) -> Text:
+    number = chosen.attempt.number
+    if count == 1:
+        return say("Attempt {number} counts: no other one is graded.", number=number)
+    if counts == "best":
+        return say("Attempt {number} counts: the best of {count}.", number=number, count=count)
+    if counts == "first":
+        return say("Attempt {number} counts: the first of {count}.", number=number, count=count)
+    return say("Attempt {number} counts: the last of {count}.", number=number, count=count)
+
+
+def _grading_line(grading: Grading) -> Text:
+    told = {"time": told_time(grading.graded), "version": grading.grader}
+    told |= _of(grading.score, grading.max_score)
+    if grading.settled:
+        return say("Graded {time} by grader {version}: {points} of {possible}.", **told)
+    return say(
+        "Graded {time} by grader {version}: {points} of {possible} so far; the machine kept a check"
+        " from being decided, so grade it again.",
+        **told,
+    )
+
+
+def _part_line(part: PartPoints) -> Text:
+    points = _of(part.score, part.max_score)
+    return say("Part {part}: {points} of {possible}.", part=part.id, **points)
+
+
+def _adjustment_line(entry: Adjustment, points: Decimal) -> Text:
+    told = {"who": entry.who, "time": told_time(entry.recorded), "reason": entry.reason}
+    told |= {"number": str(entry.id), "part": entry.part, "points": show(points)}
+    if entry.factor is not None:
+        told["factor"] = format(entry.factor.normalize(), "f")
+        if entry.part:
+            return say(
+                "Part {part} times {factor} is {points}: adjustment {number} by {who}, {time}:"
+                " {reason}",
+                **told,
+            )
+        return say(
+            "All times {factor} is {points}: adjustment {number} by {who}, {time}: {reason}", **told
+        )
+    told["change"] = f"{'+' if (entry.points or NONE) >= 0 else ''}{show(entry.points or NONE)}"
+    if entry.part:
+        return say(
+            "Part {part} {change} is {points}: adjustment {number} by {who}, {time}: {reason}",
+            **told,
+        )
+    return say("All {change} is {points}: adjustment {number} by {who}, {time}: {reason}", **told)
+
+
+def _late_line(account: Account, attempt: Attempt, late: Lateness, lost: Decimal) -> Text:
+    policy = account.rules.late
+    if account.due is None:
+        return NOTHING
+    if attempt.handed_in is None:
+        return say("Nobody has said when it was handed in, so it counts as in time.")
+    if not late.late_by:
+        return say("Handed in on time.")
+    told = {"span": _told_span(late.late_by)}
+    if policy is None:
+        return say("Handed in {span} late; the assignment says of no cost.", **told)
+    if late.is_closed:
+        return say(
+            "Handed in {span} late, after it was closed: all {lost} points are lost.",
+            **told,
+            lost=show(lost),
+        )
+    used = NOTHING
+    if late.free_days:
+        used = say("Free days used: {days}.", days=late.free_days)
+    if not late.units:
+        within = say("Handed in {span} late, which costs nothing.", **told)
+        return join(within, used)
+    cost = say(
+        "Handed in {span} late: {percent} % are lost, {lost} points.",
+        **told,
+        percent=format(late.percent.normalize(), "f"),
+        lost=show(lost),
+    )
+    return join(cost, used)

@@ -1,0 +1,289 @@
+"""Finding, opening and making a gradebook: a file of SQLite, or a database of PostgreSQL.
+
+Whatever is written is one transaction, in which nobody else writes: whoever comes second waits. So
+a process that is killed leaves either all of a change or nothing of it, also where it brings the
+tables up to date.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import sqlalchemy as sa
+from sqlalchemy import Connection, Engine, event, exc, make_url
+
+from grader.errors import GradebookError, UsageError
+
+VARIABLE: Final = "GRADER_GRADEBOOK"
+"""The environment variable that names a gradebook: a file, or the URL of a database."""
+
+FILE: Final = "gradebook.sqlite"
+"""The gradebook of a course, in its folder."""
+
+NEWEST: Final = "0001"
+"""The version of the tables that this grader reads and writes."""
+
+_VERSIONS = Path(__file__).parent / "versions"
+_VERSION_TABLE = "grader_version"
+_WAIT = 60.0
+"""Seconds for which one waits for others who write."""
+
+_WRITER = 0x67726164
+"""The lock of PostgreSQL that whoever writes has: a number that nobody else is likely to use."""
+
+_WRITES = "grader_writes"
+_MAKE = "Make one: grader course init"
+
+
+class Database:
+    """An open database. `where` is what people are told of it, without its password."""
+
+    def __init__(self, engine: Engine, where: str) -> None:
+        self._engine = engine
+        self._writer = engine.execution_options(**{_WRITES: True})
+        self._reader = engine
+        if engine.dialect.name == "postgresql":
+            self._reader = engine.execution_options(isolation_level="REPEATABLE READ")
+        self.where = where
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Read in the body of a with statement, all of it as it is at one moment."""
+        with self._told(), self._reader.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Write in the body of a with statement: all of it is there afterwards, or nothing."""
+        with self._told(), self._writer.begin() as connection:
+            if self._writer.dialect.name == "postgresql":
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_WRITER)))
+            yield connection
+
+    def sweep(self) -> None:
+        """Let nothing remain of what was deleted, as far as this is the database's to say."""
+        with self._told(), closing(self._engine.raw_connection()) as connection:
+            if self._engine.dialect.name == "sqlite":
+                connection.cursor().execute("VACUUM")
+
+    def close(self) -> None:
+        """Close it."""
+        self._engine.dispose()
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except exc.DBAPIError as error:
+            raise _refusal(self.where, error) from error
+
+
+def locate(course: Path, environment: Mapping[str, str]) -> str:
+    """Return the URL of the gradebook: the environment says which, else it is the course's own."""
+    named = environment.get(VARIABLE, "").strip()
+    if "://" in named:
+        return named
+    path = Path(named) if named else course / FILE
+    return f"sqlite:///{path.absolute()}"
+
+
+def file_of(url: str) -> Path | None:
+    """Return the file of a gradebook, None where it has none here. Raises UsageError."""
+    parsed = _parsed(url)
+    if parsed.get_backend_name() != "sqlite":
+        return None
+    if not parsed.database or parsed.query:
+        raise UsageError(f"{VARIABLE} names no file.", "Write sqlite:////folder/gradebook.sqlite.")
+    return Path(parsed.database)
+
+
+def exists(url: str) -> bool:
+    """Say whether there may be a gradebook: a server is asked when it is opened."""
+    path = file_of(url)
+    return path is None or path.exists()
+
+
+def open_database(url: str, *, make: bool = False) -> Database:
+    """Open a gradebook and bring its tables up to date; `make` one where there is none.
+
+    Raises GradebookError, UsageError for a URL that is none.
+    """
+    path = file_of(url)
+    if path is not None and not path.exists():
+        if not make:
+            raise GradebookError(f"There is no gradebook {path}.", _MAKE)
+        _make_file(path)
+    database = Database(_engine(url), str(path) if path is not None else _without_password(url))
+    try:
+        _bring_up_to_date(database, make=make)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def migrate(connection: Connection, version: str = NEWEST) -> None:
+    """Bring the tables to a version, in the transaction of a connection."""
+    from alembic.config import Config
+    from alembic.runtime.environment import EnvironmentContext
+    from alembic.script import ScriptDirectory
+
+    scripts = ScriptDirectory(str(_VERSIONS.parent), version_locations=[str(_VERSIONS)])
+    with EnvironmentContext(
+        Config(),
+        scripts,
+        fn=lambda found, _: scripts._upgrade_revs(version, found),
+        destination_rev=version,
+    ) as context:
+        context.configure(
+            connection=connection,
+            version_table=_VERSION_TABLE,
+            transactional_ddl=True,  # SQLite can, as we begin transactions ourselves
+        )
+        context.run_migrations()
+
+
+def version_of(connection: Connection) -> str | None:
+    """Return the version of the tables, None where there are none."""
+    if not sa.inspect(connection).has_table(_VERSION_TABLE):
+        return None
+    table = sa.table(_VERSION_TABLE, sa.column("version_num", sa.Text))
+    found = connection.execute(sa.select(table.c.version_num)).scalar()
+    return None if found is None else str(found)
+
+
+def _bring_up_to_date(database: Database, *, make: bool) -> None:
+    with database.reading() as connection:
+        version = version_of(connection)
+        foreign = version is None and sa.inspect(connection).get_table_names()
+    if version == NEWEST:
+        return
+    if foreign:
+        raise GradebookError(
+            f"{database.where} is a database, but no gradebook.",
+            "Name another one, or an empty one.",
+        )
+    if version is None and not make:
+        raise GradebookError(f"There is no gradebook in {database.where} yet.", _MAKE)
+    if version is not None and version > NEWEST:
+        raise GradebookError(
+            f"The gradebook {database.where} was written by a later grader: its version is"
+            f" {version}, and this one knows {NEWEST}.",
+            "Use that grader or a later one. Nothing was changed.",
+        )
+    with database.writing() as connection:
+        if version_of(connection) != NEWEST:  # somebody else may have been quicker
+            migrate(connection)
+
+
+def _make_file(path: Path) -> None:
+    """Make an empty file that nobody else may read: SQLite gives its journal the same mode."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except FileExistsError:  # somebody else was quicker
+        return
+    except OSError as error:
+        raise GradebookError(
+            f"Cannot make the gradebook {path}: {error.strerror}.",
+            "Its folder must be there, and be yours to write to.",
+        ) from None
+    os.close(descriptor)
+
+
+def _parsed(url: str) -> sa.URL:
+    try:
+        parsed = make_url(url)
+    except exc.ArgumentError:
+        raise UsageError(
+            f"{VARIABLE} is neither a file nor the URL of a database.",
+            "Write a path, or postgresql://NAME:PASSWORD@HOST/DATABASE.",
+        ) from None
+    if parsed.get_backend_name() == "postgresql":
+        return parsed.set(drivername="postgresql+psycopg")
+    if parsed.drivername not in ("sqlite", "sqlite+pysqlite"):
+        raise UsageError(
+            f"A gradebook cannot be in {parsed.drivername}.", "SQLite and PostgreSQL are served."
+        )
+    return parsed
+
+
+def _without_password(url: str) -> str:
+    parsed = _parsed(url)
+    return f"{parsed.database} on {parsed.host or parsed.query.get('host', 'this machine')}"
+
+
+def _engine(url: str) -> Engine:
+    parsed = _parsed(url)
+    if parsed.get_backend_name() == "sqlite":
+        engine = sa.create_engine(parsed, connect_args={"timeout": _WAIT})
+        event.listen(engine, "connect", _prepare_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+        return engine
+    try:
+        return sa.create_engine(
+            parsed,
+            pool_pre_ping=True,  # a server may have been started anew
+            connect_args={"connect_timeout": 10},
+        )
+    except ModuleNotFoundError as error:
+        raise GradebookError(
+            f"A gradebook on a server of PostgreSQL needs {error.name}.",
+            "pip install 'psycopg[binary]'",
+        ) from None
+
+
+def _prepare_sqlite(connection: Any, record: object) -> None:
+    """Begin transactions ourselves: the module of Python begins them late, and not for tables."""
+    del record
+    connection.isolation_level = None
+    for pragma in ("foreign_keys = ON", "secure_delete = ON", "synchronous = FULL"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    writes = connection.get_execution_options().get(_WRITES, False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _refusal(where: str, error: exc.DBAPIError) -> GradebookError:
+    """Return what is said of an error of the database."""
+    said = str(error.orig).strip().splitlines() or [""]
+    for words, message, hint in _REASONS:
+        if any(word in said[0] for word in words) and isinstance(error.orig, sqlite3.Error):
+            return GradebookError(f"The gradebook {where} {message}.", hint)
+    if not isinstance(error.orig, sqlite3.Error) and isinstance(error, exc.OperationalError):
+        return GradebookError(
+            f"The gradebook {where} cannot be reached: {said[0]}.",
+            "Nothing of the last step was kept unless it was reported. Look whether the server runs"
+            " and takes you in, and run the same command again.",
+        )
+    return GradebookError(f"The gradebook {where} refuses: {said[0]}.", "Nothing was changed.")
+
+
+_REASONS = (
+    (
+        ("not a database", "malformed", "file is encrypted"),
+        "is damaged",
+        "Put a copy of it in its place. What can be read of it: sqlite3 gradebook.sqlite .recover",
+    ),
+    (
+        ("locked",),
+        "is being written by somebody else, for a minute already",
+        "Wait for the other command's end, and run this one again. Nothing was changed.",
+    ),
+    (
+        ("disk is full", "disk I/O"),
+        "cannot be written: there is no room, or the disk fails",
+        "Make room there. Nothing was changed.",
+    ),
+    (
+        ("readonly", "unable to open"),
+        "cannot be written or read by you",
+        "Look at the modes of the file and of its folder.",
+    ),
+)

@@ -1,0 +1,206 @@
+"""Rows of the gradebook's tables, and what is made of them; all of it within a transaction."""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections import defaultdict
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+from sqlalchemy import Connection, Row
+
+from grader.assignment import Assignment
+from grader.errors import UsageError
+from grader.gradebook import tables
+from grader.gradebook.grades import Adjustment, Attempt, Extension, Grading, PartPoints, Rules
+from grader.gradebook.roster import Student
+from grader.lateness import LatePolicy
+from grader.report import Report
+
+Pair = tuple[int, int]
+"""The ids of a student and of an assignment."""
+
+
+def clean(text: str) -> str:
+    """Return a text as every database takes it: whole characters, and none that means an end."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
+
+
+def as_student(row: Row[Any]) -> Student:
+    """Return a student of the roster."""
+    found = row._asdict()
+    found.pop("recorded")
+    return Student(**{**found, "lms": msgspec.json.decode(row.lms, type=dict[str, str])})
+
+
+def rules_row(assignment: Assignment) -> dict[str, Any]:
+    """Return what an assignment says of grades, as it is stored."""
+    late = assignment.late
+    return {
+        "slug": assignment.slug,
+        "version": assignment.version,
+        "points": Decimal(repr(assignment.points)),
+        "due": assignment.due,
+        "late": None if late is None else msgspec.json.encode(late).decode(),
+        "counts": assignment.counts,
+        "parts": msgspec.json.encode([part.id for part in assignment.part]).decode(),
+    }
+
+
+def rules_rows(connection: Connection) -> dict[str, dict[str, Any]]:
+    """Return what is stored of assignments, by slug."""
+    found = [row._asdict() for row in connection.execute(sa.select(tables.assignment))]
+    return {
+        row["slug"]: {name: value for name, value in row.items() if name != "id"} for row in found
+    }
+
+
+def read_rules(connection: Connection) -> dict[int, Rules]:
+    """Return what assignments say of grades, by their ids, in order of their slugs."""
+    query = sa.select(tables.assignment).order_by(tables.assignment.c.slug)
+    return {
+        row.id: Rules(
+            row.slug,
+            row.points,
+            row.due,
+            None if row.late is None else msgspec.json.decode(row.late, type=LatePolicy),
+            row.counts,
+            tuple(msgspec.json.decode(row.parts, type=list[str])),
+        )
+        for row in connection.execute(query)
+    }
+
+
+def assignment_id(connection: Connection, slug: str) -> int:
+    """Return the id of an assignment. Raises UsageError that lists what there is."""
+    query = sa.select(tables.assignment.c.id).where(tables.assignment.c.slug == slug)
+    found = connection.execute(query).scalar()
+    if found is None:
+        known = ", ".join(each.slug for each in read_rules(connection).values()) or "none"
+        raise UsageError(f"The gradebook has no assignment {slug!r}.", f"There is: {known}.")
+    return int(found)
+
+
+def put(
+    connection: Connection, table: sa.Table, key: str, row: dict[str, Any], first: dict[str, Any]
+) -> None:
+    """Change the row with this key, or insert it, then also with what it has at `first`."""
+    found = connection.execute(sa.update(table).where(table.c[key] == row[key]).values(**row))
+    if found.rowcount == 0:
+        insert(connection, table, {**first, **row})
+
+
+def insert(connection: Connection, table: sa.Table, row: dict[str, Any]) -> int:
+    """Insert a row; return its id."""
+    (key,) = connection.execute(sa.insert(table).values(**row)).inserted_primary_key or (0,)
+    return int(key)
+
+
+def attempt_of(connection: Connection, student: int, assignment: int, sha256: str) -> Any:
+    """Return the row of the attempt that a file is, None where it is none yet."""
+    table = tables.attempt
+    query = sa.select(table.c.id, table.c.handed_in).where(
+        table.c.student == student, table.c.assignment == assignment, table.c.sha256 == sha256
+    )
+    return connection.execute(query).first()
+
+
+def has_grading(connection: Connection, attempt: int, digest: str) -> bool:
+    """Say whether an attempt has a report of this digest."""
+    table = tables.grading
+    query = sa.select(table.c.id).where(table.c.attempt == attempt, table.c.digest == digest)
+    return connection.execute(query).first() is not None
+
+
+def grading_row(report: Report, document: bytes, now: datetime) -> dict[str, Any]:
+    """Return a report as it is stored; `document` is its JSON."""
+    parts = [
+        {"id": each.id, "score": repr(each.score), "max_score": repr(each.max_score)}
+        for each in report.parts
+    ]
+    undecided = any(check.again for part in report.parts for check in part.checks)
+    return {
+        "digest": hashlib.sha256(document).hexdigest(),
+        "basis": report.basis,
+        "grader": report.environment.packages.get("tvm-grader", ""),
+        "machine": clean(report.environment.cpu),
+        "seed": str(report.seed),
+        "score": Decimal(repr(report.score)),
+        "max_score": Decimal(repr(report.max_score)),
+        "parts": msgspec.json.encode(parts).decode(),
+        "settled": not undecided,
+        "graded": report.graded or now,
+        "recorded": now,
+        "report": zlib.compress(document, 6),
+    }
+
+
+def read_attempts(connection: Connection, student: int | None) -> dict[Pair, list[Attempt]]:
+    """Return attempts by student and assignment, in the order in which they were handed in."""
+    table = tables.attempt
+    columns = [each for each in table.c if each.name != "content"]
+    chosen = sa.true() if student is None else table.c.student == student
+    rows = connection.execute(sa.select(*columns).where(chosen)).all()
+    gradings = _gradings(connection, student)
+    adjustments = _adjustments(connection, student)
+    found: dict[Pair, list[Attempt]] = defaultdict(list)
+    for row in sorted(rows, key=lambda row: (row.handed_in or row.recorded, row.id)):
+        own = found[row.student, row.assignment]
+        own.append(
+            Attempt(
+                row.id,
+                len(own) + 1,
+                row.name,
+                row.sha256,
+                row.handed_in,
+                row.recorded,
+                tuple(gradings.get(row.id, ())),
+                tuple(adjustments.get(row.id, ())),
+            )
+        )
+    return found
+
+
+def _of_student(table: sa.Table, student: int | None) -> sa.ColumnElement[bool]:
+    """Choose the rows that belong to a student's attempts, or all."""
+    if student is None:
+        return sa.true()
+    own = sa.select(tables.attempt.c.id).where(tables.attempt.c.student == student)
+    return table.c.attempt.in_(own)
+
+
+def _gradings(connection: Connection, student: int | None) -> dict[int, list[Grading]]:
+    table = tables.grading
+    names = ("id", "attempt", "score", "max_score", "parts", "settled", "graded", "grader")
+    query = sa.select(*(table.c[name] for name in names)).where(_of_student(table, student))
+    found: dict[int, list[Grading]] = defaultdict(list)
+    for row in connection.execute(query.order_by(table.c.id)):
+        parts = msgspec.json.decode(row.parts, type=tuple[PartPoints, ...])
+        told = row.score, row.max_score, parts, row.settled, row.graded, row.grader
+        found[row.attempt].append(Grading(row.id, *told))
+    return found
+
+
+def _adjustments(connection: Connection, student: int | None) -> dict[int, list[Adjustment]]:
+    table = tables.adjustment
+    query = sa.select(table).where(_of_student(table, student)).order_by(table.c.id)
+    found: dict[int, list[Adjustment]] = defaultdict(list)
+    for row in connection.execute(query):
+        fields = row._asdict()
+        found[fields.pop("attempt")].append(Adjustment(**fields))
+    return found
+
+
+def read_extensions(connection: Connection, student: int | None) -> dict[Pair, list[Extension]]:
+    """Return extensions by student and assignment, in order."""
+    table = tables.extension
+    chosen = sa.true() if student is None else table.c.student == student
+    found: dict[Pair, list[Extension]] = defaultdict(list)
+    for row in connection.execute(sa.select(table).where(chosen).order_by(table.c.id)):
+        entry = Extension(row.due, row.reason, row.who, row.recorded)
+        found[row.student, row.assignment].append(entry)
+    return found

@@ -1,0 +1,151 @@
+"""A batch beside a gradebook: whose a file is, what is recorded, and what is not."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pytest
+
+from grader.batch.collect import Entry
+from grader.batch.recording import RecordingStore
+from grader.errors import GraderError
+from grader.gradebook.book import Gradebook
+from grader.gradebook.opening import open_database
+from grader.report import decode_report
+from tests.gradebook.factory import CONTENT, SLUG, conv, enrol, report_of
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Iterator[Gradebook]:
+    """A gradebook with two of one name."""
+    found = Gradebook(open_database(f"sqlite:///{tmp_path / 'gradebook.sqlite'}", make=True))
+    found.take_rules([conv()])
+    enrol(found, "ada", "李雷", "ben@x.org")
+    enrol(found, "b1", "b2", name="Kim")
+    yield found
+    found.close()
+
+
+def entry(folder: Path, file: str, content: bytes = CONTENT) -> Entry:
+    path = folder / "class" / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return Entry(path, file, file.removesuffix(".ipynb"), folder)
+
+
+def attempts(book: Gradebook) -> dict[str, list[datetime | None]]:
+    logins = {each.id: each.login for each in book.students()}
+    return {
+        logins[id]: [each.handed_in for each in found[SLUG].attempts]
+        for id, found in book.accounts().items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("file", "owner"),
+    [
+        ("ada/hw.ipynb", "ada"),
+        ("section a/ADA/deep/hw.ipynb", "ada"),
+        ("ada.ipynb", "ada"),
+        ("李雷/hw.ipynb", "李雷"),
+        ("Ben@X.org/hw.ipynb", "ben@x.org"),
+        ("b1/kim.ipynb", None),
+        ("Kim/hw.ipynb", None),
+        ("ada/b1/hw.ipynb", None),
+        ("nobody/hw.ipynb", None),
+    ],
+)
+def test_a_file_is_whose_one_word_of_its_path_names(
+    book: Gradebook, tmp_path: Path, file: str, owner: str | None
+) -> None:
+    found = RecordingStore(tmp_path / "reports", book).owner(entry(tmp_path, file))
+    assert owner == (found.login if found else None)
+
+
+def test_a_report_is_in_the_gradebook_and_in_the_folder(book: Gradebook, tmp_path: Path) -> None:
+    store = RecordingStore(tmp_path / "reports", book)
+    store.write(entry(tmp_path, "ada/hw.ipynb"), report_of())
+    assert {"ada": [None]} == attempts(book)
+    path = tmp_path / "reports" / "ada" / "hw.json"
+    assert report_of() == decode_report(path.read_bytes())
+    assert ([], []) == (store.strangers, store.troubles)
+
+
+def test_what_is_nobodys_is_in_the_folder_and_named(book: Gradebook, tmp_path: Path) -> None:
+    store = RecordingStore(tmp_path / "reports", book)
+    store.write(entry(tmp_path, "Kim/hw.ipynb"), report_of())
+    assert {} == attempts(book)
+    assert ["Kim/hw"] == store.strangers
+    assert (tmp_path / "reports" / "Kim" / "hw.json").exists()
+
+
+def test_what_the_gradebook_does_not_take_is_in_the_folder(book: Gradebook, tmp_path: Path) -> None:
+    store = RecordingStore(tmp_path / "reports", book)
+    given = entry(tmp_path, "ada/hw.ipynb")
+    book.record = _refuse  # type: ignore[method-assign]
+    store.write(given, report_of())
+    assert ["no"] == [str(each) for each in store.troubles]
+    assert (tmp_path / "reports" / "ada" / "hw.json").exists()
+
+
+def _refuse(*_: object) -> None:
+    raise GraderError("no")
+
+
+def test_a_file_that_was_changed_meanwhile_is_not_taken_for_the_one_graded(
+    book: Gradebook, tmp_path: Path
+) -> None:
+    store = RecordingStore(tmp_path / "reports", book)
+    store.write(entry(tmp_path, "ada/hw.ipynb", b"another"), report_of())
+    assert {} == attempts(book)
+    assert ["ada/hw was changed while it was graded: it is not in the gradebook."] == [
+        str(each) for each in store.troubles
+    ]
+
+
+def test_a_report_of_an_earlier_run_is_brought_in_once(book: Gradebook, tmp_path: Path) -> None:
+    given = entry(tmp_path, "ada/hw.ipynb")
+    for _ in range(2):
+        RecordingStore(tmp_path / "reports", book).keep(given, report_of())
+    (found,) = book.accounts().values()
+    assert [1] == [len(each.gradings) for each in found[SLUG].attempts]
+
+
+def test_a_report_is_found_from_any_folder_and_written_there(
+    book: Gradebook, tmp_path: Path
+) -> None:
+    RecordingStore(tmp_path / "reports", book).write(entry(tmp_path, "ada/hw.ipynb"), report_of())
+    other = RecordingStore(tmp_path / "other", book)
+    again = entry(tmp_path, "李雷/hw.ipynb")
+    found = other.find(again)
+    assert report_of() == found
+    other.keep(again, found)
+    assert (tmp_path / "other" / "李雷" / "hw.json").exists()
+    assert {"ada": [None], "李雷": [None]} == attempts(book)
+    assert other.find(entry(tmp_path, "ada/new.ipynb", b"new")) is None
+
+
+@pytest.mark.parametrize("when", [datetime(2026, 12, 1, tzinfo=timezone.utc), "files"])
+def test_when_it_was_handed_in_is_what_was_said(
+    book: Gradebook, tmp_path: Path, when: datetime | str
+) -> None:
+    given = entry(tmp_path, "ada/hw.ipynb")
+    moment = datetime(2026, 12, 1, tzinfo=timezone.utc)
+    os.utime(given.path, (moment.timestamp(), moment.timestamp()))
+    RecordingStore(tmp_path / "reports", book, when).write(given, report_of())  # type: ignore[arg-type]
+    assert {"ada": [moment]} == attempts(book)
+
+
+def test_a_link_is_not_followed(book: Gradebook, tmp_path: Path) -> None:
+    given = entry(tmp_path, "ada/hw.ipynb")
+    given.path.unlink()
+    (tmp_path / "solution").write_bytes(CONTENT)
+    given.path.symlink_to(tmp_path / "solution")
+    store = RecordingStore(tmp_path / "reports", book)
+    assert store.find(given) is None
+    store.write(given, report_of())
+    assert {} == attempts(book)
+    assert 1 == len(store.troubles)

@@ -1,0 +1,200 @@
+"""`grader course`, `roster` and `grades`, typed as docs/gradebook.md has them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.gradebook.book import Gradebook
+from grader.gradebook.opening import open_database
+from grader.gradebook.roster import find_student
+from tests.cli.test_batch import GRADER, RIGHT, write
+from tests.gradebook.factory import SLUG, hand_in
+
+ROOT = Path(__file__).parents[2]
+ROSTER = (
+    "id,name,email,section\nada,Ada Lovelace,a@x.org,A\nleilei,李雷,l@x.org,B\nk,Kim,,\nm,Kim,,\n"
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A course's folder with a gradebook, in which one has handed in twice."""
+    folder = tmp_path_factory.mktemp("course")
+    (folder / "assignments").mkdir()
+    (folder / "assignments" / SLUG).symlink_to(ROOT / "assignments" / SLUG)
+    (folder / "roster.csv").write_text(ROSTER, encoding="utf-8")
+    assert "Next: grader roster import FILE" in said(folder, "course", "init")
+    assert "4 new" in said(folder, "roster", "import", "roster.csv")
+    book = Gradebook(open_database(f"sqlite:///{folder / 'gradebook.sqlite'}"))
+    ada = find_student(book.students(), "ada")
+    hand_in(book, ada, b"first", 60)
+    hand_in(book, ada, b"second")
+    book.close()
+    return folder
+
+
+def call(folder: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [GRADER, *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "COLUMNS": "100", **environment},
+    )
+
+
+def said(folder: Path, *words: str) -> str:
+    done = call(folder, *words)
+    assert 0 == done.returncode, done.stderr
+    return done.stdout
+
+
+def found(folder: Path, *words: str) -> Any:
+    return json.loads(said(folder, *words, "--json", "-"))
+
+
+def refused(folder: Path, *words: str, **environment: str) -> str:
+    done = call(folder, *words, **environment)
+    assert (2, "") == (done.returncode, done.stdout)
+    return done.stderr
+
+
+def test_everybody_is_listed_with_a_dash_for_no_grade(folder: Path) -> None:
+    lines = [line.split() for line in said(folder, "grades", "list", SLUG).splitlines()]
+    assert ["ada", "Ada", "Lovelace", "A", "77.5"] in lines
+    assert ["leilei", "李雷", "B", "–"] in lines
+    rows = {each["student"]: each for each in found(folder, "grades", "list")["students"]}
+    assert 77.5 == rows["ada"]["grades"][SLUG]["points"]
+    assert {} == rows["leilei"]["grades"]
+    assert ["leilei"] == [
+        each["student"] for each in found(folder, "grades", "list", "--section", "B")["students"]
+    ]
+
+
+def test_a_student_is_shown_with_all_attempts(folder: Path) -> None:
+    output = said(folder, "grades", "show", "a@x.org")
+    assert "attempt 2: hw.ipynb" in output
+    attempts = found(folder, "grades", "show", "ada")["assignments"][SLUG]["attempts"]
+    assert [60, 77.5] == [each["gradings"][0]["score"] for each in attempts]
+
+
+def test_adjusting_explains_itself_and_can_be_taken_back(folder: Path) -> None:
+    words = ("grades", "adjust", "ada", SLUG)
+    part = (*words, "--part", "schedule", "--points", "-2.5", "--reason", "too late", "--by", "eve")
+    assert f"ada, {SLUG}: 77.5 before, 75 now." in said(folder, *part)
+    lines = found(folder, "grades", "explain", "ada", SLUG)["lines"]
+    assert any("Part schedule -2.5 is 20: adjustment 1 by eve" in line for line in lines)
+    back = found(folder, *words, "--take-back", "1", "--reason", "no")
+    assert (75, 77.5, 1) == (back["before"], back["after"], back["takes_back"])
+
+
+def test_a_grade_is_explained_in_the_students_language(folder: Path) -> None:
+    assert "成绩：77.5 分，满分 100 分。" in said(
+        folder, "grades", "explain", "ada", SLUG, "--lang", "zh"
+    )
+    assert "Attempt 2 counts: the best of 2." in said(folder, "grades", "explain", "ada", SLUG)
+    assert "nothing has been graded" in said(folder, "grades", "explain", "李雷", SLUG)
+
+
+def test_an_extension_is_a_day_to_its_end(folder: Path) -> None:
+    given = ("grades", "extend", "leilei", SLUG)
+    assert "2026-12-05T23:59:59" in found(folder, *given, "2026-12-05", "--reason", "ill")["due"]
+    assert "Due: 2026-12-06 08:00:00+01:00" in said(
+        folder, *given, "2026-12-06T08:00+01:00", "--reason", "ill"
+    )
+    assert "Due: no due date" in said(folder, *given, "--take-back", "--reason", "well")
+    assert "no extension to take back" in refused(folder, *given, "--take-back", "--reason", "well")
+
+
+def test_the_class_is_summed_up(folder: Path) -> None:
+    numbers = found(folder, "grades", "stats", SLUG)[SLUG]
+    assert (1, 77.5, 77.5) == (numbers["graded"], numbers["median"], numbers["mean"])
+    assert {"emit_te": 40, "torch_extern": 15, "schedule": 22.5} == numbers["parts"]
+    assert "77.5" in said(folder, "grades", "stats")
+
+
+def test_json_is_written_to_a_file_beside_the_words(folder: Path) -> None:
+    assert "Ada" in said(folder, "grades", "list", "--json", "grades.json")
+    assert json.loads((folder / "grades.json").read_text("utf-8"))["students"]
+
+
+def test_a_roster_is_tried_before_it_is_read(folder: Path) -> None:
+    (folder / "new.csv").write_text("id,email\nada,new@x.org\n")
+    tried = found(folder, "roster", "import", "new.csv", "--dry-run")
+    assert ({"email": ["a@x.org", "new@x.org"]}, False) == (
+        tried["changed"]["ada"],
+        tried["written"],
+    )
+    assert ["k", "leilei", "m"] == sorted(tried["missing"])
+    assert "a@x.org" in said(folder, "grades", "show", "ada")
+
+
+def test_who_is_forgotten_is_gone(folder: Path) -> None:
+    assert "add --yes" in refused(folder, "grades", "forget", "m")
+    assert "m is forgotten." in said(folder, "grades", "forget", "m", "--yes")
+    assert "Nobody in the roster is called 'm'." in refused(folder, "grades", "show", "m")
+
+
+@pytest.mark.parametrize(
+    ("words", "words_said"),
+    [
+        (("show", "eve"), "Nobody in the roster is called 'eve'."),
+        (("explain", "ada", "softmax"), f"There is: {SLUG}."),
+        (("adjust", "ada", SLUG, "--reason", "x"), "one of --points, --factor and --take-back"),
+        (("adjust", "ada", SLUG, "--points", "1"), "There is no reason."),
+        (("adjust", "ada", SLUG, "--points", "nan", "--reason", "x"), "'nan' is no number"),
+        (("adjust", "ada", SLUG, "--points", "1.00001", "--reason", "x"), "4 decimals at most"),
+        (("adjust", "ada", SLUG, "--factor", "-1", "--reason", "x"), "not below 0"),
+        (
+            ("adjust", "ada", SLUG, "--points", "1", "--part", "p", "--reason", "x"),
+            "It has emit_te",
+        ),
+        (
+            ("adjust", "ada", SLUG, "--points", "1", "--attempt", "9", "--reason", "x"),
+            "no attempt 9",
+        ),
+        (("adjust", "ada", SLUG, "--take-back", "99", "--reason", "x"), "not of this grade"),
+        (("adjust", "leilei", SLUG, "--points", "1", "--reason", "x"), "Nothing is graded"),
+        (("extend", "ada", SLUG, "soon", "--reason", "x"), "'soon' is no time."),
+        (("extend", "ada", SLUG, "--reason", "x"), "either a time or --take-back"),
+    ],
+)
+def test_what_cannot_be_done_is_said(folder: Path, words: tuple[str, ...], words_said: str) -> None:
+    assert words_said in refused(folder, "grades", *words)
+
+
+def test_outside_of_a_course_one_is_asked_for(tmp_path: Path) -> None:
+    assert "This folder is in no course." in refused(tmp_path, "grades", "list")
+
+
+def test_the_environment_names_another_gradebook(folder: Path, tmp_path: Path) -> None:
+    elsewhere = str(tmp_path / "elsewhere.sqlite")
+    assert "There is no gradebook" in refused(folder, "grades", "list", GRADER_GRADEBOOK=elsewhere)
+    assert 0 == call(folder, "course", "init", GRADER_GRADEBOOK=elsewhere).returncode
+    done = call(folder, "grades", "list", GRADER_GRADEBOOK=elsewhere)
+    assert "The roster is empty" in done.stdout
+
+
+def test_a_batch_goes_into_the_gradebook_and_is_taken_from_it(tmp_path: Path) -> None:
+    course = tmp_path / "course"
+    course.mkdir()
+    (course / "assignments").symlink_to(ROOT / "tests" / "courses" / "small" / "assignments")
+    (course / "roster.csv").write_text(ROSTER, encoding="utf-8")
+    write(course / "class/ada/hw.ipynb", *RIGHT)
+    batch = ("batch", "class", "--assignment", "small", "--output")
+    done = call(course, *batch, "none", "--handed-in", "files")
+    assert (2, "") == (done.returncode, done.stdout)
+    assert "There is no gradebook that would take --handed-in." in done.stderr
+    said(course, "course", "init")
+    said(course, "roster", "import", "roster.csv")
+    said(course, *batch, "reports")
+    assert 10 == found(course, "grades", "explain", "ada", "small")["points"]
+    assert "1 graded, 1 of them before" in said(course, *batch, "other")
+    for folder in ("reports", "other"):
+        assert (course / folder / "ada" / "hw.json").exists()

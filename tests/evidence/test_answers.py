@@ -1,0 +1,141 @@
+"""Symbols of `main` are what the assignment calls it with, where they fit that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from grader.assignment import ArgumentTable, Computation, PartTable, TensorTable
+from grader.errors import CourseError
+from grader.evidence.answers import CaseOracle, bind_symbols, course_function
+from grader.evidence.case import Problem
+from grader.evidence.oracle import Arrangement
+from grader.ir.facts import BufferFacts, ModuleFacts, TensorFacts
+from tests.evidence.factory import argument, call, module
+from tests.evidence.test_subject import fitting, function
+
+WANTED = ((None, 784), (128, 784))
+
+
+def facts_of_main(*shapes: tuple[int | str, ...]) -> ModuleFacts:
+    used = argument("input", *shapes[-1])
+    made = call("tir", "linear", used, result=(1, *shapes[-1][:1]))
+    inputs = tuple(
+        BufferFacts(f"x{n}", TensorFacts(each, "float32")) for n, each in enumerate(shapes)
+    )
+    return replace(module(made), has_main=True, inputs=inputs)
+
+
+def test_symbols_become_the_extents_of_the_call() -> None:
+    bound = bind_symbols(facts_of_main((1, "m"), ("n", "m")), WANTED)
+    assert [(1, 784), (128, 784)] == [each.tensor.shape for each in bound.inputs]
+    (made,) = bound.calls
+    assert made.arguments[0].tensor is not None
+    assert made.result is not None
+    assert ((128, 784), (1, 128)) == (made.arguments[0].tensor.shape, made.result.shape)
+
+
+def test_a_batch_that_is_free_stays_a_symbol() -> None:
+    bound = bind_symbols(facts_of_main(("b", "m"), ("n", "m")), WANTED)
+    assert ("b", 784) == bound.inputs[0].tensor.shape
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        ((1, "m"),),
+        ((1, "m"), ("n", "n")),
+        ((1, "m"), ("n", 783)),
+        ((1, "m"), ("n",)),
+        ((1, 784), (128, 784)),
+    ],
+    ids=["fewer", "two extents for one", "another extent", "another rank", "none"],
+)
+def test_what_does_not_fit_stays_as_it_is(shapes: tuple[tuple[int | str, ...], ...]) -> None:
+    given = facts_of_main(*shapes)
+    assert given is bind_symbols(given, WANTED)
+
+
+def test_an_extent_that_is_no_variable_is_not_bound() -> None:
+    bound = bind_symbols(facts_of_main((1, "?"), ("n", 784)), WANTED)
+    assert [(1, "?"), (128, 784)] == [each.tensor.shape for each in bound.inputs]
+
+
+# --- cases ----------------------------------------------------------------------------------------
+# Answers for a computation, on cases drawn for the run.
+
+
+PART = PartTable(
+    id="add", title="", entry_kind="module", entry=("MyAdd",), check=(), computation="add"
+)
+
+
+def table(**fields: Any) -> Computation:
+    plain = {
+        "id": "add",
+        "arguments": (ArgumentTable((4, 4), "int64", "A"), ArgumentTable((4,), "int64", "B")),
+        "outputs": (TensorTable((4, 4), "int64"),),
+        "cases": 5,
+    }
+    return Computation(**(plain | fields))
+
+
+def broadcast(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return a + b[:, None, :]
+
+
+def oracle(compute: Any = broadcast, seed: int = 0, **fields: Any) -> CaseOracle:
+    return CaseOracle(table(**fields), compute, np.random.default_rng(seed))
+
+
+def facts(*functions: Any) -> Any:
+    from grader.ir.facts import ModuleFacts
+
+    return ModuleFacts(False, (), None, (), {each.name: each for each in functions}, (), ())
+
+
+def test_cases_depend_on_the_seed_alone_and_answers_on_the_cases() -> None:
+    one, same, other = oracle(seed=1), oracle(seed=1), oracle(seed=2)
+    assert (5, 4, 4) == one.desired.shape
+    assert one.desired.tolist() == same.desired.tolist()
+    assert one.desired.tolist() != other.desired.tolist()
+
+
+def test_a_tir_function_is_called_on_every_case_and_an_output_of_its_own() -> None:
+    arrangement = oracle().arrange(PART, facts(fitting("f")))
+    assert isinstance(arrangement, Arrangement)
+    assert ("f", 5, [(4, 4)]) == (
+        arrangement.function,
+        arrangement.samples,
+        [each.shape for each in arrangement.outputs],
+    )
+    assert [(5, 4, 4), (5, 4)] == [each.array.shape for each in arrangement.arguments]
+
+
+def test_no_function_that_fits_is_a_problem_that_says_what_would() -> None:
+    problem = oracle().arrange(PART, facts(function("f", ((4,), "int64"))))
+    assert isinstance(problem, Problem)
+    assert "`f`(int64[4])" in problem.reason.english
+    assert "int64[4, 4], int64[4], int64[4, 4]" in problem.hint.english
+
+
+def test_several_outputs_become_one_row() -> None:
+    both = oracle(
+        lambda a, b: (broadcast(a, b), b),
+        outputs=(TensorTable((4, 4), "int64"), TensorTable((4,), "int64")),
+    )
+    assert (5, 20) == both.desired.shape
+    assert (20,) == both.options.output_shape
+
+
+def test_a_course_function_that_gives_another_shape_is_the_courses_error() -> None:
+    with pytest.raises(CourseError, match="shapes"):
+        _ = oracle(lambda a, b: a[0]).desired
+
+
+def test_a_computation_without_a_function_is_the_courses_error() -> None:
+    with pytest.raises(CourseError, match="no function called add"):
+        course_function(object(), table(), {})

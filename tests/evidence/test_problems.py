@@ -1,0 +1,177 @@
+"""What a student reads of a task that a runner could not do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from grader.assignment import ArgumentTable, Computation, TensorTable
+from grader.evidence.case import Outputs
+from grader.evidence.problems import (
+    WRITE_THE_BUFFER,
+    explain,
+    explain_failure,
+    explain_python_failure,
+    wrong_samples,
+)
+from grader.language import join
+from grader.messages import EXTERN_DIED, PYTHON_FUNCTION, Capture, TaskFailure, Violation
+from grader.messages import ViolationKind as Kind
+from tests.evidence.factory import outputs
+from tests.render.diagnoses import DIAGNOSIS
+
+
+def explained(kind: Kind, value: int = 0, size: int = 0) -> str:
+    violation = Violation(kind, "conv2d", "pad_temp", value, size)
+    problem = explain_failure(TaskFailure("run", "OutOfBounds", "", violation))
+    assert "extents of its buffer" in problem.hint.english
+    return problem.reason.english
+
+
+class TestViolation:
+    def test_an_index_is_told_with_its_buffer_and_what_that_has(self) -> None:
+        assert (
+            "The function `conv2d` would have used item 3136 of the buffer `pad_temp`, but it has"
+            " only the items 0 to 3135."
+        ) == explained("index", 3136, 3136)
+
+    def test_a_buffer_of_unknown_size_is_told_without_it(self) -> None:
+        assert "item -1 of the buffer `pad_temp`, which it does not have" in explained("index", -1)
+
+    @pytest.mark.parametrize(
+        ("kind", "words"),
+        [
+            ("overflow", "larger or smaller than its type can hold"),
+            ("division", "divides an integer by zero"),
+            ("conversion", "an integer of a number that has none"),
+            ("allocation", "a buffer `pad_temp` of a size that cannot be"),
+            ("assumption", "assumes something that is not so"),
+            ("unguarded", "cannot be seen that it stays within its buffers"),
+        ],
+    )
+    def test_everything_else_has_a_sentence_of_its_own(self, kind: Kind, words: str) -> None:
+        reason = explained(kind)
+        assert "`conv2d`" in reason
+        assert words in reason
+
+    def test_names_are_cut_and_printable(self) -> None:
+        violation = Violation("index", "f" * 200, "`\x1b[31m" * 20, 1, 1)
+        reason = explain_failure(TaskFailure("run", "OutOfBounds", "", violation)).reason
+        assert "\x1b" not in reason.english
+        assert len(reason.english) < 300
+
+
+# --- python_failure -------------------------------------------------------------------------------
+# What is said of a Python function that gave no result names that function.
+
+
+CAPTURE = Capture("low", "lnumpy_mlp", 4, True, b"", externs={PYTHON_FUNCTION: b""})
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "told"),
+    [
+        ("NotImplementedError", "", "lnumpy_mlp (cell 4) is not solved yet."),
+        ("IndexError", "index 5: out", "lnumpy_mlp raised IndexError: index 5: out"),
+        (EXTERN_DIED, "the extern's process ended", "lnumpy_mlp ended the process"),
+    ],
+)
+def test_it_is_named(error: str, message: str, told: str) -> None:
+    raised = None if error == EXTERN_DIED else message
+    text = f"{PYTHON_FUNCTION} raised {error}: {message}"
+    failure = TaskFailure("run", "Raised", text, raised=raised, error=error)
+    if error == EXTERN_DIED:
+        failure = TaskFailure("run", error, text)
+    problem = explain_python_failure(failure, CAPTURE)
+    assert told in problem.reason.english
+    assert PYTHON_FUNCTION not in problem.reason.english + problem.hint.english
+
+
+def test_what_is_not_its_fault_is_told_as_of_a_module() -> None:
+    failure = TaskFailure("run", "TimeLimit", "It ran too long.")
+    assert "time limit" in explain_python_failure(failure, CAPTURE).reason.english
+
+
+@pytest.mark.parametrize("name", [EXTERN_DIED, "Died", "TimeLimit"])
+def test_an_error_of_its_own_with_a_name_of_ours_is_its_own(name: str) -> None:
+    text = f"{PYTHON_FUNCTION} raised {name}: no"
+    failure = TaskFailure("run", "Raised", text, raised="no", error=name)
+    problem = explain_python_failure(failure, CAPTURE)
+    assert (f"lnumpy_mlp raised {name}: no", "raised") == (problem.reason.english, problem.code)
+
+
+# --- mismatch -------------------------------------------------------------------------------------
+# What outputs that differ are told, as far as the numbers or a diagnosis show it.
+
+
+FUNCTION = Computation("f", (ArgumentTable((8, 4)),), (TensorTable((8, 4)),))
+VALUES = np.random.default_rng(0).standard_normal((6, 8, 4)).astype(np.float32)
+EDGE_MISSING = np.where(np.arange(4) == 3, 0, VALUES + 10).astype(np.float32)
+ALL = np.ones(6, bool)
+
+
+def one_nan() -> np.ndarray:
+    values = VALUES.copy()
+    values[2, 1, 1] = np.nan
+    return values
+
+
+class TestWrongSamples:
+    """Which samples are outside of the tolerance."""
+
+    def test_those_that_differ_are_marked(self) -> None:
+        actual = VALUES.copy()
+        actual[1, 3, 2] += 1e-3
+        found = wrong_samples(outputs(actual, VALUES.astype(float)), FUNCTION)
+        assert [1] == np.flatnonzero(found).tolist()
+
+    def test_what_is_not_finite_is_wrong_even_if_the_answer_is(self) -> None:
+        desired = VALUES.astype(float)
+        desired[4, 0, 0] = np.inf
+        actual = desired.astype(np.float32)
+        actual[2, 0, 0] = np.nan
+        assert [2, 4] == np.flatnonzero(wrong_samples(outputs(actual, desired), FUNCTION)).tolist()
+
+    @pytest.mark.parametrize("actual", [VALUES[:, :4], VALUES.astype(np.float64)])
+    def test_all_are_where_shape_or_dtype_are_other_ones(self, actual: np.ndarray) -> None:
+        assert wrong_samples(outputs(actual, VALUES), FUNCTION).all()
+
+
+class TestWithoutADiagnosis:
+    """The outputs alone speak."""
+
+    @pytest.mark.parametrize(
+        ("actual", "seen", "told"),
+        [
+            (np.zeros_like(VALUES), "6 of 6 samples differ", "the same everywhere"),
+            (EDGE_MISSING, "6 of 6 samples differ", "75% of the elements"),
+            (VALUES + 30, "6 of 6 samples differ", "No element of these samples is right"),
+            (VALUES[:, :, :1], "shape (8, 1), it should be (8, 4)", "Check the last layers"),
+            (VALUES.astype(np.float64), "dtype is float64", 'Use "float32"'),
+            (one_nan(), "NaN or infinite for 17%", "read before it is written"),
+        ],
+    )
+    def test_each_way_to_differ_has_a_reason_and_a_step(
+        self, actual: np.ndarray, seen: str, told: str
+    ) -> None:
+        problem = explain(outputs(actual, VALUES + 10.0), ALL, FUNCTION, None)
+        assert (True, True) == (seen in problem.reason.english, told in problem.hint.english)
+
+    def test_a_function_that_wrote_nothing_is_named(self) -> None:
+        problem = explain(outputs(one_nan(), VALUES, ("env.f",)), ALL, FUNCTION, None)
+        assert "`env.f` never wrote to its output buffer." in problem.reason.english
+        assert WRITE_THE_BUFFER == problem.hint
+
+
+class TestWithADiagnosis:
+    """It takes the place of what can be guessed from the outputs."""
+
+    @pytest.mark.parametrize("unwritten", [(), ("env.f",)])
+    def test_the_reason_keeps_what_is_seen_and_gains_the_message(
+        self, unwritten: tuple[str, ...]
+    ) -> None:
+        made: Outputs = outputs(EDGE_MISSING, VALUES + 10.0, unwritten)
+        problem = explain(made, ALL, FUNCTION, DIAGNOSIS)
+        seen = explain(outputs(EDGE_MISSING, VALUES + 10.0), ALL, FUNCTION, None).reason
+        assert join(seen, DIAGNOSIS.message) == problem.reason
+        assert DIAGNOSIS.advice == problem.hint

@@ -1,0 +1,195 @@
+"""Works on a gradebook in child processes, and kills each at a random moment.
+
+    python -m tests.gradebook.victim WORK URL FOLDER ROUNDS SEED
+
+prints, as JSON, what the children reported as done and what is missing of it afterwards. It is a
+process of its own: it forks, and has no threads.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import sqlalchemy as sa
+from alembic import command  # before the children are forked, which then need not
+
+from grader.batch.collect import Entry
+from grader.batch.recording import RecordingStore
+from grader.gradebook import tables
+from grader.gradebook.book import Gradebook
+from grader.gradebook.opening import NEWEST, file_of, open_database, version_of
+from grader.report import decode_report, encode_report
+from tests.gradebook.factory import SLUG, conv, enrol, hand_in, report_of
+from tests.gradebook.postgres import new_database
+
+assert command
+
+Say = Callable[[str], None]
+Moments = Callable[[float], float]
+"""A random moment, in seconds, of work that takes so long when nobody kills it."""
+
+BEGUN = "begun"
+
+
+def in_child(work: Callable[[Say], None], moment: Moments, alone: float | None) -> list[str]:
+    """Run work in a child, kill it at a moment, and return what it said after it had begun.
+
+    `alone` is how long it takes by itself; None leaves it in peace until it ends.
+    """
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            work(lambda line: os.write(writing, f"{line}\n".encode()) and None)
+            os._exit(0)
+        except BaseException as error:
+            os.write(writing, f"failed {error!r}\n".encode())
+        finally:
+            os._exit(1)
+    os.close(writing)
+    with os.fdopen(reading, encoding="utf-8") as file:
+        first = file.readline()
+        assert f"{BEGUN}\n" == first, first
+        if alone is not None:
+            time.sleep(moment(alone))
+            os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        return file.read().splitlines()
+
+
+def timed(work: Callable[[Say], None]) -> tuple[list[str], float]:
+    """Run work in a child to its end; return what it said, and how long that took, in seconds."""
+    begun = time.monotonic()
+    said = in_child(work, lambda seconds: seconds, None)
+    return said, time.monotonic() - begun
+
+
+def check_whole(url: str) -> None:
+    """Fail unless a database opens and is whole."""
+    database = open_database(url)
+    if file_of(url) is not None:
+        with database.reading() as connection:
+            assert "ok" == connection.exec_driver_sql("PRAGMA integrity_check").scalar()
+            assert [] == connection.exec_driver_sql("PRAGMA foreign_key_check").all()
+    database.close()
+
+
+def adjust(url: str, folder: Path, rounds: int, moment: Moments) -> Iterator[tuple[int, int]]:
+    """Adjust one attempt over and over."""
+    book = Gradebook(open_database(url, make=True))
+    book.take_rules([conv()])
+    student = enrol(book, "ada")
+    hand_in(book, student)
+    (attempt,) = book.accounts()[student.id][SLUG].attempts
+    book.close()
+
+    def work(say: Say, times: int = 8) -> None:
+        own = Gradebook(open_database(url))
+        say(BEGUN)
+        for _ in range(times):
+            say(str(own.adjust(attempt.id, points=Decimal("0.1"), reason="a", who="eve")))
+
+    said, alone = timed(work)
+    told = {int(line) for line in said}
+    for _ in range(rounds):
+        said = in_child(work, moment, alone)
+        told |= {int(line) for line in said}
+        check_whole(url)
+        database = open_database(url)
+        with database.reading() as connection:
+            there = set(connection.execute(sa.select(tables.adjustment.c.id)).scalars())
+        database.close()
+        yield len(said), len(told - there)
+
+
+def batch(url: str, folder: Path, rounds: int, moment: Moments) -> Iterator[tuple[int, int]]:
+    """Write reports as a batch does: into the gradebook, and into a folder."""
+    book = Gradebook(open_database(url, make=True))
+    book.take_rules([conv()])
+    enrol(book, "ada")
+    book.close()
+    (folder / "ada").mkdir()
+    told: list[str] = []
+    alone = None
+    for at in range(rounds + 1):
+
+        def work(say: Say, at: int = at) -> None:
+            own = Gradebook(open_database(url))
+            store = RecordingStore(folder / "reports", own)
+            say(BEGUN)
+            for number in range(8):
+                name = f"{at}-{number}"
+                path = folder / "ada" / f"{name}.ipynb"
+                path.write_text(name)
+                entry = Entry(path, f"ada/{name}.ipynb", f"ada/{name}", folder)
+                store.write(entry, report_of(name.encode()))
+                assert not store.troubles, store.troubles
+                say(name)
+
+        if alone is None:
+            said, alone = timed(work)
+        else:
+            said = in_child(work, moment, alone)
+            check_whole(url)
+        told += said
+        yield len(said), sum(not _is_there(url, folder, name) for name in said)
+    yield 0, sum(not _is_there(url, folder, name) for name in told)
+
+
+def _is_there(url: str, folder: Path, name: str) -> bool:
+    book = Gradebook(open_database(url))
+    try:
+        stored = book.find_report(hashlib.sha256(name.encode()).hexdigest())
+    finally:
+        book.close()
+    content = (folder / "reports" / "ada" / f"{name}.json").read_bytes()
+    wanted = report_of(name.encode())
+    return stored == wanted == decode_report(content) and content == encode_report(wanted)
+
+
+def migrate(url: str, folder: Path, rounds: int, moment: Moments) -> Iterator[tuple[int, int]]:
+    """Bring a gradebook from nothing to the newest version, and go on where that was killed."""
+    alone = None
+    for at in range(rounds + 1):
+        is_file = file_of(url) is not None
+        each = f"sqlite:///{folder / f'{at}.sqlite'}" if is_file else new_database(url)
+
+        def work(say: Say, each: str = each) -> None:
+            say(BEGUN)
+            database = open_database(each, make=True)
+            say("done")
+            database.close()
+
+        if alone is None:
+            said, alone = timed(work)
+        else:
+            said = in_child(work, moment, alone)
+        database = open_database(each) if said else open_database(each, make=True)
+        with database.reading() as connection:
+            is_new = version_of(connection) == NEWEST
+        enrol(Gradebook(database), "ada")
+        database.close()
+        check_whole(each)
+        yield len(said), int(not is_new)
+
+
+def main(name: str, url: str, folder: str, rounds: str, seed: str) -> None:
+    """Run it, and print what came of it."""
+    chance = random.Random(int(seed))
+    work = {"adjust": adjust, "batch": batch, "migrate": migrate}[name]
+    found = [*work(url, Path(folder), int(rounds), lambda alone: chance.uniform(0, 1.5 * alone))]
+    done, lost = (sum(column) for column in zip(*found, strict=True))
+    print(json.dumps({"rounds": int(rounds), "done": done, "lost": lost}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
