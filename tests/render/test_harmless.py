@@ -48,7 +48,7 @@ MORE = (
 
 _FIXED = frozenset(
     {"verdict", "visibility", "status", "language", "dialect", "clock", "image", "kind", "due"}
-    | {"slug", "id", "sha256", "level", "graded", "code"}
+    | {"slug", "id", "sha256", "level", "graded", "code", "mistake"}
 )
 """Fields whose values are words of the grader's own or of assignment.toml, or no text."""
 

@@ -2,15 +2,4 @@
 
 from grader.checks.kinds import equivalence, externs, graph, python, schedule, speed, tensorir
 
-__all__ = [
-    "equivalence",
-    "externs",
-    "graph",
-    "python",
-    "schedule",
-    "single",
-    "speed",
-    "structure",
-    "target",
-    "tensorir",
-]
+__all__ = ["equivalence", "externs", "graph", "python", "schedule", "speed", "tensorir"]
