@@ -6,7 +6,7 @@ import hashlib
 import os
 import threading
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Literal
@@ -20,8 +20,9 @@ from grader.gradebook.roster import Student, folded
 from grader.reading.submission import open_handed_in
 from grader.report import Report, encode_report
 
-HandedInWhen = datetime | Literal["files"] | None
-"""When submissions were handed in: all at once, when each file was changed, or nobody says."""
+HandedInWhen = datetime | Literal["files"] | Mapping[Path, datetime] | None
+"""When submissions were handed in: all at once, when each file was changed, by folders, or nobody
+says."""
 
 _LARGEST = 64 * 2**20
 """Bytes of the largest file that is kept."""
@@ -95,9 +96,15 @@ class RecordingStore(Store):
                 f"{entry.name} was changed while it was graded: it is not in the gradebook.",
                 "Run the same command again.",
             )
-        when = changed if self._handed_in == "files" else self._handed_in
+        when = self._when(entry.path, changed)
         name, slug = entry.path.name, report.assignment.slug
         self._gradebook.record(HandedIn(owner.id, slug, name, content, when), report)
+
+    def _when(self, path: Path, changed: datetime) -> datetime | None:
+        if isinstance(self._handed_in, Mapping):
+            known = (self._handed_in.get(folder) for folder in path.parents)
+            return next((each for each in known if each is not None), None)
+        return changed if self._handed_in == "files" else self._handed_in
 
     def _find_recorded(self, entry: Entry) -> Report | None:
         if entry.problem:

@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from grader.cli.help import Command
+from grader.cli.options import CourseOption
 from grader.cli.process import write_output
 from grader.lms.names import FORMS, LAYOUTS, PACKED
 
@@ -58,16 +59,20 @@ def collect(
 
 
 _EXPORT = """
-    grader export csv --reports reports
+    grader export csv --assignment e2e-mlp
     grader export canvas --reports reports --collected class --into canvas.csv --column hw
     """
 
 
 def export(
     form: Annotated[str, typer.Argument(metavar="FORM", help=f"One of {', '.join(FORMS)}.")],
+    assignment: Annotated[
+        str | None, typer.Option(metavar="SLUG", help="Which assignment of the gradebook.")
+    ] = None,
     reports: Annotated[
-        Path, typer.Option(metavar="DIR", help="The folder of reports of `grader batch`.")
-    ],
+        Path | None,
+        typer.Option(metavar="DIR", help="Reports of `grader batch`, in place of a gradebook."),
+    ] = None,
     collected: Annotated[
         Path | None, typer.Option(metavar="DIR", help="The folder of `grader collect`.")
     ] = None,
@@ -82,11 +87,12 @@ def export(
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Where; printed if not given."),
     ] = None,
+    course: CourseOption = None,
 ) -> None:
     """Write the grades as a learning management system takes them."""
     from grader.cli.handback import ExportOptions, run_export
 
-    options = ExportOptions(form, reports, collected, into, column, output)
+    options = ExportOptions(form, reports, assignment, collected, into, column, output, course)
     if not run_export(options, Console(stderr=True), write_output):
         raise typer.Exit(NOT_ALL)
 

@@ -26,6 +26,7 @@ from grader.gradebook.book import Gradebook
 from grader.gradebook.opening import VARIABLE, exists, file_of, locate, open_database
 from grader.gradebook.roster import plan, read_roster
 from grader.language import ENGLISH, Text, say
+from grader.lms.collect import MANIFEST, collected_times
 from grader.render.wording import count, one_line
 
 _DIGITS = 4
@@ -165,12 +166,21 @@ def recording(
         return
     when: HandedInWhen = None
     if handed_in is not None:
-        when = "files" if handed_in == "files" else moment(handed_in)
+        when = _when(handed_in)
     book = Gradebook(open_database(url))
     try:
         yield RecordingStore(folder, book, when)
     finally:
         book.close()
+
+
+def _when(handed_in: str) -> HandedInWhen:
+    """Return what `--handed-in` says. Raises UsageError where that is no time."""
+    if handed_in == "files":
+        return "files"
+    if Path(handed_in).name == MANIFEST:
+        return collected_times(Path(handed_in).parent)
+    return moment(handed_in)
 
 
 def secret_files(course: Path | None) -> tuple[Path, ...]:

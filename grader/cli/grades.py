@@ -40,8 +40,8 @@ HandedInOption = Annotated[
     typer.Option(
         metavar="WHEN",
         help="For the gradebook, when all of them were handed in: a time such as"
-        ' 2026-12-01T23:59+01:00, or "files" for when each was changed; otherwise that is not'
-        " known, and nobody is late.",
+        ' 2026-12-01T23:59+01:00, "files" for when each was changed, or the collected.json of'
+        " `grader collect`; otherwise that is not known, and nobody is late.",
     ),
 ]
 JsonOption = Annotated[

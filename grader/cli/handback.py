@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 from rich.console import Console
@@ -13,9 +13,10 @@ from rich.console import Console
 from grader.cli.migrate import printable
 from grader.errors import UsageError
 from grader.files import unwritable, write_or_rescue, write_whole
+from grader.gradebook.roster import Entry
 from grader.language import say
 from grader.lms.collect import Collected, read_manifest
-from grader.lms.export import export_grades
+from grader.lms.export import Grade, export_grades
 from grader.lms.handback import (
     Works,
     grades_of,
@@ -25,8 +26,9 @@ from grader.lms.handback import (
     student_page,
 )
 from grader.lms.names import FORMS, PACKED
-from grader.lms.tables import read_table
+from grader.lms.roster import keys_of
 from grader.render.audience import utc_now
+from grader.tables import read_table
 
 _Name = TypeVar("_Name", bound=str)
 
@@ -35,11 +37,22 @@ class ExportOptions(msgspec.Struct, frozen=True):
     """The arguments of `grader export`, as they were given."""
 
     form: str
-    reports: Path
+    reports: Path | None = None
+    assignment: str | None = None
     collected: Path | None = None
     into: Path | None = None
     column: str | None = None
     output: Path | None = None
+    course: Path | None = None
+
+
+class _Graded(NamedTuple):
+    """Grades, and who has none or none that counts."""
+
+    grades: list[Grade]
+    ungraded: tuple[str, ...] = ()
+    several: tuple[str, ...] = ()
+    unsettled: tuple[str, ...] = ()
 
 
 class FeedbackOptions(msgspec.Struct, frozen=True):
@@ -57,9 +70,9 @@ def run_export(options: ExportOptions, messages: Console, write: Callable[[bytes
     Raises UsageError where the file cannot be made.
     """
     form = _one_of(options.form, FORMS)
-    works = _works(options.reports, options.collected)
     own = None if options.into is None else read_table(options.into)
-    exported = export_grades(form, grades_of(works), own, options.column)
+    found = _find_grades(options)
+    exported = export_grades(form, found.grades, own, options.column)
     if options.output is None:
         write(exported.content)
     else:
@@ -67,8 +80,42 @@ def run_export(options: ExportOptions, messages: Console, write: Callable[[bytes
         _say(messages, f"Written: {options.output}")
     _list(messages, "Not in the file, as the system does not know them", exported.unknown)
     _list(messages, "Without a grade, and left as they were", exported.ungraded)
-    _tell_problems(works, messages)
-    return not (exported.unknown or works.ungraded or works.several)
+    _list(messages, "Could not be graded", found.ungraded)
+    _list(messages, "Several reports, so that none of them counts", found.several)
+    _list(messages, "To be graded again, and not in the file", found.unsettled)
+    return not (exported.unknown or found.ungraded or found.several or found.unsettled)
+
+
+def _find_grades(options: ExportOptions) -> _Graded:
+    """Return the grades of a folder of reports, or those that the gradebook derives."""
+    if options.reports is not None:
+        works = _works(options.reports, options.collected)
+        return _Graded(grades_of(works), works.ungraded, works.several)
+    if options.assignment is None:
+        raise UsageError(
+            "Whose grades, and where are they?",
+            "Name an assignment of the gradebook with --assignment, or a folder with --reports.",
+        )
+    return _in_book(options.assignment, options.course)
+
+
+def _in_book(slug: str, course: Path | None) -> _Graded:
+    """Return what the gradebook makes of an assignment: adjusted, and less what lateness costs."""
+    from grader.cli.student_grades import class_grades  # with a database, which reports need not
+
+    grades, unsettled = [], []
+    for student, grade in class_grades(slug, course):
+        if grade is None or grade.points is None:
+            continue
+        if not grade.settled:
+            unsettled.append(student.login)
+            continue
+        fields = {"email": student.email, "github": student.github}
+        keys = keys_of(Entry(student.login, fields, student.lms, ""))
+        grades.append(
+            Grade(student.login, student.name, grade.points, grade.possible, keys, student.section)
+        )
+    return _Graded(grades, unsettled=tuple(unsettled))
 
 
 def run_feedback(

@@ -80,6 +80,18 @@ def list_grades(
     told.tell({"assignments": [*rules.values()], "students": rows}, people)
 
 
+def class_grades(slug: str, course: Path | None) -> list[tuple[Student, Grade | None]]:
+    """Return everybody's grade in an assignment, of those who have not withdrawn.
+
+    Raises UsageError where the gradebook has no such assignment.
+    """
+    with open_book(course) as book:
+        _known(book, slug)
+        students, accounts = book.students(), book.accounts()
+    present = [each for each in students if each.withdrawn is None]
+    return [(each, _grades_of(accounts, each).get(slug)) for each in present]
+
+
 def show_student(word: str, course: Path | None, told: Told) -> None:
     """Tell all that is known of a student."""
     with open_book(course) as book:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -13,9 +11,7 @@ from typing import Final
 from grader.errors import UsageError
 from grader.gradebook.grades import Value
 from grader.render.wording import one_line
-
-LIMIT: Final = 16 * 2**20
-"""Bytes of the largest roster that is read."""
+from grader.tables import read_table
 
 _TOLD = 5
 """So many people, or columns, are named in a sentence."""
@@ -24,7 +20,8 @@ _LOGIN = "login"
 _HEADERS: Final[Mapping[str, tuple[str, ...]]] = {
     _LOGIN: (
         *("login", "username", "user name", "sis login id", "student id", "identifier"),
-        *("sis user id", "id number", "student number", "org defined id", "orgdefinedid", "id"),
+        *("sis user id", "id number", "student number", "org defined id", "orgdefinedid", "sid"),
+        "id",
     ),
     "name": ("name", "full name", "student name", "student"),
     "first": ("first name", "given name"),
@@ -36,8 +33,8 @@ _HEADERS: Final[Mapping[str, tuple[str, ...]]] = {
 """What columns are called, in Canvas, Moodle, Gradescope, GitHub Classroom and Brightspace. Of
 several that would do, the first in this list is taken."""
 
-_POINTS_ROW = "points possible"
-"""The name in the row of Canvas that has the points of assignments, and no student."""
+_NOBODY = frozenset({"points possible", "student, test"})
+"""Names in rows of Canvas that are no student's: points of assignments, and its trial student."""
 
 
 class Student(Value, frozen=True):
@@ -83,11 +80,15 @@ def find_student(students: Sequence[Student], word: str) -> Student:
 
 
 class Entry(Value, frozen=True):
-    """A line of a roster; `fields` are those that it has a column for, `lms` its other ids."""
+    """A line of a roster; `fields` are those that it has a column for, `lms` its other ids.
+
+    `source` is the header of the column that `login` is from.
+    """
 
     login: str
     fields: dict[str, str]
     lms: dict[str, str]
+    source: str = ""
 
 
 class Changes(Value, frozen=True):
@@ -106,13 +107,12 @@ class Changes(Value, frozen=True):
 
 def read_roster(path: Path) -> tuple[Entry, ...]:
     """Read a table with recognised headers. Raises UsageError that names the line."""
-    lines = list(_lines(path))
-    if not lines:
-        raise UsageError(f"{path.name} is empty.", "Export the roster once more.")
-    columns = _columns(path, lines[0][1])
+    table = read_table(path)
+    header = [one_line(cell) for cell in table.header]
+    columns = _columns(path, header)
     found: dict[str, tuple[int, Entry]] = {}
-    for number, cells in lines[1:]:
-        entry = _entry(path, number, cells, lines[0][1], columns)
+    for number, row in zip(table.lines, table.rows, strict=True):
+        entry = _entry(path, number, [one_line(cell) for cell in row], header, columns)
         if entry is None:
             continue
         before = found.setdefault(folded(entry.login), (number, entry))
@@ -155,41 +155,6 @@ def _row(login: str, entry: Entry, lms: Mapping[str, str]) -> dict[str, object]:
     return {"login": login, **entry.fields, "lms": {**lms, **entry.lms}}
 
 
-def _lines(path: Path) -> Iterable[tuple[int, list[str]]]:
-    """Yield the lines that are not empty, with their numbers."""
-    text = _text(path)
-    first = text.split("\n", 1)[0]
-    delimiter = max(",;\t", key=first.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    try:
-        for cells in reader:
-            clean = [one_line(cell) for cell in cells]
-            if any(clean):
-                yield reader.line_num, clean
-    except csv.Error as error:
-        raise UsageError(
-            f"Line {reader.line_num} of {path.name} is not CSV: {error}.",
-            "Export the roster as CSV once more.",
-        ) from None
-
-
-def _text(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            content = file.read(LIMIT + 1)
-    except OSError as error:
-        raise UsageError(f"Cannot read {path}: {error.strerror}.", "Check the name.") from None
-    if len(content) > LIMIT:
-        raise UsageError(f"{path.name} is larger than {LIMIT >> 20} MB.", "Is it a roster?")
-    wide = content.startswith((b"\xff\xfe", b"\xfe\xff"))
-    try:
-        return content.decode("utf-16" if wide else "utf-8-sig")
-    except UnicodeDecodeError:
-        raise UsageError(
-            f"{path.name} is not text in UTF-8.", 'Save it as "CSV UTF-8": names would be wrong.'
-        ) from None
-
-
 def _columns(path: Path, header: Sequence[str]) -> dict[str, int]:
     """Return which column has which field. Raises UsageError where nothing identifies students."""
     places = {
@@ -201,7 +166,7 @@ def _columns(path: Path, header: Sequence[str]) -> dict[str, int]:
         for field, names in _HEADERS.items()
         if any(name in places for name in names)
     }
-    if _LOGIN not in found and "email" in found:
+    if "email" in found and _is_no_login(header, found.get(_LOGIN)):
         found[_LOGIN] = found["email"]
     if _LOGIN not in found:
         seen = ", ".join(header[:_TOLD])
@@ -212,15 +177,27 @@ def _columns(path: Path, header: Sequence[str]) -> dict[str, int]:
     return found
 
 
+def _is_no_login(header: Sequence[str], at: int | None) -> bool:
+    """Say whether nothing in a column is what a student is called by for good.
+
+    The identifiers of Moodle's grading worksheet, "Participant 1234", are of one assignment.
+    Gradescope's numbers are often missing.
+    """
+    if at is None:
+        return True
+    names = [folded(each) for each in header]
+    return names[at] == "sid" or (names[at] == "identifier" and "full name" in names)
+
+
 def _entry(
     path: Path, number: int, cells: Sequence[str], header: Sequence[str], columns: dict[str, int]
 ) -> Entry | None:
     """Return what a line says, None for the line of Canvas that is no student's."""
     told = {field: cells[at] if at < len(cells) else "" for field, at in columns.items()}
     login = unicodedata.normalize("NFC", told.pop(_LOGIN))
+    if folded(told.get("name", "")) in _NOBODY:
+        return None
     if not login:
-        if folded(told.get("name", "")) == _POINTS_ROW:
-            return None
         raise UsageError(
             f"Line {number} of {path.name} does not say who it is.",
             f"Fill in {header[columns[_LOGIN]]}, or remove the line.",
@@ -237,6 +214,5 @@ def _entry(
         and cells[at]
         and folded(name.replace("_", " ")) in ids
     }
-    return Entry(
-        login, {name: unicodedata.normalize("NFC", each) for name, each in told.items()}, lms
-    )
+    fields = {name: unicodedata.normalize("NFC", each) for name, each in told.items()}
+    return Entry(login, fields, lms, header[columns[_LOGIN]])

@@ -18,6 +18,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
@@ -30,6 +31,7 @@ from grader.lms.archives import OF_A_STUDENT, ArchiveError, LeftOut, is_archive,
 from grader.lms.layouts import HandedIn, read_layout
 from grader.lms.names import Key, Layout
 from grader.lms.roster import Person, Roster
+from grader.reading.submission import absolute
 
 SUBMISSIONS, EARLIER, MANIFEST = "submissions", "earlier", "collected.json"
 _INCOMING = ".incoming"
@@ -132,6 +134,22 @@ def read_manifest(folder: Path) -> Collected:
             f"{path} cannot be read as what was collected before.",
             "Name another folder, or move the file away.",
         ) from None
+
+
+def collected_times(folder: Path) -> dict[Path, datetime]:
+    """Return when what lies in each student's folder was handed in, where that is known.
+
+    A time without an offset from UTC is this machine's. Raises UsageError as `read_manifest` does.
+    """
+    here, times = absolute(folder, Path.cwd()), {}  # as a batch names files: no link is resolved
+    students = read_manifest(folder).students
+    for attempt in (each for student in students for each in student.attempts):
+        try:
+            at = datetime.fromisoformat(attempt.at)
+        except ValueError:
+            continue
+        times[here / attempt.folder] = at if at.utcoffset() is not None else at.astimezone()
+    return times
 
 
 @contextmanager

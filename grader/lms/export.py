@@ -16,7 +16,7 @@ from grader.errors import UsageError
 from grader.lms.layouts import HandedIn
 from grader.lms.names import Form, Key
 from grader.lms.roster import Person, Roster
-from grader.lms.tables import Table, harmless, write_table
+from grader.tables import Table, harmless, write_table
 
 FILLED_IN = frozenset({"canvas", "moodle"})
 """Those that a file of the system's own is needed for."""

@@ -1,8 +1,6 @@
-"""Rosters: who is in a class, from a file with commas that some system has exported.
+"""Whose something is that was handed in: students, and what each of them is known by.
 
-Headers are recognised as Canvas' gradebook, Moodle's grading worksheet and list of participants,
-Gradescope's roster, Brightspace's grades and GitHub Classroom's roster write them, and as one would
-write them by hand. A student is matched by what identifies one, or by a name that nobody else has.
+A student is matched by what identifies one, or by a name that nobody else has.
 """
 
 from __future__ import annotations
@@ -15,51 +13,29 @@ from pathlib import Path
 
 import msgspec
 
-from grader.errors import UsageError
+from grader.gradebook.roster import Entry, folded
+from grader.gradebook.roster import read_roster as read_entries
 from grader.lms.layouts import HandedIn
 from grader.lms.names import Key
-from grader.lms.tables import read_table
 
-_LONGEST_FIELD = 10_000
-
-_HEADERS: Mapping[str, str] = {
-    "id": "id",
-    "student id": "sid",
-    "sid": "sid",
-    "sis user id": "sid",
-    "id number": "sid",
-    "orgdefinedid": "sid",
-    "identifier": "identifier",
-    "name": "name",
-    "full name": "name",
-    "student": "name",
-    "student name": "name",
-    "first name": "first",
-    "firstname": "first",
-    "given name": "first",
-    "last name": "last",
-    "lastname": "last",
-    "surname": "last",
-    "family name": "last",
-    "email": "email",
-    "e-mail": "email",
-    "email address": "email",
+_KEYS: Mapping[str, Key] = {
+    "sis login id": "user",
     "login": "user",
     "username": "user",
-    "sis login id": "user",
-    "github": "login",
-    "github_username": "login",
-    "github username": "login",
-    "canvas id": "canvas",
-    "section": "section",
+    "user name": "user",
+    "sis user id": "sid",
+    "student id": "sid",
+    "id number": "sid",
+    "student number": "sid",
+    "org defined id": "sid",
+    "orgdefinedid": "sid",
+    "sid": "sid",
 }
-"""What a header means, in lower case."""
+"""What the numbers and words in a column of a roster are, by its header."""
 
-_MOODLE_IDENTIFIER = re.compile(r"\D+(\d+)")
-"""Of a grading worksheet: "Participant 1234", in the site's language."""
-
-_NOT_STUDENTS = frozenset({"points possible", "student, test"})
-"""Rows of Canvas' gradebook that are nobody's."""
+_OF_CANVAS = "sis login id"
+_PARTICIPANT = re.compile(r"\D+(\d+)")
+"""Of Moodle's grading worksheet: "Participant 1234", in the site's language."""
 
 
 class Person(msgspec.Struct, frozen=True):
@@ -95,7 +71,7 @@ class Roster:
         found = {
             person.id: person
             for key, value in handed_in.keys.items()
-            if (person := self._of_key(key, _folded(value))) is not None
+            if (person := self._of_key(key, _plain(value))) is not None
         }
         if not found and handed_in.name:
             named = self._by_name.get(_squeezed(handed_in.name))
@@ -119,82 +95,44 @@ class Roster:
 
 
 def read_roster(path: Path) -> Roster:
-    """Read a roster. Raises UsageError that says which line or header is not as it should be."""
-    table = read_table(path)
-    names = [each.strip().casefold() for each in table.header]
-    header = [_HEADERS.get(each, "") for each in names]
-    if not {"id", "sid", "name", "last", "email", "login", "user"} & set(header):
-        raise UsageError(
-            f"No header of {path.name} says which column is what.",
-            "Let its first line name them, as: id,name,email,github,section",
-        )
-    found = (_person(_fields(header, row), is_canvas="student" in names) for row in table.rows)
-    people = [person for person in found if person is not None]
-    _refuse_twins(people, path)
-    return Roster(people)
+    """Read a roster as `grader roster import` does, with the same words for the students.
+
+    Raises UsageError that says which line or header is not as it should be.
+    """
+    return Roster(_person(entry) for entry in read_entries(path))
 
 
-def _fields(header: list[str], row: list[str]) -> dict[str, str]:
-    """Return the fields of a row by what they mean; the first of two that mean the same."""
-    fields: dict[str, str] = {}
-    for meaning, value in zip(header, row, strict=False):
-        text = value.strip()[:_LONGEST_FIELD]
-        if meaning and text:
-            fields.setdefault(meaning, text)
-    return fields
+def _person(entry: Entry) -> Person:
+    name, section = entry.fields.get("name", ""), entry.fields.get("section", "")
+    return Person(entry.login, name, keys_of(entry), section)
 
 
-def _person(fields: Mapping[str, str], *, is_canvas: bool) -> Person | None:
-    """Return the student of a row; None where it is nobody's."""
-    name = fields.get("name") or " ".join(
-        fields[each] for each in ("first", "last") if each in fields
-    )
-    if name.casefold() in _NOT_STUDENTS:
-        return None
-    keys: dict[Key, str] = {key: fields[key] for key in _KEYS if key in fields}
-    if is_canvas and "id" in fields:
-        keys["canvas"] = fields["id"]
-    participant = _MOODLE_IDENTIFIER.fullmatch(fields.get("identifier", ""))
+def keys_of(entry: Entry) -> dict[Key, str]:
+    """Return what identifies a student elsewhere, by the columns of a roster."""
+    ids = {folded(name.replace("_", " ")): value for name, value in entry.lms.items()}
+    ids[folded(entry.source.replace("_", " "))] = entry.login
+    keys = {_KEYS[name]: value for name, value in ids.items() if name in _KEYS}
+    named: Mapping[str, Key] = {"email": "email", "github": "login"}
+    keys |= {key: entry.fields[name] for name, key in named.items() if entry.fields.get(name)}
+    if _OF_CANVAS in ids and "id" in ids:
+        keys["canvas"] = ids["id"]
+    participant = _PARTICIPANT.fullmatch(ids.get("identifier", ""))
     if participant is not None:
         keys["moodle"] = participant[1]
-    own = "" if is_canvas else fields.get("id", "")
-    if "identifier" in fields and participant is None:
-        own = own or fields["identifier"]
-    best = next(
-        (each for each in (own, *(keys.get(k, "") for k in _IDS), name) if each),
-        "",
-    )
-    if not best:
-        return None
-    return Person(best, name, keys, fields.get("section", ""))
-
-
-_KEYS: tuple[Key, ...] = ("sid", "email", "user", "login", "canvas")
-_IDS: tuple[Key, ...] = ("user", "sid", "login", "email", "canvas", "moodle")
-"""What a student is called by who has no id, the best first."""
-
-
-def _refuse_twins(people: Iterable[Person], path: Path) -> None:
-    counts = Counter(_folded(person.id) for person in people)
-    twins = [each for each, count in counts.items() if count > 1]
-    if twins:
-        raise UsageError(
-            f"Two students of {path.name} are called {twins[0]}.",
-            "Give it a column that tells them apart, such as id or email.",
-        )
+    return keys
 
 
 def _all_keys(person: Person) -> list[tuple[str, str]]:
-    return [("id", _folded(person.id)), *((k, _folded(v)) for k, v in person.keys.items())]
+    return [("id", _plain(person.id)), *((k, _plain(v)) for k, v in person.keys.items())]
 
 
-def _folded(text: str) -> str:
+def _plain(text: str) -> str:
     return unicodedata.normalize("NFKC", text).strip().casefold()
 
 
 def _squeezed(name: str) -> str:
     """Return the letters and digits of a name: Canvas writes no others."""
-    return "".join(each for each in _folded(name) if each.isalnum())
+    return "".join(each for each in _plain(name) if each.isalnum())
 
 
 def _forms(name: str) -> set[str]:

@@ -65,6 +65,15 @@ def test_a_file_is_whose_one_word_of_its_path_names(
     assert owner == (found.login if found else None)
 
 
+def test_when_a_folder_was_handed_in_may_be_known(book: Gradebook, tmp_path: Path) -> None:
+    when = datetime(2026, 11, 3, tzinfo=timezone.utc)
+    store = RecordingStore(tmp_path / "reports", book, {tmp_path / "class" / "ada": when})
+    for file in ("ada/week 1/hw.ipynb", "李雷/hw.ipynb"):
+        store.write(entry(tmp_path, file), report_of())
+    found = attempts(book)
+    assert ([when], [None]) == (found["ada"], found["李雷"])
+
+
 def test_a_report_is_in_the_gradebook_and_in_the_folder(book: Gradebook, tmp_path: Path) -> None:
     store = RecordingStore(tmp_path / "reports", book)
     store.write(entry(tmp_path, "ada/hw.ipynb"), report_of())

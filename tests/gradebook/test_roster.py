@@ -33,7 +33,7 @@ def refusal(folder: Path, content: str | bytes) -> str:
         ("id,name,email\nada,Ada Lovelace,a@x.org\n", "ada", "Ada Lovelace"),
         (
             "Student,ID,SIS User ID,SIS Login ID,Section,hw (7)\n"
-            '    Points Possible,,,,,100\n"Lovelace, Ada",17,S1,ada,A,99\n',
+            '    Points Possible,,,,,100\n"Lovelace, Ada",17,S1,ada,A,99\n"Student, Test",9,,,A,\n',
             "ada",
             "Lovelace, Ada",
         ),
@@ -49,8 +49,13 @@ def refusal(folder: Path, content: str | bytes) -> str:
             "Ada L",
         ),
         ("First Name;Last Name;SID;Email\nAda;L;1;a@x.org\n", "a@x.org", "Ada L"),
+        (
+            "Identifier,Full name,Email address,Grade\nParticipant 12,Ada L,a@x.org,\n",
+            "a@x.org",
+            "Ada L",
+        ),
     ],
-    ids=["own", "canvas", "moodle", "classroom", "brightspace", "gradescope"],
+    ids=["own", "canvas", "moodle", "classroom", "brightspace", "gradescope", "worksheet"],
 )
 def test_headers_are_recognised(tmp_path: Path, content: str, login: str, name: str) -> None:
     (found,) = read(tmp_path, content).items()

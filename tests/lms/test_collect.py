@@ -11,7 +11,14 @@ import pytest
 
 from grader.errors import UsageError
 from grader.lms.archives import LeftOut
-from grader.lms.collect import Collected, Outcome, Wanted, collect_class, read_manifest
+from grader.lms.collect import (
+    Collected,
+    Outcome,
+    Wanted,
+    collect_class,
+    collected_times,
+    read_manifest,
+)
 from grader.lms.roster import Person, Roster
 from tests.lms.archives import make_folder, make_zip, zipped
 
@@ -212,3 +219,14 @@ def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert isinstance(outcome.collected, Collected)
     assert [] == list(place.iterdir())
     assert not (tmp_path / "class" / ".incoming").exists()
+
+
+def test_it_is_known_when_a_folder_was_handed_in(tmp_path: Path) -> None:
+    name = "1-2 - Kim - Mar {}, 2026 905 AM/hw.ipynb"
+    collected(tmp_path, {name.format(30): "last", name.format(4): "first", "ada/hw.ipynb": "x"})
+    times = collected_times(tmp_path / "class")
+    assert {
+        tmp_path / "class/submissions/Kim-1": "2026-03-30 09:05",
+        tmp_path / "class/earlier/Kim-1/1": "2026-03-04 09:05",
+    } == {path: f"{at.replace(tzinfo=None):%Y-%m-%d %H:%M}" for path, at in times.items()}
+    assert all(at.utcoffset() is not None for at in times.values())

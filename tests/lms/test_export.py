@@ -12,7 +12,7 @@ import pytest
 
 from grader.errors import UsageError
 from grader.lms.export import Exported, Grade, export_grades
-from grader.lms.tables import Table, read_table
+from grader.tables import Table, read_table
 
 ADA = Grade("ada", "Ada Lovelace", Decimal("82.5"), Decimal(100), {"canvas": "1234"}, "Mon", "=x")
 KIM = Grade("min", "김 민", Decimal(100), Decimal(100), {"moodle": "13", "email": "m@e.org"})

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.errors import UsageError
+from grader.gradebook.roster import read_roster as read_entries
 from grader.lms.layouts import HandedIn
 from grader.lms.names import Key
 from grader.lms.roster import Roster, read_roster
@@ -46,7 +46,7 @@ def whose(roster: Roster, name: str = "", **keys: str) -> str | None:
     [
         (CANVAS, ["ada", "min"]),
         (MOODLE, ["ada@example.org", "min@example.org"]),
-        (GRADESCOPE, ["0012"]),
+        (GRADESCOPE, ["ada@example.org"]),
         (CLASSROOM, ["ada"]),
         (BRIGHTSPACE, ["ada"]),
         (OWN, ["ada", "min"]),
@@ -98,20 +98,12 @@ def test_keys_that_lead_to_two_people_say_nothing(tmp_path: Path) -> None:
     assert whose(roster, sid="1", email="m@example.org") is None
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("a,b\n1,2\n", "No header"),
-        ("", "No header"),
-        ("id,name\nada,A\nADA,B\n", "Two students"),
-        ('id,name\n"ada,A\n', "no table, line"),
-    ],
-)
-def test_what_is_no_roster_is_refused(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        roster_of(tmp_path, text)
+def test_a_number_of_gradescopes_is_a_key_and_the_address_is_the_word(tmp_path: Path) -> None:
+    (person,) = roster_of(tmp_path, GRADESCOPE).people
+    assert ("ada@example.org", "0012") == (person.id, person.keys["sid"])
 
 
-def test_other_encodings_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="UTF-8"):
-        roster_of(tmp_path, OWN, "cp949")
+def test_students_are_called_as_in_the_gradebook(tmp_path: Path) -> None:
+    for text in (CANVAS, MOODLE, GRADESCOPE, CLASSROOM, BRIGHTSPACE, OWN):
+        called = [person.id for person in roster_of(tmp_path, text).people]
+        assert called == [entry.login for entry in read_entries(tmp_path / "roster.csv")]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader.errors import UsageError
-from grader.lms.tables import harmless, read_table, write_table
+from grader.tables import harmless, read_table, write_table
 
 
 def table_of(tmp_path: Path, content: bytes) -> list[list[str]]:

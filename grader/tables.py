@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from grader.errors import UsageError
 
@@ -14,13 +15,12 @@ _BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
 
-class Table:
-    """A table that was read: its header, its rows, all as long, and what separates columns."""
+class Table(NamedTuple):
+    """A table that was read: its header, its rows, all as long, and the lines they end on."""
 
-    def __init__(self, header: list[str], rows: list[list[str]], separator: str) -> None:
-        self.header = header
-        self.rows = rows
-        self.separator = separator
+    header: list[str]
+    rows: list[list[str]]
+    lines: list[int]
 
 
 def read_table(path: Path) -> Table:
@@ -31,15 +31,20 @@ def read_table(path: Path) -> Table:
     """
     text = _read_text(path)
     separator = max(",;\t", key=text.partition("\n")[0].count)
-    rows = csv.reader(io.StringIO(text), delimiter=separator, strict=True)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     try:
-        header, *others = [*rows] or [[]]
+        found = [(reader.line_num, row) for row in reader if any(each.strip() for each in row)]
     except csv.Error as error:
         raise UsageError(
-            f"{path.name} is no table, line {rows.line_num}: {error}.", "Export it as CSV."
+            f"Line {reader.line_num} of {path.name} is not CSV: {error}.",
+            "Export it as CSV once more.",
         ) from None
+    if not found:
+        raise UsageError(f"{path.name} is empty.", "Export it once more.")
+    (_, header), *others = found
     width = len(header)
-    return Table(header, [(row + [""] * width)[:width] for row in others if any(row)], separator)
+    rows = [(row + [""] * width)[:width] for _, row in others]
+    return Table(header, rows, [line for line, _ in others])
 
 
 def _read_text(path: Path) -> str:
@@ -49,13 +54,13 @@ def _read_text(path: Path) -> str:
     except OSError as error:
         raise UsageError(f"Cannot read {path}: {error.strerror}.", "Check the name.") from None
     if len(content) > _SIZE_LIMIT:
-        raise UsageError(f"{path.name} is larger than 16 MB.", "Name the file of one class.")
+        raise UsageError(f"{path.name} is larger than 16 MB.", "Is it the file of one class?")
     encoding = "utf-16" if content[:2] in _BYTE_ORDER_MARKS else "utf-8-sig"
     try:
         return content.decode(encoding)
     except UnicodeDecodeError:
         raise UsageError(
-            f"{path.name} is not written in UTF-8.", 'Save it as "CSV UTF-8".'
+            f"{path.name} is not text in UTF-8.", 'Save it as "CSV UTF-8": names would be wrong.'
         ) from None
 
 
