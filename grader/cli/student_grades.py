@@ -32,11 +32,11 @@ from grader.render.wording import count, one_line
 _FIGURES = {
     "graded": "Graded",
     "missing": "Missing",
-    "lowest": "Lowest",
+    "lowest": "Low",
     "quarter": "25 %",
     "median": "Median",
     "three_quarters": "75 %",
-    "highest": "Highest",
+    "highest": "High",
     "mean": "Mean",
 }
 """What is told of a class, and what people read it under."""
@@ -194,6 +194,7 @@ def tell_stats(slug: str | None, course: Path | None, told: Told) -> None:
 
     def people(console: Console) -> None:
         table = _table("Assignment")
+        table.columns[0].no_wrap = True
         for title in _FIGURES.values():
             table.add_column(title, justify="right", overflow="fold")
         for name, numbers in found.items():
