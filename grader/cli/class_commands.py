@@ -60,7 +60,7 @@ def collect(
 
 _EXPORT = """
     grader export csv --assignment e2e-mlp
-    grader export canvas --reports reports --collected class --into canvas.csv --column hw
+    grader export canvas --assignment e2e-mlp --into canvas.csv --column hw
     """
 
 
@@ -99,7 +99,7 @@ def export(
 
 _FEEDBACK = """
     grader feedback --reports reports --output pages
-    grader feedback --reports reports --collected class --zip moodle --output feedback.zip
+    grader feedback --reports reports --collected class --zip moodle -o fb.zip
     """
 
 
