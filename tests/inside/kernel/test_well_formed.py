@@ -26,9 +26,9 @@ class Module:
 TRY = """
 import sys
 sys.path.insert(0, FOLDER)
-from grader.inside.kernel.compatibility import install
+from grader.inside.kernel.compatibility import explain_loop_variables
 accepted = []
-install(accepted.append if ACCEPT else None)
+explain_loop_variables(accepted.append if ACCEPT else None)
 try:
     import script
     print("accepted", *accepted)
