@@ -15,6 +15,7 @@ import errno
 import fcntl
 import os
 import secrets
+import signal
 import stat
 import subprocess
 import sys
@@ -252,14 +253,29 @@ def remove_tree(folder: Path) -> None:
     if not os.path.lexists(folder):
         return
     for words in (("chmod", "-R", "u+rwx"), ("rm", "-rf")):  # they know no depth too deep
-        subprocess.run(  # noqa: S603
-            [*words, "--", folder],
-            env={"PATH": "/usr/bin:/bin"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-            start_new_session=True,  # a second Ctrl-C is for all of the terminal's: it ended `rm`
-        )
+        with _uninterrupted():
+            subprocess.run(  # noqa: S603
+                [*words, "--", folder],
+                env={"PATH": "/usr/bin:/bin"},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                check=False,
+                start_new_session=True,
+            )
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Hold Ctrl-C back from this thread and from the programs that it starts.
+
+    A second Ctrl-C is for all of the terminal's group, and ended `rm`. A session of its own is not
+    enough: what comes between the fork and the new session ends it when its program is loaded.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def sweep(places: Iterable[str] | None = None) -> None:
