@@ -36,7 +36,7 @@ _START = (
     "import sys; sys.path.insert(0, sys.argv[3]); "
     "from grader.inside.launcher.server import main; main(sys.argv[1:])"
 )
-_ENVIRONMENT = {
+LAUNCHER_ENVIRONMENT = {
     "HOME": "/nonexistent",  # libraries look for one, and need none
     "PATH": "/usr/bin:/bin",
     "LANG": "C.UTF-8",
@@ -46,6 +46,23 @@ _ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
 }
+
+
+def begin_launcher(
+    number: int, preload: Preload, modules: Sequence[str]
+) -> subprocess.Popen[bytes]:
+    """Start a launcher's process, which is asked over the socket with this number."""
+    source = str(Path(grader.__file__).resolve().parents[1])
+    return subprocess.Popen(  # noqa: S603
+        [sys.executable, "-I", "-c", _START, str(number), preload, source, *modules],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        pass_fds=(number,),
+        env=LAUNCHER_ENVIRONMENT,
+        cwd="/",
+        start_new_session=True,
+    )
 
 
 class Launcher:
@@ -58,27 +75,8 @@ class Launcher:
         # Messages of this kind of socket arrive whole, so no reader ever has to join them.
         self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._requests.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 * MESSAGE_LIMIT)
-        source = str(Path(grader.__file__).resolve().parents[1])
         with theirs:
-            self._popen = subprocess.Popen(  # noqa: S603
-                [
-                    sys.executable,
-                    "-I",
-                    "-c",
-                    _START,
-                    str(theirs.fileno()),
-                    preload,
-                    source,
-                    *modules,
-                ],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                pass_fds=(theirs.fileno(),),
-                env=_ENVIRONMENT,
-                cwd="/",
-                start_new_session=True,
-            )
+            self._popen = begin_launcher(theirs.fileno(), preload, modules)
         assert self._popen.stderr is not None
         self._tail = Tail(self._popen.stderr)
         self._lock = Lock()

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -15,6 +12,7 @@ import pytest
 from grader.authoring.master import find_master, read_master
 from grader.authoring.template import paste_solutions
 from grader.report import Report, decode_report
+from tests.endtoend.warm import run_warm
 from tests.pages import Follower, steps_of
 
 ROOT = Path(__file__).parents[2]
@@ -50,14 +48,7 @@ class Author(Follower):
             self.grader(*arguments)
 
     def grader(self, *arguments: str) -> None:
-        done = subprocess.run(
-            [str(Path(sys.executable).with_name("grader")), *arguments],
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            env={**os.environ, "COLUMNS": "200"},
-        )
+        done = run_warm(arguments, self.folder, {"COLUMNS": "200"}, SECONDS)
         assert 0 == done.returncode, done.stdout + done.stderr
         self.outputs.append((arguments[0], done.stdout))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import subprocess
@@ -18,6 +17,7 @@ import pytest
 from grader.batch.summary import Row, Summary
 from grader.report import Report, decode_report
 from tests.endtoend.command import heed_interrupts
+from tests.endtoend.warm import run_warm
 
 COURSE = Path(__file__).parents[1] / "courses" / "small"
 GRADER = Path(sys.executable).with_name("grader")
@@ -66,13 +66,7 @@ def words(folder: Path, *options: str) -> list[str]:
 
 
 def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        words(folder, *options),
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        env={**os.environ, "COLUMNS": "100"},
-    )
+    return run_warm(words(folder, *options)[1:], environment={"COLUMNS": "100"}, timeout=SECONDS)
 
 
 def rows(folder: Path) -> dict[str, Row]:

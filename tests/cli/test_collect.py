@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.endtoend.warm import run_warm
 from tests.lms.archives import make_zip
-
-COMMAND = [sys.executable, "-c", "from grader.cli.app import main; main()", "collect"]
 
 
 def collect(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*COMMAND, *words], capture_output=True, text=True, cwd=folder)
+    return run_warm(["collect", *words], folder)
 
 
 @pytest.fixture

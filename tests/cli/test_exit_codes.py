@@ -5,7 +5,6 @@ Those of `run` and `batch` are in test_process and test_batch, `verify` has its 
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import zipfile
@@ -14,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from grader.report import encode_report
-from tests.cli.test_batch import COURSE, GRADER
+from tests.cli.test_batch import COURSE
 from tests.cli.test_help import COMMANDS
 from tests.endtoend.command import ROOT
+from tests.endtoend.warm import run_warm
 from tests.sample_reports import typical
 
 OLD = "import tvm\nfrom tvm.script import tir as T\nprint(tvm.__version__)\n"
@@ -37,14 +37,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def call(folder: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [GRADER, *map(str, words)],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        timeout=120,
-        env={**os.environ, "COLUMNS": "200"},
-    )
+    done = run_warm(words, folder, {"COLUMNS": "200"}, timeout=120)
     assert "Traceback" not in done.stderr
     assert "failed itself" not in done.stderr
     return done

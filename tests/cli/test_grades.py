@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,8 @@ import pytest
 from grader.gradebook.book import Gradebook
 from grader.gradebook.opening import open_database
 from grader.gradebook.roster import find_student
-from tests.cli.test_batch import GRADER, RIGHT, write
+from tests.cli.test_batch import RIGHT, write
+from tests.endtoend.warm import run_warm
 from tests.gradebook.factory import SLUG, hand_in
 
 ROOT = Path(__file__).parents[2]
@@ -40,13 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def call(folder: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [GRADER, *words],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "COLUMNS": "100", **environment},
-    )
+    return run_warm(words, folder, {"COLUMNS": "100", **environment})
 
 
 def said(folder: Path, *words: str) -> str:

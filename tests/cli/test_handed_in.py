@@ -13,6 +13,7 @@ import pytest
 
 from grader.report import decode_report, encode_report
 from tests.cli.test_batch import COURSE, GRADER, RIGHT, rows, write
+from tests.endtoend.warm import run_warm
 from tests.users import as_user
 
 SECONDS = 120
@@ -20,14 +21,18 @@ SECONDS = 120
 
 def grade(folder: Path, *words: str | Path, prefix: tuple[str, ...] = ()) -> tuple[int, str, str]:
     """Run a command of the grader in a folder: its exit code, output and messages."""
-    done = subprocess.run(
-        [*prefix, str(GRADER), *map(str, words), "--course", str(COURSE)],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        timeout=SECONDS,
-        env={**os.environ, "COLUMNS": "200"},
-    )
+    arguments, columns = [*map(str, words), "--course", str(COURSE)], {"COLUMNS": "200"}
+    if not prefix:
+        done = run_warm(arguments, folder, columns, SECONDS)
+    else:
+        done = subprocess.run(
+            [*prefix, str(GRADER), *arguments],
+            capture_output=True,
+            text=True,
+            cwd=folder,
+            timeout=SECONDS,
+            env={**os.environ, **columns},
+        )
     return done.returncode, done.stdout, done.stderr
 
 

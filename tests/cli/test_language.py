@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from grader.cli.process import command_language
+from tests.endtoend.warm import run_warm
 
 SAID = {
     "en": ("There is no file missing.json.", "Check the name and the folder."),
@@ -20,16 +18,7 @@ SAID = {
 
 def told(folder: Path, *arguments: str, **variables: str) -> str:
     """Return what a command that fails says on its standard error."""
-    environment = {**os.environ, "COLUMNS": "200", "PYTHONUTF8": "1", **variables}
-    done = subprocess.run(
-        [sys.executable, "-m", "grader.cli", *arguments],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-    )
+    done = run_warm(arguments, folder, {"COLUMNS": "200", **variables})
     assert (2, "") == (done.returncode, done.stdout)
     return done.stderr
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,8 @@ from grader.cli.run import RunOptions, run_submission
 from grader.grading.preparation import GradingOptions
 from grader.report import decode_report
 from tests.cli.test_batch import MODEL, PREPARATION
-from tests.endtoend.command import GRADER, ROOT, TIME_LIMIT, run_grader, write_notebook
+from tests.endtoend.command import ROOT, run_grader, write_notebook
+from tests.endtoend.warm import run_warm
 from tests.render.test_audience import LATE
 
 COURSE = ROOT / "tests" / "courses" / "visibility"
@@ -49,12 +49,7 @@ def test_a_batch_fails_by_the_points_that_students_are_shown(
     """The second time, the report of the first is kept."""
     words = ("batch", notebook, "--output", tmp_path / "reports", "--course", COURSE, "--jobs", 1)
     for points, code in ((3, 0), (4, 1)):
-        done = subprocess.run(
-            [GRADER, *map(str, (*words, "--fail-under", points))],
-            capture_output=True,
-            text=True,
-            timeout=TIME_LIMIT,
-        )
+        done = run_warm((*map(str, words), "--fail-under", str(points)))
         assert code == done.returncode, done.stderr
         assert "7 of 39" in done.stdout, "the overview is the instructor's"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,19 +9,13 @@ from pathlib import Path
 import pytest
 
 from grader.authoring.skeleton import make_assignment
+from tests.endtoend.warm import run_warm
 
 GRADER = Path(sys.executable).with_name("grader")
 
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [str(GRADER), *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env={**os.environ, "COLUMNS": "160"},
-    )
+    return run_warm(arguments, folder, {"COLUMNS": "160"})
 
 
 @pytest.fixture

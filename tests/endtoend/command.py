@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +12,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from grader.report import Check, Part, Report, decode_report, encode_report
+from tests.endtoend.warm import run_warm
 
 ROOT = Path(__file__).resolve().parents[2]
 GRADER = Path(sys.executable).with_name("grader")
@@ -50,14 +49,8 @@ def run_grader(folder: Path, *arguments: str | Path, environment: dict[str, str]
         words += ["--json", str(document)]
     if "--data" not in words:
         words += ["--data", "builtin"]
-    done = subprocess.run(
-        [GRADER, "run", *words],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        timeout=TIME_LIMIT,
-        env={**os.environ, "COLUMNS": "100", **(environment or {})},
-    )
+    variables = {"COLUMNS": "100", **(environment or {})}
+    done = run_warm(["run", *words], folder, variables, TIME_LIMIT)
     report = decode_report(document.read_bytes()) if document.exists() else None
     return Result(done.returncode, done.stdout, done.stderr, report)
 

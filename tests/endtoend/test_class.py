@@ -9,7 +9,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from tests.endtoend.command import GRADER, ROOT
+from tests.endtoend.command import ROOT
+from tests.endtoend.warm import run_warm
 from tests.lms.archives import make_zip
 
 COURSE = ROOT / "tests" / "courses" / "small"
@@ -22,7 +23,7 @@ Student,ID,SIS User ID,SIS Login ID,Section,hw (12)
 
 
 def grader(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([GRADER, *words], cwd=folder, capture_output=True, text=True, timeout=300)
+    return run_warm(words, folder)
 
 
 @pytest.mark.graded
