@@ -338,3 +338,19 @@ def test_a_user_gets_a_sandbox_with_a_user_namespace() -> None:
     )
     assert done.stdout.startswith(f"0 {USER} True new True True"), done.stdout
     assert "a user namespace of its own" in done.stdout
+
+
+CHANGED_ROOT = 'mount --rbind / "$0" && exec chroot "$0" "$@"'
+
+
+@needs_root("only root can change its root")
+def test_a_grader_whose_root_was_changed_steps_into_the_box(tmp_path: Path) -> None:
+    """Who joins the box's mounts gets the machine's first one as root, outside of the box."""
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", CHANGED_ROOT, tmp_path, sys.executable, "-c", USER_MODE],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    assert " True new True True" in done.stdout

@@ -17,6 +17,7 @@ import os
 import platform
 import struct
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWCGROUP = 0x02000000
@@ -73,6 +74,12 @@ def set_allocator(settings: Mapping[int, int]) -> None:
 def enter_namespaces(descriptor: int, kinds: int) -> None:
     """Join namespaces (`CLONE_NEW...` or-ed) of the process of a pidfd; needs Linux 5.8."""
     _check(_libc.setns(descriptor, kinds), "setns")
+
+
+def process_of(descriptor: int) -> int:
+    """Return the number of the process that a pidfd refers to, as /proc of this process has it."""
+    lines = Path(f"/proc/self/fdinfo/{descriptor}").read_text(encoding="ascii").splitlines()
+    return int(dict(line.split(":", 1) for line in lines)["Pid"])
 
 
 def adopt_orphans() -> None:

@@ -144,12 +144,32 @@ def guard(request: Request, descriptors: Sequence[int], run: Callable[[Request],
 
 
 def _enter(pidfd: int, own_user: bool) -> None:
-    """Join the namespaces of a sandbox; that of control groups may be the host's."""
+    """Join the namespaces of a sandbox; that of control groups may be the host's.
+
+    Who joins a namespace of mounts gets its first mount as root. Where the grader itself was
+    started by `chroot`, that is not the box's root, but what lies below the grader's own.
+    """
     kinds = _NAMESPACES | (linux.CLONE_NEWUSER if own_user else 0)
+    processes = os.open("/proc", os.O_PATH | os.O_DIRECTORY)
     try:
-        linux.enter_namespaces(pidfd, kinds | linux.CLONE_NEWCGROUP)
-    except PermissionError:
-        linux.enter_namespaces(pidfd, kinds)
+        number = linux.process_of(pidfd)
+        try:
+            linux.enter_namespaces(pidfd, kinds | linux.CLONE_NEWCGROUP)
+        except PermissionError:
+            linux.enter_namespaces(pidfd, kinds)
+        _make_root(f"{number}/root", processes)
+    finally:
+        os.close(processes)
+
+
+def _make_root(path: str, folder: int) -> None:
+    """Make a folder this process's root, if it is another; `path` is seen from `folder`."""
+    if os.path.samestat(os.stat(path, dir_fd=folder), os.stat("/")):  # noqa: PTH116
+        return
+    root = os.open(path, os.O_PATH | os.O_DIRECTORY, dir_fd=folder)
+    os.fchdir(root)
+    os.chroot(".")
+    os.close(root)
 
 
 def _be_the_child(
