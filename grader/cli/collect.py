@@ -11,6 +11,7 @@ from rich.console import Console
 
 from grader.cli.migrate import printable
 from grader.errors import UsageError
+from grader.language import in_a_row, say
 from grader.lms.archives import Reason
 from grader.lms.collect import MANIFEST, SUBMISSIONS, Collected, Outcome, Wanted, collect_class
 from grader.lms.names import LAYOUTS, Layout
@@ -60,7 +61,10 @@ def run_collect(options: CollectOptions, output: Console, write: Callable[[bytes
 
 def _layout(name: str | None) -> Layout | None:
     if name is not None and name not in LAYOUTS:
-        raise UsageError(f"--from {name} is unknown.", f"One of: {', '.join(get_args(Layout))}.")
+        raise UsageError(
+            say("--from {name} is unknown.", name=name),
+            say("One of: {names}.", names=in_a_row(get_args(Layout))),
+        )
     return next((each for each in LAYOUTS if each == name), None)
 
 

@@ -85,8 +85,8 @@ def open_book(course: Path | None, *, make: bool = False) -> Iterator[Gradebook]
     root, is_ours = course_here(course)
     if not is_ours and VARIABLE not in os.environ:
         raise UsageError(
-            "This folder is in no course.",
-            "Run the command in a folder with assignments/, or name one with --course DIR.",
+            say("This folder is in no course."),
+            say("Run the command in a folder with assignments/, or name one with --course DIR."),
         )
     assignments = load_course(root).assignments.values() if is_ours else ()
     book = Gradebook(open_database(locate(root, os.environ), make=make))
@@ -160,7 +160,8 @@ def recording(
     if VARIABLE not in os.environ and not exists(url):
         if handed_in is not None:
             raise UsageError(
-                "There is no gradebook that would take --handed-in.", "Make one: grader course init"
+                say("There is no gradebook that would take --handed-in."),
+                say("Make one: grader course init"),
             )
         yield store
         return
@@ -216,8 +217,8 @@ def tell_recorded(store: Store, console: Console) -> None:
         print_lines(console, one_line(text))
 
 
-def exact(text: str, what: str) -> Decimal:
-    """Return a number as it was typed. Raises UsageError for what is none."""
+def exact(text: str, refusal: Text) -> Decimal:
+    """Return a number as it was typed. Raises UsageError, with `refusal`, for what is none."""
     try:
         value = Decimal(text)
     except InvalidOperation:
@@ -225,8 +226,8 @@ def exact(text: str, what: str) -> Decimal:
     exponent = value.as_tuple().exponent
     if not isinstance(exponent, int) or abs(value) > _MOST or -exponent > _DIGITS:
         raise UsageError(
-            f"{text!r} is no number of {what}.",
-            f"Write one such as 2.5, with {_DIGITS} decimals at most.",
+            say(refusal, text=repr(text)),
+            say("Write one such as 2.5, with {digits} decimals at most.", digits=_DIGITS),
         )
     return value
 
@@ -241,7 +242,8 @@ def moment(text: str, like: datetime | None = None) -> datetime:
         found = datetime.fromisoformat(text.removesuffix("Z") + utc)
     except ValueError:
         raise UsageError(
-            f"{text!r} is no time.", "Write one such as 2026-12-01T23:59+01:00, or a day alone."
+            say("{text} is no time.", text=repr(text)),
+            say("Write one such as 2026-12-01T23:59+01:00, or a day alone."),
         ) from None
     if len(text) == len("2026-12-01"):
         found = datetime.combine(found.date(), time(23, 59, 59))
@@ -262,7 +264,9 @@ def needed_reason(reason: str | None) -> str:
     """Return a reason that says something. Raises UsageError."""
     said = one_line(reason or "")
     if not said:
-        raise UsageError("There is no reason.", 'Say why: --reason "the question was unclear"')
+        raise UsageError(
+            say("There is no reason."), say('Say why: --reason "the question was unclear"')
+        )
     return said
 
 

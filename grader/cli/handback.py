@@ -14,7 +14,7 @@ from grader.cli.migrate import printable
 from grader.errors import UsageError
 from grader.files import unwritable, write_or_rescue, write_whole
 from grader.gradebook.roster import Entry
-from grader.language import say
+from grader.language import in_a_row, say
 from grader.lms.collect import Collected, read_manifest
 from grader.lms.export import Grade, export_grades
 from grader.lms.handback import (
@@ -93,8 +93,10 @@ def _find_grades(options: ExportOptions) -> _Graded:
         return _Graded(grades_of(works), works.ungraded, works.several)
     if options.assignment is None:
         raise UsageError(
-            "Whose grades, and where are they?",
-            "Name an assignment of the gradebook with --assignment, or a folder with --reports.",
+            say("Whose grades, and where are they?"),
+            say(
+                "Name an assignment of the gradebook with --assignment, or a folder with --reports."
+            ),
         )
     return _in_book(options.assignment, options.course)
 
@@ -149,7 +151,8 @@ def _works(reports: Path, collected: Path | None) -> Works:
     known = Collected() if collected is None else read_manifest(collected)
     if collected is not None and not known.students:
         raise UsageError(
-            f"Nothing was collected into {collected}.", "Name the --output of `grader collect`."
+            say("Nothing was collected into {collected}.", collected=str(collected)),
+            say("Name the --output of `grader collect`."),
         )
     return read_works(reports, known)
 
@@ -157,7 +160,10 @@ def _works(reports: Path, collected: Path | None) -> Works:
 def _one_of(name: str, known: tuple[_Name, ...]) -> _Name:
     found = next((each for each in known if each == name), None)
     if found is None:
-        raise UsageError(f"There is no form {name}.", f"One of: {', '.join(known)}.")
+        raise UsageError(
+            say("There is no form {name}.", name=name),
+            say("One of: {names}.", names=in_a_row(known)),
+        )
     return found
 
 

@@ -27,6 +27,7 @@ from grader.gradebook.grades import (
     told_time,
 )
 from grader.gradebook.roster import Student, find_student
+from grader.language import in_a_row, say
 from grader.render.wording import count, one_line
 
 _FIGURES = {
@@ -168,8 +169,12 @@ def forget_student(word: str, course: Path | None, told: Told, *, sure: bool) ->
         student = find_student(book.students(), word)
         if not sure:
             raise UsageError(
-                f"{student.login}, {student.name}, would be deleted with all files and grades.",
-                "That cannot be taken back. If you mean it, add --yes.",
+                say(
+                    "{login}, {name}, would be deleted with all files and grades.",
+                    login=student.login,
+                    name=student.name,
+                ),
+                say("That cannot be taken back. If you mean it, add --yes."),
             )
         book.forget(student.id)
     line = (
@@ -233,8 +238,11 @@ def _numbers(grades: Iterable[Grade], students: int) -> dict[str, Any]:
 def _known(book: Gradebook, slug: str) -> Rules:
     rules = book.rules()
     if slug not in rules:
-        known = ", ".join(rules) or "none"
-        raise UsageError(f"The gradebook has no assignment {slug!r}.", f"There is: {known}.")
+        known = in_a_row(rules) if rules else say("none")
+        raise UsageError(
+            say("The gradebook has no assignment {slug}.", slug=repr(slug)),
+            say("There is: {known}.", known=known),
+        )
     return rules[slug]
 
 

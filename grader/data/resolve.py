@@ -167,9 +167,14 @@ def _download(file: RemoteFile, cache: Path, sources: Sources, show: Callable[[i
     except ValueError as error:
         # From pooch for a wrong checksum, from `_stream` for a file that is too long.
         raise DataError(
-            f"The download of {target.name} is not the official file: its SHA-256 is wrong.",
-            "A proxy may have replaced it. Try again later, name a folder with --data,"
-            " or use --data builtin.",
+            say(
+                "The download of {file} is not the official file: its SHA-256 is wrong.",
+                file=target.name,
+            ),
+            say(
+                "A proxy may have replaced it. Try again later, name a folder with --data, or"
+                " use --data builtin."
+            ),
         ) from error
     except OSError as error:
         raise UnavailableError(say("the cache folder cannot be written")) from error
