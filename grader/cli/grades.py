@@ -288,8 +288,8 @@ def extend(
             raise UsageError(say("There is no extension to take back."))
         book.extend(student.id, slug, until, **told)
         until_now = account.rules.due if until is None else until
-        said = "no due date" if until_now is None else until_now.isoformat(" ", "seconds")
-        return {"due": until_now, **told, "told": f"Due: {said}"}
+        said = say("no due date") if until_now is None else until_now.isoformat(" ", "seconds")
+        return {"due": until_now, **told, "told": say("Due: {time}", time=said)}
 
     change_grade(student, slug, course, Told(json), write)
 
