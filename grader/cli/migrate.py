@@ -80,17 +80,19 @@ def _print_summary(name: str, document: Document, output: Console) -> None:
         )
         tell(output, same)
         return
-    changes = len(migration.changes)
+    count = len(migration.changes)
+    changes = counted(count, say("{count} change"), say("{count} changes"))
+    rest = say("nothing left as it was")
+    if migration.left:
+        rest = say("{count} left as it was", count=len(migration.left))
     tell(
         output,
         say(
             "{name}: dialect {dialect}; {changes}, {rest}.",
             name=name,
             dialect=str(migration.dialect),
-            changes=counted(changes, say("{count} change"), say("{count} changes")),
-            rest=say("{count} left as it was", count=len(migration.left))
-            if migration.left
-            else say("nothing left as it was"),
+            changes=changes,
+            rest=rest,
         ),
     )
 
