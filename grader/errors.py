@@ -18,7 +18,7 @@ them into a report. The others mean that nothing could be graded: the command en
 
 from __future__ import annotations
 
-from grader.language import NOTHING, Text, as_text
+from grader.language import NOTHING, Text
 
 
 class Told(Exception):  # noqa: N818  it is a base, and caught where it is raised
@@ -39,10 +39,10 @@ class GraderError(Exception):
     to a person as they are.
     """
 
-    def __init__(self, message: str | Text, hint: str | Text = NOTHING) -> None:
+    def __init__(self, message: Text, hint: Text = NOTHING) -> None:
         super().__init__(message, hint)
-        self.message = as_text(message)
-        self.hint = as_text(hint)
+        self.message = message
+        self.hint = hint
 
     def __str__(self) -> str:
         return self.message.english

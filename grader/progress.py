@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Protocol
 
+from grader.language import NOTHING, Text, say
+
 FEWEST = 2
 """Things that must be done before it is said how long the others will take."""
 
@@ -13,11 +15,14 @@ FEWEST = 2
 class Progress(Protocol):
     """Receives what is being done. Both methods return at once."""
 
-    def stage(self, name: str) -> None:
-        """Begin a stage; `name` is a short phrase for a person ("running the notebook")."""
+    def stage(self, name: Text, *, waits: bool = False) -> None:
+        """Begin a stage; `name` is a short phrase for a person ("running the notebook").
+
+        `waits` says that nothing is done in it but to wait for somebody else.
+        """
         ...
 
-    def step(self, done: int, total: int, label: str = "") -> None:
+    def step(self, done: int, total: int, label: Text = NOTHING) -> None:
         """Say that `done` of `total` steps of the stage are finished and `label` is under way."""
         ...
 
@@ -25,10 +30,10 @@ class Progress(Protocol):
 class Silent:
     """A Progress that shows nothing."""
 
-    def stage(self, name: str) -> None:
+    def stage(self, name: Text, *, waits: bool = False) -> None:
         """Ignore the stage."""
 
-    def step(self, done: int, total: int, label: str = "") -> None:
+    def step(self, done: int, total: int, label: Text = NOTHING) -> None:
         """Ignore the step."""
 
 
@@ -39,7 +44,7 @@ class BatchProgress(Protocol):
         """Say that the submission of this name is being graded from now on."""
         ...
 
-    def stage(self, name: str, stage: str) -> None:
+    def stage(self, name: str, stage: Text, *, waits: bool = False) -> None:
         """Say what is being done with it, as a Progress is told."""
         ...
 
@@ -58,7 +63,7 @@ class SilentBatch:
     def started(self, name: str) -> None:
         """Ignore the beginning."""
 
-    def stage(self, name: str, stage: str) -> None:
+    def stage(self, name: str, stage: Text, *, waits: bool = False) -> None:
         """Ignore the stage."""
 
     def finished(self, name: str, outcome: str) -> None:
@@ -78,13 +83,20 @@ class Estimate:
         self._clock = clock
         self._began, self._before = clock(), done
 
+    def told(self, done: int, total: int) -> Text:
+        """Return how many of how many are done, and how long the others will take if known."""
+        left = self.left(done, total)
+        if not left:
+            return say("{done} of {total}", done=done, total=total)
+        return say("{done} of {total}, about {left} left", done=done, total=total, left=left)
+
     def left(self, done: int, total: int) -> str:
-        """Return a phrase to follow the count, such as ", about 12 min left"; "" if unknown."""
+        """Return about how long the others will take, such as "12 min"; "" if unknown."""
         finished = done - self._before
         if finished < FEWEST or done >= total:
             return ""
         seconds = (self._clock() - self._began) / finished * (total - done)
-        return f", about {duration(seconds)} left"
+        return duration(seconds)
 
 
 def duration(seconds: float) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from grader.errors import UsageError
+from grader.language import say
 
 _SIZE_LIMIT = 16 * 2**20
 _BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff")
@@ -36,11 +37,16 @@ def read_table(path: Path) -> Table:
         found = [(reader.line_num, row) for row in reader if any(each.strip() for each in row)]
     except csv.Error as error:
         raise UsageError(
-            f"Line {reader.line_num} of {path.name} is not CSV: {error}.",
-            "Export it as CSV once more.",
+            say(
+                "Line {line} of {name} is not CSV: {error}.",
+                line=reader.line_num,
+                name=path.name,
+                error=str(error),
+            ),
+            say("Export it as CSV once more."),
         ) from None
     if not found:
-        raise UsageError(f"{path.name} is empty.", "Export it once more.")
+        raise UsageError(say("{name} is empty.", name=path.name), say("Export it once more."))
     (_, header), *others = found
     width = len(header)
     rows = [(row + [""] * width)[:width] for _, row in others]
@@ -52,15 +58,21 @@ def _read_text(path: Path) -> str:
         with path.open("rb") as file:
             content = file.read(_SIZE_LIMIT + 1)
     except OSError as error:
-        raise UsageError(f"Cannot read {path}: {error.strerror}.", "Check the name.") from None
+        raise UsageError(
+            say("Cannot read {path}: {reason}.", path=str(path), reason=str(error.strerror)),
+            say("Check the name."),
+        ) from None
     if len(content) > _SIZE_LIMIT:
-        raise UsageError(f"{path.name} is larger than 16 MB.", "Is it the file of one class?")
+        raise UsageError(
+            say("{name} is larger than 16 MB.", name=path.name), say("Is it the file of one class?")
+        )
     encoding = "utf-16" if content[:2] in _BYTE_ORDER_MARKS else "utf-8-sig"
     try:
         return content.decode(encoding)
     except UnicodeDecodeError:
         raise UsageError(
-            f"{path.name} is not text in UTF-8.", 'Save it as "CSV UTF-8": names would be wrong.'
+            say("{name} is not text in UTF-8.", name=path.name),
+            say('Save it as "CSV UTF-8": names would be wrong.'),
         ) from None
 
 

@@ -41,7 +41,7 @@ class Part(NamedTuple):
 
     def reason(self) -> str:
         """Return what a skipped test says."""
-        return f"{self.name} is missing: {how_to_install(self.package)}"
+        return f"{self.name} is missing: {how_to_install(self.package).english}"
 
     def need(self) -> None:
         """Skip the test that asks, or let it fail where everything should be there."""

@@ -31,7 +31,7 @@ OF_THE_TEST = {
 )
 def test_what_can_be_installed_is_named_with_the_command(part: missing.Part) -> None:
     assert not part.is_here(lambda name: None)
-    assert part.reason().endswith(how_to_install(part.package))
+    assert part.reason().endswith(how_to_install(part.package).english)
     assert part.is_here({part.programs[-1]: "/usr/bin/it"}.get)
 
 

@@ -44,7 +44,7 @@ def photograph(page: Path) -> bytes:
     """Return the top of a page as a PNG."""
     path = shutil.which("chromium") or shutil.which("google-chrome")
     if path is None:
-        raise SystemExit(f"Chromium is missing: {how_to_install('chromium')}")
+        raise SystemExit(f"Chromium is missing: {how_to_install('chromium').english}")
     with sync_playwright() as playwright:
         options = ["--headless", "--no-sandbox", "--disable-gpu"]
         browser = playwright.chromium.launch(executable_path=path, args=options)

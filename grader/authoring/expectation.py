@@ -26,6 +26,7 @@ from pathlib import Path
 import msgspec
 
 from grader.errors import CourseError
+from grader.language import say
 from grader.report import MistakeKind, Part, Report, Verdict
 
 SUFFIX = ".verdict.toml"
@@ -82,11 +83,14 @@ def load_expectation(path: Path) -> Expectation:
     try:
         return msgspec.toml.decode(path.read_bytes(), type=Expectation)
     except OSError as error:
-        raise CourseError(f"Cannot read {path}: {error.strerror}.", "Check the path.") from None
+        raise CourseError(
+            say("Cannot read {path}: {reason}.", path=str(path), reason=str(error.strerror)),
+            say("Check the path."),
+        ) from None
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise CourseError(
-            f"{path} is not a valid verdict file: {error}.",
-            "The format is described in grader/authoring/expectation.py.",
+            say("{path} is not a valid verdict file: {error}.", path=str(path), error=str(error)),
+            say("The format is described in grader/authoring/expectation.py."),
         ) from None
 
 

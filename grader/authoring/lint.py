@@ -148,7 +148,7 @@ def translations_of_nothing(subject: LintedMaster) -> Iterator[LintFinding]:
     for each in subject.misplaced:
         yield subject.finding(
             "error",
-            f"The cell {each.problem}.",
+            f"The cell {each.problem.english}.",
             "Put it directly after the English text cell that it translates.",
             each.number,
         )
@@ -157,7 +157,7 @@ def translations_of_nothing(subject: LintedMaster) -> Iterator[LintFinding]:
             if isinstance(comment, Misplaced):
                 yield subject.finding(
                     "error",
-                    f"The line {comment.problem}.",
+                    f"The line {comment.problem.english}.",
                     "Put it directly below a comment with the same indentation.",
                     passage.number,
                     comment.line,

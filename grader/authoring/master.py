@@ -35,7 +35,8 @@ from grader.authoring.translation import (
     find_passages,
     master_languages,
 )
-from grader.errors import CourseError, UsageError
+from grader.errors import CourseError, Told, UsageError
+from grader.language import Text, in_a_row, say
 
 BEGIN = "### BEGIN SOLUTION"
 END = "### END SOLUTION"
@@ -51,11 +52,11 @@ _LIKE_A_MARK = re.compile(
 )
 
 
-class MarkError(ValueError):
+class MarkError(Told):
     """Raised when marks do not pair up. `line` counts the cell's lines from 0."""
 
-    def __init__(self, message: str, line: int) -> None:
-        super().__init__(message)
+    def __init__(self, reason: Text, line: int) -> None:
+        super().__init__(reason)
         self.line = line
 
 
@@ -84,12 +85,12 @@ def regions(source: str) -> tuple[Region, ...]:
             continue
         edge, marked = mark
         if kind != ("plain" if edge == "BEGIN" else marked):
-            raise MarkError(f"`{line.strip()}` where it cannot be", number)
+            raise MarkError(say("`{mark}` where it cannot be", mark=line.strip()), number)
         found.append(Region(kind, tuple(lines), _indentation([*lines, opening])))
         kind = marked if edge == "BEGIN" else "plain"
         lines, opening, opened_at = [], line, number
     if kind != "plain":
-        raise MarkError(f"`{opening.strip()}` without its end", opened_at)
+        raise MarkError(say("`{mark}` without its end", mark=opening.strip()), opened_at)
     return (*found, Region(kind, tuple(lines), _indentation([*lines, opening])))
 
 
@@ -130,7 +131,7 @@ def _read_mark(line: str, number: int) -> tuple[str, Kind] | None:
     if match is not None:
         return match[1], _KINDS[match[2]]
     if _LIKE_A_MARK.match(line.strip()):
-        raise MarkError(f"`{line.strip()}`, which is nearly a mark", number)
+        raise MarkError(say("`{mark}`, which is nearly a mark", mark=line.strip()), number)
     return None
 
 
@@ -178,12 +179,17 @@ def find_master(root: Path, slug: str) -> Path:
     found = [folder / f"{slug}{end}" for end in FORMATS if (folder / f"{slug}{end}").exists()]
     if not found:
         raise CourseError(
-            f"There is no master notebook of {slug} in {folder}.",
-            f"Write reference/{slug}.py; docs/masters.md says how.",
+            say(
+                "There is no master notebook of {slug} in {folder}.", slug=slug, folder=str(folder)
+            ),
+            say("Write reference/{slug}.py; docs/masters.md says how.", slug=slug),
         )
     if len(found) > 1:
-        names = " and ".join(path.name for path in found)
-        raise CourseError(f"{slug} has several master notebooks: {names}.", "Keep one of them.")
+        names = in_a_row(path.name for path in found)
+        raise CourseError(
+            say("{slug} has several master notebooks: {names}.", slug=slug, names=names),
+            say("Keep one of them."),
+        )
     return found[0]
 
 
@@ -191,17 +197,22 @@ def read_master(path: Path) -> NotebookNode:
     """Read a master notebook. Raises CourseError when the file cannot be read as one."""
     if path.suffix not in FORMATS:
         raise CourseError(
-            f"{path.name} is no master notebook.", f"Its name must end in {', '.join(FORMATS)}."
+            say("{name} is no master notebook.", name=path.name),
+            say("Its name must end in {names}.", names=in_a_row(FORMATS)),
         )
     try:
         if path.suffix == ".ipynb":
             return _read_notebook(path)
         return jupytext.read(path, fmt=FORMATS[path.suffix])
     except (OSError, ValueError, nbformat.ValidationError) as error:
-        problem = error.message if isinstance(error, nbformat.ValidationError) else str(error)
+        problem = str(error.message) if isinstance(error, nbformat.ValidationError) else str(error)
         raise CourseError(
-            f"Cannot read the master notebook {path}: {problem}.",
-            "docs/masters.md says how it is written.",
+            say(
+                "Cannot read the master notebook {path}: {problem}.",
+                path=str(path),
+                problem=problem,
+            ),
+            say("docs/masters.md says how it is written."),
         ) from None
 
 
@@ -226,13 +237,18 @@ def sources(master: NotebookNode, language: str = ENGLISH) -> list[Source]:
     known = master_languages(master)
     if language not in known:
         raise UsageError(
-            f"The master notebook has no text in {language!r}.", f"It has {', '.join(known)}."
+            say("The master notebook has no text in {language}.", language=repr(language)),
+            say("It has {names}.", names=in_a_row(known)),
         )
     passages, misplaced = find_passages(master)
     if misplaced:
         raise CourseError(
-            f"Cell {misplaced[0].number} of the master notebook {misplaced[0].problem}.",
-            "`grader lint` lists all such cells.",
+            say(
+                "Cell {number} of the master notebook {problem}.",
+                number=misplaced[0].number,
+                problem=misplaced[0].problem,
+            ),
+            say("`grader lint` lists all such cells."),
         )
     languages = comment_languages(master)
     seen: Counter[str] = Counter()
@@ -269,8 +285,12 @@ def _source(
         without_solutions(text, cell.cell_type)
     except MarkError as error:
         raise CourseError(
-            f"Cell {passage.number} of the master notebook has {error}.",
-            "Pair up the marks of each solution, and write them as docs/masters.md does.",
+            say(
+                "Cell {number} of the master notebook has {error}.",
+                number=passage.number,
+                error=error.reason,
+            ),
+            say("Pair up the marks of each solution, and write them as docs/masters.md does."),
         ) from None
     return Source(cell_id(visible, seen), cell, text, tags_of(cell), passage.number)
 
@@ -279,17 +299,25 @@ def _check(passage: Passage, languages: tuple[str, ...]) -> None:
     """Raise CourseError for what would make a cell appear where it should not."""
     if UNREADABLE in passage.cell.metadata:
         raise CourseError(
-            f"Cell {passage.number} of the master notebook has metadata that cannot be read:"
-            f" {passage.cell.metadata[UNREADABLE]}.",
-            'Write them like tags=["instructor"] or lang="zh".',
+            say(
+                "Cell {number} of the master notebook has metadata that cannot be read:"
+                " {metadata}.",
+                number=passage.number,
+                metadata=str(passage.cell.metadata[UNREADABLE]),
+            ),
+            say('Write them like tags=["instructor"] or lang="zh".'),
         )
     if passage.cell.cell_type == "code":
         for item in cut_comments(passage.cell.source, languages):
             if isinstance(item, Misplaced):
                 raise CourseError(
-                    f"Line {item.line + 1} of cell {passage.number} of the master notebook"
-                    f" {item.problem}.",
-                    "Put it directly below a comment with the same indentation.",
+                    say(
+                        "Line {line} of cell {number} of the master notebook {problem}.",
+                        line=item.line + 1,
+                        number=passage.number,
+                        problem=item.problem,
+                    ),
+                    say("Put it directly below a comment with the same indentation."),
                 )
 
 

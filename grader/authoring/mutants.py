@@ -41,6 +41,7 @@ from grader.grading.assembly import open_runners
 from grader.grading.judge import Graded
 from grader.grading.pipeline import compare_captures, run_notebook
 from grader.grading.preparation import Preparation
+from grader.language import in_a_row, say
 from grader.messages import Capture, CaptureFailure, MutateModule, Mutation, MutationResult
 from grader.progress import Silent
 
@@ -68,7 +69,9 @@ def make_mutants(
     oracle = prepared.answers(prepared.data(Silent())).result().of(part)
     arrangement = arrange(case.candidate, part, oracle)
     if isinstance(arrangement, Problem):
-        raise CourseError(f"Part {part.id} of the reference: {arrangement.reason.english}")
+        raise CourseError(
+            say("Part {id} of the reference: {reason}", id=part.id, reason=arrangement.reason)
+        )
     kind = runner_kind(part)
     externs = capture.externs if kind == "extern" else {}
     run = run_task(case.candidate, arrangement.first(COMPARED_CALLS), externs)
@@ -77,7 +80,8 @@ def make_mutants(
         answer = runners.request(kind, task)
     if not isinstance(answer, MutationResult):
         raise CourseError(
-            f"No mutants could be made of part {part.id}: {answer}.", "Grade the reference first."
+            say("No mutants could be made of part {id}: {answer}.", id=part.id, answer=str(answer)),
+            say("Grade the reference first."),
         )
     made = [
         Made(part, _changed(capture, each.module), each.mutation, each.difference)
@@ -125,10 +129,11 @@ def load_declared(chosen: CourseAssignment) -> tuple[DeclaredMutant, ...]:
         declared = msgspec.convert(together, Declarations).mutant
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise CourseError(
-            f"{path} is not a list of mutants: {error}.", "See docs/authoring.md."
+            say("{path} is not a list of mutants: {error}.", path=str(path), error=str(error)),
+            say("See docs/authoring.md."),
         ) from None
     if len({each.id for each in declared}) != len(declared):
-        raise CourseError(f"Two mutants in {path} have the same id.")
+        raise CourseError(say("Two mutants in {path} have the same id.", path=str(path)))
     for each in declared:
         _check(each, assignment)
     return declared
@@ -143,14 +148,22 @@ def apply_declared(mutant: DeclaredMutant, reference: NotebookNode) -> NotebookN
     ]
     if mutant.within and len(cells) != 1:
         raise CourseError(
-            f"Mutant {mutant.id}: `within` is in {len(cells)} code cells of the reference.",
-            "Choose a text that is in one cell only.",
+            say(
+                "Mutant {id}: `within` is in {count} code cells of the reference.",
+                id=mutant.id,
+                count=len(cells),
+            ),
+            say("Choose a text that is in one cell only."),
         )
     found = sum(reference.cells[index].source.count(mutant.find) for index in cells)
     if found != 1:
         raise CourseError(
-            f"Mutant {mutant.id}: `find` is in the reference {found} times, not once.",
-            "Choose a text that is there once, or tell the cell with `within`.",
+            say(
+                "Mutant {id}: `find` is in the reference {found} times, not once.",
+                id=mutant.id,
+                found=found,
+            ),
+            say("Choose a text that is there once, or tell the cell with `within`."),
         )
     notebook = copy.deepcopy(reference)
     for index in cells:
@@ -163,17 +176,27 @@ def _check(mutant: DeclaredMutant, assignment: Assignment) -> None:
     parts = {part.id: part for part in assignment.part}
     if mutant.part not in parts:
         raise CourseError(
-            f"Mutant {mutant.id} names a part {mutant.part!r} that there is not.",
-            f"There is: {', '.join(parts)}.",
+            say(
+                "Mutant {id} names a part {part} that there is not.",
+                id=mutant.id,
+                part=repr(mutant.part),
+            ),
+            say("There is: {names}.", names=in_a_row(parts)),
         )
     checks = [table.id for table in parts[mutant.part].check]
     if mutant.expect and mutant.expect not in checks:
         raise CourseError(
-            f"Mutant {mutant.id} names a check {mutant.expect!r} that its part has not.",
-            f"There is: {', '.join(checks)}.",
+            say(
+                "Mutant {id} names a check {check} that its part has not.",
+                id=mutant.id,
+                check=repr(mutant.expect),
+            ),
+            say("There is: {names}.", names=in_a_row(checks)),
         )
     if not mutant.find or mutant.find == mutant.replace:
-        raise CourseError(f"Mutant {mutant.id} changes nothing.", "Say what to `find`.")
+        raise CourseError(
+            say("Mutant {id} changes nothing.", id=mutant.id), say("Say what to `find`.")
+        )
 
 
 Captures = tuple[Capture | CaptureFailure, ...]

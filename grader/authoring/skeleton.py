@@ -11,6 +11,7 @@ from pathlib import Path
 from grader.authoring.template import build_templates, write_files
 from grader.course import load_course
 from grader.errors import UsageError
+from grader.language import say
 
 ASSIGNMENT = """\
 # Every number that decides about points is in this file; docs/assignment.md explains each key.
@@ -249,14 +250,15 @@ def make_assignment(root: Path, slug: str) -> list[Path]:
     """
     if not SLUG.match(slug):
         raise UsageError(
-            f"{slug!r} cannot be the name of an assignment.",
-            "Use small letters, digits, - and _, and begin with a letter.",
+            say("{slug} cannot be the name of an assignment.", slug=repr(slug)),
+            say("Use small letters, digits, - and _, and begin with a letter."),
         )
     files = {root / path: text.encode() for path, text in _files(slug).items()}
     taken = [path for path in (*files, *(root / "templates").glob(f"{slug}.*")) if path.exists()]
     if taken:
         raise UsageError(
-            f"{taken[0]} is there already.", "Choose another name, or move it away first."
+            say("{path} is there already.", path=str(taken[0])),
+            say("Choose another name, or move it away first."),
         )
     write_files(files)
     made = build_templates(root, load_course(root).get(slug))

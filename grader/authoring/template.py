@@ -66,8 +66,12 @@ def make_template(
         problem = syntax_problem(text) if source.cell.cell_type == "code" else ""
         if problem:
             raise CourseError(
-                f"Cell {source.number} does not parse without its solution: {problem}.",
-                "Mark whole statements as the solution.",
+                say(
+                    "Cell {number} does not parse without its solution: {problem}.",
+                    number=source.number,
+                    problem=problem,
+                ),
+                say("Mark whole statements as the solution."),
             )
         if source.is_for_students and not _is_emptied(source, text):
             cells.append(_fresh(source.cell, text, source.id))
@@ -123,8 +127,11 @@ def _pasted(text: str, source: Source) -> str:
         before, found, rest = rest.partition(stub)
         if not found:
             raise CourseError(
-                f"The template has no stub for cell {source.number} of the master notebook.",
-                "Make it anew with `grader template`.",
+                say(
+                    "The template has no stub for cell {number} of the master notebook.",
+                    number=source.number,
+                ),
+                say("Make it anew with `grader template`."),
             )
         done += before + "\n".join(region.lines)
     return done + rest

@@ -19,6 +19,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from nbformat import NotebookNode
 
+from grader.language import NOTHING, Text, say
+
 _PARSER = MarkdownIt("commonmark").enable("table")
 _SCRIPTS = {
     "zh": re.compile("[\u3400-\u4dbf\u4e00-\u9fff]"),
@@ -141,7 +143,7 @@ class Misplaced(msgspec.Struct, frozen=True):
     """A cell, or a line of it (from 0), that translates nothing; `problem` completes "it ..."."""
 
     number: int
-    problem: str
+    problem: Text
     line: int = 0
 
 
@@ -178,20 +180,25 @@ def find_passages(master: NotebookNode) -> tuple[tuple[Passage, ...], tuple[Misp
     return tuple(passages), tuple(misplaced)
 
 
-def _misfit(cell: NotebookNode, original: Passage | None) -> str:
-    """Say what keeps a cell from being a translation of `original`; empty if nothing does."""
+def _misfit(cell: NotebookNode, original: Passage | None) -> Text:
+    """Say what keeps a cell from being a translation of `original`; nothing if nothing does."""
     language = language_of(cell)
     if language is None:
-        return f"has lang={cell.metadata['lang']!r}, which is not the code of a language"
+        return say(
+            "has lang={code}, which is not the code of a language", code=repr(cell.metadata["lang"])
+        )
     if language == ENGLISH:
-        return "is marked as English, as cells without `lang` are anyway"
+        return say("is marked as English, as cells without `lang` are anyway")
     if cell.cell_type != "markdown":
-        return "is code in one language; translate comments by `# zh: ...` below them"
+        return say("is code in one language; translate comments by `# zh: ...` below them")
     if original is None or original.cell.cell_type != "markdown":
-        return "translates nothing: there is no text cell before it"
+        return say("translates nothing: there is no text cell before it")
     if language in original.translations:
-        return f"is the second translation of one cell into {language}"
-    return ""
+        return say("is the second translation of one cell into {language}", language=language)
+    return NOTHING
+
+
+_OF_NO_COMMENT = say("translates nothing: no comment is above it")
 
 
 class Comment(msgspec.Struct):
@@ -226,7 +233,7 @@ def cut_comments(source: str, languages: Iterable[str]) -> list[str | Comment | 
                 text = f"{match['indentation']}# {match['text']}".rstrip()
                 last.translations.setdefault(match["language"], []).append(text)
             else:
-                found.append(Misplaced(0, "translates nothing: no comment is above it", number))
+                found.append(Misplaced(0, _OF_NO_COMMENT, number))
         elif not line.lstrip().startswith("#") or _MARK.match(line.lstrip()):
             found.append(line)
         else:

@@ -45,6 +45,7 @@ from grader.grading.judge import Graded
 from grader.grading.pipeline import Stages, compare_captures, run_notebook, run_parts
 from grader.grading.preparation import Preparation, Settings
 from grader.grading.spelling import find_respelling
+from grader.language import say
 from grader.progress import Estimate, Progress, Silent
 from grader.reading.submission import SubmissionFile
 from grader.report import Part
@@ -107,7 +108,7 @@ class Verifier:
         start = clock()
         for each in self.declared:  # mistakes in the file are told before anything is run
             apply_declared(each, self.notebooks.reference)
-        progress.stage("the reference")
+        progress.stage(say("the reference"))
         with ThreadPoolExecutor(max_workers=2) as beside:
             if self.timed:  # nothing else runs while speed is measured
                 known = self._reference()
@@ -201,7 +202,7 @@ class Verifier:
         self, best: dict[str, Graded], progress: Progress
     ) -> tuple[list[Mutant], list[Inapplicable]]:
         """Judge all mutants, in the order of the parts: declared ones, then those that are made."""
-        progress.stage("making mutants")
+        progress.stage(say("making mutants"))
         sound = [part for part in self.parts if best[part.id].case is not None]
         jobs: list[Job] = [self._declared_job(each, best) for each in self.declared]
         missing: list[Inapplicable] = []
@@ -210,12 +211,11 @@ class Verifier:
             for found, lacking in made:
                 jobs += found
                 missing += lacking
-            progress.stage("judging mutants")
+            progress.stage(say("judging mutants"))
             pending = [executor.submit(job) for job in jobs]
             estimate = Estimate(self.prepared.settings.clock)
             for done, _ in enumerate(as_completed(pending), start=1):
-                left = estimate.left(done, len(pending))
-                progress.step(done, len(pending), f"{done} of {len(pending)}{left}")
+                progress.step(done, len(pending), estimate.told(done, len(pending)))
         results = [future.result() for future in pending]
         missing += [each for each in results if isinstance(each, Inapplicable)]
         mutants = [each for each in results if isinstance(each, Mutant)]

@@ -320,8 +320,8 @@ class _Stages(Silent):
     def __init__(self, name: str, progress: BatchProgress) -> None:
         self._name, self._progress = name, progress
 
-    def stage(self, name: str) -> None:
-        self._progress.stage(self._name, name)
+    def stage(self, name: Text, *, waits: bool = False) -> None:
+        self._progress.stage(self._name, name, waits=waits)
 
 
 def _summary(entries: tuple[Entry, ...], rows: dict[str, Row]) -> Summary:

@@ -17,6 +17,7 @@ from grader.batch.grading import Store
 from grader.errors import GraderError
 from grader.gradebook.book import Gradebook, HandedIn
 from grader.gradebook.roster import Student, folded
+from grader.language import say
 from grader.reading.submission import open_handed_in
 from grader.report import Report, encode_report
 
@@ -93,8 +94,11 @@ class RecordingStore(Store):
         content, changed = _read(entry)
         if hashlib.sha256(content).hexdigest() != report.submission.sha256:
             raise GraderError(
-                f"{entry.name} was changed while it was graded: it is not in the gradebook.",
-                "Run the same command again.",
+                say(
+                    "{name} was changed while it was graded: it is not in the gradebook.",
+                    name=entry.name,
+                ),
+                say("Run the same command again."),
             )
         when = self._when(entry.path, changed)
         name, slug = entry.path.name, report.assignment.slug
@@ -131,8 +135,12 @@ def _read(entry: Entry) -> tuple[bytes, datetime]:
         with open_handed_in(entry.path, entry.trusted) as file:
             found = os.fstat(file.fileno())
             if found.st_size > _LARGEST:
-                raise GraderError(f"{entry.name} is larger than {_LARGEST >> 20} MB.")
+                raise GraderError(
+                    say("{name} is larger than {limit} MB.", name=entry.name, limit=_LARGEST >> 20)
+                )
             content = b"".join(iter(lambda: file.read(2**20), b""))
     except OSError as error:
-        raise GraderError(f"Cannot read {entry.name}: {error.strerror}.") from None
+        raise GraderError(
+            say("Cannot read {name}: {reason}.", name=entry.name, reason=str(error.strerror))
+        ) from None
     return content, datetime.fromtimestamp(found.st_mtime, timezone.utc)

@@ -15,7 +15,7 @@ import msgspec
 from grader.assignment import CheckTable, Table
 from grader.errors import CourseError
 from grader.evidence.case import Case, Problem
-from grader.language import NOTHING, Text, as_text, foreign, say
+from grader.language import NOTHING, Text, as_text, foreign, in_a_row, say
 from grader.report import CheckCode, Frozen, Verdict
 
 
@@ -91,7 +91,12 @@ class CheckKind(msgspec.Struct, frozen=True):
             return msgspec.convert(table.options, self.options)
         except msgspec.ValidationError as error:
             raise CourseError(
-                f"The options of check {table.id!r} are wrong: {error}.", "See docs/assignment.md."
+                say(
+                    "The options of check {id} are wrong: {error}.",
+                    id=repr(table.id),
+                    error=str(error),
+                ),
+                say("See docs/assignment.md."),
             ) from None
 
 
@@ -114,8 +119,8 @@ class check(Generic[Options]):  # noqa: N801 - read as a decorator
         known = _KINDS.get(self.kind)
         if known is not None and _file(known.decide) != _file(decide):
             raise CourseError(
-                f"There are two kinds of checks called {self.kind!r}.",
-                f"Rename the one in {_file(decide)}.",
+                say("There are two kinds of checks called {kind}.", kind=repr(self.kind)),
+                say("Rename the one in {file}.", file=_file(decide)),
             )
         _KINDS[self.kind] = CheckKind(
             self.kind, _title(decide, title.rstrip(".")), self.needs, self.options, decide
@@ -138,8 +143,10 @@ def find_check(table: CheckTable) -> CheckKind:
     """Return the check that a table of the assignment names. Raises CourseError."""
     if table.kind not in _KINDS:
         raise CourseError(
-            f"Check {table.id!r} is of an unknown kind {table.kind!r}.",
-            f"There is: {', '.join(sorted(_KINDS))}.",
+            say(
+                "Check {id} is of an unknown kind {kind}.", id=repr(table.id), kind=repr(table.kind)
+            ),
+            say("There is: {names}.", names=in_a_row(sorted(_KINDS))),
         )
     return _KINDS[table.kind]
 

@@ -20,6 +20,7 @@ from grader.ci.wheel import Checkout, Installed, Wheel, lock_files
 from grader.course import Course, CourseAssignment, load_course
 from grader.errors import CourseError, UsageError
 from grader.files import write_whole
+from grader.language import say
 
 
 class _Blanks(string.Template):
@@ -48,8 +49,8 @@ def fill(
     for word in words.values():
         if _SPECIAL.search(word):
             raise UsageError(
-                f"{word!r} cannot stand in a recipe.",
-                "Leave out $, `, \\, {{ and characters that cannot be printed.",
+                say("{word} cannot stand in a recipe.", word=repr(word)),
+                say("Leave out $, `, \\, {{ and characters that cannot be printed."),
             )
     text = resources.files(__package__).joinpath(name).read_text("utf-8")
     quoted = {key: quote(word) for key, word in words.items()}
@@ -88,15 +89,18 @@ def submissions_pattern(text: str) -> str:
     path = PurePosixPath(text)
     if not text or path.is_absolute() or ".." in path.parts:
         raise UsageError(
-            f"{text!r} is no folder of the repository.",
-            "Name one relative to its root, such as submissions.",
+            say("{text} is no folder of the repository.", text=repr(text)),
+            say("Name one relative to its root, such as submissions."),
         )
     if not _PATTERN.search(text):
         return str(path / NOTEBOOKS)
     if not text.endswith(".ipynb"):
         raise UsageError(
-            f"The pattern {text!r} does not end in .ipynb.",
-            f'Submissions are notebooks: "submissions/{NOTEBOOKS}" are all in a folder.',
+            say("The pattern {text} does not end in .ipynb.", text=repr(text)),
+            say(
+                'Submissions are notebooks: "submissions/{pattern}" are all in a folder.',
+                pattern=NOTEBOOKS,
+            ),
         )
     return str(path)
 
@@ -121,8 +125,10 @@ def find_course_of(choices: Choices) -> Course | None:
 def _check_inside(course: Path) -> None:
     if course.is_absolute() or ".." in course.parts:
         raise CourseError(
-            f"{course} is no folder of the repository.",
-            "The course must be in the repository that is graded: name it relative to its root.",
+            say("{course} is no folder of the repository.", course=str(course)),
+            say(
+                "The course must be in the repository that is graded: name it relative to its root."
+            ),
         )
 
 
@@ -160,7 +166,8 @@ def write_new(files: Mapping[Path, bytes], *, force: bool) -> None:
     taken = [path for path in files if os.path.lexists(path) and not _is(path, files[path])]
     if taken and not force:
         raise UsageError(
-            f"{taken[0]} is there already.", "Give --force to overwrite it, or move it away first."
+            say("{path} is there already.", path=str(taken[0])),
+            say("Give --force to overwrite it, or move it away first."),
         )
     for path, content in files.items():
         _write(path, content)
@@ -176,7 +183,8 @@ def _write(path: Path, content: bytes) -> None:
         write_whole(path, content)
     except OSError as error:
         raise UsageError(
-            f"Cannot write {path}: {error.strerror}.", "Check the folder and its permissions."
+            say("Cannot write {path}: {reason}.", path=str(path), reason=str(error.strerror)),
+            say("Check the folder and its permissions."),
         ) from None
 
 
@@ -226,8 +234,8 @@ def gradescope_files(choices: Choices) -> dict[Path, bytes]:
     chosen = _choose(load_course(root), choices.assignment)
     if not isinstance(choices.install, Wheel):
         raise UsageError(
-            f"Gradescope cannot install the folder {choices.install.folder}.",
-            "Leave --install out, or name a wheel: `make wheel` makes one.",
+            say("Gradescope cannot install the folder {folder}.", folder=choices.install.folder),
+            say("Leave --install out, or name a wheel: `make wheel` makes one."),
         )
     slug = chosen.assignment.slug
     seconds = {"SECONDS": str(choices.minutes * 60 - _SPARE_SECONDS)}
@@ -248,15 +256,17 @@ def _choose(course: Course, slug: str | None) -> CourseAssignment:
     if slug is None and len(course.assignments) > 1:
         known = ", ".join(sorted(course.assignments))
         raise UsageError(
-            "An autograder of Gradescope is for one assignment.",
-            f"Name it with --assignment SLUG: {known}.",
+            say("An autograder of Gradescope is for one assignment."),
+            say("Name it with --assignment SLUG: {known}.", known=known),
         )
     chosen = course.get(slug or next(iter(course.assignments)))
     if chosen.assignment.sandbox.minimum == "none":
         raise CourseError(
-            "Gradescope grades as root, and this assignment may be graded without isolation:"
-            " a submission would have the oracle, and write its own points.",
-            'Let `minimum` under [sandbox] in assignment.toml be "basic" or "minimal".',
+            say(
+                "Gradescope grades as root, and this assignment may be graded without"
+                " isolation: a submission would have the oracle, and write its own points."
+            ),
+            say('Let `minimum` under [sandbox] in assignment.toml be "basic" or "minimal".'),
         )
     return chosen
 

@@ -22,6 +22,7 @@ import msgspec
 import grader
 from grader.environment import DISTRIBUTION
 from grader.errors import UsageError
+from grader.language import say
 
 _FILE_NAME = re.compile(r"tvm_grader-[A-Za-z0-9.!+_]+-py3-none-any\.whl\Z")
 _METADATA = re.compile(r"tvm_grader-[^/]+\.dist-info/METADATA\Z")
@@ -83,15 +84,22 @@ def own_wheel(package: Path | None = None) -> Wheel:
     path = checkout / "dist" / f"tvm_grader-{grader.__version__}-py3-none-any.whl"
     if not path.exists():
         raise UsageError(
-            f"There is no wheel of this grader yet: {path}.",
-            f"Make it with `make wheel` in {checkout}, or name another with --install WHEEL.",
+            say("There is no wheel of this grader yet: {path}.", path=str(path)),
+            say(
+                "Make it with `make wheel` in {checkout}, or name another with --install WHEEL.",
+                checkout=str(checkout),
+            ),
         )
     wheel = read_wheel(path)
     packed = _packed(wheel)
     if packed != dict(_sources(package, packed)):
         raise UsageError(
-            f"{path} is not the grader that stands in {package}: it has changed since.",
-            f"Make the wheel anew with `make wheel` in {checkout}.",
+            say(
+                "{path} is not the grader that stands in {package}: it has changed since.",
+                path=str(path),
+                package=str(package),
+            ),
+            say("Make the wheel anew with `make wheel` in {checkout}.", checkout=str(checkout)),
         )
     return wheel
 
@@ -102,14 +110,17 @@ def read_wheel(path: Path) -> Wheel:
         content = path.read_bytes() if path.stat().st_size <= MOST_BYTES else b""
     except OSError as error:
         raise UsageError(
-            f"There is no wheel {path}: {error.strerror}.",
-            "Recipes install a wheel of this grader, or a folder of the repository that holds it."
-            " `make wheel` makes one, and without --install the one that runs is taken.",
+            say("There is no wheel {path}: {reason}.", path=str(path), reason=str(error.strerror)),
+            say(
+                "Recipes install a wheel of this grader, or a folder of the repository that"
+                " holds it. `make wheel` makes one, and without --install the one that runs"
+                " is taken."
+            ),
         ) from None
     if not (_FILE_NAME.match(path.name) and _is_of_the_grader(content)):
         raise UsageError(
-            f"{path} is no wheel of {DISTRIBUTION}.",
-            "Name the file that `make wheel` puts into dist/.",
+            say("{path} is no wheel of {distribution}.", path=str(path), distribution=DISTRIBUTION),
+            say("Name the file that `make wheel` puts into dist/."),
         )
     return Wheel(path.name, content)
 
@@ -143,8 +154,12 @@ def _checkout(named: Path, repository: Path) -> Checkout:
     inside = named.resolve().is_relative_to(repository.resolve())
     if not inside or f'name = "{DISTRIBUTION}"' not in text:
         raise UsageError(
-            f"{named} is no folder of the repository that holds {DISTRIBUTION}.",
-            "Leave --install out, or name a wheel: `make wheel` makes one.",
+            say(
+                "{named} is no folder of the repository that holds {distribution}.",
+                named=str(named),
+                distribution=DISTRIBUTION,
+            ),
+            say("Leave --install out, or name a wheel: `make wheel` makes one."),
         )
     return Checkout(named.resolve().relative_to(repository.resolve()).as_posix())
 
@@ -158,8 +173,8 @@ def _kept(installed: metadata.Distribution) -> Iterator[tuple[str, bytes]]:
         content = Path(str(file.locate())).read_bytes()
         if file.hash is None or f"{file.hash.mode}={file.hash.value}" != _hash(content):
             raise UsageError(
-                f"{name} is not as it was installed: no wheel can be made of it.",
-                "Install the grader anew, or name a wheel with --install WHEEL.",
+                say("{name} is not as it was installed: no wheel can be made of it.", name=name),
+                say("Install the grader anew, or name a wheel with --install WHEEL."),
             )
         yield name, content
 

@@ -20,6 +20,8 @@ from grader.ci.recipes import (
 )
 from grader.ci.wheel import find_installed
 from grader.cli.help import SETTINGS, Command, Group
+from grader.cli.telling import tell
+from grader.language import Text, foreign, say
 
 FOUND = 1
 
@@ -83,7 +85,7 @@ def github(
         directory, installed, assignment, threshold, submissions, course, minutes, force
     )
     _write(github_files, choices)
-    _say_what_is_next(choices, "the tab Actions")
+    _say_what_is_next(choices, say("the tab Actions"))
 
 
 @init.command(cls=Command, epilog="grader ci init gitlab --threshold 60")
@@ -103,7 +105,7 @@ def gitlab(
         directory, installed, assignment, threshold, submissions, course, minutes, force
     )
     _write(gitlab_files, choices)
-    _say_what_is_next(choices, "Build > Pipelines")
+    _say_what_is_next(choices, foreign("Build > Pipelines"))
 
 
 @init.command(cls=Command, epilog="grader ci init gradescope --assignment e2e-conv")
@@ -125,9 +127,14 @@ def gradescope(
         force=force,
     )
     _write(gradescope_files, choices)
-    _say("It holds the oracle: do not commit it, and give it to nobody.")
-    _say("Next: upload it under Configure Autograder, choose 4 GB of memory or more, set the same")
-    _say("time limit there, and test it with the reference and with the empty template.")
+    tell(
+        Console(),
+        say("It holds the oracle: do not commit it, and give it to nobody."),
+        say(
+            "Next: upload it under Configure Autograder, choose 4 GB of memory or more, set the"
+            " same\ntime limit there, and test it with the reference and with the empty template."
+        ),
+    )
 
 
 @ci.command(cls=Command, epilog="grader ci fetch --output complete")
@@ -147,7 +154,7 @@ def fetch(
     manifest = read_manifest(course)
     declared = (manifest and manifest.secret) or ""
     unpack(fetch(source_of(os.environ, sha256 or declared)), output)
-    _say(f"The complete course is in {output}.")
+    tell(Console(), say("The complete course is in {folder}.", folder=str(output)))
 
 
 @ci.command(cls=Command, epilog="grader ci solutions .")
@@ -164,8 +171,14 @@ def solutions(
     manifest = read_manifest(course)
     found = list(find_solutions(folder, () if manifest is None else manifest.solutions))
     for each in found:
-        cell = "" if each.cell is None else f", code cell {each.cell}"
-        _say(f"{str(each.path)!a}{cell}: a solution of the course.")  # names are students'
+        path = ascii(str(each.path))  # names are students'
+        if each.cell is None:
+            told = say("{path}: a solution of the course.", path=path)
+        else:
+            told = say(
+                "{path}, code cell {cell}: a solution of the course.", path=path, cell=each.cell
+            )
+        tell(Console(), told)
     if found:
         raise typer.Exit(FOUND)
 
@@ -173,17 +186,25 @@ def solutions(
 def _write(make: Callable[[Choices], dict[Path, bytes]], choices: Choices) -> None:
     files = {choices.directory / path: content for path, content in make(choices).items()}
     write_new(files, force=choices.force)
-    for path in files:
-        _say(f"{path}")
+    tell(Console(), *map(str, files))
 
 
-def _say_what_is_next(choices: Choices, where: str) -> None:
+def _say_what_is_next(choices: Choices, where: Text) -> None:
+    console = Console()
     if find_course_of(choices) is None:
-        _say("There is no course here yet: put its assignments/ into the repository,")
-        _say("or name the folder that holds it with --course DIR.")
-    _say(f"Next: commit it, push a notebook to {choices.submissions}, and look at {where}.")
-    _say("Whoever can read the repository can read the course in it: docs/ci.md says what to do.")
-
-
-def _say(text: str) -> None:
-    Console().print(text, markup=False, highlight=False, soft_wrap=True)
+        missing = say(
+            "There is no course here yet: put its assignments/ into the repository,\n"
+            "or name the folder that holds it with --course DIR."
+        )
+        tell(console, missing)
+    tell(
+        console,
+        say(
+            "Next: commit it, push a notebook to {submissions}, and look at {where}.",
+            submissions=choices.submissions,
+            where=where,
+        ),
+        say(
+            "Whoever can read the repository can read the course in it: docs/ci.md says what to do."
+        ),
+    )

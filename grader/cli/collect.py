@@ -9,8 +9,9 @@ from typing import get_args
 import msgspec
 from rich.console import Console
 
-from grader.cli.migrate import printable
+from grader.cli.telling import some_of, students, tell, words
 from grader.errors import UsageError
+from grader.language import Text, in_a_row, say
 from grader.lms.archives import Reason
 from grader.lms.collect import MANIFEST, SUBMISSIONS, Collected, Outcome, Wanted, collect_class
 from grader.lms.names import LAYOUTS, Layout
@@ -19,16 +20,16 @@ from grader.lms.roster import read_roster
 _SHOWN = 20
 """So many names are printed; all of them are in the manifest and in `--json`."""
 
-_REASONS: dict[Reason, str] = {
-    "link": "a link, which is not followed",
-    "special": "no plain file",
-    "outside": "it would lie outside of the folder",
-    "name": "its name is too long, or none",
-    "twice": "there is another of its name",
-    "large": "it is too large",
-    "encrypted": "it is encrypted",
-    "unsupported": "it is packed in a way that cannot be read here",
-    "damaged": "it is damaged",
+_REASONS: dict[Reason, Text] = {
+    "link": say("a link, which is not followed"),
+    "special": say("no plain file"),
+    "outside": say("it would lie outside of the folder"),
+    "name": say("its name is too long, or none"),
+    "twice": say("there is another of its name"),
+    "large": say("it is too large"),
+    "encrypted": say("it is encrypted"),
+    "unsupported": say("it is packed in a way that cannot be read here"),
+    "damaged": say("it is damaged"),
 }
 
 
@@ -60,24 +61,29 @@ def run_collect(options: CollectOptions, output: Console, write: Callable[[bytes
 
 def _layout(name: str | None) -> Layout | None:
     if name is not None and name not in LAYOUTS:
-        raise UsageError(f"--from {name} is unknown.", f"One of: {', '.join(get_args(Layout))}.")
+        raise UsageError(
+            say("--from {name} is unknown.", name=name),
+            say("One of: {names}.", names=in_a_row(get_args(Layout))),
+        )
     return next((each for each in LAYOUTS if each == name), None)
 
 
 def _print(outcome: Outcome, folder: Path, output: Console) -> None:
-    students = outcome.collected.students
-    late = [each.folder for each in students if each.attempts[-1].late]
-    _say(output, f"Laid out as by {' and '.join(outcome.layouts)}: {_count(students, 'student')}.")
-    _list(output, "New", outcome.new)
-    _list(output, "Handed in once more", outcome.replaced)
+    found = outcome.collected.students
+    late = [each.folder for each in found if each.attempts[-1].late]
+    layouts, count = in_a_row(outcome.layouts), students(len(found))
+    tell(output, say("Laid out as by {layouts}: {students}.", layouts=layouts, students=count))
+    _list(output, say("New ({count}): {names}."), outcome.new)
+    _list(output, say("Handed in once more ({count}): {names}."), outcome.replaced)
     if outcome.unchanged:
-        _say(output, f"As before: {len(outcome.unchanged)}.")
-    _list(output, "Late", late)
-    _list(output, "Not matched to the roster", outcome.unmatched)
-    _list(output, "Of the roster, nothing from", outcome.absent)
-    _list(output, "Nobody's, left out", _left_out(outcome.collected))
-    _say(output, f"Whose each folder is: {folder / MANIFEST}")
-    _say(output, f"Next: grader batch {folder / SUBMISSIONS} --output reports")
+        tell(output, say("As before: {count}.", count=len(outcome.unchanged)))
+    _list(output, say("Late ({count}): {names}."), late)
+    _list(output, say("Not matched to the roster ({count}): {names}."), outcome.unmatched)
+    _list(output, say("Of the roster, nothing from ({count}): {names}."), outcome.absent)
+    _list(output, say("Nobody's, left out ({count}): {names}."), _left_out(outcome.collected))
+    tell(output, say("Whose each folder is: {path}", path=str(folder / MANIFEST)))
+    command = f"grader batch {folder / SUBMISSIONS} --output reports"
+    tell(output, say("Next: {command}", command=command))
 
 
 def _left_out(collected: Collected) -> list[str]:
@@ -91,21 +97,18 @@ def _left_out(collected: Collected) -> list[str]:
         ),
     ]
     return [
-        *(f"{name} ({_REASONS[each.reason]})" for name, each in everything),
-        *(f"{name} (its name says not whose it is)" for name in collected.strangers),
+        *(
+            words(say("{name} ({reason})", name=name, reason=_REASONS[each.reason]))
+            for name, each in everything
+        ),
+        *(
+            words(say("{name} (its name says not whose it is)", name=name))
+            for name in collected.strangers
+        ),
     ]
 
 
-def _list(output: Console, what: str, names: Collection[str]) -> None:
+def _list(output: Console, sentence: Text, names: Collection[str]) -> None:
+    """Tell a sentence with a `count` and `names`, where there are any."""
     if names:
-        shown = list(names)[:_SHOWN]
-        more = f", and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-        _say(output, f"{what} ({len(names)}): {', '.join(shown)}{more}.")
-
-
-def _count(things: Collection[object], what: str) -> str:
-    return f"{len(things)} {what}" if len(things) == 1 else f"{len(things)} {what}s"
-
-
-def _say(output: Console, text: str) -> None:
-    output.print(printable(text), markup=False, highlight=False, soft_wrap=True)
+        tell(output, say(sentence, count=len(names), names=some_of(names, _SHOWN)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, time
 from decimal import Decimal, InvalidOperation
@@ -18,6 +18,7 @@ from grader.batch.collect import Entry
 from grader.batch.grading import Store
 from grader.batch.recording import HandedInWhen, RecordingStore
 from grader.cli.process import write_output
+from grader.cli.telling import some_of, students, tell, words
 from grader.course import load_course
 from grader.course_folder import course_folder
 from grader.errors import UsageError
@@ -25,9 +26,9 @@ from grader.files import unwritable, write_whole
 from grader.gradebook.book import Gradebook
 from grader.gradebook.opening import VARIABLE, exists, file_of, locate, open_database
 from grader.gradebook.roster import plan, read_roster
-from grader.language import ENGLISH, Text, say
+from grader.language import ENGLISH, Text, in_a_row, in_clauses, join, say
 from grader.lms.collect import MANIFEST, collected_times
-from grader.render.wording import count, one_line
+from grader.render.wording import one_line
 
 _DIGITS = 4
 _MOST = Decimal(1_000_000)
@@ -85,8 +86,8 @@ def open_book(course: Path | None, *, make: bool = False) -> Iterator[Gradebook]
     root, is_ours = course_here(course)
     if not is_ours and VARIABLE not in os.environ:
         raise UsageError(
-            "This folder is in no course.",
-            "Run the command in a folder with assignments/, or name one with --course DIR.",
+            say("This folder is in no course."),
+            say("Run the command in a folder with assignments/, or name one with --course DIR."),
         )
     assignments = load_course(root).assignments.values() if is_ours else ()
     book = Gradebook(open_database(locate(root, os.environ), make=make))
@@ -104,13 +105,14 @@ def init_course(course: Path | None, told: Told) -> None:
     was_there = is_ours and exists(url)
     with open_book(course, make=True) as book:
         found = {"gradebook": book.where, "assignments": [*book.rules()]}
-        what = "The gradebook" if was_there else "A new gradebook:"
         lines = [
-            f"{what} {book.where}",
-            f"Assignments: {', '.join(book.rules())}",
-            "Next: grader roster import FILE",
+            say("The gradebook {where}", where=book.where)
+            if was_there
+            else say("A new gradebook: {where}", where=book.where),
+            say("Assignments: {names}", names=in_a_row(book.rules())),
+            say("Next: {command}", command="grader roster import FILE"),
         ]
-        told.tell(found, lambda console: print_lines(console, *lines))
+        told.tell(found, lambda console: tell(console, *lines))
 
 
 def import_roster(
@@ -123,20 +125,26 @@ def import_roster(
         if not only_plan:
             book.change_students(changes, changes.missing if withdraw else ())
     lines = [
-        f"{count(len(entries), 'student')} in {path.name}: {len(changes.added)} new,"
-        f" {len(changes.changed)} changed, {changes.unchanged} as before."
+        say(
+            "{students} in {file}: {added} new, {changed} changed, {unchanged} as before.",
+            students=students(len(entries)),
+            file=path.name,
+            added=len(changes.added),
+            changed=len(changes.changed),
+            unchanged=changes.unchanged,
+        ),
+        *(_changed(login, fields) for login, fields in changes.changed.items()),
     ]
-    for login, fields in changes.changed.items():
-        said = "; ".join(f"{name} {old!r} is now {new!r}" for name, (old, new) in fields.items())
-        lines.append(f"{login}: {said}")
     if changes.returned:
-        lines.append(f"Back again: {_named(changes.returned)}.")
+        lines.append(say("Back again: {names}.", names=some_of(changes.returned, _SHOWN)))
     if changes.missing:
-        said = f"Not in it: {_named(changes.missing)}."
-        done = " They have withdrawn." if withdraw else " With --withdraw they have withdrawn."
-        lines.append(said + done)
+        missing = say("Not in it: {names}.", names=some_of(changes.missing, _SHOWN))
+        done = say("They have withdrawn.")
+        lines.append(
+            join(missing, done if withdraw else say("With --withdraw they have withdrawn."))
+        )
     if only_plan:
-        lines.append("Nothing was changed.")
+        lines.append(say("Nothing was changed."))
     found = {
         "added": changes.added,
         "changed": changes.changed,
@@ -145,7 +153,16 @@ def import_roster(
         "unchanged": changes.unchanged,
         "written": not only_plan,
     }
-    told.tell(found, lambda console: print_lines(console, *lines))
+    told.tell(found, lambda console: tell(console, *lines))
+
+
+def _changed(login: str, fields: Mapping[str, tuple[str, str]]) -> Text:
+    """Return what is said of a student of whom the roster says something else."""
+    changes = in_clauses(
+        say("{field} {old} is now {new}", field=name, old=repr(old), new=repr(new))
+        for name, (old, new) in fields.items()
+    )
+    return say("{login}: {changes}", login=login, changes=changes)
 
 
 @contextmanager
@@ -160,7 +177,8 @@ def recording(
     if VARIABLE not in os.environ and not exists(url):
         if handed_in is not None:
             raise UsageError(
-                "There is no gradebook that would take --handed-in.", "Make one: grader course init"
+                say("There is no gradebook that would take --handed-in."),
+                say("Make one: grader course init"),
             )
         yield store
         return
@@ -205,19 +223,21 @@ def tell_recorded(store: Store, console: Console) -> None:
     if not isinstance(store, RecordingStore):
         return
     if store.strangers:
-        print_lines(
+        tell(
             console,
-            f"Not in the gradebook: {_named(sorted(store.strangers))}. Nobody in the roster is"
-            " called so, or several are.",
-            "Name the folders by the ids of the roster, or bring it up to date.",
+            say(
+                "Not in the gradebook: {names}. Nobody in the roster is called so, or several are.",
+                names=some_of(sorted(store.strangers), _SHOWN),
+            ),
+            say("Name the folders by the ids of the roster, or bring it up to date."),
         )
     for error in store.troubles[:_SHOWN]:
-        text = f"Not in the gradebook: {error.message.english} {error.hint.english}"
-        print_lines(console, one_line(text))
+        why = say("Not in the gradebook: {reason}", reason=join(error.message, error.hint))
+        tell(console, one_line(words(why)))
 
 
-def exact(text: str, what: str) -> Decimal:
-    """Return a number as it was typed. Raises UsageError for what is none."""
+def exact(text: str, refusal: Text) -> Decimal:
+    """Return a number as it was typed. Raises UsageError, with `refusal`, for what is none."""
     try:
         value = Decimal(text)
     except InvalidOperation:
@@ -225,8 +245,8 @@ def exact(text: str, what: str) -> Decimal:
     exponent = value.as_tuple().exponent
     if not isinstance(exponent, int) or abs(value) > _MOST or -exponent > _DIGITS:
         raise UsageError(
-            f"{text!r} is no number of {what}.",
-            f"Write one such as 2.5, with {_DIGITS} decimals at most.",
+            say(refusal, text=repr(text)),
+            say("Write one such as 2.5, with {digits} decimals at most.", digits=_DIGITS),
         )
     return value
 
@@ -241,7 +261,8 @@ def moment(text: str, like: datetime | None = None) -> datetime:
         found = datetime.fromisoformat(text.removesuffix("Z") + utc)
     except ValueError:
         raise UsageError(
-            f"{text!r} is no time.", "Write one such as 2026-12-01T23:59+01:00, or a day alone."
+            say("{text} is no time.", text=repr(text)),
+            say("Write one such as 2026-12-01T23:59+01:00, or a day alone."),
         ) from None
     if len(text) == len("2026-12-01"):
         found = datetime.combine(found.date(), time(23, 59, 59))
@@ -262,17 +283,7 @@ def needed_reason(reason: str | None) -> str:
     """Return a reason that says something. Raises UsageError."""
     said = one_line(reason or "")
     if not said:
-        raise UsageError("There is no reason.", 'Say why: --reason "the question was unclear"')
+        raise UsageError(
+            say("There is no reason."), say('Say why: --reason "the question was unclear"')
+        )
     return said
-
-
-def _named(words: Iterable[str]) -> str:
-    found = [*words]
-    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    return ", ".join(found[:_SHOWN]) + more
-
-
-def print_lines(console: Console, *lines: str) -> None:
-    """Print lines as they are: nothing in them is markup."""
-    for line in lines:
-        console.print(line, markup=False, highlight=False, soft_wrap=True)

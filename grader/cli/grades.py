@@ -13,6 +13,7 @@ import typer
 from grader.cli.help import SETTINGS, Command, Group
 from grader.cli.options import CourseOption, Language
 from grader.errors import UsageError
+from grader.language import say
 
 if TYPE_CHECKING:
     from grader.gradebook.book import Gradebook
@@ -197,24 +198,31 @@ def adjust(
     from grader.cli.student_grades import change_grade
 
     if [points, factor, take_back].count(None) != 2:
-        raise UsageError("It is one of --points, --factor and --take-back.", "Name just one.")
+        raise UsageError(
+            say("It is one of --points, --factor and --take-back."), say("Name just one.")
+        )
     told = {"reason": needed_reason(reason), "who": who or whoever()}
-    added = None if points is None else exact(points, "points")
-    times = None if factor is None else exact(factor, "times")
+    added = None if points is None else exact(points, say("{text} is no number of points."))
+    times = None if factor is None else exact(factor, say("{text} is no number of times."))
     if times is not None and times < 0:
-        raise UsageError("A factor is not below 0.", "To take points, use --points -2.5.")
+        raise UsageError(say("A factor is not below 0."), say("To take points, use --points -2.5."))
 
     def write(book: Gradebook, student: Student, account: Account, grade: Grade) -> dict[str, Any]:
         del student
         if take_back is not None:
             own = {entry.id for each in account.attempts for entry in each.adjustments}
             if take_back not in own:
-                raise UsageError(f"Adjustment {take_back} is not of this grade.")
+                raise UsageError(
+                    say("Adjustment {take_back} is not of this grade.", take_back=take_back)
+                )
             number = book.take_back(take_back, **told)
             return {"adjustment": number, "takes_back": take_back}
         if part and part not in account.rules.parts:
             parts = ", ".join(account.rules.parts)
-            raise UsageError(f"{slug} has no part {part!r}.", f"It has {parts}.")
+            raise UsageError(
+                say("{slug} has no part {part}.", slug=slug, part=repr(part)),
+                say("It has {parts}.", parts=parts),
+            )
         chosen = _attempt(account, attempt or grade.attempt)
         number = book.adjust(chosen.id, part=part, points=added, factor=times, **told)
         change = {"part": part, "points": added, "factor": times}
@@ -229,8 +237,13 @@ def _attempt(account: Account, number: int | None) -> Attempt:
         if each.number == number:
             return each
     if number is None:
-        raise UsageError("Nothing is graded that could be adjusted.", "Grade it: grader batch")
-    raise UsageError(f"There is no attempt {number}.", f"There are {len(account.attempts)}.")
+        raise UsageError(
+            say("Nothing is graded that could be adjusted."), say("Grade it: grader batch")
+        )
+    raise UsageError(
+        say("There is no attempt {number}.", number=number),
+        say("There are {count}.", count=len(account.attempts)),
+    )
 
 
 @grades_app.command(
@@ -263,18 +276,20 @@ def extend(
     from grader.cli.student_grades import change_grade
 
     if (due is None) != take_back:
-        raise UsageError("Name either a time or --take-back.", "A day is enough: 2026-12-05.")
+        raise UsageError(
+            say("Name either a time or --take-back."), say("A day is enough: 2026-12-05.")
+        )
     told = {"reason": needed_reason(reason), "who": who or whoever()}
 
     def write(book: Gradebook, student: Student, account: Account, grade: Grade) -> dict[str, Any]:
         del grade
         until = None if due is None else moment(due, account.rules.due)
         if until is None and account.extension is None:
-            raise UsageError("There is no extension to take back.")
+            raise UsageError(say("There is no extension to take back."))
         book.extend(student.id, slug, until, **told)
         until_now = account.rules.due if until is None else until
-        said = "no due date" if until_now is None else until_now.isoformat(" ", "seconds")
-        return {"due": until_now, **told, "told": f"Due: {said}"}
+        said = say("no due date") if until_now is None else until_now.isoformat(" ", "seconds")
+        return {"due": until_now, **told, "told": say("Due: {time}", time=said)}
 
     change_grade(student, slug, course, Told(json), write)
 

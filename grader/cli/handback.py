@@ -10,11 +10,11 @@ from typing import NamedTuple, TypeVar
 import msgspec
 from rich.console import Console
 
-from grader.cli.migrate import printable
+from grader.cli.telling import tell
 from grader.errors import UsageError
 from grader.files import unwritable, write_or_rescue, write_whole
 from grader.gradebook.roster import Entry
-from grader.language import say
+from grader.language import Text, in_a_row, say
 from grader.lms.collect import Collected, read_manifest
 from grader.lms.export import Grade, export_grades
 from grader.lms.handback import (
@@ -77,12 +77,28 @@ def run_export(options: ExportOptions, messages: Console, write: Callable[[bytes
         write(exported.content)
     else:
         write_or_rescue(options.output, exported.content, say("the grades"))
-        _say(messages, f"Written: {options.output}")
-    _list(messages, "Not in the file, as the system does not know them", exported.unknown)
-    _list(messages, "Without a grade, and left as they were", exported.ungraded)
-    _list(messages, "Could not be graded", found.ungraded)
-    _list(messages, "Several reports, so that none of them counts", found.several)
-    _list(messages, "To be graded again, and not in the file", found.unsettled)
+        tell(messages, say("Written: {path}", path=str(options.output)))
+    _list(
+        messages,
+        say("Not in the file, as the system does not know them ({count}): {names}."),
+        exported.unknown,
+    )
+    _list(
+        messages,
+        say("Without a grade, and left as they were ({count}): {names}."),
+        exported.ungraded,
+    )
+    _list(messages, say("Could not be graded ({count}): {names}."), found.ungraded)
+    _list(
+        messages,
+        say("Several reports, so that none of them counts ({count}): {names}."),
+        found.several,
+    )
+    _list(
+        messages,
+        say("To be graded again, and not in the file ({count}): {names}."),
+        found.unsettled,
+    )
     return not (exported.unknown or found.ungraded or found.several or found.unsettled)
 
 
@@ -93,8 +109,10 @@ def _find_grades(options: ExportOptions) -> _Graded:
         return _Graded(grades_of(works), works.ungraded, works.several)
     if options.assignment is None:
         raise UsageError(
-            "Whose grades, and where are they?",
-            "Name an assignment of the gradebook with --assignment, or a folder with --reports.",
+            say("Whose grades, and where are they?"),
+            say(
+                "Name an assignment of the gradebook with --assignment, or a folder with --reports."
+            ),
         )
     return _in_book(options.assignment, options.course)
 
@@ -129,8 +147,18 @@ def run_feedback(
     else:
         content, left_out = pack_pages(works.each, _one_of(options.packed, PACKED), clock())
         write_or_rescue(options.output, content, say("the pages"))
-    _say(messages, f"Written: {options.output}, with {len(works.each) - len(left_out)} pages")
-    _list(messages, f"Not from {options.packed}, and not in it", left_out)
+    written = say(
+        "Written: {path}, with {count} pages",
+        path=str(options.output),
+        count=len(works.each) - len(left_out),
+    )
+    tell(messages, written)
+    _list(
+        messages,
+        say("Not from {system}, and not in it ({count}): {names}."),
+        left_out,
+        system=options.packed or "",
+    )
     _tell_problems(works, messages)
     return not (left_out or works.ungraded or works.several)
 
@@ -149,7 +177,8 @@ def _works(reports: Path, collected: Path | None) -> Works:
     known = Collected() if collected is None else read_manifest(collected)
     if collected is not None and not known.students:
         raise UsageError(
-            f"Nothing was collected into {collected}.", "Name the --output of `grader collect`."
+            say("Nothing was collected into {collected}.", collected=str(collected)),
+            say("Name the --output of `grader collect`."),
         )
     return read_works(reports, known)
 
@@ -157,19 +186,23 @@ def _works(reports: Path, collected: Path | None) -> Works:
 def _one_of(name: str, known: tuple[_Name, ...]) -> _Name:
     found = next((each for each in known if each == name), None)
     if found is None:
-        raise UsageError(f"There is no form {name}.", f"One of: {', '.join(known)}.")
+        raise UsageError(
+            say("There is no form {name}.", name=name),
+            say("One of: {names}.", names=in_a_row(known)),
+        )
     return found
 
 
 def _tell_problems(works: Works, messages: Console) -> None:
-    _list(messages, "Could not be graded", works.ungraded)
-    _list(messages, "Several reports, so that none of them counts", works.several)
+    _list(messages, say("Could not be graded ({count}): {names}."), works.ungraded)
+    _list(
+        messages,
+        say("Several reports, so that none of them counts ({count}): {names}."),
+        works.several,
+    )
 
 
-def _list(output: Console, what: str, names: Collection[str]) -> None:
+def _list(output: Console, sentence: Text, names: Collection[str], **values: str) -> None:
+    """Tell a sentence with a `count` and `names`, where there are any."""
     if names:
-        _say(output, f"{what} ({len(names)}): {', '.join(names)}.")
-
-
-def _say(output: Console, text: str) -> None:
-    output.print(printable(text), markup=False, highlight=False, soft_wrap=True)
+        tell(output, say(sentence, count=len(names), names=in_a_row(names), **values))

@@ -9,6 +9,8 @@ import typer
 from rich.console import Console
 
 from grader.cli.help import SETTINGS, Command, Group
+from grader.cli.telling import tell
+from grader.language import say
 
 kernelspec = typer.Typer(
     cls=Group,
@@ -64,10 +66,13 @@ def install(
     with choose_sandbox(sandbox, minimum=sandbox or "basic") as chosen:
         level, detail = chosen.level, chosen.detail
     folder = put(place, name, sandbox)
-    _say(f"{folder / 'kernel.json'}")
-    _say(f'Its sandbox here is "{level}": {detail.english}')
-    _say(f'Next: choose "{DISPLAYED}" in Jupyter, or name it:')
-    _say(f"jupyter nbconvert --execute --to html --ExecutePreprocessor.kernel_name={name} hw.ipynb")
+    tell(
+        Console(),
+        str(folder / "kernel.json"),
+        say('Its sandbox here is "{level}": {detail}', level=level, detail=detail),
+        say('Next: choose "{name}" in Jupyter, or name it:', name=DISPLAYED),
+        f"jupyter nbconvert --execute --to html --ExecutePreprocessor.kernel_name={name} hw.ipynb",
+    )
 
 
 @kernelspec.command(
@@ -86,7 +91,7 @@ def remove(
     from grader.kernelspec.install import remove as take
 
     for folder in take(Place(user, prefix), name):
-        _say(f"Removed {folder}.")
+        tell(Console(), say("Removed {folder}.", folder=str(folder)))
 
 
 @kernelspec.command(cls=Command, hidden=True)
@@ -106,7 +111,3 @@ def _need_all() -> None:
 
     if missing := missing_for_grading():
         raise only_self_check(missing)
-
-
-def _say(text: str) -> None:
-    Console().print(text, markup=False, highlight=False, soft_wrap=True)

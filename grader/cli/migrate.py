@@ -8,12 +8,13 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
+from rich.text import Text as Styled
 
+from grader.cli.telling import counted, printable, tell, words
 from grader.dialects.table import CURRENT, by_id
 from grader.errors import UsageError
 from grader.files import unwritable, write_whole
-from grader.language import say
+from grader.language import Text, foreign, in_a_row, in_clauses, say
 from grader.reading.content import SIZE_LIMIT
 from grader.reading.documents import Document, migrate_document
 
@@ -39,9 +40,9 @@ def run_migrate(options: MigrateOptions, output: Console, messages: Console) -> 
     _print_summary(options.old.name, document, told)
     if options.new is not None:
         _write(options.new, document.content)
-        _say(told, f"Written: {options.new}")
+        tell(told, say("Written: {path}", path=str(options.new)))
     elif document.changed:
-        _say(told, "Nothing was written: name a file with -o.")
+        tell(told, say("Nothing was written: name a file with -o."))
     return not document.migration.left
 
 
@@ -74,47 +75,72 @@ def _print_summary(name: str, document: Document, output: Console) -> None:
     if migration.left:
         output.print(_table_of_the_rest(document))
     if not migration.changes and not migration.left:
-        _say(output, f"{name}: nothing to change; its dialect is {CURRENT}.")
+        same = say(
+            "{name}: nothing to change; its dialect is {dialect}.", name=name, dialect=CURRENT
+        )
+        tell(output, same)
         return
-    rest = len(migration.left)
-    _say(
+    count = len(migration.changes)
+    changes = counted(count, say("{count} change"), say("{count} changes"))
+    rest = say("nothing left as it was")
+    if migration.left:
+        rest = say("{count} left as it was", count=len(migration.left))
+    tell(
         output,
-        f"{name}: dialect {migration.dialect}; {_count(len(migration.changes), 'change')}, "
-        f"{rest or 'nothing'} left as it was.",
+        say(
+            "{name}: dialect {dialect}; {changes}, {rest}.",
+            name=name,
+            dialect=str(migration.dialect),
+            changes=changes,
+            rest=rest,
+        ),
     )
 
 
 def _table_of_changes(document: Document) -> Table:
     """List each row of the migration table once, with the places where it was applied."""
-    table = Table("was", "is", "where", title="Changed", title_justify="left")
-    places: dict[str, list[str]] = {}
+    table = Table(
+        *map(words, (say("was"), say("is"), say("where"))),
+        title=words(say("Changed")),
+        title_justify="left",
+    )
+    places: dict[str, list[Text]] = {}
     for change in document.migration.changes:
-        place = _place(document, change.cell, change.line)
         known = places.setdefault(change.row, [])
-        known.append(place.removeprefix("line ") if known else place)
+        known.append(_place(document, change.cell, change.line, is_first=not known))
     for row_id, where in places.items():
         row = by_id()[row_id]
-        more = f" and {len(where) - SHOWN_PLACES} more" if len(where) > SHOWN_PLACES else ""
-        table.add_row(
-            Text(row.was), Text(row.becomes), Text(", ".join(where[:SHOWN_PLACES]) + more)
-        )
+        shown, more = in_a_row(where[:SHOWN_PLACES]), len(where) - SHOWN_PLACES
+        if more > 0:
+            shown = say("{names} and {count} more", names=shown, count=more)
+        table.add_row(Styled(row.was), Styled(row.becomes), Styled(words(shown)))
     return table
 
 
 def _table_of_the_rest(document: Document) -> Table:
-    table = Table("what", "where", "why", title="Left as it was", title_justify="left")
+    table = Table(
+        *map(words, (say("what"), say("where"), say("why"))),
+        title=words(say("Left as it was")),
+        title_justify="left",
+    )
     for left in document.migration.left:
-        why = left.why + ("; `grader run` supplies it" if left.supplied else "")
+        why: list[Text] = [foreign(left.why)]
+        if left.supplied:
+            why.append(say("`grader run` supplies it"))
         where = _place(document, left.cell, left.line)
-        table.add_row(Text(left.what), Text(where), Text(printable(why)))
+        table.add_row(Styled(left.what), Styled(words(where)), Styled(words(in_clauses(why))))
     return table
 
 
-def _place(document: Document, cell: int, line: int) -> str:
-    """Say where something is, as an editor of that kind of file counts."""
+def _place(document: Document, cell: int, line: int, *, is_first: bool = True) -> Text:
+    """Say where something is, as an editor of that kind of file counts.
+
+    After the first of a row, lines of a script are numbers alone.
+    """
     if document.starts is None:
-        return f"cell {cell + 1} line {line}"
-    return f"line {document.starts[cell] + line - 1}"
+        return say("cell {cell} line {line}", cell=cell + 1, line=line)
+    number = document.starts[cell] + line - 1
+    return say("line {line}", line=number) if is_first else foreign(str(number))
 
 
 def _print_differences(name: str, document: Document, output: Console) -> None:
@@ -134,19 +160,6 @@ def _unified(old: str, new: str, title: str, first: int) -> list[str]:
         [*lead, *old.split("\n")], [*lead, *new.split("\n")], title, title, n=0, lineterm=""
     )
     return list(lines)
-
-
-def printable(text: str) -> str:
-    """Return foreign text without characters that steer a terminal."""
-    return "".join(char if char.isprintable() or char in "\t\n" else "\ufffd" for char in text)
-
-
-def _say(output: Console, text: str) -> None:
-    output.print(printable(text), markup=False, highlight=False, soft_wrap=True)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 SHOWN_PLACES = 6

@@ -8,8 +8,10 @@ from collections.abc import Callable
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
-from rich.text import Text
+from rich.text import Text as Styled
 
+from grader.cli.telling import words
+from grader.language import NOTHING, Text, in_a_row, say
 from grader.progress import Estimate
 from grader.render.wording import one_line
 
@@ -40,20 +42,21 @@ class LiveProgress:
     def __exit__(self, *_error: object) -> None:
         self._progress.stop()
 
-    def stage(self, name: str) -> None:
+    def stage(self, name: Text, *, waits: bool = False) -> None:
         """Begin a stage: the one before it is finished."""
-        phrase = one_line(name)
+        del waits  # it is shown as any other
+        phrase = one_line(words(name))
         if not self._live:
-            self._console.print(Text(phrase), soft_wrap=True)
+            self._console.print(Styled(phrase), soft_wrap=True)
             return
         self._finish_stage()
         self._task = self._progress.add_task(phrase, total=None, label="")
 
-    def step(self, done: int, total: int, label: str = "") -> None:
+    def step(self, done: int, total: int, label: Text = NOTHING) -> None:
         """Move the bar of the current stage. Without a terminal, steps are not shown."""
         if self._task is None:
             return
-        text = one_line(label) or f"{done} of {total}"
+        text = one_line(words(label or say("{done} of {total}", done=done, total=total)))
         self._progress.update(self._task, completed=done, total=total, label=text)
 
     def refresh(self) -> None:
@@ -85,10 +88,12 @@ class LiveBatch:
         self._live = _can_redraw(console)
         self._total = total
         self._done = done
-        self._at_work: dict[str, str] = {}
+        self._at_work: dict[str, Text] = {}
         self._lock = threading.Lock()
         self._progress = _bars(console, self._live)
-        self._task = self._progress.add_task(self._count(), total=total, completed=done, label="")
+        self._task = self._progress.add_task(
+            words(self._count()), total=total, completed=done, label=""
+        )
 
     def __enter__(self) -> LiveBatch:
         self._progress.start()
@@ -100,13 +105,13 @@ class LiveBatch:
     def started(self, name: str) -> None:
         """Show a submission as being graded."""
         with self._lock:
-            self._at_work[name] = ""
+            self._at_work[name] = NOTHING
             self._update()
 
-    def stage(self, name: str, stage: str) -> None:
+    def stage(self, name: str, stage: Text, *, waits: bool = False) -> None:
         """Show why a submission is not being worked on, where that is so."""
         with self._lock:
-            self._at_work[name] = stage if stage.startswith("waiting") else ""
+            self._at_work[name] = stage if waits else NOTHING
             self._update()
 
     def finished(self, name: str, outcome: str) -> None:
@@ -115,18 +120,20 @@ class LiveBatch:
             self._at_work.pop(name)
             self._done += 1
             self._update()
-            self._say(f"{self._count()}: {one_line(name)}: {one_line(outcome)}")
+            self._say(
+                say("{count}: {name}: {outcome}", count=self._count(), name=name, outcome=outcome)
+            )
 
     def put_back(self, name: str, outcome: str) -> None:
         """Do not count a submission. Without a terminal, say what is to be decided."""
         with self._lock:
             self._at_work.pop(name)
             self._update()
-            self._say(f"once more at the end: {one_line(name)}: {one_line(outcome)}")
+            self._say(say("once more at the end: {name}: {outcome}", name=name, outcome=outcome))
 
-    def _say(self, line: str) -> None:
+    def _say(self, line: Text) -> None:
         if not self._live:
-            self._console.print(Text(line), soft_wrap=True)
+            self._console.print(Styled(one_line(words(line))), soft_wrap=True)
 
     def refresh(self) -> None:
         """Draw now, and not at the next tick."""
@@ -134,16 +141,22 @@ class LiveBatch:
 
     def _update(self) -> None:
         shown = list(self._at_work.items())[:SHOWN_NAMES]
-        names = ", ".join(one_line(f"{name} ({stage})" if stage else name) for name, stage in shown)
+        label = in_a_row(
+            say("{name} ({stage})", name=name, stage=stage) if stage else name
+            for name, stage in shown
+        )
         others = len(self._at_work) - SHOWN_NAMES
-        label = f"{names} and {others} more" if others > 0 else names
+        if others > 0:
+            label = say("{names} and {count} more", names=label, count=others)
         self._progress.update(
-            self._task, description=self._count(), completed=self._done, label=label
+            self._task,
+            description=words(self._count()),
+            completed=self._done,
+            label=one_line(words(label)),
         )
 
-    def _count(self) -> str:
-        left = self._estimate.left(self._done, self._total)
-        return f"graded {self._done} of {self._total}{left}"
+    def _count(self) -> Text:
+        return say("graded {told}", told=self._estimate.told(self._done, self._total))
 
 
 def _can_redraw(console: Console) -> bool:

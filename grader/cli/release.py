@@ -8,6 +8,7 @@ import msgspec
 from rich.console import Console
 
 from grader.ci.wheel import Wheel, find_installed
+from grader.cli.telling import tell
 from grader.course import find_course
 from grader.errors import UsageError
 from grader.files import unwritable, write_whole
@@ -46,15 +47,20 @@ def run_release(options: ReleaseOptions, output: Console) -> None:
         raise unwritable(
             Path(error.filename or options.folder), error, say("the release")
         ) from None
-    for name in sorted(files):
-        _say(output, f"{options.folder / name}")
-    _say(output, "Next: give it to students, or push it where they can read it.")
-    if archive is None:
-        _say(output, "Nothing grades hidden parts and speed there: --secret FILE is for that.")
+    tell(output, *(str(options.folder / name) for name in sorted(files)))
+    tell(output, say("Next: give it to students, or push it where they can read it."))
+    if digest is None:
+        tell(output, say("Nothing grades hidden parts and speed there: --secret FILE is for that."))
         return
-    _say(output, f"{options.secret} is the complete course: give it to nobody, commit it nowhere.")
-    _say(output, f"SHA-256 {digest}, which {MANIFEST} says too.")
-    _say(output, "Put it where only its address leads, and the address into GRADER_SECRET_URL.")
+    tell(
+        output,
+        say(
+            "{path} is the complete course: give it to nobody, commit it nowhere.",
+            path=str(options.secret),
+        ),
+        say("SHA-256 {digest}, which {file} says too.", digest=digest, file=MANIFEST),
+        say("Put it where only its address leads, and the address into GRADER_SECRET_URL."),
+    )
 
 
 def _check_secret(secret: Path, folder: Path) -> None:
@@ -68,7 +74,3 @@ def _check_secret(secret: Path, folder: Path) -> None:
             say("Cannot write {secret}.", secret=str(secret)),
             say("Name a file in a folder that exists."),
         )
-
-
-def _say(console: Console, text: str) -> None:
-    console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -13,12 +13,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text as Styled
 
-from grader.cli.gradebook import Told, open_book, print_lines
+from grader.cli.gradebook import Told, open_book
+from grader.cli.telling import students as students_of
+from grader.cli.telling import tell, words
 from grader.errors import UsageError
 from grader.gradebook.book import Gradebook
 from grader.gradebook.grades import (
     Account,
     Adjustment,
+    Attempt,
     Grade,
     Rules,
     derive_all,
@@ -27,17 +30,18 @@ from grader.gradebook.grades import (
     told_time,
 )
 from grader.gradebook.roster import Student, find_student
-from grader.render.wording import count, one_line
+from grader.language import Text, Value, foreign, in_a_row, say
+from grader.render.wording import one_line
 
 _FIGURES = {
-    "graded": "Graded",
-    "missing": "Missing",
-    "lowest": "Low",
-    "quarter": "25 %",
-    "median": "Median",
-    "three_quarters": "75 %",
-    "highest": "High",
-    "mean": "Mean",
+    "graded": say("Graded"),
+    "missing": say("Missing"),
+    "lowest": say("Low"),
+    "quarter": foreign("25 %"),
+    "median": say("Median"),
+    "three_quarters": foreign("75 %"),
+    "highest": say("High"),
+    "mean": say("Mean"),
 }
 """What is told of a class, and what people read it under."""
 
@@ -73,9 +77,18 @@ def list_grades(
     def people(console: Console) -> None:
         console.print(_class_table(shown, rules, grades))
         graded = sum(any(map(_is_graded, found.values())) for found in grades.values())
-        print_lines(console, f"{count(len(shown), 'student')}, {graded} with a grade.")
+        tell(
+            console,
+            say(
+                "{students}, {graded} with a grade.",
+                students=students_of(len(shown)),
+                graded=graded,
+            ),
+        )
         if not students:
-            print_lines(console, "The roster is empty: grader roster import FILE")
+            tell(
+                console, say("The roster is empty: {command}", command="grader roster import FILE")
+            )
 
     told.tell({"assignments": [*rules.values()], "students": rows}, people)
 
@@ -111,17 +124,20 @@ def show_student(word: str, course: Path | None, told: Told) -> None:
     }
 
     def people(console: Console) -> None:
-        words = (student.login, student.name, student.email, student.section, student.github)
-        print_lines(console, ", ".join(filter(None, words)))
+        known = (student.login, student.name, student.email, student.section, student.github)
+        tell(console, ", ".join(filter(None, known)))
         if student.withdrawn is not None:
-            print_lines(console, f"Withdrawn since {told_time(student.withdrawn)}.")
+            tell(console, say("Withdrawn since {time}.", time=told_time(student.withdrawn)))
         for slug, account in accounts.items():
-            print_lines(
-                console, "", f"{slug}: {_cell(grades[slug])} of {show(grades[slug].possible)}"
+            points, possible = _cell(grades[slug]), show(grades[slug].possible)
+            heading = say(
+                "{slug}: {points} of {possible}", slug=slug, points=points, possible=possible
             )
-            print_lines(console, *(f"  {line}" for line in _story(account)))
+            tell(console, "", heading)
+            for indentation, line in _story(account):
+                tell(console, indentation + one_line(words(line)))
         if not accounts:
-            print_lines(console, "Nothing has been handed in.")
+            tell(console, say("Nothing has been handed in."))
 
     told.tell(found, people)
 
@@ -136,9 +152,7 @@ def explain_grade(word: str, slug: str, course: Path | None, told: Told) -> None
     grade = derive_all({**accounts, slug: account}.values())[slug]
     found = {**_person(student), "assignment": slug, **_brief(grade), "lines": grade.lines}
     lines = [one_line(each.in_(told.language)) for each in grade.lines]
-    told.tell(
-        found, lambda console: print_lines(console, f"{student.login}, {student.name}", *lines)
-    )
+    told.tell(found, lambda console: tell(console, f"{student.login}, {student.name}", *lines))
 
 
 def change_grade(word: str, slug: str, course: Path | None, told: Told, write: Decision) -> None:
@@ -157,9 +171,15 @@ def change_grade(word: str, slug: str, course: Path | None, told: Told, write: D
         _, after = now()
     found = {**_person(student), "assignment": slug, **written}
     found |= {"before": before.points, "after": after.points}
-    line = f"{student.login}, {slug}: {_cell(before)} before, {_cell(after)} now."
+    line = say(
+        "{login}, {slug}: {before} before, {after} now.",
+        login=student.login,
+        slug=slug,
+        before=_cell(before),
+        after=_cell(after),
+    )
     said = written.get("told")
-    told.tell(found, lambda console: print_lines(console, *filter(None, (said, line))))
+    told.tell(found, lambda console: tell(console, *filter(None, (said, line))))
 
 
 def forget_student(word: str, course: Path | None, told: Told, *, sure: bool) -> None:
@@ -168,14 +188,19 @@ def forget_student(word: str, course: Path | None, told: Told, *, sure: bool) ->
         student = find_student(book.students(), word)
         if not sure:
             raise UsageError(
-                f"{student.login}, {student.name}, would be deleted with all files and grades.",
-                "That cannot be taken back. If you mean it, add --yes.",
+                say(
+                    "{login}, {name}, would be deleted with all files and grades.",
+                    login=student.login,
+                    name=student.name,
+                ),
+                say("That cannot be taken back. If you mean it, add --yes."),
             )
         book.forget(student.id)
-    line = (
-        f"{student.login} is forgotten. Reports in folders, and copies of the gradebook, are not."
+    line = say(
+        "{login} is forgotten. Reports in folders, and copies of the gradebook, are not.",
+        login=student.login,
     )
-    told.tell({"forgotten": student.login}, lambda console: print_lines(console, line))
+    told.tell({"forgotten": student.login}, lambda console: tell(console, line))
 
 
 def tell_stats(slug: str | None, course: Path | None, told: Told) -> None:
@@ -193,10 +218,10 @@ def tell_stats(slug: str | None, course: Path | None, told: Told) -> None:
     }
 
     def people(console: Console) -> None:
-        table = _table("Assignment")
+        table = _table(say("Assignment"))
         table.columns[0].no_wrap = True
         for title in _FIGURES.values():
-            table.add_column(title, justify="right", overflow="fold")
+            table.add_column(words(title), justify="right", overflow="fold")
         for name, numbers in found.items():
             cells = (numbers[each] for each in _FIGURES)
             table.add_row(name, *(_number(each) for each in cells))
@@ -233,8 +258,11 @@ def _numbers(grades: Iterable[Grade], students: int) -> dict[str, Any]:
 def _known(book: Gradebook, slug: str) -> Rules:
     rules = book.rules()
     if slug not in rules:
-        known = ", ".join(rules) or "none"
-        raise UsageError(f"The gradebook has no assignment {slug!r}.", f"There is: {known}.")
+        known = in_a_row(rules) if rules else say("none")
+        raise UsageError(
+            say("The gradebook has no assignment {slug}.", slug=repr(slug)),
+            say("There is: {known}.", known=known),
+        )
     return rules[slug]
 
 
@@ -271,56 +299,101 @@ def _is_graded(grade: Grade) -> bool:
     return grade.points is not None
 
 
-def _cell(grade: Grade | None) -> str:
+def _cell(grade: Grade | None) -> Text:
     if grade is None or grade.points is None:
-        return "–"
-    return show(grade.points) + ("" if grade.settled else " (to be graded again)")
+        return foreign("–")
+    points = show(grade.points)
+    return foreign(points) if grade.settled else say("{points} (to be graded again)", points=points)
 
 
 def _number(value: Decimal | int | None) -> str:
     return "–" if value is None else show(Decimal(value))
 
 
-def _story(account: Account) -> Iterator[str]:
-    """Yield what happened, a line for each entry."""
+def _story(account: Account) -> Iterator[tuple[str, Text]]:
+    """Yield what happened, a line for each entry, each with its indentation."""
     for given in account.extensions:
-        until = "taken back" if given.due is None else f"until {told_time(given.due)}"
-        yield one_line(f"extension {until}, by {given.who}: {given.reason}")
+        until = (
+            say("taken back")
+            if given.due is None
+            else say("until {time}", time=told_time(given.due))
+        )
+        yield (
+            "  ",
+            say(
+                "extension {until}, by {who}: {reason}",
+                until=until,
+                who=given.who,
+                reason=given.reason,
+            ),
+        )
     for attempt in account.attempts:
-        when = "" if attempt.handed_in is None else f", handed in {told_time(attempt.handed_in)}"
-        yield one_line(f"attempt {attempt.number}: {attempt.name}{when}")
+        yield "  ", _handed_in(attempt)
         for grading in attempt.gradings:
-            points = f"{show(grading.score)} of {show(grading.max_score)}"
-            yield f"  graded {told_time(grading.graded)}: {points}"
-        for entry in attempt.adjustments:
-            yield one_line(
-                f"  adjustment {entry.id}{_change(entry)}, by {entry.who}: {entry.reason}"
+            yield (
+                "    ",
+                say(
+                    "graded {time}: {points} of {possible}",
+                    time=told_time(grading.graded),
+                    points=show(grading.score),
+                    possible=show(grading.max_score),
+                ),
             )
+        for entry in attempt.adjustments:
+            yield "    ", _adjusted(entry)
 
 
-def _change(entry: Adjustment) -> str:
+def _handed_in(attempt: Attempt) -> Text:
+    if attempt.handed_in is None:
+        return say("attempt {number}: {name}", number=attempt.number, name=attempt.name)
+    return say(
+        "attempt {number}: {name}, handed in {time}",
+        number=attempt.number,
+        name=attempt.name,
+        time=told_time(attempt.handed_in),
+    )
+
+
+def _adjusted(entry: Adjustment) -> Text:
+    told: dict[str, Value] = {"id": entry.id, "who": entry.who, "reason": entry.reason}
     if entry.takes_back is not None:
-        return f" takes back {entry.takes_back}"
-    what = f"times {entry.factor}" if entry.factor is not None else f"{entry.points:+f}"
-    return f": {entry.part or 'all'} {what}"
+        return say(
+            "adjustment {id} takes back {other}, by {who}: {reason}",
+            other=entry.takes_back,
+            **told,
+        )
+    part = entry.part or say("all")
+    if entry.factor is not None:
+        return say(
+            "adjustment {id}: {part} times {factor}, by {who}: {reason}",
+            part=part,
+            factor=str(entry.factor),
+            **told,
+        )
+    return say(
+        "adjustment {id}: {part} {points}, by {who}: {reason}",
+        part=part,
+        points=f"{entry.points:+f}",
+        **told,
+    )
 
 
 def _class_table(
     students: Iterable[Student], rules: Mapping[str, Rules], grades: Mapping[str, dict[str, Grade]]
 ) -> Table:
-    table = _table("Student", "Name", "Section")
+    table = _table(say("Student"), say("Name"), say("Section"))
     for name, each in rules.items():
-        heading = f"{name}\nof {show(each.points)}"
-        table.add_column(heading, justify="right", overflow="fold")
+        heading = say("{slug}\nof {points}", slug=name, points=show(each.points))
+        table.add_column(words(heading), justify="right", overflow="fold")
     for student in students:
-        cells = (_cell(grades[student.login].get(name)) for name in rules)
-        words = (student.login, student.name, student.section, *cells)
-        table.add_row(*(Styled(one_line(word)) for word in words))
+        cells = (words(_cell(grades[student.login].get(name))) for name in rules)
+        row = (student.login, student.name, student.section, *cells)
+        table.add_row(*(Styled(one_line(cell)) for cell in row))
     return table
 
 
-def _table(*columns: str) -> Table:
+def _table(*columns: Text) -> Table:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="dim")
     for name in columns:
-        table.add_column(name, overflow="fold")
+        table.add_column(words(name), overflow="fold")
     return table

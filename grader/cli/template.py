@@ -9,7 +9,9 @@ from rich.console import Console
 
 from grader.authoring.master import has_master
 from grader.authoring.template import build_templates, find_left_over, find_stale, write_files
+from grader.cli.telling import tell
 from grader.course import Course, CourseAssignment, find_course
+from grader.language import say
 
 
 class TemplateOptions(msgspec.Struct, frozen=True):
@@ -47,11 +49,14 @@ def run_template(options: TemplateOptions, output: Console, messages: Console) -
         _say_written(files, stale, output)
         stale = []
     for path in stale:
-        _say(output, f"{_shown(path)} is stale or missing.")
+        tell(output, say("{path} is stale or missing.", path=_shown(path)))
     for path in left_over:
-        _say(output, f"{_shown(path)} is left over: its master has no such language. Delete it.")
+        left = say(
+            "{path} is left over: its master has no such language. Delete it.", path=_shown(path)
+        )
+        tell(output, left)
     if stale:
-        _say(messages, f"Make them anew: {_command(options)}")
+        tell(messages, say("Make them anew: {command}", command=_command(options)))
     return not (stale or left_over)
 
 
@@ -66,18 +71,19 @@ def choose_assignments(
         if has_master(course.root, each):
             chosen.append(assignment)
         else:
-            _say(messages, f"{each} has no master notebook: nothing is made for it.")
+            tell(messages, say("{slug} has no master notebook: nothing is made for it.", slug=each))
     return chosen
 
 
 def _say_written(files: dict[Path, bytes], stale: list[Path], output: Console) -> None:
     for path in files:
-        _say(output, f"{_shown(path)}  {'written' if path in stale else 'unchanged'}")
+        done = say("written") if path in stale else say("unchanged")
+        tell(output, say("{path}  {done}", path=_shown(path), done=done))
 
 
-def _shown(path: Path) -> Path:
+def _shown(path: Path) -> str:
     """Return the path as one would type it here."""
-    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
 def _command(options: TemplateOptions) -> str:
@@ -88,7 +94,3 @@ def _command(options: TemplateOptions) -> str:
     words += ["--output", str(options.output)] if options.output is not None else []
     words += ["--course", str(options.course)] if options.course is not None else []
     return " ".join(words)
-
-
-def _say(console: Console, text: str) -> None:
-    console.print(text, markup=False, highlight=False, soft_wrap=True)

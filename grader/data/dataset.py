@@ -32,7 +32,7 @@ IDX_LIMIT = 70_000 * 28 * 28 + 64
 
 _UNSIGNED_BYTE = 8
 _GZIP_MAGIC = b"\x1f\x8b"
-_HINT = "Replace the file with a whole copy of the official one."
+_HINT = say("Replace the file with a whole copy of the official one.")
 
 
 def read_images(content: bytes, name: str) -> npt.NDArray[np.uint8]:
@@ -43,7 +43,12 @@ def read_images(content: bytes, name: str) -> npt.NDArray[np.uint8]:
     images = _read_idx(content, name, axes=3)
     if images.shape[1:] != (28, 28) or not len(images):
         raise DataError(
-            f"{name} holds an array of shape {images.shape}, not images of 28 x 28.", _HINT
+            say(
+                "{name} holds an array of shape {shape}, not images of 28 x 28.",
+                name=name,
+                shape=str(images.shape),
+            ),
+            _HINT,
         )
     return images
 
@@ -55,7 +60,14 @@ def read_labels(content: bytes, name: str) -> npt.NDArray[np.uint8]:
     """
     labels = _read_idx(content, name, axes=1)
     if len(labels) and labels.max() > 9:
-        raise DataError(f"{name} holds the label {labels.max()}; 9 is the highest.", _HINT)
+        raise DataError(
+            say(
+                "{name} holds the label {label}; 9 is the highest.",
+                name=name,
+                label=int(labels.max()),
+            ),
+            _HINT,
+        )
     return labels
 
 
@@ -69,14 +81,25 @@ def _read_idx(content: bytes, name: str, axes: int) -> npt.NDArray[np.uint8]:
     content = _plain(content, name)
     header = struct.Struct(f">HBB{axes}I")
     if len(content) < header.size:
-        raise DataError(f"{name} ends inside its header.", _HINT)
+        raise DataError(say("{name} ends inside its header.", name=name), _HINT)
     zeros, kind, ndim, *shape = header.unpack_from(content)
     if (zeros, kind, ndim) != (0, _UNSIGNED_BYTE, axes):
-        raise DataError(f"{name} is not an IDX file of unsigned bytes with {axes} axes.", _HINT)
+        raise DataError(
+            say(
+                "{name} is not an IDX file of unsigned bytes with {axes} axes.",
+                name=name,
+                axes=axes,
+            ),
+            _HINT,
+        )
     if math.prod(shape) != len(content) - header.size:
         raise DataError(
-            f"{name} should hold {math.prod(shape)} bytes of data and holds"
-            f" {len(content) - header.size}.",
+            say(
+                "{name} should hold {wanted} bytes of data and holds {found}.",
+                name=name,
+                wanted=math.prod(shape),
+                found=len(content) - header.size,
+            ),
             _HINT,
         )
     return np.frombuffer(content, np.uint8, offset=header.size).reshape(shape)
@@ -89,9 +112,11 @@ def _plain(content: bytes, name: str) -> bytes:
             with gzip.GzipFile(fileobj=BytesIO(content)) as file:
                 content = file.read(IDX_LIMIT + 1)
         except (OSError, EOFError, zlib.error):
-            raise DataError(f"{name} is not a whole gzip file.", _HINT) from None
+            raise DataError(say("{name} is not a whole gzip file.", name=name), _HINT) from None
     if len(content) > IDX_LIMIT:
-        raise DataError(f"{name} is longer than {IDX_LIMIT} bytes.", _HINT)
+        raise DataError(
+            say("{name} is longer than {limit} bytes.", name=name, limit=IDX_LIMIT), _HINT
+        )
     return content
 
 
@@ -209,8 +234,8 @@ def builtin_parameters(parameter_file: str) -> Parameters:
     """Return the parameters that stand in for a known file. Raises DataError for an unknown one."""
     if parameter_file not in KNOWN:
         raise DataError(
-            f"The built-in set has no parameters called {parameter_file}.",
-            "Name a folder that holds them with --data or GRADER_DATA.",
+            say("The built-in set has no parameters called {name}.", name=parameter_file),
+            say("Name a folder that holds them with --data or GRADER_DATA."),
         )
     asset = KNOWN[parameter_file].asset
     content = (files("grader.data") / "assets" / asset).read_bytes()

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.errors import DataError
+from grader.language import in_a_row, say
 
 _RECONSTRUCT = np.empty(0).__reduce__()[0]  # NumPy has moved it from one private module to another
 _ADMITTED = {
@@ -53,13 +54,18 @@ def unpickle_arrays(content: bytes, sha256: str, name: str) -> object:
     """
     if hashlib.sha256(content).hexdigest() != sha256:
         raise DataError(
-            f"{name} has an unknown SHA-256. A pickle can run any code, so it was not opened.",
-            "Use the official file, or save your arrays as a .npz file with numpy.savez.",
+            say(
+                "{name} has an unknown SHA-256. A pickle can run any code, so it was not opened.",
+                name=name,
+            ),
+            say("Use the official file, or save your arrays as a .npz file with numpy.savez."),
         )
     try:
         return _ArrayUnpickler(io.BytesIO(content)).load()
     except pickle.UnpicklingError as error:
-        raise DataError(f"{name} is not a pickle of arrays: {error}.") from None
+        raise DataError(
+            say("{name} is not a pickle of arrays: {error}.", name=name, error=str(error))
+        ) from None
 
 
 def pickle_arrays(arrays: Mapping[str, npt.NDArray[np.float32]]) -> bytes:
@@ -140,13 +146,15 @@ def _load_npz(content: bytes, name: str) -> dict[str, npt.NDArray[np.generic]]:
         # Sizes are read from the index first, so that a small file cannot fill the memory.
         with zipfile.ZipFile(io.BytesIO(content)) as index:
             if sum(member.file_size for member in index.infolist()) > BYTE_LIMIT:
-                raise DataError(f"{name} unpacks to more than {BYTE_LIMIT} bytes.")
+                raise DataError(
+                    say("{name} unpacks to more than {limit} bytes.", name=name, limit=BYTE_LIMIT)
+                )
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             return dict(archive)
     except _DAMAGE:
         raise DataError(
-            f"{name} is not a whole .npz file of plain arrays.",
-            "Save it again with numpy.savez.",
+            say("{name} is not a whole .npz file of plain arrays.", name=name),
+            say("Save it again with numpy.savez."),
         ) from None
 
 
@@ -165,22 +173,40 @@ _DAMAGE = (
 
 def _checked(found: object, name: str) -> Parameters:
     if not isinstance(found, dict):
-        raise DataError(f"{name} does not hold a dictionary of arrays.")
+        raise DataError(say("{name} does not hold a dictionary of arrays.", name=name))
     for key, array in found.items():
         if not isinstance(key, str) or not isinstance(array, np.ndarray):
-            raise DataError(f"{name} does not hold a dictionary of arrays.")
+            raise DataError(say("{name} does not hold a dictionary of arrays.", name=name))
         if array.dtype != np.float32:
-            raise DataError(f"{key} in {name} is of type {array.dtype}, float32 is needed.")
+            raise DataError(
+                say(
+                    "{key} in {name} is of type {dtype}, float32 is needed.",
+                    key=key,
+                    name=name,
+                    dtype=str(array.dtype),
+                )
+            )
         if not np.isfinite(array).all():
-            raise DataError(f"{key} in {name} holds values that are not finite.")
+            raise DataError(
+                say("{key} in {name} holds values that are not finite.", key=key, name=name)
+            )
     return {key: np.array(array, order="C") for key, array in found.items()}
 
 
 def _check_shapes(arrays: Parameters, shapes: dict[str, tuple[int, ...]], name: str) -> None:
     for key, shape in shapes.items():
         if key not in arrays:
-            raise DataError(f"{name} lacks the array {key}.", f"It needs {', '.join(shapes)}.")
+            raise DataError(
+                say("{name} lacks the array {key}.", name=name, key=key),
+                say("It needs {names}.", names=in_a_row(shapes)),
+            )
         if arrays[key].shape != shape:
             raise DataError(
-                f"{key} in {name} has the shape {arrays[key].shape}, {shape} is needed."
+                say(
+                    "{key} in {name} has the shape {found}, {wanted} is needed.",
+                    key=key,
+                    name=name,
+                    found=str(arrays[key].shape),
+                    wanted=str(shape),
+                )
             )

@@ -16,7 +16,7 @@ from grader.data.dataset import DataSet, builtin_data, no_data
 from grader.data.folder import IMAGES, LABELS, PARAMETERS, Paths, find_files, read_files
 from grader.data.parameters import KNOWN
 from grader.errors import DataError, Told
-from grader.language import say
+from grader.language import foreign, say
 from grader.progress import Progress
 
 _CHUNK = 2**16
@@ -97,7 +97,7 @@ def download_files(
     reached or breaks off or the cache cannot be written, DataError when what arrives is not the
     expected file.
     """
-    progress.stage("downloading the test data")
+    progress.stage(say("downloading the test data"))
     total, before = sum(file.expected.size for file in files), 0
     for file in files:
         show = _bar(progress, file.path.name, before, total)
@@ -109,7 +109,7 @@ def download_files(
 
 def _bar(progress: Progress, name: str, before: int, total: int) -> Callable[[int], None]:
     """Return what is called with the bytes received of one file, to move the bar over all files."""
-    return lambda received: progress.step(before + received, total, name)
+    return lambda received: progress.step(before + received, total, foreign(name))
 
 
 def _await_answer(url: str, sources: Sources) -> None:
@@ -167,9 +167,14 @@ def _download(file: RemoteFile, cache: Path, sources: Sources, show: Callable[[i
     except ValueError as error:
         # From pooch for a wrong checksum, from `_stream` for a file that is too long.
         raise DataError(
-            f"The download of {target.name} is not the official file: its SHA-256 is wrong.",
-            "A proxy may have replaced it. Try again later, name a folder with --data,"
-            " or use --data builtin.",
+            say(
+                "The download of {file} is not the official file: its SHA-256 is wrong.",
+                file=target.name,
+            ),
+            say(
+                "A proxy may have replaced it. Try again later, name a folder with --data, or"
+                " use --data builtin."
+            ),
         ) from error
     except OSError as error:
         raise UnavailableError(say("the cache folder cannot be written")) from error

@@ -31,7 +31,7 @@ from grader.evidence.oracle import (
 from grader.evidence.recorder import record
 from grader.evidence.subject import find_function
 from grader.ir.facts import Argument, Call, ModuleFacts, TensorFacts
-from grader.language import Text, foreign, say
+from grader.language import Text, foreign, in_a_row, say
 from grader.messages import TensorSpec
 
 # --- computations ---------------------------------------------------------------------------------
@@ -170,9 +170,16 @@ class CaseOracle:
         cases, tables = self.options.cases, self.options.outputs
         if [each.shape for each in fields] != [(cases, *each.shape) for each in tables]:
             raise CourseError(
-                f"The oracle's function for {self.options.id} returns arrays of shapes"
-                f" {[each.shape for each in fields]}.",
-                f"It should return one for each output, with {cases} cases along the first axis.",
+                say(
+                    "The oracle's function for {id} returns arrays of shapes {shapes}.",
+                    id=self.options.id,
+                    shapes=str([each.shape for each in fields]),
+                ),
+                say(
+                    "It should return one for each output, with {cases} cases along the first"
+                    " axis.",
+                    cases=cases,
+                ),
             )
         if len(fields) == 1:
             return cast(FloatArray, fields[0])
@@ -203,8 +210,8 @@ def course_function(
     function = getattr(module, name, None)
     if not callable(function):
         raise CourseError(
-            f"oracle.py has no function called {name}.",
-            "Every [[computation]] without a `model` needs one; see docs/assignment.md.",
+            say("oracle.py has no function called {name}.", name=name),
+            say("Every [[computation]] without a `model` needs one; see docs/assignment.md."),
         )
     return lambda *arguments: function(parameters, *arguments)
 
@@ -291,8 +298,10 @@ def find_model(course_assignment: CourseAssignment, name: str) -> Callable[[int]
     models = getattr(course_assignment.load_models(), "MODELS", {})
     if name not in models:
         raise CourseError(
-            f"models.py has no model called {name!r}.",
-            f"MODELS has: {', '.join(sorted(models)) or 'nothing'}.",
+            say("models.py has no model called {name}.", name=repr(name)),
+            say(
+                "MODELS has: {names}.", names=in_a_row(sorted(models)) if models else say("nothing")
+            ),
         )
     found: Callable[[int], Any] = models[name]
     return found

@@ -174,7 +174,9 @@ def explain_failure(failure: FromRunner) -> Problem:
     Raises ProtocolError for a result of another task: no runner of ours sends one.
     """
     if not isinstance(failure, TaskFailure):
-        raise ProtocolError("A runner answered another question than it was asked.", "Report this.")
+        raise ProtocolError(
+            say("A runner answered another question than it was asked."), say("Report this.")
+        )
     if failure.violation is not None:
         return explain_violation(failure.violation)
     if failure.code in _SPECIAL:

@@ -179,7 +179,8 @@ class Runner:
                 return self._died(task)
             self.close()
             raise ProtocolError(
-                f"A runner's answer cannot be read: {error}.", "Grade the submission again."
+                say("A runner's answer cannot be read: {error}.", error=str(error)),
+                say("Grade the submission again."),
             ) from None
         if answer is None:
             return self._died(task)
@@ -346,9 +347,9 @@ def _stage(task: Task) -> Literal["run", "time"]:
     return "time" if isinstance(task, TimeSchedule | TimeLibrary) else "run"
 
 
-def _start_hint(*processes: Process) -> str:
+def _start_hint(*processes: Process) -> Text:
     """Say what to do, with the last line of the first process that wrote something."""
     texts = (process.standard_error.strip() for process in processes)
     lines = next(filter(None, texts), "").splitlines()
-    told = f" It said: {lines[-1]}" if lines else ""
-    return f"Run `grader doctor`: the packages may not fit together.{told}"
+    told = say("It said: {line}", line=lines[-1]) if lines else NOTHING
+    return join(say("Run `grader doctor`: the packages may not fit together."), told)

@@ -22,7 +22,7 @@ from grader.execute.problems import cell_problem, with_refused
 from grader.execute.result import Execution
 from grader.execute.session import KernelSession
 from grader.execute.stop import CAPTURE_DAMAGE, OUTPUT_CELLS, Stop, describe_notes, describe_stop
-from grader.language import Text
+from grader.language import Text, say
 from grader.messages import EntrySpec, NoteKind
 from grader.progress import Progress
 from grader.report import CellProblem
@@ -141,7 +141,9 @@ class _Run:
     async def all_cells(self, progress: Progress) -> None:
         count = len(self.cells)
         for number, (index, cell) in enumerate(self.cells, start=1):
-            progress.step(number - 1, count, f"cell {number} of {count}")
+            progress.step(
+                number - 1, count, say("cell {number} of {count}", number=number, count=count)
+            )
             self.begun = number
             stop = await self._cell(number, index, cell)
             if stop is not None and stop.kind in _MACHINE_MATTERS:

@@ -18,6 +18,7 @@ from grader.gradebook import rows, tables
 from grader.gradebook.grades import Account, Rules, Value
 from grader.gradebook.opening import Database
 from grader.gradebook.roster import Changes, Student
+from grader.language import say
 from grader.report import Report, decode_report, encode_report
 
 
@@ -164,10 +165,13 @@ class Gradebook:
             undone = sa.select(table.c.id).where(table.c.takes_back == adjustment)
             if found is None or found.takes_back is not None:
                 raise UsageError(
-                    f"There is no adjustment {adjustment}.", "See: grader grades show STUDENT"
+                    say("There is no adjustment {adjustment}.", adjustment=adjustment),
+                    say("See: grader grades show STUDENT"),
                 )
             if connection.execute(undone).first() is not None:
-                raise UsageError(f"Adjustment {adjustment} is taken back already.")
+                raise UsageError(
+                    say("Adjustment {adjustment} is taken back already.", adjustment=adjustment)
+                )
             row = {"attempt": found.attempt, "part": found.part, "points": None, "factor": None}
             return rows.insert(connection, table, {**row, **told, "takes_back": adjustment})
 

@@ -18,6 +18,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, Engine, event, exc, make_url
 
 from grader.errors import GradebookError, UsageError
+from grader.language import say
 
 VARIABLE: Final = "GRADER_GRADEBOOK"
 """The environment variable that names a gradebook: a file, or the URL of a database."""
@@ -37,7 +38,7 @@ _WRITER = 0x67726164
 """The lock of PostgreSQL that whoever writes has: a number that nobody else is likely to use."""
 
 _WRITES = "grader_writes"
-_MAKE = "Make one: grader course init"
+_MAKE = say("Make one: grader course init")
 
 
 class Database:
@@ -98,7 +99,10 @@ def file_of(url: str) -> Path | None:
     if parsed.get_backend_name() != "sqlite":
         return None
     if not parsed.database or parsed.query:
-        raise UsageError(f"{VARIABLE} names no file.", "Write sqlite:////folder/gradebook.sqlite.")
+        raise UsageError(
+            say("{variable} names no file.", variable=VARIABLE),
+            say("Write sqlite:////folder/gradebook.sqlite."),
+        )
     return Path(parsed.database)
 
 
@@ -116,7 +120,7 @@ def open_database(url: str, *, make: bool = False) -> Database:
     path = file_of(url)
     if path is not None and not path.exists():
         if not make:
-            raise GradebookError(f"There is no gradebook {path}.", _MAKE)
+            raise GradebookError(say("There is no gradebook {path}.", path=str(path)), _MAKE)
         _make_file(path)
     database = Database(_engine(url), str(path) if path is not None else _without_password(url))
     try:
@@ -165,16 +169,23 @@ def _bring_up_to_date(database: Database, *, make: bool) -> None:
         return
     if foreign:
         raise GradebookError(
-            f"{database.where} is a database, but no gradebook.",
-            "Name another one, or an empty one.",
+            say("{where} is a database, but no gradebook.", where=database.where),
+            say("Name another one, or an empty one."),
         )
     if version is None and not make:
-        raise GradebookError(f"There is no gradebook in {database.where} yet.", _MAKE)
+        raise GradebookError(
+            say("There is no gradebook in {where} yet.", where=database.where), _MAKE
+        )
     if version is not None and version > NEWEST:
         raise GradebookError(
-            f"The gradebook {database.where} was written by a later grader: its version is"
-            f" {version}, and this one knows {NEWEST}.",
-            "Use that grader or a later one. Nothing was changed.",
+            say(
+                "The gradebook {where} was written by a later grader: its version is"
+                " {version}, and this one knows {newest}.",
+                where=database.where,
+                version=version,
+                newest=NEWEST,
+            ),
+            say("Use that grader or a later one. Nothing was changed."),
         )
     with database.writing() as connection:
         if version_of(connection) != NEWEST:  # somebody else may have been quicker
@@ -189,8 +200,12 @@ def _make_file(path: Path) -> None:
         return
     except OSError as error:
         raise GradebookError(
-            f"Cannot make the gradebook {path}: {error.strerror}.",
-            "Its folder must be there, and be yours to write to.",
+            say(
+                "Cannot make the gradebook {path}: {reason}.",
+                path=str(path),
+                reason=str(error.strerror),
+            ),
+            say("Its folder must be there, and be yours to write to."),
         ) from None
     os.close(descriptor)
 
@@ -200,14 +215,15 @@ def _parsed(url: str) -> sa.URL:
         parsed = make_url(url)
     except exc.ArgumentError:
         raise UsageError(
-            f"{VARIABLE} is neither a file nor the URL of a database.",
-            "Write a path, or postgresql://NAME:PASSWORD@HOST/DATABASE.",
+            say("{variable} is neither a file nor the URL of a database.", variable=VARIABLE),
+            say("Write a path, or postgresql://NAME:PASSWORD@HOST/DATABASE."),
         ) from None
     if parsed.get_backend_name() == "postgresql":
         return parsed.set(drivername="postgresql+psycopg")
     if parsed.drivername not in ("sqlite", "sqlite+pysqlite"):
         raise UsageError(
-            f"A gradebook cannot be in {parsed.drivername}.", "SQLite and PostgreSQL are served."
+            say("A gradebook cannot be in {driver}.", driver=parsed.drivername),
+            say("SQLite and PostgreSQL are served."),
         )
     return parsed
 
@@ -232,8 +248,8 @@ def _engine(url: str) -> Engine:
         )
     except ModuleNotFoundError as error:
         raise GradebookError(
-            f"A gradebook on a server of PostgreSQL needs {error.name}.",
-            "pip install 'psycopg[binary]'",
+            say("A gradebook on a server of PostgreSQL needs {package}.", package=str(error.name)),
+            say("pip install 'psycopg[binary]'"),
         ) from None
 
 
@@ -255,35 +271,43 @@ def _refusal(where: str, error: exc.DBAPIError) -> GradebookError:
     said = str(error.orig).strip().splitlines() or [""]
     for words, message, hint in _REASONS:
         if any(word in said[0] for word in words) and isinstance(error.orig, sqlite3.Error):
-            return GradebookError(f"The gradebook {where} {message}.", hint)
+            return GradebookError(say(message, where=where), hint)
     if not isinstance(error.orig, sqlite3.Error) and isinstance(error, exc.OperationalError):
         return GradebookError(
-            f"The gradebook {where} cannot be reached: {said[0]}.",
-            "Nothing of the last step was kept unless it was reported. Look whether the server runs"
-            " and takes you in, and run the same command again.",
+            say("The gradebook {where} cannot be reached: {error}.", where=where, error=said[0]),
+            say(
+                "Nothing of the last step was kept unless it was reported. Look whether the"
+                " server runs and takes you in, and run the same command again."
+            ),
         )
-    return GradebookError(f"The gradebook {where} refuses: {said[0]}.", "Nothing was changed.")
+    return GradebookError(
+        say("The gradebook {where} refuses: {error}.", where=where, error=said[0]),
+        say("Nothing was changed."),
+    )
 
 
 _REASONS = (
     (
         ("not a database", "malformed", "file is encrypted"),
-        "is damaged",
-        "Put a copy of it in its place. What can be read of it: sqlite3 gradebook.sqlite .recover",
+        say("The gradebook {where} is damaged."),
+        say(
+            "Put a copy of it in its place. What can be read of it:"
+            " sqlite3 gradebook.sqlite .recover"
+        ),
     ),
     (
         ("locked",),
-        "is being written by somebody else, for a minute already",
-        "Wait for the other command's end, and run this one again. Nothing was changed.",
+        say("The gradebook {where} is being written by somebody else, for a minute already."),
+        say("Wait for the other command's end, and run this one again. Nothing was changed."),
     ),
     (
         ("disk is full", "disk I/O"),
-        "cannot be written: there is no room, or the disk fails",
-        "Make room there. Nothing was changed.",
+        say("The gradebook {where} cannot be written: there is no room, or the disk fails."),
+        say("Make room there. Nothing was changed."),
     ),
     (
         ("readonly", "unable to open"),
-        "cannot be written or read by you",
-        "Look at the modes of the file and of its folder.",
+        say("The gradebook {where} cannot be written or read by you."),
+        say("Look at the modes of the file and of its folder."),
     ),
 )

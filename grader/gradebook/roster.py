@@ -10,6 +10,7 @@ from typing import Final
 
 from grader.errors import UsageError
 from grader.gradebook.grades import Value
+from grader.language import in_a_row, say
 from grader.render.wording import one_line
 from grader.tables import read_table
 
@@ -70,13 +71,22 @@ def find_student(students: Sequence[Student], word: str) -> Student:
         if len(found) == 1:
             return found[0]
         if found and wanted:
-            named = ", ".join(each.login for each in found[:_TOLD])
-            more = f" and {len(found) - _TOLD} more" if len(found) > _TOLD else ""
+            named = in_a_row(each.login for each in found[:_TOLD])
+            if len(found) > _TOLD:
+                named = say("{named} and {more} more", named=named, more=len(found) - _TOLD)
             raise UsageError(
-                f"{len(found)} students are called {word!r}: {named}{more}.",
-                "Name one by the word that the roster has for them.",
+                say(
+                    "{count} students are called {word}: {named}.",
+                    count=len(found),
+                    word=repr(word),
+                    named=named,
+                ),
+                say("Name one by the word that the roster has for them."),
             )
-    raise UsageError(f"Nobody in the roster is called {word!r}.", "See: grader grades list")
+    raise UsageError(
+        say("Nobody in the roster is called {word}.", word=repr(word)),
+        say("See: grader grades list"),
+    )
 
 
 class Entry(Value, frozen=True):
@@ -118,8 +128,14 @@ def read_roster(path: Path) -> tuple[Entry, ...]:
         before = found.setdefault(folded(entry.login), (number, entry))
         if before[0] != number:
             raise UsageError(
-                f"Lines {before[0]} and {number} of {path.name} both are {entry.login}.",
-                "Every student has one line: remove one, or give them different ids.",
+                say(
+                    "Lines {first} and {number} of {name} both are {login}.",
+                    first=before[0],
+                    number=number,
+                    name=path.name,
+                    login=entry.login,
+                ),
+                say("Every student has one line: remove one, or give them different ids."),
             )
     return tuple(entry for _, entry in found.values())
 
@@ -169,10 +185,14 @@ def _columns(path: Path, header: Sequence[str]) -> dict[str, int]:
     if "email" in found and _is_no_login(header, found.get(_LOGIN)):
         found[_LOGIN] = found["email"]
     if _LOGIN not in found:
-        seen = ", ".join(header[:_TOLD])
+        seen = in_a_row(header[:_TOLD])
         raise UsageError(
-            f"Nothing in {path.name} says who is who: its columns are {seen}.",
-            "It needs a column called login, username, student id, id or email.",
+            say(
+                "Nothing in {name} says who is who: its columns are {seen}.",
+                name=path.name,
+                seen=seen,
+            ),
+            say("It needs a column called login, username, student id, id or email."),
         )
     return found
 
@@ -199,8 +219,8 @@ def _entry(
         return None
     if not login:
         raise UsageError(
-            f"Line {number} of {path.name} does not say who it is.",
-            f"Fill in {header[columns[_LOGIN]]}, or remove the line.",
+            say("Line {number} of {name} does not say who it is.", number=number, name=path.name),
+            say("Fill in {column}, or remove the line.", column=header[columns[_LOGIN]]),
         )
     names = told.pop("first", ""), told.pop("last", "")
     if any(names):

@@ -18,6 +18,7 @@ from grader.errors import UsageError
 from grader.gradebook import tables
 from grader.gradebook.grades import Adjustment, Attempt, Extension, Grading, PartPoints, Rules
 from grader.gradebook.roster import Student
+from grader.language import in_a_row, say
 from grader.lateness import LatePolicy
 from grader.report import Report
 
@@ -80,8 +81,12 @@ def assignment_id(connection: Connection, slug: str) -> int:
     query = sa.select(tables.assignment.c.id).where(tables.assignment.c.slug == slug)
     found = connection.execute(query).scalar()
     if found is None:
-        known = ", ".join(each.slug for each in read_rules(connection).values()) or "none"
-        raise UsageError(f"The gradebook has no assignment {slug!r}.", f"There is: {known}.")
+        slugs = [each.slug for each in read_rules(connection).values()]
+        known = in_a_row(slugs) if slugs else say("none")
+        raise UsageError(
+            say("The gradebook has no assignment {slug}.", slug=repr(slug)),
+            say("There is: {known}.", known=known),
+        )
     return int(found)
 
 

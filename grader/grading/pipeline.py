@@ -19,7 +19,7 @@ from grader.grading.account import Results, make_report, notes_on
 from grader.grading.judge import judge_problem
 from grader.grading.preparation import Preparation, Settings
 from grader.grading.spelling import Spelling, find_respelling, respell
-from grader.language import Text
+from grader.language import Text, say
 from grader.machine.quiet import Turn
 from grader.messages import Capture, CaptureFailure
 from grader.progress import Progress
@@ -106,7 +106,7 @@ def run_parts(
             runners.expect(expected_runners(course_assignment))
             answers = prepared.answers(prepared.data(progress))
             with stages.measure("notebook"):
-                progress.stage("running the notebook")
+                progress.stage(say("running the notebook"))
                 execution = _run(spelling, prepared, progress)
             with stages.measure("parts"):
                 referee = make_referee(prepared, answers.result(), runners, progress)
@@ -166,7 +166,11 @@ def _alone(settings: Settings, progress: Progress) -> Iterator[Turn]:
     def tell() -> None:
         minutes = settings.timing_lock.patience / 60
         progress.stage(
-            f"waiting for another grading's timing, {math.ceil(minutes)} minutes at most"
+            say(
+                "waiting for another grading's timing, {minutes} minutes at most",
+                minutes=math.ceil(minutes),
+            ),
+            waits=True,
         )
 
     with settings.quiet.exclusive(), settings.timing_lock.turn(tell) as turn:

@@ -51,6 +51,7 @@ from grader.grading.judge import (
     judge_problem,
     select,
 )
+from grader.language import foreign, say
 from grader.measurement.measure import Machine, MeasurementSetup, measuring_threads
 from grader.measurement.points import SpeedOptions
 from grader.measurement.speed import gather_timing
@@ -131,14 +132,14 @@ class Referee:
         """
         self._lost = lost
         parts = self._course_assignment.assignment.part
-        self._progress.stage("comparing with PyTorch")
+        self._progress.stage(say("comparing with PyTorch"))
         with ThreadPoolExecutor(max_workers=len(parts)) as executor:
             pending = [
                 executor.submit(copy_context().run, self._compare, part, captures) for part in parts
             ]
             compared = []
             for done, (part, future) in enumerate(zip(parts, pending, strict=True)):
-                self._progress.step(done, len(parts), part.title)
+                self._progress.step(done, len(parts), foreign(part.title))
                 compared.append((part, future.result()))
         if has_timing(compared):
             self._runners.settle("timing")
@@ -150,7 +151,7 @@ class Referee:
         for part, graded in compared:
             best = graded[0]
             if _is_timed(part, graded):
-                self._progress.stage(f"timing: {part.title}")
+                self._progress.stage(say("timing: {title}", title=part.title))
                 best = max(self._time(part, graded), key=lambda each: each.rank)
                 timing = _timing_of(best) or timing
             results.append(best.part)

@@ -16,6 +16,7 @@ from jupyter_core.paths import jupyter_data_dir
 
 from grader.errors import UsageError
 from grader.files import write_whole
+from grader.language import in_a_row, say
 
 NAME = "grader"
 DISPLAYED = "Python 3 (grader sandbox)"
@@ -44,7 +45,9 @@ class Place(msgspec.Struct, frozen=True):
     def folder(self) -> Path:
         """Return the folder of kernels. Raises UsageError where both are said."""
         if self.user and self.prefix is not None:
-            raise UsageError("A kernel is for --user or below --prefix.", "Leave out one of them.")
+            raise UsageError(
+                say("A kernel is for --user or below --prefix."), say("Leave out one of them.")
+            )
         if self.user:
             return Path(jupyter_data_dir()) / "kernels"
         return Path(self.prefix or sys.prefix).absolute() / "share" / "jupyter" / "kernels"
@@ -55,8 +58,8 @@ def install(place: Place, name: str, level: Level | None) -> Path:
     folder = place.folder() / _checked(name)
     if folder.exists() and not _is_ours(folder):
         raise UsageError(
-            f"{folder} is another kernel, or cannot be read.",
-            "Choose another name: grader kernelspec install --name NAME",
+            say("{folder} is another kernel, or cannot be read.", folder=str(folder)),
+            say("Choose another name: grader kernelspec install --name NAME"),
         )
     text = json.dumps(specification(name, level), indent=1) + "\n"
     try:
@@ -64,9 +67,15 @@ def install(place: Place, name: str, level: Level | None) -> Path:
         write_whole(folder / _FILE, text.encode())
     except OSError as error:
         raise UsageError(
-            f"Cannot write the kernel to {folder}: {error.strerror}.",
-            "Install it for yourself (--user), or below a folder that can be written to"
-            " (--prefix).",
+            say(
+                "Cannot write the kernel to {folder}: {reason}.",
+                folder=str(folder),
+                reason=str(error.strerror),
+            ),
+            say(
+                "Install it for yourself (--user), or below a folder that can be written to"
+                " (--prefix)."
+            ),
         ) from None
     return folder
 
@@ -81,14 +90,24 @@ def remove(place: Place, name: str) -> list[Path]:
     found = [folder / name for folder in places if _is_ours(folder / name)]
     if not found:
         raise UsageError(
-            f'There is no sandboxed kernel "{name}" in {", ".join(map(str, places))}.',
-            "jupyter kernelspec list shows all kernels and where they are.",
+            say(
+                'There is no sandboxed kernel "{name}" in {names}.',
+                name=name,
+                names=in_a_row(map(str, places)),
+            ),
+            say("jupyter kernelspec list shows all kernels and where they are."),
         )
     try:
         for folder in found:
             shutil.rmtree(folder)
     except OSError as error:
-        raise UsageError(f"{error.filename} cannot be removed: {error.strerror}.") from None
+        raise UsageError(
+            say(
+                "{path} cannot be removed: {reason}.",
+                path=str(error.filename),
+                reason=str(error.strerror),
+            )
+        ) from None
     return found
 
 
@@ -122,8 +141,8 @@ def _checked(name: str) -> str:
     """Return a name that Jupyter takes and that is no path. Raises UsageError."""
     if not _SHAPE.fullmatch(name):
         raise UsageError(
-            f"{name!r} cannot be the name of a kernel.",
-            "Use small letters, digits, dots, hyphens and underscores.",
+            say("{name} cannot be the name of a kernel.", name=repr(name)),
+            say("Use small letters, digits, dots, hyphens and underscores."),
         )
     return name
 

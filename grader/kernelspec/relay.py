@@ -28,6 +28,7 @@ from zmq.sugar.poll import Poller
 
 from grader.errors import SandboxError, UsageError
 from grader.execute.kernel import CHANNELS
+from grader.language import say
 
 
 class Connection(msgspec.Struct, frozen=True):
@@ -67,12 +68,17 @@ def read_connection(file: Path) -> Connection:
     try:
         return msgspec.json.decode(file.read_bytes(), type=Connection)
     except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error.strerror}.", _HINT) from None
+        raise UsageError(
+            say("{file} cannot be read: {reason}.", file=str(file), reason=str(error.strerror)),
+            _HINT,
+        ) from None
     except msgspec.DecodeError as error:
-        raise UsageError(f"{file} is no connection file: {error}", _HINT) from None
+        raise UsageError(
+            say("{file} is no connection file: {error}", file=str(file), error=str(error)), _HINT
+        ) from None
 
 
-_HINT = "Jupyter starts this command, with a file of its own: choose the kernel there."
+_HINT = say("Jupyter starts this command, with a file of its own: choose the kernel there.")
 
 
 MESSAGE_LIMIT = 9 * 2**20
@@ -183,7 +189,13 @@ class Relay:
         try:
             front.bind(address)
         except ZMQError as error:
-            raise UsageError(f"The kernel cannot listen at {address}: {error}.") from None
+            raise UsageError(
+                say(
+                    "The kernel cannot listen at {address}: {error}.",
+                    address=address,
+                    error=str(error),
+                )
+            ) from None
         return front
 
     def _back(self, channel: str, identity: bytes) -> Any:
@@ -330,5 +342,5 @@ def _await(monitors: Iterable[Any]) -> None:
     """Wait until all have connected. Raises SandboxError."""
     for monitor in monitors:
         if not monitor.poll(_CONNECTED_SECONDS * 1000):
-            raise SandboxError("The kernel's sockets cannot be reached.", "Try again.")
+            raise SandboxError(say("The kernel's sockets cannot be reached."), say("Try again."))
         monitor.recv_multipart()

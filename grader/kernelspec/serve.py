@@ -18,6 +18,7 @@ from grader.files import sweep
 from grader.inside.launcher.protocol import Cause
 from grader.kernelspec.afterwards import cleared_up
 from grader.kernelspec.relay import Connection, Relay, read_connection
+from grader.language import Text, say
 from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import Level, Process, Sandbox
 from grader.sandbox.layout import is_for_packages
@@ -29,31 +30,49 @@ in front of a notebook for days."""
 _TOTAL_BYTES = 2**50
 """All cells together may put out as much as they like: they are run again and again."""
 
-_REASONS: dict[Cause, tuple[str, str]] = {
+_REASONS: dict[Cause, tuple[Text, Text]] = {
     "memory": (
-        f"The notebook used more than {LIMITS.memory_mb} MB of memory",
-        "Use smaller arrays, or delete those that you no longer need.",
+        say(
+            "The notebook used more than {limit} MB of memory, and its kernel was ended.",
+            limit=LIMITS.memory_mb,
+        ),
+        say("Use smaller arrays, or delete those that you no longer need."),
     ),
     "processes": (
-        f"The notebook started more than {LIMITS.processes} processes and threads",
-        "Start fewer, and wait for their end.",
+        say(
+            "The notebook started more than {limit} processes and threads, and its kernel was"
+            " ended.",
+            limit=LIMITS.processes,
+        ),
+        say("Start fewer, and wait for their end."),
     ),
     "files": (
-        f"The notebook made more than {LIMITS.files} files",
-        "Write fewer files, or delete those that you no longer need.",
+        say(
+            "The notebook made more than {limit} files, and its kernel was ended.",
+            limit=LIMITS.files,
+        ),
+        say("Write fewer files, or delete those that you no longer need."),
     ),
     "disk": (
-        f"The notebook wrote more than {LIMITS.scratch_mb} MB of files",
-        "Write less, or delete what you no longer need.",
+        say(
+            "The notebook wrote more than {limit} MB of files, and its kernel was ended.",
+            limit=LIMITS.scratch_mb,
+        ),
+        say("Write less, or delete what you no longer need."),
     ),
     "descriptors": (
-        f"The notebook had more than {LIMITS.resources().descriptors} files open",
-        "Close files, pipes and sockets, or start fewer processes.",
+        say(
+            "The notebook had more than {limit} files open, and its kernel was ended.",
+            limit=LIMITS.resources().descriptors,
+        ),
+        say("Close files, pipes and sockets, or start fewer processes."),
     ),
 }
 _OF_THE_MACHINE = (
-    "The machine had no memory or no processor left for the notebook",
-    "Run it again when less runs on this machine.",
+    say(
+        "The machine had no memory or no processor left for the notebook, and its kernel was ended."
+    ),
+    say("Run it again when less runs on this machine."),
 )
 
 _LOOK_SECONDS = 0.5
@@ -153,13 +172,18 @@ def _end(process: Process, relay: Relay) -> int:
     status = process.wait(_DEATH_SECONDS)
     if status is None:
         raise SandboxError(
-            "The notebook's kernel sent a longer message than it may, and was ended.",
-            "Print less, for example only the first few values.",
+            say("The notebook's kernel sent a longer message than it may, and was ended."),
+            say("Print less, for example only the first few values."),
         )
     if process.cause:
-        reason, hint = _REASONS.get(process.cause, _OF_THE_MACHINE)
-        raise SandboxError(f"{reason}, and its kernel was ended.", hint)
+        raise SandboxError(*_REASONS.get(process.cause, _OF_THE_MACHINE))
     lines = process.standard_error.strip().splitlines()
     if status and lines:
-        raise GraderError(f"The notebook's kernel ended with exit status {status}: {lines[-1]}")
+        raise GraderError(
+            say(
+                "The notebook's kernel ended with exit status {status}: {error}",
+                status=status,
+                error=lines[-1],
+            )
+        )
     return status

@@ -23,6 +23,7 @@ from typing import IO, Literal, cast
 import msgspec
 
 from grader.errors import UsageError
+from grader.language import Text, say
 
 Reason = Literal[
     "link", "special", "outside", "name", "twice", "large", "encrypted", "unsupported", "damaged"
@@ -95,8 +96,10 @@ def unpack(archive: Path, folder: Path, limits: Limits | None = None) -> tuple[L
         else:
             _unpack_tar(archive, writer)
     except _DAMAGED:
-        hint = "Download it anew; what is unpacked by hand can be named as a folder."
-        raise ArchiveError(f"{archive.name} is no archive, or a damaged one.", hint) from None
+        hint = say("Download it anew; what is unpacked by hand can be named as a folder.")
+        raise ArchiveError(
+            say("{name} is no archive, or a damaged one.", name=archive.name), hint
+        ) from None
     return tuple(writer.left_out)
 
 
@@ -115,7 +118,9 @@ class _Writer:
         """Leave a member out, and go on with the next, where the body cannot take it."""
         self._files += 1  # before anything else: an archive of refused members is no shorter
         if self._files > self._limits.files:
-            raise _too_large(f"more than {self._limits.files:,} files")
+            raise _too_large(
+                say("The archive holds more than {files:,} files.", files=self._limits.files)
+            )
         try:
             yield
         except _LeaveOutError as refusal:
@@ -141,7 +146,9 @@ class _Writer:
             size += len(chunk)
             self._size += len(chunk)
             if self._size > self._limits.size:
-                raise _too_large(f"more than {self._limits.size // 2**20:,} MB")
+                raise _too_large(
+                    say("The archive holds more than {size:,} MB.", size=self._limits.size // 2**20)
+                )
             if size <= self._limits.file_size:
                 file.write(chunk)
         if size > self._limits.file_size:  # read to its end: the next of a tar comes after it
@@ -155,10 +162,8 @@ def _read(content: IO[bytes]) -> bytes:
         raise _LeaveOutError("damaged") from None
 
 
-def _too_large(what: str) -> ArchiveError:
-    return ArchiveError(
-        f"The archive holds {what}.", "If that is right, unpack it by hand, and name the folder."
-    )
+def _too_large(what: Text) -> ArchiveError:
+    return ArchiveError(what, say("If that is right, unpack it by hand, and name the folder."))
 
 
 def _parts(name: str, depth: int) -> tuple[str, ...]:
@@ -233,7 +238,12 @@ class _Stream:
         content = self._stream.read(size)
         self._read += len(content)
         if self._read > _LONGEST_HEADERS:
-            raise _too_large(f"more than {_LONGEST_HEADERS // 2**20} MB about one file")
+            raise _too_large(
+                say(
+                    "The archive holds more than {size:,} MB about one file.",
+                    size=_LONGEST_HEADERS // 2**20,
+                )
+            )
         return content
 
     def begin(self) -> None:

@@ -118,7 +118,8 @@ def _refuse_within(wanted: Wanted) -> None:
     output = wanted.output.resolve()
     if any(output.is_relative_to(source.resolve()) for source in wanted.sources):
         raise UsageError(
-            f"{wanted.output} lies in what is to be collected.", "Name a folder beside it."
+            say("{output} lies in what is to be collected.", output=str(wanted.output)),
+            say("Name a folder beside it."),
         )
 
 
@@ -131,8 +132,8 @@ def read_manifest(folder: Path) -> Collected:
         return Collected()
     except (OSError, msgspec.MsgspecError):
         raise UsageError(
-            f"{path} cannot be read as what was collected before.",
-            "Name another folder, or move the file away.",
+            say("{path} cannot be read as what was collected before.", path=str(path)),
+            say("Name another folder, or move the file away."),
         ) from None
 
 
@@ -159,7 +160,9 @@ def _opened(source: Path) -> Iterator[tuple[Path, tuple[LeftOut, ...]]]:
         yield source, tuple(_not_plain(source))
         return
     if not source.is_file():
-        raise UsageError(f"There is no file or folder {source}.", "Check the name.")
+        raise UsageError(
+            say("There is no file or folder {source}.", source=str(source)), say("Check the name.")
+        )
     own = OwnFolder()
     try:
         inside = own.path / source.name.partition(".")[0]

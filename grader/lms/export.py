@@ -13,6 +13,7 @@ from decimal import ROUND_HALF_UP, Decimal
 import msgspec
 
 from grader.errors import UsageError
+from grader.language import in_a_row, say
 from grader.lms.layouts import HandedIn
 from grader.lms.names import Form, Key
 from grader.lms.roster import Person, Roster
@@ -57,8 +58,12 @@ def export_grades(
     if form in FILLED_IN:
         if own is None:
             raise UsageError(
-                f"{form.capitalize()} takes the file back that it has written itself.",
-                "Export its gradebook, or the grading worksheet, and name it with --into FILE.",
+                say(
+                    "{form} takes the file back that it has written itself.", form=form.capitalize()
+                ),
+                say(
+                    "Export its gradebook, or the grading worksheet, and name it with --into FILE."
+                ),
             )
         return _canvas(grades, own, column) if form == "canvas" else _moodle(grades, own)
     return Exported(_WRITTEN_ANEW[form](grades))
@@ -79,8 +84,8 @@ def _canvas(grades: list[Grade], own: Table, column: str | None) -> Exported:
     header = [each.strip() for each in own.header]
     if "Student" not in header or "ID" not in header:
         raise UsageError(
-            "That is no gradebook of Canvas: it has no columns Student and ID.",
-            "Choose Export in Canvas' gradebook, and name the file.",
+            say("That is no gradebook of Canvas: it has no columns Student and ID."),
+            say("Choose Export in Canvas' gradebook, and name the file."),
         )
     at = header.index(_canvas_column(header, column))
     kept = [header.index(each) for each in _IDENTIFYING if each in header]
@@ -115,12 +120,12 @@ def _canvas_column(header: list[str], wanted: str | None) -> str:
     found = [each for each in others if wanted in (each, each.rpartition(" (")[0])]
     if len(found) == 1:
         return found[0]
-    names = ", ".join(each for each in others if each.endswith(")") and each != "Root Account")
+    names = in_a_row(each for each in others if each.endswith(")") and each != "Root Account")
     raise UsageError(
-        f'Canvas\' gradebook has no column "{wanted}".'
+        say('Canvas\' gradebook has no column "{wanted}".', wanted=wanted)
         if wanted
-        else "Canvas' gradebook has many columns.",
-        f"Name the assignment's with --column: {names}.",
+        else say("Canvas' gradebook has many columns."),
+        say("Name the assignment's with --column: {names}.", names=names),
     )
 
 
@@ -141,8 +146,11 @@ def _moodle(grades: list[Grade], own: Table) -> Exported:
     missing = [each for each in ("Identifier", "Grade") if each not in header]
     if missing:
         raise UsageError(
-            f"That is no grading worksheet of Moodle: it has no column {' and '.join(missing)}.",
-            "Switch Moodle to English, download the grading worksheet, and name the file.",
+            say(
+                "That is no grading worksheet of Moodle: it has no column {names}.",
+                names=in_a_row(missing),
+            ),
+            say("Switch Moodle to English, download the grading worksheet, and name the file."),
         )
     at, name = header.index("Grade"), _place(header, "Full name")
     maximum, frozen = _place(header, "Maximum Grade"), _place(header, "Grade can be changed")

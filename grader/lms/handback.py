@@ -19,6 +19,7 @@ from grader.api import REPORT_LIMIT
 from grader.batch.collect import name_reports
 from grader.batch.grading import SUMMARY
 from grader.errors import UsageError
+from grader.language import say
 from grader.lms.collect import Collected, Student
 from grader.lms.export import Grade
 from grader.lms.names import Packed
@@ -52,8 +53,12 @@ def read_works(reports: Path, collected: Collected) -> Works:
     """Read a folder of reports as `grader batch` writes it. Raises UsageError for any other."""
     if not (reports / SUMMARY).is_file():
         raise UsageError(
-            f"{reports} is no folder of reports: it has no {SUMMARY}.",
-            "Name the folder that was --output of `grader batch`.",
+            say(
+                "{reports} is no folder of reports: it has no {file}.",
+                reports=str(reports),
+                file=SUMMARY,
+            ),
+            say("Name the folder that was --output of `grader batch`."),
         )
     students = {each.folder: each for each in collected.students}
     found: dict[str, list[Report]] = {}
@@ -79,7 +84,8 @@ def _read(path: Path) -> Report:
         return decode_report(content)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         raise UsageError(
-            f"{path} is no report.", "Take away what `grader batch` has not written."
+            say("{path} is no report.", path=str(path)),
+            say("Take away what `grader batch` has not written."),
         ) from None
 
 

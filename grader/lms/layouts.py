@@ -25,6 +25,7 @@ from typing import Any, cast
 import msgspec
 
 from grader.errors import UsageError
+from grader.language import in_a_row, say
 from grader.lms.archives import is_archive
 from grader.lms.names import LAYOUTS, Key, Layout
 
@@ -78,8 +79,14 @@ def read_layout(
     if demanded is None and (found := _folders(folder, None)).handed_in:
         return found
     raise UsageError(
-        f"There is nothing in {folder.name} that is laid out as by {demanded or 'anybody'}.",
-        "Leave --from out, or name the folder in which the students' folders are.",
+        say(
+            "There is nothing in {name} that is laid out as by {layout}.",
+            name=folder.name,
+            layout=demanded,
+        )
+        if demanded is not None
+        else say("There is nothing in {name} that is laid out as by anybody.", name=folder.name),
+        say("Leave --from out, or name the folder in which the students' folders are."),
     )
 
 
@@ -232,7 +239,8 @@ def _read_metadata(path: Path) -> dict[str, _Metadata]:
         return msgspec.yaml.decode(content, type=dict[str, _Metadata])
     except msgspec.MsgspecError:
         raise UsageError(
-            f"{_METADATA} is not what Gradescope writes.", "Export the submissions anew."
+            say("{file} is not what Gradescope writes.", file=_METADATA),
+            say("Export the submissions anew."),
         ) from None
 
 
@@ -322,8 +330,8 @@ def _nbgrader(folder: Path, assignment: str | None) -> Found | None:
     known = sorted({inner.name for inners in works.values() for inner in inners})
     if assignment is None and len(known) > 1:
         raise UsageError(
-            "nbgrader's folder holds several assignments.",
-            f"Name one with --assignment: {', '.join(known)}.",
+            say("nbgrader's folder holds several assignments."),
+            say("Name one with --assignment: {names}.", names=in_a_row(known)),
         )
     wanted = assignment if assignment is not None else "".join(known)
     handed_in = tuple(

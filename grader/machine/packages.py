@@ -7,6 +7,8 @@ import shutil
 from collections.abc import Callable
 from typing import NamedTuple
 
+from grader.language import Text, foreign, say
+
 Finder = Callable[[str], "str | None"]
 """Looks up a program by its name, as `shutil.which`."""
 
@@ -67,7 +69,9 @@ def install_command(package: str, find: Finder = shutil.which, user: int | None 
     return as_root(" && ".join(lines), find, user)
 
 
-def how_to_install(package: str, find: Finder = shutil.which, user: int | None = None) -> str:
+def how_to_install(package: str, find: Finder = shutil.which, user: int | None = None) -> Text:
     """Return a phrase that says how a package is installed here: a command, if one is known."""
     command = install_command(package, find, user)
-    return command or f"the package {package}, by the package manager of this system"
+    if command:
+        return foreign(command)
+    return say("the package {package}, by the package manager of this system", package=package)

@@ -24,6 +24,7 @@ import requests
 
 from grader.course import Course
 from grader.errors import DataError, UsageError
+from grader.language import Text, say
 
 URL, TOKEN = "GRADER_SECRET_URL", "GRADER_SECRET_TOKEN"
 """The environment variables that name the archive, and what its server wants to be shown."""
@@ -70,13 +71,13 @@ def pack_course(course: Course) -> bytes:
     content = buffer.getvalue()
     try:
         if len(content) > MOST_BYTES:
-            raise _refusal("it is too large")
+            raise _refusal(say("it is too large"))
         for _ in _checked(content):
             pass
     except DataError as error:
         raise UsageError(
-            f"The course cannot be packed: {error.message.english}",
-            "Move away what grading does not need.",
+            say("The course cannot be packed: {message}", message=error.message),
+            say("Move away what grading does not need."),
         ) from None
     return content
 
@@ -89,13 +90,16 @@ def source_of(environment: Mapping[str, str], sha256: str) -> Source:
     url = environment.get(URL, "")
     if not _is_safe(url):
         raise UsageError(
-            f"{URL} is no address that begins with https://.",
-            "Let it be the address of the archive that `grader release --secret` wrote.",
+            say("{url} is no address that begins with https://.", url=URL),
+            say("Let it be the address of the archive that `grader release --secret` wrote."),
         )
     if not re.fullmatch(r"[0-9a-f]{64}", sha256):
         raise UsageError(
-            "Nobody has said which SHA-256 the archive must have.",
-            "Give --sha256, or let release.json be there, which `grader release --secret` writes.",
+            say("Nobody has said which SHA-256 the archive must have."),
+            say(
+                "Give --sha256, or let release.json be there, which `grader release --secret`"
+                " writes."
+            ),
         )
     return Source(url, environment.get(TOKEN, ""), sha256)
 
@@ -117,16 +121,20 @@ def fetch(source: Source) -> bytes:
             hooks={"response": _follow_safely},
         ) as answer:
             if answer.status_code != requests.codes.ok:
-                raise _failure(f"its server answered with {answer.status_code}")
+                raise _failure(say("its server answered with {status}", status=answer.status_code))
             content = b"".join(_bounded(answer))
     except requests.RequestException as error:
-        raise _failure(f"its server could not be reached ({type(error).__name__})") from None
+        raise _failure(
+            say("its server could not be reached ({error})", error=type(error).__name__)
+        ) from None
     found = digest_of(content)
     if found != source.sha256:
         raise DataError(
-            f"The archive of the complete course has another SHA-256: {found}.",
-            "It was changed, or belongs to another release. Make both anew with one command:"
-            " grader release DIR --secret FILE.",
+            say("The archive of the complete course has another SHA-256: {found}.", found=found),
+            say(
+                "It was changed, or belongs to another release. Make both anew with one"
+                " command: grader release DIR --secret FILE."
+            ),
         )
     return content
 
@@ -139,7 +147,9 @@ def unpack(content: bytes, folder: Path) -> None:
     there.
     """
     if folder.exists():
-        raise UsageError(f"{folder} is there already.", "Name a folder that is not.")
+        raise UsageError(
+            say("{folder} is there already.", folder=str(folder)), say("Name a folder that is not.")
+        )
     files = dict(_checked(content))
     folder.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))  # 0700
@@ -150,7 +160,10 @@ def unpack(content: bytes, folder: Path) -> None:
             path.write_bytes(text)
         draft.rename(folder)
     except OSError as error:
-        raise UsageError(f"Cannot write {folder}: {error.strerror}.", "Check the folder.") from None
+        raise UsageError(
+            say("Cannot write {folder}: {reason}.", folder=str(folder), reason=str(error.strerror)),
+            say("Check the folder."),
+        ) from None
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 
@@ -164,8 +177,8 @@ def _course_files(course: Course) -> Iterator[tuple[str, bytes]]:
             name = f"assignments/{slug}/{inside.as_posix()}"
             if not _NAME.match(name):
                 raise UsageError(
-                    f"{name} cannot be packed.",
-                    "Names have letters, digits, `_`, `-` and `.`; move away what is hidden.",
+                    say("{name} cannot be packed.", name=name),
+                    say("Names have letters, digits, `_`, `-` and `.`; move away what is hidden."),
                 )
             yield name, path.read_bytes()
 
@@ -175,23 +188,23 @@ def _checked(content: bytes) -> Iterator[tuple[str, bytes]]:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             entries = archive.infolist()
             if len(entries) > MOST_FILES or sum(each.file_size for each in entries) > MOST_BYTES:
-                raise _refusal("it is too large")
+                raise _refusal(say("it is too large"))
             if len({each.filename.lower() for each in entries}) != len(entries):
-                raise _refusal("it has two files of one name")
+                raise _refusal(say("it has two files of one name"))
             for entry in entries:
                 yield entry.filename, _read(archive, entry)
     except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError) as error:
-        raise _refusal(f"it is damaged ({type(error).__name__})") from None
+        raise _refusal(say("it is damaged ({error})", error=type(error).__name__)) from None
 
 
 def _read(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
     kind = stat.S_IFMT(entry.external_attr >> 16)
     if not _NAME.match(entry.filename) or kind not in (0, stat.S_IFREG):
-        raise _refusal(f"{entry.filename!a} is no file of an assignment")
+        raise _refusal(say("{name} is no file of an assignment", name=ascii(entry.filename)))
     with archive.open(entry) as file:
         text = file.read(entry.file_size + 1)  # never more than was summed up
     if len(text) != entry.file_size:
-        raise _refusal(f"{entry.filename} is larger than it says")
+        raise _refusal(say("{name} is larger than it says", name=entry.filename))
     return text
 
 
@@ -200,14 +213,14 @@ def _bounded(answer: requests.Response) -> Iterator[bytes]:
     for chunk in answer.iter_content(_CHUNK):
         size += len(chunk)
         if size > MOST_BYTES:
-            raise _failure(f"it has more than {MOST_BYTES // 2**20} MB")
+            raise _failure(say("it has more than {size} MB", size=MOST_BYTES // 2**20))
         yield chunk
 
 
 def _follow_safely(answer: requests.Response, **_options: object) -> None:
     """Refuse to be sent on to where anybody on the way can read the archive."""
     if answer.is_redirect and not _is_safe(urljoin(answer.url, answer.headers["location"])):
-        raise _failure("its server sends on to an address that is not encrypted")
+        raise _failure(say("its server sends on to an address that is not encrypted"))
 
 
 def _is_safe(url: str) -> bool:
@@ -220,15 +233,19 @@ def _is_safe(url: str) -> bool:
     return parts.scheme == "https" or is_here
 
 
-def _failure(why: str) -> DataError:
+def _failure(why: Text) -> DataError:
     return DataError(
-        f"The archive of the complete course was not fetched: {why}.",
-        f"Check the secret {URL}, and {TOKEN} where its server asks for one.",
+        say("The archive of the complete course was not fetched: {why}.", why=why),
+        say(
+            "Check the secret {url}, and {token} where its server asks for one.",
+            url=URL,
+            token=TOKEN,
+        ),
     )
 
 
-def _refusal(why: str) -> DataError:
+def _refusal(why: Text) -> DataError:
     return DataError(
-        f"The archive of the complete course was not unpacked: {why}.",
-        "Make it with `grader release DIR --secret FILE`.",
+        say("The archive of the complete course was not unpacked: {why}.", why=why),
+        say("Make it with `grader release DIR --secret FILE`."),
     )

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 import msgspec
 
 from grader.errors import CourseError
+from grader.language import say
 
 MODELS = "MODELS"
 """The table of `models.py`: a literal dictionary of names to functions of a seed."""
@@ -47,16 +48,23 @@ def without_definitions(
         inner = (each for each in ast.walk(statement) if isinstance(each, ast.stmt))
         if not block.names and any(map(is_hidden, inner)):
             raise CourseError(
-                f"{file} cannot be released: what is hidden is defined within line"
-                f" {block.first + 1}.",
-                "Define it at the top level of the file, by itself.",
+                say(
+                    "{file} cannot be released: what is hidden is defined within line {line}.",
+                    file=file,
+                    line=block.first + 1,
+                ),
+                say("Define it at the top level of the file, by itself."),
             )
     hidden = {name for block, each in pairs if is_hidden(each) for name in block.names}
     public = _public(blocks, hidden, set(needed) - hidden)
     if clash := sorted(hidden & public):
         raise CourseError(
-            f"{file} cannot be released: {clash[0]} is hidden, and what is public refers to it.",
-            "Divide what they have in common from it.",
+            say(
+                "{file} cannot be released: {name} is hidden, and what is public refers to it.",
+                file=file,
+                name=clash[0],
+            ),
+            say("Divide what they have in common from it."),
         )
     return _cut(text, blocks, public)
 
@@ -73,8 +81,10 @@ def without_models(text: str, hidden: frozenset[str]) -> str:
     value = getattr(table, "value", None)
     if table is None or not isinstance(value, ast.Dict) or not _is_literal(value, tree):
         raise CourseError(
-            "models.py cannot be released: MODELS is no dictionary with a name for each model.",
-            'Write it as MODELS = {"name": function, ...}: hidden models are taken out of it.',
+            say(
+                "models.py cannot be released: MODELS is no dictionary with a name for each model."
+            ),
+            say('Write it as MODELS = {"name": function, ...}: hidden models are taken out of it.'),
         )
     used_by_hidden = {
         name
@@ -97,8 +107,12 @@ def refuse_names(text: str, file: str, hidden: frozenset[str]) -> None:
     strings = (each for each in ast.walk(_parse(text, file)) if _key(each) in hidden)
     for each in strings:
         raise CourseError(
-            f"{file} cannot be released: {_key(each)!r} is hidden, and what is public names it.",
-            "Name it in one place, of which it can be taken out; docs/ci.md says how.",
+            say(
+                "{file} cannot be released: {name} is hidden, and what is public names it.",
+                file=file,
+                name=repr(_key(each)),
+            ),
+            say("Name it in one place, of which it can be taken out; docs/ci.md says how."),
         )
 
 
@@ -148,7 +162,12 @@ def _parse(text: str, file: str) -> ast.Module:
         return ast.parse(text)
     except SyntaxError as error:
         raise CourseError(
-            f"{file} cannot be released: line {error.lineno} does not parse.", "Mend it first."
+            say(
+                "{file} cannot be released: line {line} does not parse.",
+                file=file,
+                line=str(error.lineno),
+            ),
+            say("Mend it first."),
         ) from None
 
 

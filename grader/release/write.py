@@ -20,6 +20,7 @@ from grader.ci.wheel import Wheel, lock_files
 from grader.course import Course, CourseAssignment
 from grader.errors import CourseError, UsageError
 from grader.files import write_whole
+from grader.language import say
 from grader.release.solutions import Digest, Fingerprint, fingerprints
 from grader.release.trim import named, of_kind, refuse_names, without_definitions, without_models
 
@@ -209,7 +210,8 @@ def read_manifest(folder: Path) -> Manifest | None:
         return None
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise CourseError(
-            f"{folder / MANIFEST} cannot be read: {error}.", "Make the release anew."
+            say("{path} cannot be read: {error}.", path=str(folder / MANIFEST), error=str(error)),
+            say("Make the release anew."),
         ) from None
 
 
@@ -223,7 +225,8 @@ def write_release(folder: Path, files: dict[str, bytes], course: Course) -> None
         folder.resolve() == course.root.resolve()
     ):
         raise UsageError(
-            f"{folder} is the course itself.", "Name a folder outside: students are to have it."
+            say("{folder} is the course itself.", folder=str(folder)),
+            say("Name a folder outside: students are to have it."),
         )
     earlier = read_manifest(folder)
     known = set() if earlier is None else {*earlier.files, MANIFEST}
@@ -232,8 +235,11 @@ def write_release(folder: Path, files: dict[str, bytes], course: Course) -> None
     in_the_way = [name for name in files if name not in known and (folder / name).exists()]
     if in_the_way:
         raise UsageError(
-            f"{folder / in_the_way[0]} is there already, and of no earlier release.",
-            "Move it away, or name another folder.",
+            say(
+                "{path} is there already, and of no earlier release.",
+                path=str(folder / in_the_way[0]),
+            ),
+            say("Move it away, or name another folder."),
         )
     for name in gone:
         (folder / name).unlink(missing_ok=True)
@@ -248,7 +254,10 @@ def _refuse_links(folder: Path, names: Iterable[str]) -> None:
     places = {each: None for way in ways for each in (way, *way.parents) if each != folder}
     link = next((each for each in places if folder in each.parents and each.is_symlink()), None)
     if link is not None:
-        raise UsageError(f"{link} is a link.", "Remove it: a release is written to one folder.")
+        raise UsageError(
+            say("{link} is a link.", link=str(link)),
+            say("Remove it: a release is written to one folder."),
+        )
 
 
 def _is_inside(name: str) -> bool:

@@ -21,7 +21,7 @@ from pathlib import Path, PurePosixPath
 from grader.errors import SandboxError
 from grader.language import say
 from grader.machine.packages import how_to_install
-from grader.sandbox.hints import install_bubblewrap
+from grader.sandbox.hints import hint_for, install_bubblewrap, obstacle_in, words_of
 from grader.sandbox.holder import (
     HOLDER,
     HOLDER_PERMISSIONS,
@@ -66,13 +66,15 @@ def find_bubblewrap(
     covered = covers(protected)
     executable = find("bwrap")
     if executable is None:
-        raise SandboxError("The program bwrap (bubblewrap) is not installed.", install_bubblewrap())
+        raise SandboxError(
+            say("The program bwrap (bubblewrap) is not installed."), install_bubblewrap()
+        )
     options = frozenset(_ask(executable, "--help").split())
     missing = [option for option in _REQUIRED if option not in options]
     if missing:
         raise SandboxError(
-            f"This bubblewrap is too old: it does not know {missing[0]}.",
-            f"Install bubblewrap 0.8 or newer: {how_to_install('bubblewrap')}",
+            say("This bubblewrap is too old: it does not know {option}.", option=missing[0]),
+            say("Install bubblewrap 0.8 or newer: {command}", command=how_to_install("bubblewrap")),
         )
     version = _ask(executable, "--version").strip()
     return BubblewrapBoxes(
@@ -90,7 +92,10 @@ def _ask(executable: str, option: str) -> str:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise SandboxError(f"{executable} cannot be run: {error}.", install_bubblewrap()) from None
+        raise SandboxError(
+            say("{executable} cannot be run: {error}.", executable=executable, error=str(error)),
+            install_bubblewrap(),
+        ) from None
     return answer.stdout
 
 
@@ -205,8 +210,8 @@ def _adopt(popen: subprocess.Popen[bytes], info: FileIO) -> int:
         _, message = popen.communicate()
         text = message.decode(errors="replace").strip()
         raise SandboxError(
-            f"bubblewrap cannot make a sandbox: {text or 'it gave no reason'}",
-            "Run `grader doctor` to see what is missing.",
+            say("bubblewrap cannot make a sandbox: {reason}", reason=words_of(text)),
+            hint_for(obstacle_in(text)),
         ) from None
     return pidfd
 

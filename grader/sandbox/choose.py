@@ -17,13 +17,13 @@ import msgspec
 
 from grader.errors import SandboxError
 from grader.inside.launcher import linux
-from grader.language import NOTHING, Text, below, join, say
+from grader.language import NOTHING, Text, below, in_a_row, join, say
 from grader.machine.packages import Finder, find_manager
 from grader.sandbox.bubblewrap import find_bubblewrap
 from grader.sandbox.container import find_container
 from grader.sandbox.folder import FolderBoxes
 from grader.sandbox.groups import find_groups
-from grader.sandbox.hints import close_memory, hint_for
+from grader.sandbox.hints import close_memory, hint_for, obstacle_in, words_of
 from grader.sandbox.interface import LEVELS, WITH_NAMESPACES, Command, Level
 from grader.sandbox.layout import covers
 from grader.sandbox.process import Boxes
@@ -89,7 +89,7 @@ found = {"own": facts(os.getpid()), "others": others, "parents": parents, "uses_
 os.write(3, msgspec.json.encode(found))
 """
 
-_REPORT = "Report this with the output of `grader doctor`: nothing was graded."
+_REPORT = say("Report this with the output of `grader doctor`: nothing was graded.")
 
 
 class ProcessFacts(msgspec.Struct, frozen=True):
@@ -133,12 +133,12 @@ def try_out(sandbox: SteppingSandbox) -> None:
     has_bounds = sandbox.level in WITH_NAMESPACES or os.geteuid() == 0
     ignored = () if has_bounds else ("CapBnd",)
     own = found.own
-    keys = ["keys of the kernel"] if found.uses_keys else []
+    keys = [say("keys of the kernel")] if found.uses_keys else []
     _refuse(own.number, own.name, [*_powers(own, ignored), *keys])
     for other in found.others:
         _refuse(other.number, other.name, _powers(other, ignored), other.exposed)
     for number, exposed in found.parents:
-        _refuse(number, "of the grader", [], exposed)
+        _refuse(number, say("of the grader"), [], exposed)
 
 
 def look(sandbox: SteppingSandbox) -> TrialFindings:
@@ -150,8 +150,6 @@ def look(sandbox: SteppingSandbox) -> TrialFindings:
             process = sandbox.start(
                 Command("python", ("-c", _PROGRAM, which), descriptors=(writer,))
             )
-        except SandboxError as error:
-            raise SandboxError(error.message, hint_for(error.message.english)) from None
         finally:
             os.close(writer)
         try:
@@ -161,26 +159,39 @@ def look(sandbox: SteppingSandbox) -> TrialFindings:
         answer = answers.read(_ANSWER_LIMIT)
     if not answer:
         lines = process.standard_error.strip().splitlines()
-        reason = process.start_failure or (lines[-1] if lines else "it gave no reason")
-        raise SandboxError(f"Python does not run in the sandbox: {reason}", hint_for(reason))
+        reason = process.start_failure or (lines[-1] if lines else "")
+        raise SandboxError(
+            say("Python does not run in the sandbox: {reason}", reason=words_of(reason)),
+            hint_for(obstacle_in(reason)),
+        )
     return msgspec.json.decode(answer, type=TrialFindings)
 
 
-def _powers(process: ProcessFacts, ignored: tuple[str, ...]) -> list[str]:
-    kept = [f"the capabilities {name}" for name in process.capabilities if name not in ignored]
+def _powers(process: ProcessFacts, ignored: tuple[str, ...]) -> list[Text]:
+    kept = [
+        say("the capabilities {name}", name=name)
+        for name in process.capabilities
+        if name not in ignored
+    ]
     if process.gains:
-        kept.append("what setuid programs give")
+        kept.append(say("what setuid programs give"))
     if not process.filtered:
-        kept.append("all system calls")
-    return kept + [f"any {name}" for name in process.unbounded]
+        kept.append(say("all system calls"))
+    return kept + [say("any {name}", name=name) for name in process.unbounded]
 
 
-def _refuse(number: int, name: str, powers: list[str], exposed: tuple[str, ...] = ()) -> None:
-    words = [*powers, *(f"its {each} open to others" for each in exposed)]
+def _refuse(
+    number: int, name: str | Text, powers: list[Text], exposed: tuple[str, ...] = ()
+) -> None:
+    words = [*powers, *(say("its {name} open to others", name=each) for each in exposed)]
     if words:
         raise SandboxError(
-            f"Process {number} ({name}) of a sandbox has what it must not have:"
-            f" {', '.join(words)}.",
+            say(
+                "Process {number} ({name}) of a sandbox has what it must not have: {names}.",
+                number=number,
+                name=name,
+                names=in_a_row(words),
+            ),
             _REPORT if powers else close_memory(),
         )
 

@@ -25,7 +25,7 @@ import grader
 from grader.errors import SandboxError
 from grader.language import say
 from grader.sandbox.folder import fill
-from grader.sandbox.hints import install_runtime
+from grader.sandbox.hints import hint_for, install_runtime, obstacle_in, words_of
 from grader.sandbox.holder import (
     HOLDER,
     HOLDER_PERMISSIONS,
@@ -89,7 +89,7 @@ def find_container(
     found = next(filter(None, map(find, _RUNTIMES)), None)
     if found is None:
         raise SandboxError(
-            "There is no container runtime: neither runc nor crun.", install_runtime()
+            say("There is no container runtime: neither runc nor crun."), install_runtime()
         )
     return ContainerBoxes(found, find_cat(find), as_root=as_root, covered=covers(protected))
 
@@ -148,10 +148,14 @@ class ContainerBoxes:
         except (ValueError, OSError) as error:
             popen.kill()
             _, message = popen.communicate()
-            text = message.decode(errors="replace").strip() or str(error) or "it gave no reason"
+            text = message.decode(errors="replace").strip() or str(error)
             raise SandboxError(
-                f"{Path(self._runtime).name} cannot make a container: {text}",
-                "Run `grader doctor` to see what is missing.",
+                say(
+                    "{name} cannot make a container: {text}",
+                    name=Path(self._runtime).name,
+                    text=words_of(text),
+                ),
+                hint_for(obstacle_in(text)),
             ) from None
         return pidfd
 

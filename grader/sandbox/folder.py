@@ -112,8 +112,11 @@ class FolderBox:
         self._own.remove()
         if self._own.path.exists():
             raise SandboxError(
-                f"The folder {self._own.path} of a submission cannot be removed.",
-                "Remove it by hand.",
+                say(
+                    "The folder {folder} of a submission cannot be removed.",
+                    folder=str(self._own.path),
+                ),
+                say("Remove it by hand."),
             )
 
 

@@ -22,6 +22,7 @@ from pathlib import Path
 import msgspec
 
 from grader.errors import SandboxError
+from grader.language import say
 from grader.machine.control_groups import (
     Files,
     Hierarchy,
@@ -87,8 +88,8 @@ class Groups:
         except OSError as error:
             group.remove()
             raise SandboxError(
-                f"No control group can be made for a sandbox: {error}.",
-                f"Set {SWITCH}=off to do without them.",
+                say("No control group can be made for a sandbox: {error}.", error=str(error)),
+                say("Set {variable}=off to do without them.", variable=SWITCH),
             ) from None
         return group
 

@@ -28,6 +28,7 @@ from typing import IO
 from grader.errors import SandboxError
 from grader.inside.launcher import linux
 from grader.inside.launcher.protocol import Confinement
+from grader.language import say
 from grader.sandbox.interface import ResourceLimits
 from grader.sandbox.layout import (
     ENVIRONMENT,
@@ -47,8 +48,8 @@ def system_call_filter(machine: str | None = None, *, strict: bool = False) -> b
     path = Path(__file__).parent / "filters" / f"{name}{'-strict' if strict else ''}.bpf"
     if not path.exists():
         raise SandboxError(
-            f"There is no system call filter for a machine of the kind {name}.",
-            "Grade on x86_64 or aarch64.",
+            say("There is no system call filter for a machine of the kind {name}.", name=name),
+            say("Grade on x86_64 or aarch64."),
         )
     return path.read_bytes()
 
@@ -77,7 +78,7 @@ def find_cat(find: Callable[[str], str | None]) -> bytes:
     """Return the program that is copied. Raises SandboxError."""
     found = find("cat")
     if found is None:
-        raise SandboxError("The program cat is not installed.", "Install coreutils.")
+        raise SandboxError(say("The program cat is not installed."), say("Install coreutils."))
     return Path(found).read_bytes()
 
 
@@ -199,5 +200,10 @@ def spawn(arguments: list[str], passed: Sequence[int]) -> subprocess.Popen[bytes
         return _spawner().submit(start).result()
     except OSError as error:
         raise SandboxError(
-            f"{arguments[0]} cannot be started: {error.strerror}.", "Run `grader doctor`."
+            say(
+                "{program} cannot be started: {reason}.",
+                program=arguments[0],
+                reason=str(error.strerror),
+            ),
+            say("Run `grader doctor`."),
         ) from None

@@ -19,6 +19,7 @@ from pathlib import Path, PurePosixPath
 
 import grader
 from grader.errors import SandboxError
+from grader.language import say
 
 SCRATCH = PurePosixPath("/scratch")
 """The working folder and home of everything that runs in a sandbox."""
@@ -165,7 +166,9 @@ def inner_path(name: str) -> PurePosixPath:
     """Return a file's path relative to the working folder. Raises SandboxError if it leads out."""
     path = PurePosixPath(name)
     if ".." in path.parts or path.is_absolute() or not path.name:
-        raise SandboxError(f"The file name {name!r} leads out of the sandbox's folder.")
+        raise SandboxError(
+            say("The file name {name} leads out of the sandbox's folder.", name=repr(name))
+        )
     return path
 
 
@@ -188,9 +191,16 @@ def covers(protected: Iterable[Path]) -> tuple[Path, ...]:
         inside = {_place(folder, shown) for shown in shown_folders()} - {None}
         if inside and holds_python(folder):
             raise SandboxError(
-                f"The folder {folder} cannot be kept from submissions: Python itself lies in it.",
-                "Keep courses, data, submissions and reports apart from the Python environment:"
-                " in another folder, or the environment in one of its own, such as .venv.",
+                say(
+                    "The folder {folder} cannot be kept from submissions: Python itself lies in"
+                    " it.",
+                    folder=str(folder),
+                ),
+                say(
+                    "Keep courses, data, submissions and reports apart from the Python"
+                    " environment: in another folder, or the environment in one of its own, such"
+                    " as .venv."
+                ),
             )
         found |= {place for place in inside if place is not None}
     return tuple(

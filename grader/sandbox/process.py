@@ -18,7 +18,7 @@ import msgspec
 from grader.errors import SandboxError
 from grader.inside.launcher.memory import kernel_kills
 from grader.inside.launcher.protocol import MESSAGE_LIMIT, Cause, Confinement, Ending
-from grader.language import Text
+from grader.language import Text, say
 from grader.sandbox.groups import BoxGroup
 from grader.sandbox.interface import Command, Level, ResourceLimits
 
@@ -187,8 +187,8 @@ class SandboxedProcess:
             self._box.end()
         if self.wait(_KILL_SECONDS) is None:
             raise SandboxError(
-                "A sandbox does not end.",
-                "Look at the machine's system log; a restart of the machine ends it.",
+                say("A sandbox does not end."),
+                say("Look at the machine's system log; a restart of the machine ends it."),
             )
 
     def _is_told(self, timeout: float | None) -> bool:

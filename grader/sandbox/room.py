@@ -24,7 +24,7 @@ from statistics import median_high
 from grader.errors import DisplacedError, SandboxError
 from grader.inside.launcher.memory import memory_left
 from grader.inside.launcher.protocol import Cause, Program
-from grader.language import Text
+from grader.language import Text, say
 from grader.sandbox.groups import bounding_folders
 from grader.sandbox.interface import Command, Level, Process, Sandbox
 
@@ -116,9 +116,11 @@ def refuse_displaced(process: Process) -> None:
     """Raise DisplacedError if a process, which has ended, was ended for what others took."""
     if process.cause == "outside":
         raise DisplacedError(
-            "The machine had no memory or no processor left while this was graded, and it was"
-            " ended for that.",
-            "Grade it again when less runs on this machine.",
+            say(
+                "The machine had no memory or no processor left while this was graded, and it"
+                " was ended for that."
+            ),
+            say("Grade it again when less runs on this machine."),
         )
 
 
@@ -243,4 +245,4 @@ class RevocableSandbox:
     def _check(self) -> None:
         with self._lock:
             if self.is_revoked:
-                raise SandboxError("The work was interrupted.", "Start it again.")
+                raise SandboxError(say("The work was interrupted."), say("Start it again."))

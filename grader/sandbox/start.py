@@ -26,8 +26,9 @@ from grader.inside.launcher.protocol import (
     Program,
     Request,
 )
-from grader.language import Text
+from grader.language import Text, say
 from grader.sandbox.groups import BoxGroup, Groups, Quota, bounding_folders
+from grader.sandbox.hints import words_of
 from grader.sandbox.interface import Command, Level, ResourceLimits
 from grader.sandbox.process import Box, Boxes, SandboxedProcess, Tail, tasks_of
 
@@ -91,15 +92,15 @@ class Launcher:
         """Have a child started. Raises SandboxError when the launcher is gone."""
         payload = msgspec.msgpack.encode(request)
         if len(payload) > MESSAGE_LIMIT:
-            raise SandboxError("The command to start in a sandbox is too long.")
+            raise SandboxError(say("The command to start in a sandbox is too long."))
         try:
             with self._lock:
                 _send(self._requests, payload, descriptors)
         except (BrokenPipeError, ConnectionResetError):
-            lines = self.last_words().strip().splitlines() or ["it gave no reason"]
+            lines = self.last_words().strip().splitlines() or [""]
             raise SandboxError(
-                f"A sandboxed program cannot be started: {lines[-1]}",
-                "Run `grader doctor`: the packages may not fit together.",
+                say("A sandboxed program cannot be started: {error}", error=words_of(lines[-1])),
+                say("Run `grader doctor`: the packages may not fit together."),
             ) from None
 
     def last_words(self) -> str:
@@ -134,8 +135,8 @@ def _send_at_last(requests: socket.socket, payload: bytes, descriptors: Sequence
         if error.errno != errno.ETOOMANYREFS:
             raise
         raise SandboxError(
-            "No sandbox can be started: programs of this user have sent too many open files.",
-            "Allow the grader more of them: ulimit -n 65536",
+            say("No sandbox can be started: programs of this user have sent too many open files."),
+            say("Allow the grader more of them: ulimit -n 65536"),
         ) from None
 
 

@@ -26,7 +26,7 @@ from grader.errors import DataError, DisplacedError, SandboxError
 from grader.grading import preparation
 from grader.grading.pipeline import grade
 from grader.grading.preparation import Preparation, Settings
-from grader.language import foreign
+from grader.language import Text, foreign
 from grader.machine.quiet import Pausable, Quiet, TimingLock
 from grader.progress import Silent
 from grader.reading.submission import SubmissionFile
@@ -74,7 +74,7 @@ class Recorder:
     def started(self, name: str) -> None:
         self.began.append(name)
 
-    def stage(self, name: str, stage: str) -> None:
+    def stage(self, name: str, stage: Text, *, waits: bool = False) -> None:
         pass
 
     def finished(self, name: str, outcome: str) -> None:

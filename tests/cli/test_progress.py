@@ -16,6 +16,7 @@ import pytest
 from rich.console import Console
 
 from grader.cli.progress import LiveBatch, LiveProgress
+from grader.language import foreign
 from grader.progress import BatchProgress, Progress, duration
 from tests.endtoend.command import heed_interrupts
 
@@ -24,9 +25,10 @@ SHOW_CURSOR, HIDE_CURSOR = "\x1b[?25h", "\x1b[?25l"
 WORK = """
 import sys, time
 from grader.cli.progress import LiveProgress
+from grader.language import foreign
 with LiveProgress() as progress:
-    progress.stage("running the notebook")
-    progress.step(2, 17, "cell 3 of 17")
+    progress.stage(foreign("running the notebook"))
+    progress.step(2, 17, foreign("cell 3 of 17"))
     time.sleep(60)
 """
 
@@ -62,8 +64,8 @@ class TestTerminal:
     def test_the_stage_and_its_step_are_shown(self) -> None:
         console, file = on_terminal()
         with LiveProgress(console) as progress:
-            progress.stage("running the notebook")
-            progress.step(2, 17, "cell 3 of 17")
+            progress.stage(foreign("running the notebook"))
+            progress.step(2, 17, foreign("cell 3 of 17"))
             progress.refresh()
             last = screen(file.getvalue())[-1]
             assert last.startswith("running the notebook ")
@@ -73,9 +75,9 @@ class TestTerminal:
     def test_finished_stages_stay_in_view_without_their_step(self) -> None:
         console, file = on_terminal()
         with LiveProgress(console) as progress:
-            progress.stage("running the notebook")
-            progress.step(2, 17, "cell 3 of 17")
-            progress.stage("comparing with PyTorch")
+            progress.stage(foreign("running the notebook"))
+            progress.step(2, 17, foreign("cell 3 of 17"))
+            progress.stage(foreign("comparing with PyTorch"))
             progress.refresh()
             first, second = screen(file.getvalue())[-2:]
             assert first.startswith("running the notebook")
@@ -85,7 +87,7 @@ class TestTerminal:
     def test_a_step_without_a_label_counts(self) -> None:
         console, file = on_terminal()
         with LiveProgress(console) as progress:
-            progress.stage("timing")
+            progress.stage(foreign("timing"))
             progress.step(2, 3)
             progress.refresh()
             assert "2 of 3" in screen(file.getvalue())[-1]
@@ -93,32 +95,32 @@ class TestTerminal:
     def test_nothing_is_left_on_the_screen(self) -> None:
         console, file = on_terminal()
         with LiveProgress(console) as progress:
-            progress.stage("one")
+            progress.stage(foreign("one"))
             progress.step(1, 2)
-            progress.stage("two")
+            progress.stage(foreign("two"))
         assert screen(file.getvalue()) == []
         assert file.getvalue().rindex(SHOW_CURSOR) > file.getvalue().rindex(HIDE_CURSOR)
 
     def test_nothing_is_left_after_an_error_and_the_error_goes_on(self) -> None:
         console, file = on_terminal()
         with pytest.raises(ValueError, match="mine"), LiveProgress(console) as progress:
-            progress.stage("one")
+            progress.stage(foreign("one"))
             raise ValueError("mine")
         assert screen(file.getvalue()) == []
 
     def test_a_long_label_does_not_break_the_line(self) -> None:
         console, file = on_terminal(width=60)
         with LiveProgress(console) as progress:
-            progress.stage("comparing with PyTorch")
-            progress.step(1, 2, "한국어 제목이 아주 길어도 " * 10)
+            progress.stage(foreign("comparing with PyTorch"))
+            progress.step(1, 2, foreign("한국어 제목이 아주 길어도 " * 10))
             progress.refresh()
             assert len(screen(file.getvalue())) == 1
 
     def test_labels_are_plain_text(self) -> None:
         console, file = on_terminal(width=120)
         with LiveProgress(console) as progress:
-            progress.stage("[bold]stage\x1b]0;pwned\x07")
-            progress.step(1, 2, "[red]label[/red]{task}\x1b[2J\nnext")
+            progress.stage(foreign("[bold]stage\x1b]0;pwned\x07"))
+            progress.step(1, 2, foreign("[red]label[/red]{task}\x1b[2J\nnext"))
             progress.refresh()
             (line,) = screen(file.getvalue())
         assert line.startswith("[bold]stage ")
@@ -128,11 +130,11 @@ class TestTerminal:
 
     def test_a_step_before_any_stage_is_ignored(self) -> None:
         with LiveProgress(on_terminal()[0]) as progress:
-            progress.step(1, 2, "early")
+            progress.step(1, 2, foreign("early"))
 
     def test_steps_without_a_total_do_not_fail(self) -> None:
         with LiveProgress(on_terminal()[0]) as progress:
-            progress.stage("empty notebook")
+            progress.stage(foreign("empty notebook"))
             progress.step(0, 0)
 
 
@@ -145,9 +147,9 @@ class TestPlainLines:
     def test_there_is_one_line_a_stage(self, options: dict) -> None:
         file = io.StringIO()
         with LiveProgress(Console(file=file, width=20, **options)) as progress:
-            progress.stage("running the notebook of a student")
-            progress.step(1, 2, "cell 2 of 2")
-            progress.stage("[b]comparing\x1b[2J")
+            progress.stage(foreign("running the notebook of a student"))
+            progress.step(1, 2, foreign("cell 2 of 2"))
+            progress.stage(foreign("[b]comparing\x1b[2J"))
         assert file.getvalue() == "running the notebook of a student\n[b]comparing\n"
 
 
@@ -209,10 +211,14 @@ class TestBatch:
         console, file = on_terminal(width=120)
         with LiveBatch(console, total=2) as progress:
             progress.started("ada")
-            progress.stage("ada", "waiting for another grading's timing, 10 minutes at most")
+            progress.stage(
+                "ada",
+                foreign("waiting for another grading's timing, 10 minutes at most"),
+                waits=True,
+            )
             progress.refresh()
             assert "ada (waiting for another grading's timing" in screen(file.getvalue())[-1]
-            progress.stage("ada", "timing")
+            progress.stage("ada", foreign("timing"))
             progress.refresh()
             assert "waiting" not in screen(file.getvalue())[-1]
 

@@ -11,6 +11,7 @@ import pytest
 from grader.assignment import DataNeeds
 from grader.data.dataset import write_idx
 from grader.data.folder import IMAGES, LABELS
+from grader.language import NOTHING, Text
 from tests.missing import NO_REAL_DATA, real_data
 
 CONV = "fasionmnist_mlp_assignment_params.pkl"
@@ -24,11 +25,11 @@ class Recorder:
         self.stages: list[str] = []
         self.steps: list[tuple[int, int, str]] = []
 
-    def stage(self, name: str) -> None:
-        self.stages.append(name)
+    def stage(self, name: Text, *, waits: bool = False) -> None:
+        self.stages.append(name.english)
 
-    def step(self, done: int, total: int, label: str = "") -> None:
-        self.steps.append((done, total, label))
+    def step(self, done: int, total: int, label: Text = NOTHING) -> None:
+        self.steps.append((done, total, label.english))
 
 
 @pytest.fixture

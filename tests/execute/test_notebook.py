@@ -12,6 +12,7 @@ from grader.assignment import Limits
 from grader.execute.client import CellClient
 from grader.execute.notebook import execute_notebook
 from grader.execute.result import Execution
+from grader.language import NOTHING, Text
 from grader.messages import Capture
 from grader.report import CellProblem
 from grader.sandbox.interface import Sandbox
@@ -63,11 +64,11 @@ class Recorder:
     def __init__(self) -> None:
         self.steps: list[tuple[int, int, str]] = []
 
-    def stage(self, name: str) -> None:
+    def stage(self, name: Text, *, waits: bool = False) -> None:
         raise AssertionError("stages are the pipeline's")
 
-    def step(self, done: int, total: int, label: str = "") -> None:
-        self.steps.append((done, total, label))
+    def step(self, done: int, total: int, label: Text = NOTHING) -> None:
+        self.steps.append((done, total, label.english))
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,7 @@ from grader.grading.assembly import runner_starter
 from grader.grading.pipeline import grade
 from grader.grading.preparation import Preparation, Settings
 from grader.inside.launcher.protocol import Program
+from grader.language import Text
 from grader.machine.quiet import Quiet, TimingLock, Turn
 from grader.progress import Progress, Silent
 from grader.reading.submission import read_submission
@@ -87,8 +88,8 @@ class Told(Silent):
     def __init__(self) -> None:
         self.stages: list[str] = []
 
-    def stage(self, name: str) -> None:
-        self.stages.append(name)
+    def stage(self, name: Text, *, waits: bool = False) -> None:
+        self.stages.append(name.english)
 
 
 Run = Callable[..., tuple[Report, list[str]]]

@@ -26,4 +26,4 @@ def test_where_there_is_no_sudo_a_user_becomes_root_once() -> None:
 
 def test_without_a_known_manager_the_package_is_named() -> None:
     assert not install_command("chromium", {}.get, user=0)
-    assert "the package chromium" in how_to_install("chromium", {}.get, user=0)
+    assert "the package chromium" in how_to_install("chromium", {}.get, user=0).english

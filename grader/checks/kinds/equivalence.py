@@ -90,9 +90,17 @@ def _shares(layers: tuple[JudgedLayer, ...], weights: tuple[float, ...]) -> tupl
         return (1.0,) * len(layers)
     if len(weights) != len(layers) or min(weights) < 0 or sum(weights) <= 0:
         raise CourseError(
-            f"An equivalence check has {len(weights)} weights: {list(weights)}.",
-            f"PyTorch has {len(layers)} layers: {', '.join(each.name for each in layers)}. Give one"
-            " number for each, 0 for what is worth nothing.",
+            say(
+                "An equivalence check has {count} weights: {weights}.",
+                count=len(weights),
+                weights=str(list(weights)),
+            ),
+            say(
+                "PyTorch has {count} layers: {names}. Give one number for each, 0 for what is"
+                " worth nothing.",
+                count=len(layers),
+                names=in_a_row(each.name for each in layers),
+            ),
         )
     return weights
 

@@ -1,0 +1,45 @@
+"""How commands tell people what they did: texts in the command's language, a line each."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from rich.console import Console
+
+from grader.cli.process import command_language
+from grader.language import Text, in_a_row, say
+
+
+def words(text: Text) -> str:
+    """Return a text in the command's language, without characters that steer a terminal."""
+    return printable(text.in_(command_language()))
+
+
+def tell(console: Console, *lines: str | Text) -> None:
+    """Print lines as they are: nothing in them is markup. Names and paths are plain strings."""
+    for line in lines:
+        told = printable(line) if isinstance(line, str) else words(line)
+        console.print(told, markup=False, highlight=False, soft_wrap=True)
+
+
+def counted(number: int, one: Text, many: Text) -> Text:
+    """Return the one sentence of a count of one, the other one of any other; both have `count`."""
+    return say(one if number == 1 else many, count=number)
+
+
+def students(number: int) -> Text:
+    """Return how many students there are."""
+    return counted(number, say("{count} student"), say("{count} students"))
+
+
+def some_of(names: Collection[str], most: int) -> Text:
+    """Return names in a row, `most` of them, and how many more there are."""
+    shown = in_a_row([*names][:most])
+    if len(names) <= most:
+        return shown
+    return say("{names} and {count} more", names=shown, count=len(names) - most)
+
+
+def printable(text: str) -> str:
+    """Return foreign text without characters that steer a terminal."""
+    return "".join(char if char.isprintable() or char in "\t\n" else "\ufffd" for char in text)
