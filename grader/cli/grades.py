@@ -16,7 +16,8 @@ from grader.errors import UsageError
 
 if TYPE_CHECKING:
     from grader.gradebook.book import Gradebook
-    from grader.gradebook.grades import Account, Attempt, Grade
+    from grader.gradebook.entries import Attempt
+    from grader.gradebook.grades import Account, Grade
     from grader.gradebook.roster import Student
 
 course_app = typer.Typer(

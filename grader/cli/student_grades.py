@@ -16,16 +16,8 @@ from rich.text import Text as Styled
 from grader.cli.gradebook import Told, open_book, print_lines
 from grader.errors import UsageError
 from grader.gradebook.book import Gradebook
-from grader.gradebook.grades import (
-    Account,
-    Adjustment,
-    Grade,
-    Rules,
-    derive_all,
-    rounded,
-    show,
-    told_time,
-)
+from grader.gradebook.entries import Adjustment, rounded, show
+from grader.gradebook.grades import Account, Grade, Rules, derive_all, told_time
 from grader.gradebook.roster import Student, find_student
 from grader.render.wording import count, one_line
 
@@ -116,9 +108,7 @@ def show_student(word: str, course: Path | None, told: Told) -> None:
         if student.withdrawn is not None:
             print_lines(console, f"Withdrawn since {told_time(student.withdrawn)}.")
         for slug, account in accounts.items():
-            print_lines(
-                console, "", f"{slug}: {_cell(grades[slug])} of {show(grades[slug].possible)}"
-            )
+            print_lines(console, "", f"{slug}: {_standing(grades[slug])}")
             print_lines(console, *(f"  {line}" for line in _story(account)))
         if not accounts:
             print_lines(console, "Nothing has been handed in.")
@@ -258,6 +248,7 @@ def _brief(grade: Grade) -> dict[str, Any]:
     return {
         "points": grade.points,
         "possible": grade.possible,
+        "open": grade.open,
         "attempt": grade.attempt,
         "late_seconds": int(late.late_by.total_seconds()),
         "free_days": late.free_days,
@@ -274,7 +265,14 @@ def _is_graded(grade: Grade) -> bool:
 def _cell(grade: Grade | None) -> str:
     if grade is None or grade.points is None:
         return "–"
-    return show(grade.points) + ("" if grade.settled else " (to be graded again)")
+    open_points = f", {show(grade.open)} not marked yet" if grade.open else ""
+    return show(grade.points) + open_points + ("" if grade.settled else " (to be graded again)")
+
+
+def _standing(grade: Grade) -> str:
+    """Return "87 of 90, 10 not marked yet"."""
+    first, *more = _cell(grade).split(", ")
+    return ", ".join([f"{first} of {show(grade.possible)}", *more])
 
 
 def _number(value: Decimal | int | None) -> str:
