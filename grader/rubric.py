@@ -77,7 +77,7 @@ class ManualTable(Titled, frozen=True, kw_only=True):
             raise ValueError(f"two items of part {self.id} have the same id")
         if self.item and self._most() < exact(self.points):
             raise ValueError(
-                f"the items of part {self.id} give {self._most():f} points at most, `points` says"
+                f"the items of part {self.id} give {float(self._most()):g} points at most, `points` says"
                 f" {self.points:g}"
             )
 
