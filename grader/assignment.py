@@ -16,12 +16,12 @@ from grader.environment import bound_names
 from grader.language import Text, foreign
 from grader.lateness import Counting, LatePolicy
 from grader.report import Visibility
+from grader.rubric import ManualTable, Slug, Titled
 from grader.sandbox.interface import Level, ResourceLimits
 
 Positive = Annotated[float, msgspec.Meta(gt=0, le=1e9)]
 PositiveInt = Annotated[int, msgspec.Meta(gt=0)]
 Points = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
-Slug = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_-]*\Z")]
 
 
 class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -167,22 +167,6 @@ class CheckTable(Table, frozen=True):
 EntryKind = Literal["function", "module", "schedule", "python", "importer"]
 
 
-class Titled(Table, frozen=True):
-    """What has a title; `titles` has it in other languages, by code."""
-
-    title: str
-    titles: dict[str, str] = msgspec.field(default_factory=dict)
-
-    def title_in(self, language: str) -> str:
-        """Return the title in a language, in English where it is not translated."""
-        return self.titles.get(language, self.title)
-
-    @property
-    def named(self) -> Text:
-        """The title in all of its languages."""
-        return foreign(self.title, self.titles)
-
-
 class PartTable(Titled, frozen=True, kw_only=True):
     """One part: the names that it is found by, and its checks in the order of the report.
 
@@ -313,6 +297,7 @@ class GuideTable(Table, frozen=True):
 class Assignment(Titled, frozen=True, kw_only=True):
     """An assignment, complete. `part` is plural in meaning: TOML's [[part]] tables in order.
 
+    `manual` are the parts that a person marks; they come after the others. `points` has both.
     `watch` are words that the report mentions where the code of a submission has them. `due` is
     when it is to be handed in, with its offset from UTC. `guide` says where the course's texts
     explain layers and mistakes. `withheld` are the points of hidden parts that this copy of the
@@ -325,6 +310,7 @@ class Assignment(Titled, frozen=True, kw_only=True):
     version: PositiveInt
     points: Positive
     part: Annotated[tuple[PartTable, ...], msgspec.Meta(min_length=1)]
+    manual: tuple[ManualTable, ...] = ()
     oracle: OracleOptions | None = None
     computation: tuple[Computation, ...] = ()
     data: DataNeeds = DataNeeds()
@@ -345,14 +331,25 @@ class Assignment(Titled, frozen=True, kw_only=True):
             raise ValueError("`due` needs its offset from UTC, as in 2026-12-01T23:59:00+01:00")
         if self.data.dataset == "none" and self.data.parameters:
             raise ValueError("`parameters` under [data] need a data set")
-        total = sum(part.points for part in self.part)
+        total = self.graded_points + sum(part.points for part in self.manual)
         if abs(total - self.points) > 1e-9:
+            what = "checks and manual parts" if self.manual else "checks"
             raise ValueError(
-                f"the checks add up to {total:g} points, `points` says {self.points:g}"
+                f"the {what} add up to {total:g} points, `points` says {self.points:g}"
             )
-        if len({part.id for part in self.part}) != len(self.part):
+        if len(set(self.part_ids)) != len(self.part_ids):
             raise ValueError("two parts have the same id")
         self._check_computations()
+
+    @property
+    def graded_points(self) -> float:
+        """The points that a grading gives, without those that a person does."""
+        return sum(part.points for part in self.part)
+
+    @property
+    def part_ids(self) -> tuple[str, ...]:
+        """The ids of all parts, in order."""
+        return (*(part.id for part in self.part), *(part.id for part in self.manual))
 
     def _check_computations(self) -> None:
         known = {each.id: each for each in self.computation}

@@ -41,6 +41,9 @@ FOR_GRADING = {
 }
 """The distributions of the extra `grading`, by what is imported of them."""
 
+FOR_MARKING = ("starlette", "uvicorn")
+"""The distributions of the extra `marking`, which are called as what is imported of them."""
+
 PACKAGES = (
     "apache-tvm",
     "apache-tvm-ffi",
@@ -83,6 +86,16 @@ def missing_for_grading() -> tuple[str, ...]:
         for name, distribution in FOR_GRADING.items()
         if importlib.util.find_spec(name) is None
     )
+
+
+def need_for_marking() -> None:
+    """Raise UsageError where what the marking page needs is not installed."""
+    lacking = [name for name in FOR_MARKING if importlib.util.find_spec(name) is None]
+    if lacking:
+        raise UsageError(
+            say("Marking by hand needs {missing}, too.", missing=", ".join(lacking)),
+            say("Install the same wheel with its extra: pip install 'FILE.whl[grading,marking]'"),
+        )
 
 
 def only_self_check(missing: Iterable[str]) -> UsageError:

@@ -118,6 +118,32 @@ def entries_that_are_missing(subject: LintedMaster) -> Iterator[LintFinding]:
             )
 
 
+def answers_that_are_missing(subject: LintedMaster) -> Iterator[LintFinding]:
+    """Every part that a person marks has a cell for its answer, and a rubric."""
+    cells = [(tags_of(each.cell), subject.visible(each)) for each in subject.for_students]
+    for part in subject.assignment.manual:
+        if not any(part.is_answer(tags, text) for tags, text in cells):
+            yield subject.finding(
+                "error",
+                f"Students have no cell for the answer to part {part.id}.",
+                f"Give a cell the tag {part.names[0]!r}, or change `answer` in assignment.toml.",
+            )
+        if not part.item:
+            yield subject.finding(
+                "error",
+                f"Part {part.id} has no rubric, so nobody can mark it.",
+                "Add [[manual.item]] tables in assignment.toml.",
+            )
+        others = [each for each in subject.languages if each != ENGLISH]
+        lacking = [each.id for each in part.item if any(code not in each.texts for code in others)]
+        if lacking:
+            yield subject.finding(
+                "warning",
+                f"Items of part {part.id} are not translated: {', '.join(lacking)}.",
+                "Add `texts` to them in assignment.toml. Until then English is shown.",
+            )
+
+
 def _matches(names: set[str], patterns: tuple[str, ...]) -> bool:
     return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
 
@@ -263,6 +289,7 @@ RULES: tuple[Rule, ...] = (
     marks_that_do_not_pair,
     cells_that_do_not_parse,
     entries_that_are_missing,
+    answers_that_are_missing,
     imports_that_students_lack,
     translations_of_nothing,
     translations_that_are_missing,

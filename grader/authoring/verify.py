@@ -16,7 +16,7 @@ import numpy as np
 from grader.assignment import PartTable
 from grader.authoring import verify_result as words
 from grader.authoring.degenerate import examine
-from grader.authoring.master import find_master, has_master, read_master
+from grader.authoring.master import find_master, has_master, read_master, tags_of
 from grader.authoring.mutants import (
     Captures,
     DeclaredMutant,
@@ -99,7 +99,10 @@ class Verifier:
         self.parts = course_assignment.assignment.part
         has_times = any(words.timed_checks(part) for part in self.parts)
         self.timed = timed and has_times
-        self.notes = ("Speed was left out (--quick).",) if has_times and not timed else ()
+        self.notes = (
+            *(("Speed was left out (--quick).",) if has_times and not timed else ()),
+            *map(words.marked_by_people, course_assignment.assignment.manual),
+        )
         self.jobs = jobs
 
     def verify(self, progress: Progress) -> Verification:
@@ -120,6 +123,7 @@ class Verifier:
         problems = [
             *known.problems,
             *(words.template_problem(e.part, e.score) for e in template.result() if e.score > 0),
+            *self._answers(),
             *findings,
             *(each.advice for each in mutants if each.advice),
         ]
@@ -191,6 +195,15 @@ class Verifier:
         return tuple(
             VerifiedScore(part.id, graded[0].part.score, part.points) for part, graded in compared
         )
+
+    def _answers(self) -> Iterator[str]:
+        """Say of which parts that a person marks students have no cell, or nobody a rubric."""
+        cells = [((cell.id, *tags_of(cell)), cell.source) for cell in self.notebooks.template.cells]
+        for part in self.prepared.course_assignment.assignment.manual:
+            if not any(part.is_answer(*cell) for cell in cells):
+                yield words.no_answer_cell(part)
+            if not part.item:
+                yield words.no_rubric(part)
 
     def _oracles(self) -> tuple[tuple[ScoreRange, ...], tuple[str, ...]]:
         data = self.prepared.data(Silent())

@@ -10,6 +10,7 @@ from grader.assignment import Comparison, PartTable
 from grader.checks.registry import find_check
 from grader.messages import Mutation
 from grader.report import CellProblem, Check, Part
+from grader.rubric import ManualTable
 
 MutantVerdict = Literal["caught", "survived", "broken", "not_run"]
 
@@ -147,6 +148,24 @@ def template_problem(part: str, score: float) -> str:
         f"The empty template gets {score:g} points in part {part}; it should get none."
         " Put more of it between solution marks, or make a check of the result `required`."
     )
+
+
+def no_answer_cell(part: ManualTable) -> str:
+    """Say that students have no cell for what a person marks."""
+    return (
+        f"The template has no cell for the answer to part {part.id}. Give one the tag"
+        f" {part.names[0]!r}, or change `answer` in assignment.toml."
+    )
+
+
+def no_rubric(part: ManualTable) -> str:
+    """Say that there is nothing that a part can be marked by."""
+    return f"Part {part.id} has no rubric. Add [[manual.item]] tables in assignment.toml."
+
+
+def marked_by_people(part: ManualTable) -> str:
+    """Say that the points of a part were not looked at."""
+    return f"A person marks part {part.id}, for {part.points:g} points."
 
 
 def survivor(

@@ -32,7 +32,8 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     and below the folder of the reports. `kept` says that the report is of an earlier run, `again`
     that something of it could not be decided and will be graded again. `assignment` is what it was
     graded as and `chosen_by` who said so: empty where it was not graded. `report` is empty where
-    the report could not be written to its place, and `noticed` says where it is.
+    the report could not be written to its place, and `noticed` says where it is. `open` are points
+    that a person has yet to give.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     assignment: str = ""
     chosen_by: Chooser | Literal[""] = ""
     again: bool = False
+    open: float = 0.0
 
 
 class Summary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -92,6 +94,7 @@ def make_row(
         assignment=report.assignment.slug,
         chosen_by=chooser or "",
         again=is_graded(report) and not is_settled(report),
+        open=report.open,
     )
 
 
@@ -113,7 +116,7 @@ def is_settled(report: Report) -> bool:
 def outcome(row: Row) -> str:
     """Return a row without its name, in a line: "7 of 10, cell 3 raised TypeError"."""
     points = points_of(row.score, row.max_score) if row.graded else ""
-    return ", ".join(filter(None, (points, row.noticed)))
+    return ", ".join(filter(None, (points, wording.not_marked(row.open), row.noticed)))
 
 
 def notice(report: Report) -> str:
@@ -223,4 +226,5 @@ def _points(row: Row) -> Text:
 
 
 def _noticed(row: Row) -> Text:
-    return Text(wording.one_line(row.noticed), style="" if row.graded else "red")
+    said = ", ".join(filter(None, (wording.not_marked(row.open), row.noticed)))
+    return Text(wording.one_line(said), style="" if row.graded else "red")

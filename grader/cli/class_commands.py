@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from grader.cli.help import Command
-from grader.cli.options import CourseOption
+from grader.cli.options import CourseOption, Language
 from grader.cli.process import write_output
 from grader.lms.names import FORMS, LAYOUTS, PACKED
 
@@ -18,7 +18,8 @@ NOT_ALL = 1
 
 def add_class_commands(app: typer.Typer, panel: str) -> None:
     """Add these commands to a group, listed in a panel of its help."""
-    for function, epilog in ((collect, _COLLECT), (export, _EXPORT), (feedback, _FEEDBACK)):
+    commands = ((collect, _COLLECT), (mark, _MARK), (export, _EXPORT), (feedback, _FEEDBACK))
+    for function, epilog in commands:
         app.command(cls=Command, rich_help_panel=panel, epilog=epilog)(function)
 
 
@@ -56,6 +57,47 @@ def collect(
     options = CollectOptions(tuple(sources), output, layout, roster, assignment, json)
     if not run_collect(options, Console(), write_output):
         raise typer.Exit(NOT_ALL)
+
+
+_MARK = """
+    grader mark
+    grader mark e2e-mlp --anonymous --by eve
+    """
+
+
+def mark(
+    slug: Annotated[
+        str | None,
+        typer.Argument(metavar="SLUG", help="Which assignment; the only one with such parts."),
+    ] = None,
+    anonymous: Annotated[
+        bool, typer.Option("--anonymous", help="Show numbers in place of students.")
+    ] = False,
+    who: Annotated[
+        str | None, typer.Option("--by", metavar="NAME", help="Who marks; you, if not given.")
+    ] = None,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, metavar="N", help="Where; a free port if not given.")
+    ] = 0,
+    language: Annotated[
+        Language | None,
+        typer.Option("--lang", metavar="CODE", help="Language of the page: en, zh or ko."),
+    ] = None,
+    course: CourseOption = None,
+) -> None:
+    """Mark by hand what no check decides, on a page of this machine, until Ctrl-C.
+
+    It shows the answers to parts of kind manual one by one beside their rubric, and writes what is
+    chosen into the gradebook.
+    """
+    from grader.cli.gradebook import whoever
+    from grader.environment import need_for_marking
+
+    need_for_marking()
+    from grader.cli.mark import MarkOptions, run_mark
+
+    options = MarkOptions(slug, course, who or whoever(), anonymous, port, language)
+    run_mark(options, Console())
 
 
 _EXPORT = """

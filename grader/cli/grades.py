@@ -17,7 +17,8 @@ from grader.language import say
 
 if TYPE_CHECKING:
     from grader.gradebook.book import Gradebook
-    from grader.gradebook.grades import Account, Attempt, Grade
+    from grader.gradebook.entries import Attempt
+    from grader.gradebook.grades import Account, Grade
     from grader.gradebook.roster import Student
 
 course_app = typer.Typer(

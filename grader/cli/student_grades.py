@@ -18,17 +18,8 @@ from grader.cli.telling import students as students_of
 from grader.cli.telling import tell, words
 from grader.errors import UsageError
 from grader.gradebook.book import Gradebook
-from grader.gradebook.grades import (
-    Account,
-    Adjustment,
-    Attempt,
-    Grade,
-    Rules,
-    derive_all,
-    rounded,
-    show,
-    told_time,
-)
+from grader.gradebook.entries import Adjustment, Attempt, rounded, show
+from grader.gradebook.grades import Account, Grade, Rules, derive_all, told_time
 from grader.gradebook.roster import Student, find_student
 from grader.language import Text, Value, foreign, in_a_row, say
 from grader.render.wording import one_line
@@ -129,11 +120,8 @@ def show_student(word: str, course: Path | None, told: Told) -> None:
         if student.withdrawn is not None:
             tell(console, say("Withdrawn since {time}.", time=told_time(student.withdrawn)))
         for slug, account in accounts.items():
-            points, possible = _cell(grades[slug]), show(grades[slug].possible)
-            heading = say(
-                "{slug}: {points} of {possible}", slug=slug, points=points, possible=possible
-            )
-            tell(console, "", heading)
+            standing = _standing(grades[slug])
+            tell(console, "", say("{slug}: {standing}", slug=slug, standing=standing))
             for indentation, line in _story(account):
                 tell(console, indentation + one_line(words(line)))
         if not accounts:
@@ -286,6 +274,7 @@ def _brief(grade: Grade) -> dict[str, Any]:
     return {
         "points": grade.points,
         "possible": grade.possible,
+        "open": grade.open,
         "attempt": grade.attempt,
         "late_seconds": int(late.late_by.total_seconds()),
         "free_days": late.free_days,
@@ -302,8 +291,22 @@ def _is_graded(grade: Grade) -> bool:
 def _cell(grade: Grade | None) -> Text:
     if grade is None or grade.points is None:
         return foreign("–")
-    points = show(grade.points)
-    return foreign(points) if grade.settled else say("{points} (to be graded again)", points=points)
+    return _with_remarks(foreign(show(grade.points)), grade)
+
+
+def _standing(grade: Grade) -> Text:
+    """Return "87 of 90, 10 not marked yet"."""
+    possible = show(grade.possible)
+    if grade.points is None:
+        return say("{points} of {possible}", points="–", possible=possible)
+    told = say("{points} of {possible}", points=show(grade.points), possible=possible)
+    return _with_remarks(told, grade)
+
+
+def _with_remarks(told: Text, grade: Grade) -> Text:
+    if grade.open:
+        told = in_a_row([told, say("{points} not marked yet", points=show(grade.open))])
+    return told if grade.settled else say("{points} (to be graded again)", points=told)
 
 
 def _number(value: Decimal | int | None) -> str:

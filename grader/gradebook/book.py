@@ -13,9 +13,10 @@ import msgspec
 import sqlalchemy as sa
 
 from grader.assignment import Assignment
-from grader.errors import UsageError
+from grader.errors import GraderError, UsageError
 from grader.gradebook import rows, tables
-from grader.gradebook.grades import Account, Rules, Value
+from grader.gradebook.entries import Adjustment, Marking, Value, entries_of
+from grader.gradebook.grades import Account, Rules
 from grader.gradebook.opening import Database
 from grader.gradebook.roster import Changes, Student
 from grader.language import say
@@ -31,6 +32,14 @@ class HandedIn(Value, frozen=True):
     content: bytes
     handed_in: datetime | None = None
     source: str = "folder"
+
+
+class OvertakenError(GraderError):
+    """Raised when somebody else has marked meanwhile; `entry` is what counts now, if one does."""
+
+    def __init__(self, entry: Adjustment | None) -> None:
+        super().__init__(say("Somebody else has marked this meanwhile."))
+        self.entry = entry
 
 
 def utc_now() -> datetime:
@@ -125,6 +134,14 @@ class Gradebook:
         with self._database.reading() as connection:
             return frozenset((row.student, row.digest) for row in connection.execute(query))
 
+    def report_of(self, attempt: int) -> Report | None:
+        """Return the newest report of an attempt, by its id; None where nothing is graded."""
+        table = tables.grading
+        query = sa.select(table.c.report).where(table.c.attempt == attempt)
+        with self._database.reading() as connection:
+            packed = connection.execute(query.order_by(table.c.id.desc())).scalar()
+        return None if packed is None else decode_report(zlib.decompress(packed))
+
     def find_report(self, sha256: str) -> Report | None:
         """Return the newest report of a file with this digest, whoever handed it in."""
         query = (
@@ -152,6 +169,39 @@ class Gradebook:
         told = {"reason": rows.clean(reason), "who": rows.clean(who), "recorded": utc_now()}
         with self._database.writing() as connection:
             return rows.insert(connection, tables.adjustment, {**row, **told, "takes_back": None})
+
+    def mark(
+        self,
+        attempt: int,
+        part: str,
+        points: Decimal | None,
+        marking: Marking,
+        *,
+        seen: int,
+        who: str,
+    ) -> None:
+        """Write down what a person gives a part of an attempt, in place of what was given before.
+
+        What was given before is taken back, by an entry of its own; without `points` that is all.
+        `seen` is the number of the newest entry that whoever marks has seen, 0 for none. Raises
+        OvertakenError where another one counts by now: then nothing is written.
+        """
+        row = {"attempt": attempt, "part": part, "points": None, "factor": None}
+        row |= {"who": rows.clean(who), "recorded": utc_now(), "takes_back": None}
+        with self._database.writing() as connection:
+            given = entries_of(rows.adjustments_of(connection, attempt), part)
+            if seen != (given[-1].id if given else 0):
+                raise OvertakenError(given[-1] if given else None)
+            reason = "marked again" if points is not None else "not marked after all"
+            for each in given:
+                undone = {**row, "takes_back": each.id, "reason": reason}
+                rows.insert(connection, tables.adjustment, undone)
+            if points is None:
+                return
+            why = rows.clean(marking.reason.english)
+            document = rows.clean(msgspec.json.encode(marking).decode())
+            made = {**row, "points": points, "reason": why, "marking": document}
+            rows.insert(connection, tables.adjustment, made)
 
     def take_back(self, adjustment: int, *, reason: str, who: str) -> int:
         """Write down that an adjustment no longer counts. Returns the number of that entry.

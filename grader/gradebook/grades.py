@@ -8,80 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import Decimal
 from typing import NamedTuple
 
-import msgspec
-
+from grader.gradebook.entries import (
+    Adjustment,
+    Attempt,
+    Extension,
+    Grading,
+    PartPoints,
+    Value,
+    rounded,
+    show,
+    signed,
+    valid,
+)
 from grader.language import NOTHING, Text, foreign, join, say
 from grader.lateness import IN_TIME, NONE, Counting, Lateness, LatePolicy, lateness
-
-_HUNDREDTH = Decimal("0.01")
-
-
-class Value(msgspec.Struct, frozen=True):
-    """Base of what the gradebook hands out."""
-
-
-class PartPoints(Value, frozen=True):
-    """What a grading gave for one part."""
-
-    id: str
-    score: Decimal
-    max_score: Decimal
-
-
-class Grading(Value, frozen=True):
-    """What a run of the grader gave. What is not `settled` is to be graded again."""
-
-    id: int
-    score: Decimal
-    max_score: Decimal
-    parts: tuple[PartPoints, ...]
-    settled: bool
-    graded: datetime
-    grader: str
-
-
-class Adjustment(Value, frozen=True):
-    """Points that are added, or a factor that is multiplied by, to a part or to all if it is empty.
-
-    `takes_back` is the number of another adjustment, which then counts as little as this one.
-    """
-
-    id: int
-    part: str
-    points: Decimal | None
-    factor: Decimal | None
-    takes_back: int | None
-    reason: str
-    who: str
-    recorded: datetime
-
-
-class Attempt(Value, frozen=True):
-    """One file that was handed in. `number` counts a student's attempts at an assignment from 1.
-
-    `handed_in` is None where nobody has said when that was; `gradings` are in order.
-    """
-
-    id: int
-    number: int
-    name: str
-    sha256: str
-    handed_in: datetime | None
-    recorded: datetime
-    gradings: tuple[Grading, ...] = ()
-    adjustments: tuple[Adjustment, ...] = ()
-
-
-class Extension(Value, frozen=True):
-    """A later due date for one student; without a date it takes back those before it."""
-
-    due: datetime | None
-    reason: str
-    who: str
-    recorded: datetime
 
 
 class Rules(Value, frozen=True):
@@ -117,7 +60,8 @@ class Account(Value, frozen=True):
 class Grade(Value, frozen=True):
     """A grade, and how it came about. `points` are None where nothing has been graded.
 
-    `attempt` is the number of the one that counts, `lines` explain it from top to bottom.
+    `attempt` is the number of the one that counts, `lines` explain it from top to bottom. `open`
+    are points that a person has yet to give: neither `points` nor `possible` has them.
     """
 
     points: Decimal | None
@@ -127,6 +71,7 @@ class Grade(Value, frozen=True):
     settled: bool
     parts: tuple[PartPoints, ...]
     lines: tuple[Text, ...]
+    open: Decimal = NONE
 
 
 class _Total(NamedTuple):
@@ -139,16 +84,16 @@ class _Total(NamedTuple):
     parts: tuple[PartPoints, ...]
     lines: tuple[Text, ...]
 
+    @property
+    def possible(self) -> Decimal:
+        """The points that could be reached: those of the grading, and those that were marked."""
+        before = sum((each.max_score for each in self.grading.parts), NONE)
+        return self.grading.max_score - before + sum((e.max_score for e in self.parts), NONE)
 
-def show(points: Decimal) -> str:
-    """Return points with at most two decimals and no zeros at the end: 40, 37.5, 33.33."""
-    text = format(rounded(points), "f")
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def rounded(points: Decimal) -> Decimal:
-    """Return points to a hundredth; half of one counts as a whole."""
-    return points.quantize(_HUNDREDTH, ROUND_HALF_UP) + NONE
+    @property
+    def open(self) -> Decimal:
+        """The points that a person has yet to give."""
+        return sum((each.open for each in self.parts), NONE)
 
 
 def derive_all(accounts: Iterable[Account]) -> dict[str, Grade]:
@@ -180,8 +125,14 @@ def derive(account: Account, free_days: int = 0) -> Grade:
         lines = (*heads, *listed, say("There is no grade: nothing has been graded."))
         return Grade(None, account.rules.points, None, IN_TIME, True, (), lines)
     chosen = _chosen(totals, account.rules.counts)
-    possible = chosen.grading.max_score
+    possible = chosen.possible
     end = say("The grade: {points} of {possible}.", **_of(chosen.points, possible))
+    if chosen.open:
+        end = say(
+            "The grade: {points} of {possible}, {open} not marked yet.",
+            **_of(chosen.points, possible),
+            open=show(chosen.open),
+        )
     why = _choice_line(chosen, len(totals), account.rules.counts)
     return Grade(
         chosen.points,
@@ -191,6 +142,7 @@ def derive(account: Account, free_days: int = 0) -> Grade:
         chosen.grading.settled,
         chosen.parts,
         (*heads, *listed, why, *chosen.lines, end),
+        chosen.open,
     )
 
 
@@ -205,12 +157,13 @@ def _total(account: Account, attempt: Attempt, free_days: int) -> _Total:
     """Return what an attempt comes to, with a line for every step."""
     grading = attempt.gradings[-1]
     lines = [_grading_line(grading)]
-    reached, parts, steps = _adjusted(grading, attempt.adjustments)
+    reached, parts, steps = _adjusted(grading, attempt)
     lines += steps
     late = lateness(account.rules.late, account.due, attempt.handed_in, free_days)
     lost = NONE
     if account.rules.late is not None:
-        lost = late.lost(account.rules.late, reached, grading.max_score)
+        possible = _Total(attempt, reached, grading, late, parts, ()).possible
+        lost = late.lost(account.rules.late, reached, possible)
     lines.append(_late_line(account, attempt, late, lost))
     exact = max(reached - lost, NONE)
     points = rounded(exact)
@@ -220,30 +173,38 @@ def _total(account: Account, attempt: Attempt, free_days: int) -> _Total:
 
 
 def _adjusted(
-    grading: Grading, adjustments: Iterable[Adjustment]
+    grading: Grading, attempt: Attempt
 ) -> tuple[Decimal, tuple[PartPoints, ...], list[Text]]:
     """Return the points after all adjustments, in all and by part, and a line for every step.
 
     Those of a part come before those of all: what a factor of all takes, it takes of the sum.
     """
-    entries = list(adjustments)
-    undone = {each.takes_back for each in entries}
-    valid = [each for each in entries if each.takes_back is None and each.id not in undone]
+    entries = valid(attempt.adjustments)
     scores = {each.id: each.score for each in grading.parts}
     rest = grading.score - sum(scores.values(), NONE)  # of a report whose parts do not add up
     lines = [_part_line(each) for each in grading.parts]
-    for each in valid:
+    for each in entries:
         if each.part:
             scores[each.part] = _applied(each, scores.get(each.part, NONE))
             lines.append(_adjustment_line(each, scores[each.part]))
     total = sum(scores.values(), rest)
-    for each in valid:
+    for each in entries:
         if not each.part:
             total = _applied(each, total)
             lines.append(_adjustment_line(each, total))
-    most = {each.id: each.max_score for each in grading.parts}
-    parts = tuple(PartPoints(id, score, most.get(id, NONE)) for id, score in scores.items())
+    known = {each.id: each for each in grading.parts}
+    parts = tuple(
+        _standing(known.get(id, PartPoints(id, NONE, NONE)), score, attempt)
+        for id, score in scores.items()
+    )
     return total, parts, lines
+
+
+def _standing(part: PartPoints, score: Decimal, attempt: Attempt) -> PartPoints:
+    """Return a part with its points of now; those that a person gave are open no more."""
+    if not part.open or not attempt.given(part.id):
+        return PartPoints(part.id, score, part.max_score, part.open)
+    return PartPoints(part.id, score, part.max_score + part.open)
 
 
 def _applied(adjustment: Adjustment, points: Decimal) -> Decimal:
@@ -302,7 +263,7 @@ def _attempt_line(attempt: Attempt, totals: Iterable[_Total]) -> Text:
     }
     for each in totals:
         if each.attempt == attempt:
-            points = _of(each.points, each.grading.max_score)
+            points = _of(each.points, each.possible)
             return say(
                 "Attempt {number}, {file}, handed in {time}: {points} of {possible}.",
                 **named,
@@ -336,12 +297,20 @@ def _grading_line(grading: Grading) -> Text:
 
 def _part_line(part: PartPoints) -> Text:
     points = _of(part.score, part.max_score)
+    if part.open and not part.max_score:
+        return say("Part {part}: a person gives {open} points.", part=part.id, open=show(part.open))
     return say("Part {part}: {points} of {possible}.", part=part.id, **points)
 
 
 def _adjustment_line(entry: Adjustment, points: Decimal) -> Text:
-    told = {"who": entry.who, "time": told_time(entry.recorded), "reason": entry.reason}
+    told: dict[str, str | Text] = {"who": entry.who, "time": told_time(entry.recorded)}
+    told["reason"] = entry.reason if entry.marking is None else entry.marking.reason
     told |= {"number": str(entry.id), "part": entry.part, "points": show(points)}
+    if entry.marking is not None:
+        return say(
+            "Part {part} is marked {points}: adjustment {number} by {who}, {time}: {reason}",
+            **told,
+        )
     if entry.factor is not None:
         told["factor"] = format(entry.factor.normalize(), "f")
         if entry.part:
@@ -353,7 +322,7 @@ def _adjustment_line(entry: Adjustment, points: Decimal) -> Text:
         return say(
             "All times {factor} is {points}: adjustment {number} by {who}, {time}: {reason}", **told
         )
-    told["change"] = f"{'+' if (entry.points or NONE) >= 0 else ''}{show(entry.points or NONE)}"
+    told["change"] = signed(entry.points or NONE)
     if entry.part:
         return say(
             "Part {part} {change} is {points}: adjustment {number} by {who}, {time}: {reason}",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from grader.errors import UsageError
-from grader.gradebook.grades import Value
+from grader.gradebook.entries import Value
 from grader.language import in_a_row, say
 from grader.render.wording import one_line
 from grader.tables import read_table

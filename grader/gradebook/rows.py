@@ -16,7 +16,15 @@ from sqlalchemy import Connection, Row
 from grader.assignment import Assignment
 from grader.errors import UsageError
 from grader.gradebook import tables
-from grader.gradebook.grades import Adjustment, Attempt, Extension, Grading, PartPoints, Rules
+from grader.gradebook.entries import (
+    Adjustment,
+    Attempt,
+    Extension,
+    Grading,
+    Marking,
+    PartPoints,
+)
+from grader.gradebook.grades import Rules
 from grader.gradebook.roster import Student
 from grader.language import in_a_row, say
 from grader.lateness import LatePolicy
@@ -48,7 +56,7 @@ def rules_row(assignment: Assignment) -> dict[str, Any]:
         "due": assignment.due,
         "late": None if late is None else msgspec.json.encode(late).decode(),
         "counts": assignment.counts,
-        "parts": msgspec.json.encode([part.id for part in assignment.part]).decode(),
+        "parts": msgspec.json.encode(assignment.part_ids).decode(),
     }
 
 
@@ -125,6 +133,7 @@ def grading_row(report: Report, document: bytes, now: datetime) -> dict[str, Any
     """Return a report as it is stored; `document` is its JSON."""
     parts = [
         {"id": each.id, "score": repr(each.score), "max_score": repr(each.max_score)}
+        | ({"open": repr(each.open)} if each.open else {})
         for each in report.parts
     ]
     undecided = any(check.again for part in report.parts for check in part.checks)
@@ -195,9 +204,23 @@ def _adjustments(connection: Connection, student: int | None) -> dict[int, list[
     query = sa.select(table).where(_of_student(table, student)).order_by(table.c.id)
     found: dict[int, list[Adjustment]] = defaultdict(list)
     for row in connection.execute(query):
-        fields = row._asdict()
-        found[fields.pop("attempt")].append(Adjustment(**fields))
+        found[row.attempt].append(_as_adjustment(row))
     return found
+
+
+def adjustments_of(connection: Connection, attempt: int) -> list[Adjustment]:
+    """Return the adjustments of one attempt, in order."""
+    table = tables.adjustment
+    query = sa.select(table).where(table.c.attempt == attempt).order_by(table.c.id)
+    return [_as_adjustment(row) for row in connection.execute(query)]
+
+
+def _as_adjustment(row: Row[Any]) -> Adjustment:
+    fields = row._asdict()
+    del fields["attempt"]
+    if row.marking is not None:
+        fields["marking"] = msgspec.json.decode(row.marking, type=Marking)
+    return Adjustment(**fields)
 
 
 def read_extensions(connection: Connection, student: int | None) -> dict[Pair, list[Extension]]:

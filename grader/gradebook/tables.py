@@ -124,5 +124,6 @@ adjustment = _table(
     Column("points", Exact),
     Column("factor", Exact),
     Column("takes_back", ForeignKey("adjustment.id")),
+    Column("marking", Text),
     _recorded(),
 )

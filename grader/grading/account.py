@@ -20,7 +20,12 @@ from grader.execute.path_redaction import PathRedaction, own_folders
 from grader.execute.result import Execution
 from grader.grading.preparation import Preparation
 from grader.language import Text, one_of_ours, say
-from grader.reading.submission import SubmissionFile, first_cell_with, line_in_file
+from grader.reading.submission import (
+    SubmissionFile,
+    first_cell_with,
+    line_in_file,
+    names_of,
+)
 from grader.report import (
     AssignmentId,
     Cell,
@@ -273,12 +278,13 @@ def make_report(
     """Return all verdicts of a submission as one document."""
     assignment, settings = prepared.course_assignment.assignment, prepared.settings
     parts, timing = results
+    cells = transcribe(submission, execution, _places(prepared))
     return Report(
         score=round(sum(part.score for part in parts), 6),
-        max_score=assignment.points,
+        max_score=assignment.graded_points,
         assignment=_describe_assignment(assignment),
         submission=_describe_submission(submission, execution),
-        parts=parts,
+        parts=(*parts, *_left_to_people(assignment, submission, cells)),
         problems=execution.problems if execution is not None else (),
         notes=notes + (execution.notes if execution is not None else ()),
         timing=timing,
@@ -289,10 +295,21 @@ def make_report(
         duration=duration,
         language=one_of_ours(settings.language or submission.declared_language),
         dialect="current" if execution is None else execution.dialect,
-        cells=transcribe(submission, execution, _places(prepared)),
+        cells=cells,
         basis=prepared.basis(data),
         graded=settings.now().replace(microsecond=0),
     )
+
+
+def _left_to_people(
+    assignment: Assignment, submission: SubmissionFile, cells: tuple[Cell, ...]
+) -> Iterator[Part]:
+    """Yield the parts that a person marks, and where their answers are among the report's cells."""
+    own = submission.notebook.cells if cells and submission.notebook is not None else []
+    named = [(names_of(cell), cell.source) for cell in own]
+    for table in assignment.manual:
+        answer = tuple(at for at, cell in enumerate(named) if table.is_answer(*cell))
+        yield Part(table.id, table.named, 0.0, 0.0, (), open=table.points, answer=answer)
 
 
 def _describe_assignment(assignment: Assignment) -> AssignmentId:

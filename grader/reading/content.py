@@ -271,14 +271,15 @@ def _cells(found: Iterable[RawCell]) -> Iterator[CellText]:
     code, room = 0, MARKDOWN_SIZE
     for number, cell in enumerate(found, start=1):
         source = _source(cell.source, number)
+        names = tuple(map(_encodable, cell.names))
         if cell.is_code:
             code += len(source.encode())
             _check_code(code)
-            yield CellText("code", source, cell.line)
+            yield CellText("code", source, cell.line, names)
         else:
             kept = source[:MARKDOWN_LENGTH] if room > 0 else ""
             room -= len(kept)
-            yield CellText("markdown", kept, cell.line)
+            yield CellText("markdown", kept, cell.line, names)
 
 
 def _check_code(size: int) -> None:

@@ -8,14 +8,14 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from grader.errors import SubmissionError
 from grader.language import say
-from grader.reading.messages import CELL_LIMIT
+from grader.reading.messages import CELL_LIMIT, CELL_NAMES, NAME_LENGTH
 from grader.reading.source_lines import source_lines
 
 _NOTHING = msgspec.Raw()
@@ -27,12 +27,14 @@ _SOURCES = ("source", "input")
 class RawCell(msgspec.Struct, frozen=True):
     """What is looked at of a cell: values as JSON has them, and the line on which the text begins.
 
-    `source` is None where the cell has none.
+    `source` is None where the cell has none. `names` are its id and its tags, as far as they are
+    short texts.
     """
 
     is_code: bool
     source: object
     line: int | None
+    names: tuple[str, ...] = ()
 
 
 class RawNotebook(msgspec.Struct, frozen=True):
@@ -96,10 +98,16 @@ class _Sheet(msgspec.Struct):
     cells: msgspec.Raw = _NOTHING
 
 
+class _CellMetadata(msgspec.Struct):
+    tags: msgspec.Raw = _NOTHING
+
+
 class _Cell(msgspec.Struct):
     cell_type: msgspec.Raw = _NOTHING
     source: msgspec.Raw = _NOTHING
     input: msgspec.Raw = _NOTHING
+    id: msgspec.Raw = _NOTHING
+    metadata: msgspec.Raw = _NOTHING
 
 
 def _read_strictly(content: bytes) -> RawNotebook:
@@ -182,13 +190,35 @@ def _cell(raw: bytes) -> tuple[RawCell, int | None]:
     if not raw.startswith(b"{"):
         return RawCell(is_code=False, source="", line=None), 0
     fields = msgspec.json.decode(raw, type=_Cell)
-    is_code = _is_one_of(fields.cell_type, b'"code"')
+    is_code, names = _is_one_of(fields.cell_type, b'"code"'), _names(fields)
     for name in _SOURCES:
         text: msgspec.Raw = getattr(fields, name)
         if not _is_one_of(text, b""):
             value = None if _begins(text, b"{") else msgspec.json.decode(text)
-            return RawCell(is_code, value, None), _begin(raw, name.encode(), text)
-    return RawCell(is_code, "", None), 0
+            return RawCell(is_code, value, None, names), _begin(raw, name.encode(), text)
+    return RawCell(is_code, "", None, names), 0
+
+
+def _names(fields: _Cell) -> tuple[str, ...]:
+    """Return the id and the tags of a cell; none of what is longer than such things are."""
+    found: list[object] = []
+    if _begins(fields.id, b'"') and _is_short(fields.id):
+        found.append(msgspec.json.decode(fields.id))
+    if _begins(fields.metadata, b"{"):
+        tags = msgspec.json.decode(fields.metadata, type=_CellMetadata).tags
+        if _begins(tags, b"[") and _is_short(tags):
+            found += msgspec.json.decode(tags)
+    return _short_names(found)
+
+
+def _is_short(raw: msgspec.Raw) -> bool:
+    return len(memoryview(raw)) <= CELL_NAMES * NAME_LENGTH * 2
+
+
+def _short_names(found: Iterable[object]) -> tuple[str, ...]:
+    """Return what of an id and of tags is kept: texts of at most a few words, and few of them."""
+    texts = (each for each in found if isinstance(each, str) and 0 < len(each) <= NAME_LENGTH)
+    return tuple(itertools.islice(texts, CELL_NAMES))
 
 
 def _begin(raw: bytes, name: bytes, text: msgspec.Raw) -> int | None:
@@ -265,4 +295,7 @@ def _as_list(value: object) -> list[object]:
 def _patient_cell(cell: Any) -> RawCell:
     fields = cell if isinstance(cell, dict) else {}
     source = next((fields[name] for name in _SOURCES if name in fields), "")
-    return RawCell(fields.get("cell_type") == "code", source, None)
+    metadata = fields.get("metadata")
+    tags = metadata.get("tags") if isinstance(metadata, dict) else None
+    names = _short_names([fields.get("id"), *_as_list(tags)])
+    return RawCell(fields.get("cell_type") == "code", source, None, names)

@@ -50,12 +50,20 @@ class ReadRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     bounds: ReaderBounds
 
 
+CELL_NAMES = 8
+"""Most names of a cell that are kept: its id, and tags."""
+
+
 class CellText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A cell: its text, and the line of the file on which that begins, None if it is not known."""
+    """A cell: its text, and the line of the file on which that begins, None if it is not known.
+
+    `names` are its id and its tags, by which the answers are found that a person marks.
+    """
 
     kind: Literal["code", "markdown"]
     source: str
     line: _Line | None = None
+    names: Annotated[tuple[_Name, ...], msgspec.Meta(max_length=CELL_NAMES)] = ()
 
 
 class Told(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -134,6 +134,10 @@ _FIRST_LINE = "first_line"
 _LINE_IN_FILE = "line_in_file"
 """Metadata of the cells: the line on which a cell of a text begins, and one of a notebook."""
 
+_CALLED = "called"
+"""Metadata of the cells: the id and the tags that they were handed in with. `tags` would be heeded
+when they are run: "skip-execution" leaves a cell out."""
+
 _DEFINITION = re.compile(r"^(?:async[ \t]+)?(?:def|class)[ \t]+([^\W\d]\w*)", re.MULTILINE)
 _BINDING = re.compile(r"^([^\W\d]\w*)[ \t]*=(?!=)", re.MULTILINE)
 
@@ -243,11 +247,11 @@ def as_notebook(content: Content) -> NotebookNode:
     )
 
 
-def _as_cell(cell: CellText, number: int, metadata: dict[str, int]) -> dict[str, object]:
+def _as_cell(cell: CellText, number: int, lines: dict[str, int]) -> dict[str, object]:
     made: dict[str, object] = {
         "cell_type": cell.kind,
         "id": f"cell-{number}",
-        "metadata": metadata,
+        "metadata": {**lines, _CALLED: [*cell.names]} if cell.names else lines,
         "source": cell.source,
     }
     return {**made, "execution_count": None, "outputs": []} if cell.kind == "code" else made
@@ -266,6 +270,11 @@ def line_in_file(cell: NotebookNode) -> int | None:
     """
     line: int | None = cell.metadata.get(_FIRST_LINE, cell.metadata.get(_LINE_IN_FILE))
     return line
+
+
+def names_of(cell: NotebookNode) -> tuple[str, ...]:
+    """Return the id and the tags that a cell was handed in with; () where it was not read."""
+    return tuple(cell.metadata.get(_CALLED, ()))
 
 
 def defined_names(sources: tuple[str, ...]) -> frozenset[str]:

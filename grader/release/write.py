@@ -37,17 +37,20 @@ def public_assignment(assignment: Assignment) -> Assignment:
 
     Hidden parts are left out, and so are checks that students hear of late or never. What decides
     the points of a check without its reason is withheld, and so is timing: the reference schedule
-    is a solution. Raises CourseError for a check of an unknown kind, UsageError where nothing is
+    is a solution. A part that a person marks is there without its rubric, which may tell the
+    answer. Raises CourseError for a check of an unknown kind, UsageError where nothing is
     public.
     """
     kept = (_public_part(part) for part in assignment.part if not part.hidden)
     parts = tuple(part for part in kept if part.check)
     hidden = (_listed(part) for part in assignment.part if part.hidden)
     used = {part.computation for part in parts}
+    manual = tuple(msgspec.structs.replace(part, item=()) for part in assignment.manual)
     return msgspec.structs.replace(
         assignment,
         part=parts,
-        points=sum(part.points for part in parts),
+        manual=manual,
+        points=sum(part.points for part in parts) + sum(part.points for part in manual),
         withheld=assignment.withheld + sum(check.points for part in hidden for check in part),
         computation=tuple(each for each in assignment.computation if each.id in used),
         oracle=assignment.oracle if None in used else None,

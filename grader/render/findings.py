@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import groupby
 
-from grader.language import Text, in_a_row, say
+from grader.language import Text, in_a_row, join, say
 from grader.render import wording
 from grader.render.speech import tell
 from grader.render.speed import speed_sentence
@@ -95,6 +95,16 @@ def reading(link: str) -> str:
     if is_address(link):
         return tell("To read again: {link}", link=link)
     return tell('To read again in the notebook: "{heading}"', heading=wording.one_line(link))
+
+
+def left_to_people(part: Part, report: Report) -> str:
+    """Say that a person marks a part, and whether an answer was found; else nothing."""
+    if not part.open:
+        return ""
+    marked = say("A person marks this part, and has not done so yet.")
+    if part.answer or not report.cells:
+        return tell(marked)
+    return tell(join(marked, say("The notebook has no cell that is marked as its answer.")))
 
 
 def place_of(problem: CellProblem, report: Report) -> str:

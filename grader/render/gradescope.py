@@ -90,6 +90,8 @@ def render_gradescope(report: Report) -> bytes:
 
 def _output(report: Report) -> Iterator[str]:
     yield cells_run(report.submission)
+    if report.open:
+        yield wording.not_marked(report.open)
     yield from (wording.plain(note) for note in report.notes)
     for problem in report.problems[:MOST_PROBLEMS]:
         error = f"{place_of(problem, report)}: {wording.one_line(problem.error)}"

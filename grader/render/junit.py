@@ -15,7 +15,14 @@ from xml.etree import ElementTree
 
 from grader.language import Text, join
 from grader.render import wording
-from grader.render.findings import advice, explanation, is_graded, is_lost, place_of
+from grader.render.findings import (
+    advice,
+    explanation,
+    is_graded,
+    is_lost,
+    left_to_people,
+    place_of,
+)
 from grader.render.speech import speaking, tell
 from grader.report import CellProblem, Check, Part, Report
 
@@ -59,6 +66,8 @@ _Suites = tuple[tuple[str, str], list[_Case], list[tuple[str, str]]]
 def _suites(report: Report) -> Iterator[_Suites]:
     for part in report.parts:
         cases = [_check_case(part, check, report) for check in part.checks]
+        if part.open:
+            cases.append(_open_case(part, report))
         yield (part.id, wording.one_line(part.title)), cases, list(_part_properties(part))
     title = tell("Cells that ended in an error")
     cells = [_problem_case(problem, report) for problem in report.problems]
@@ -72,6 +81,12 @@ def _check_case(part: Part, check: Check, report: Report) -> _Case:
     message = _short(check.reason) or _points(check.score, check.max_score)
     name = wording.one_line(check.title) or check.id
     return _Case(name, _outcome(check), check.verdict, message, "\n".join(filter(None, said)))
+
+
+def _open_case(part: Part, report: Report) -> _Case:
+    """Return the case of points that a person has yet to give."""
+    title, said = wording.one_line(part.title), left_to_people(part, report)
+    return _Case(title or part.id, "skipped", "open", wording.not_marked(part.open), said)
 
 
 def _outcome(check: Check) -> Literal["passed", "failure", "error", "skipped"]:

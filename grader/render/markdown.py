@@ -13,7 +13,15 @@ from itertools import groupby
 
 from grader.language import Text, say
 from grader.render import wording
-from grader.render.findings import cells_run, circumstances, is_address, is_lost, place_of, reading
+from grader.render.findings import (
+    cells_run,
+    circumstances,
+    is_address,
+    is_lost,
+    left_to_people,
+    place_of,
+    reading,
+)
 from grader.render.speech import speaking, tell
 from grader.render.speed import speed_sentence
 from grader.render.wording import built, is_told, one_line, plain
@@ -125,7 +133,7 @@ def _score(report: Report) -> str:
     return _section(
         f"# {text(title)}",
         code(report.submission.name),
-        f"**{reached}**",
+        f"**{', '.join(filter(None, (reached, wording.not_marked(report.open))))}**",
         text(cells_run(report.submission)),
     )
 
@@ -135,16 +143,15 @@ def _notes(notes: tuple[Text, ...]) -> str:
 
 
 def _overview(parts: tuple[Part, ...]) -> str:
-    rows = (
-        f"- {text(part.title)}: {wording.points_of(part.score, part.max_score)}" for part in parts
-    )
+    rows = (f"- {text(part.title)}: {wording.points_of_part(part)}" for part in parts)
     return _section("\n".join(rows))
 
 
 def _part(part: Part, report: Report) -> str:
-    points = wording.points_of(part.score, part.max_score)
+    points = wording.points_of_part(part)
     return _section(
         f"## {text(part.title)} ({points})",
+        text(left_to_people(part, report)) if part.open else "",
         text(built(part.origin, report.submission.starts)) if part.origin else "",
         "\n".join(_checks(part.checks)),
         *_diagnosis(part),

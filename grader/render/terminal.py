@@ -22,7 +22,7 @@ from grader.language import Text as Words
 from grader.language import say
 from grader.render import wording
 from grader.render.diagnosis import diagnosis_section, sample_section
-from grader.render.findings import cells_run, circumstances
+from grader.render.findings import cells_run, circumstances, left_to_people
 from grader.render.graph import GraphDrawing
 from grader.render.speech import speaking, tell
 from grader.render.speed import Bar, speed_section
@@ -61,7 +61,8 @@ def _sections(report: Report) -> Iterator[RenderableType]:
     yield from _notes(report)
     if report.parts:
         yield points_table(report.parts)
-    yield from (part_section(part, starts) for part in report.parts)
+    for part in report.parts:
+        yield part_section(part, starts, left_to_people(part, report))
     yield from _problems(report.problems, starts)
     yield from _speed(report.timing)
     yield _circumstances(report)
@@ -127,7 +128,10 @@ def _score(report: Report) -> RenderableType:
         Text(wording.one_line(submission.name)),
         Text(cells_run(submission), style="dim"),
         Text(),
-        Text(tell(unit, **reached), style="bold"),
+        Text(
+            ", ".join(filter(None, (tell(unit, **reached), wording.not_marked(report.open)))),
+            style="bold",
+        ),
         Bar(report.score / report.max_score if report.max_score else 0.0, BAR_WIDTH),
     ]
     return Panel(Group(*lines), box=box.ROUNDED, padding=(1, 2), border_style="dim")
@@ -146,7 +150,10 @@ def points_table(parts: tuple[Part, ...]) -> RenderableType:
     table.add_column(tell("Part"), ratio=1, overflow="fold")
     table.add_column(tell("Points"), justify="right", no_wrap=True)
     for part in parts:
-        table.add_row(Text(wording.one_line(part.title)), _points(part.score, part.max_score))
+        points = _points(part.score, part.max_score)
+        if part.open:
+            points = Text(wording.points_of_part(part), style="yellow")
+        table.add_row(Text(wording.one_line(part.title)), points)
     return table
 
 
@@ -157,13 +164,16 @@ def _points(score: float, maximum: float) -> Text:
     return Text(wording.points_of(score, maximum), style=style)
 
 
-def part_section(part: Part, starts: tuple[int, ...] = ()) -> RenderableType:
+def part_section(part: Part, starts: tuple[int, ...] = (), note: str = "") -> RenderableType:
     """Return a part: what was graded, its checks, and the reasons for points that were lost.
 
-    `starts` are the lines on which the cells of a script or Markdown begin.
+    `starts` are the lines on which the cells of a script or Markdown begin, `note` is what is said
+    of a part that has no checks.
     """
-    points = wording.points_of(part.score, part.max_score)
+    points = wording.points_of_part(part)
     rows: list[RenderableType] = [_Heading(wording.one_line(part.title), points)]
+    if note:
+        rows.append(Text(note))
     if part.origin is not None:
         rows.append(Text(wording.built(part.origin, starts), style="dim"))
     rows.append(_checks(part.checks))

@@ -76,6 +76,18 @@ def points_of(score: float, maximum: float) -> str:
     return tell("{score} of {maximum}", score=points(score), maximum=points(maximum))
 
 
+def points_of_part(part: Part) -> str:
+    """Return "37.5 of 40", of a part that a person marks "10 not marked yet"."""
+    if part.open and not part.max_score:
+        return not_marked(part.open)
+    return points_of(part.score, part.max_score)
+
+
+def not_marked(open: float) -> str:
+    """Return "10 not marked yet"; nothing where no points are open."""
+    return tell("{points} not marked yet", points=points(open)) if open else ""
+
+
 def noun(number: float, singular: str, plural: str = "") -> str:
     """Return the word in the right number, without the number."""
     return singular if number == 1 else plural or singular + "s"

@@ -154,6 +154,11 @@ class Report(Frozen, frozen=True):
     graded: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
     schema_version: Literal[4] = SCHEMA_VERSION
 
+    @property
+    def open(self) -> float:
+        """The points that a person gives and has not given yet: they are in no sum."""
+        return sum(part.open for part in self.parts)
+
     def render(
         self,
         format: str,

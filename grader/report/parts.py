@@ -275,6 +275,10 @@ class Part(Frozen, frozen=True):
     `graph` is that of the graded module's `main`, None where there is none. `diagnosis` is there
     where its outputs differ and it could be run beside PyTorch, `sample` where they are scores of
     images, `scripts` where a schedule was replayed.
+
+    `open` are points that a person gives, and that nobody has given yet: neither `score` nor
+    `max_score` has them. `answer` are the places of what they are given for among the report's
+    cells, from 0.
     """
 
     id: str
@@ -287,6 +291,8 @@ class Part(Frozen, frozen=True):
     diagnosis: Diagnosis | None = None
     sample: Sample | None = None
     scripts: Scripts | None = None
+    open: float = 0.0
+    answer: tuple[int, ...] = ()
 
 
 class ShapeTiming(Frozen, frozen=True):

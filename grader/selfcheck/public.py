@@ -33,6 +33,7 @@ def published(assignment: Assignment) -> Assignment:
     return msgspec.structs.replace(
         assignment,
         part=parts,
+        manual=(),  # a person marks them
         points=sum(part.points for part in parts),
         computation=tuple(each for each in assignment.computation if each.id in used),
     )
@@ -68,7 +69,7 @@ def restrict(assignment: Assignment, parts: tuple[str, ...], *, runs: bool) -> A
         if part.id in parts
     )
     points = sum(part.points for part in kept)
-    return msgspec.structs.replace(assignment, part=kept, points=points)
+    return msgspec.structs.replace(assignment, part=kept, manual=(), points=points)
 
 
 def complete(table: PartTable, judged: Part, why_not_run: Text) -> Part:

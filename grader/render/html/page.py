@@ -18,7 +18,15 @@ from grader.render.findings import cells_run, circumstances, place_of
 from grader.render.html.charts import speed_view
 from grader.render.html.clean import TEXT_LENGTH, cleaned
 from grader.render.html.notebook import Notebook
-from grader.render.html.parts import CellAnchors, forms, part_anchor, part_views, share, standing
+from grader.render.html.parts import (
+    CellAnchors,
+    forms,
+    part_anchor,
+    part_views,
+    share,
+    standing,
+    standing_of,
+)
 from grader.render.speech import speaking, spoken, tell
 from grader.report import Cell, Part, Report, Timing
 
@@ -26,13 +34,17 @@ _POINT, _POINTS = say("{score} of {maximum} point"), say("{score} of {maximum} p
 
 
 class Score(NamedTuple):
-    """The score: its numbers, a sentence that says them, and its share in percent."""
+    """The score: its numbers, a sentence that says them, and its share in percent.
+
+    `open` says how many points are not marked yet, empty where none are.
+    """
 
     number: str
     maximum: str
     sentence: str
     share: float
     verdict: str
+    open: str
 
 
 class OverviewRow(NamedTuple):
@@ -65,6 +77,7 @@ def score(report: Report) -> Score:
         sentence=tell(unit, score=number, maximum=maximum),
         share=share(report.score, report.max_score),
         verdict=standing(report.score, report.max_score),
+        open=wording.not_marked(report.open),
     )
 
 
@@ -79,9 +92,9 @@ def overview_row(part: Part, anchor: str) -> OverviewRow:
     return OverviewRow(
         anchor=anchor,
         title=tell(part.title),
-        points=wording.points_of(part.score, part.max_score),
+        points=wording.points_of_part(part),
         share=share(part.score, part.max_score),
-        verdict=standing(part.score, part.max_score),
+        verdict=standing_of(part),
     )
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from grader.language import Text, say
 from grader.render import wording
-from grader.render.findings import is_lost
+from grader.render.findings import is_lost, left_to_people
 from grader.render.html.graph import Drawing, describe, draw
 from grader.render.html.text import TextBlock, compare, is_web_link
 from grader.render.speech import tell
@@ -145,7 +145,8 @@ def part_views(report: Report) -> Iterator[PartView]:
     anchors, starts = CellAnchors(report), report.submission.starts
     for place, part in enumerate(report.parts, start=1):
         cell = "" if part.origin is None else anchors.of(part.origin.cell)
-        yield part_view(part, part_anchor(place), cell, starts)
+        view = part_view(part, part_anchor(place), cell, starts)
+        yield view._replace(origin=view.origin or left_to_people(part, report))
 
 
 def part_view(
@@ -159,9 +160,9 @@ def part_view(
     return PartView(
         anchor=anchor,
         title=tell(part.title),
-        points=wording.points_of(part.score, part.max_score),
+        points=wording.points_of_part(part),
         share=share(part.score, part.max_score),
-        verdict=standing(part.score, part.max_score),
+        verdict=standing_of(part),
         origin="" if origin is None else wording.built(origin, starts),
         origin_anchor=origin_anchor,
         groups=tuple(_groups(part)),
@@ -193,6 +194,12 @@ def standing(score: float, maximum: float) -> Verdict:
     if maximum <= 0 or score >= maximum:
         return "passed"
     return "partial" if score > 0 else "failed"
+
+
+def standing_of(part: Part) -> Verdict:
+    """Return as a verdict how a part stands: what a person has yet to mark is not graded."""
+    is_open = part.open and not part.max_score
+    return "not_graded" if is_open else standing(part.score, part.max_score)
 
 
 def _groups(part: Part) -> Iterator[Group]:

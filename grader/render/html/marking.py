@@ -1,0 +1,226 @@
+"""The page by which a person marks: a student's answer beside the rubric.
+
+It is shown by a server of this machine (`marking/app.py`), with a style sheet and a script of its
+own. What a notebook has is cleaned and escaped as on a report's page.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+
+from markupsafe import Markup
+from msgspec.structs import replace
+
+from grader.language import NOTHING, Text
+from grader.render import wording
+from grader.render.html.clean import cleaned
+from grader.render.html.notebook import CellView, Notebook
+from grader.render.html.page import Budget, macro, template
+from grader.render.html.page import words as report_words
+from grader.render.html.parts import share
+from grader.render.speech import speaking, spoken, tell
+from grader.report import Cell, Report
+
+SIZE: Final = 2_900_000
+"""Bytes of the cells of a page."""
+
+STYLE, SCRIPT = "/mark.css", "/mark.js"
+"""Where the page finds its style sheet and its script."""
+
+_DIGITS: Final = "1234567890"
+
+
+class RubricRow(NamedTuple):
+    """An item of the rubric; `points` has its sign. Of those of a `group` one may be chosen."""
+
+    id: str
+    text: Text
+    points: str
+    group: str
+    is_chosen: bool
+
+
+class MarkingView(NamedTuple):
+    """What the page shows beside the answer.
+
+    `whose` is the student, or a number in their place. `state` says who has marked it, and `seen`
+    is the number of that entry, 0 for none. `comments` are what was said before. The addresses are
+    empty where they lead nowhere.
+    """
+
+    title: Text
+    part: Text
+    whose: Text
+    about: Text
+    points: str
+    state: Text
+    seen: int
+    rows: tuple[RubricRow, ...]
+    comment: str
+    comments: tuple[str, ...]
+    done: int
+    all: int
+    shows_all: bool
+    shows_notebook: bool
+    own: str
+    previous: str
+    next: str
+    other_filter: str
+    other_extent: str
+
+
+class _ShownRow(NamedTuple):
+    """A row as the template wants it; `key` chooses it, empty where no key is left."""
+
+    id: str
+    key: str
+    text: str
+    points: str
+    is_chosen: bool
+
+
+class _ShownGroup(NamedTuple):
+    """Rows of which one may be chosen, or rows without a group: `name` is empty then."""
+
+    name: str
+    rows: tuple[_ShownRow, ...]
+
+
+def render_marking(view: MarkingView, report: Report, answer: tuple[int, ...], lang: str) -> bytes:
+    """Return the page, in a language; `answer` are the places of the cells that are shown.
+
+    All cells are shown where there are none. It loads its style and its script alone.
+    """
+    with speaking(lang):
+        page = template("marking.html.j2").render(
+            words=_words(),
+            language=spoken(),
+            style=STYLE,
+            script=SCRIPT,
+            title=wording.one_line(view.title),
+            part=wording.one_line(view.part),
+            whose=wording.one_line(view.whose),
+            about=wording.one_line(view.about),
+            state=wording.one_line(view.state),
+            comment=wording.plain(view.comment),
+            comments=tuple(map(wording.one_line, view.comments)),
+            groups=tuple(_groups(view.rows)),
+            progress=tell("{done} of {all} marked", done=view.done, all=view.all),
+            share=share(view.done, view.all),
+            cells=tuple(_cells(report, answer)),
+            is_found=bool(answer) or view.shows_notebook,
+            view=view,
+        )
+        return page.encode("utf-8", "replace")
+
+
+def render_marked(title: Text, done: int, address: str, lang: str) -> bytes:
+    """Return the page of when there is nothing left to mark; all are shown at the address."""
+    with speaking(lang):
+        page = template("marked.html.j2").render(
+            words=_words(),
+            language=spoken(),
+            style=STYLE,
+            script=SCRIPT,
+            title=wording.one_line(title),
+            progress=tell("{done} of {all} marked", done=done, all=done),
+            address=address,
+            is_empty=not done,
+        )
+        return page.encode("utf-8", "replace")
+
+
+def marking_style() -> bytes:
+    """Return the page's style sheet: that of reports, and its own."""
+    return template("marking.css").render().encode()
+
+
+def marking_script() -> bytes:
+    """Return the page's script."""
+    return template("marking.js").render().encode()
+
+
+def _words() -> dict[str, str]:
+    """Return all words of the page, and those of a report's cells."""
+    return report_words() | {
+        "all": tell("All"),
+        "answer": tell("The answer"),
+        "by_key": tell("By key"),
+        "close": tell("Close"),
+        "comment": tell("Comment"),
+        "empty": tell("There is nothing to mark: no submission with such a part is graded."),
+        "failed": tell("It was not saved. Is the command still running?"),
+        "help": tell("Keys"),
+        "help_choose": tell("choose an item, or leave it out"),
+        "help_comment": tell("write a comment; Escape leaves it"),
+        "help_filter": tell("show all, or those that are not marked"),
+        "help_go": tell("go on, or back; what was chosen is saved"),
+        "help_help": tell("show the keys"),
+        "help_notebook": tell("show the whole notebook, or the answer"),
+        "help_save": tell("save, and go on; in a comment with Ctrl"),
+        "help_take_back": tell("take the marking back"),
+        "keyboard": tell("Enter"),
+        "next": tell("Next"),
+        "no_answer": tell("No cell is marked as the answer: this is the whole notebook."),
+        "of": tell("of"),
+        "one_of": tell("One of these"),
+        "only_answer": tell("Show the answer alone"),
+        "previous": tell("Previous"),
+        "reload": tell("See what it is now"),
+        "rubric": tell("Rubric"),
+        "save": tell("Save and go on"),
+        "saved": tell("All answers are marked."),
+        "see_all": tell("Go through all of them"),
+        "show": tell("Which are shown"),
+        "take_back": tell("Take the marking back"),
+        "unmarked": tell("Not marked"),
+        "used": tell("Used before"),
+        "whole": tell("Show the whole notebook"),
+    }
+
+
+def _groups(rows: tuple[RubricRow, ...]) -> Iterator[_ShownGroup]:
+    """Yield the rows in order, those of a group together where its first one stands."""
+    keys = dict(zip((each.id for each in rows), _DIGITS, strict=False))
+    names = dict.fromkeys(each.group for each in rows if each.group)
+    seen: set[str] = set()
+    single: list[_ShownRow] = []
+    for each in rows:
+        if not each.group:
+            single.append(_shown(each, keys))
+        elif each.group not in seen:
+            if single:
+                yield _ShownGroup("", tuple(single))
+                single = []
+            seen.add(each.group)
+            own = tuple(_shown(other, keys) for other in rows if other.group == each.group)
+            yield _ShownGroup(f"group-{[*names].index(each.group)}", own)
+    if single:
+        yield _ShownGroup("", tuple(single))
+
+
+def _shown(row: RubricRow, keys: dict[str, str]) -> _ShownRow:
+    text = wording.one_line(row.text)
+    return _ShownRow(row.id, keys.get(row.id, ""), text, row.points, row.is_chosen)
+
+
+def _cells(report: Report, answer: tuple[int, ...]) -> Iterator[Markup]:
+    """Yield the cells at these places, or all of them, as long as there is room."""
+    chosen = [report.cells[at] for at in answer if at < len(report.cells)]
+    few = replace(report, parts=(), notes=(NOTHING,), cells=tuple(chosen) or report.cells)
+    shown = cleaned(few)
+    write, notebook, budget = macro("notebook", "cell", _words()), Notebook(shown), Budget(SIZE)
+    views = (notebook.full, notebook.plain, notebook.cut)
+    for cell in shown.cells:
+        piece = budget.fit(*(functools.partial(_written, write, view, cell) for view in views))
+        if not piece:
+            return
+        yield piece
+
+
+def _written(
+    write: Callable[[CellView], Markup], view: Callable[[Cell], CellView], cell: Cell
+) -> Markup:
+    return write(view(cell))
