@@ -151,7 +151,7 @@ def _works(reports: Path, collected: Path | None) -> Works:
         raise UsageError(
             f"Nothing was collected into {collected}.", "Name the --output of `grader collect`."
         )
-    return read_works(reports, known)
+    return read_works(reports, known, collected)
 
 
 def _one_of(name: str, known: tuple[_Name, ...]) -> _Name:
