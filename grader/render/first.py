@@ -16,8 +16,9 @@ from grader.render.findings import is_lost
 from grader.report import Check, Part, Report
 from grader.report.parts import CheckCode
 
-MISSING: Final[frozenset[CheckCode]] = frozenset({"absent", "unsolved"})
-"""Codes of a part of which there is nothing to grade yet."""
+_MISSING: Final[frozenset[CheckCode]] = frozenset({"absent", "unsolved"})
+"""Codes of what is not there yet. So is what a cell of the handout was to make that failed, as it
+does where the cells before it are not solved: nobody is told to mend the handout."""
 
 _BETTER: Final[frozenset[CheckCode]] = frozenset({"incomplete", "slower"})
 """Codes of what is right and does not do all that was asked for."""
@@ -30,7 +31,7 @@ _WRONG: Final[frozenset[CheckCode]] = frozenset(
         "other_computation", "time_limit", "crashed",
     }
 )  # fmt: skip
-_ORDER: Final = (_WRONG, MISSING, _BETTER)
+_ORDER: Final = (_WRONG, _MISSING, _BETTER)
 
 _DEPENDENT: Final[frozenset[CheckCode]] = frozenset({"waits", "not_run", "untimed"})
 """Codes of checks that cannot be made before another one of their part holds."""
@@ -52,18 +53,37 @@ class Cause(NamedTuple):
 
 def first_cause(report: Report) -> Cause | None:
     """Return what to mend first, None where nothing is to be mended that anybody knows of."""
+    given = _given_cells(report)
     causes: dict[object, Cause] = {}
     for key, cause in _lost(report):
         known = causes.get(key)
         causes[key] = cause if known is None else known._replace(points=known.points + cause.points)
-    ranked = sorted(causes.values(), key=lambda each: (_rank(each.check), -round(each.points, 6)))
+
+    def order(cause: Cause) -> tuple[int, float]:
+        return _rank(cause.check, given), -round(cause.points, 6)
+
+    ranked = sorted(causes.values(), key=order)
     return next((each for each in ranked if each.points > _LEAST), None)
 
 
-def is_missing(part: Part) -> bool:
-    """Say whether there is nothing to grade in a part yet: no check of it found anything."""
-    codes = {check.code for check in part.checks}
-    return bool(codes & MISSING) and codes <= MISSING | _DEPENDENT and not part.score
+def missing_parts(report: Report) -> frozenset[int]:
+    """Return the places, from 0, of parts in which no check found anything to grade yet."""
+    given = _given_cells(report)
+    return frozenset(place for place, part in enumerate(report.parts) if _is_missing(part, given))
+
+
+def _is_missing(part: Part, given: frozenset[int]) -> bool:
+    missing = [_is_absent(check, given) for check in part.checks]
+    rest = [check for check in part.checks if not _is_absent(check, given)]
+    return any(missing) and all(each.code in _DEPENDENT for each in rest) and not part.score
+
+
+def _given_cells(report: Report) -> frozenset[int]:
+    return frozenset(cell.number for cell in report.cells if cell.given and cell.number)
+
+
+def _is_absent(check: Check, given: frozenset[int]) -> bool:
+    return check.code in _MISSING or _cell(check) in given
 
 
 def _lost(report: Report) -> Iterator[tuple[object, Cause]]:
@@ -87,11 +107,19 @@ def _is_cause(check: Check) -> bool:
 
 def _key(check: Check) -> object:
     """Return what is the same for checks that one thing mends: their words, or the cell."""
+    cell = _cell(check)
+    return (check.reason, check.hint) if cell is None else (check.code, cell)
+
+
+def _cell(check: Check) -> object:
+    """Return the cell that did not run to its end, None where it is another reason or not told."""
     reason = check.reason
-    if check.code == "unfinished_cell" and isinstance(reason, Sentence):
-        return check.code, reason.values.get("cell")
-    return reason, check.hint
+    if check.code != "unfinished_cell" or not isinstance(reason, Sentence):
+        return None
+    return reason.values.get("cell")
 
 
-def _rank(check: Check) -> int:
+def _rank(check: Check, given: frozenset[int]) -> int:
+    if _is_absent(check, given):
+        return _ORDER.index(_MISSING)
     return next(rank for rank, codes in enumerate(_ORDER) if check.code in codes)

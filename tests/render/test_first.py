@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from grader.language import NOTHING, Text, foreign, say
-from grader.render.first import first_cause, is_missing
-from grader.report import Check, Part, Report
+from grader.render.first import first_cause, missing_parts
+from grader.report import Cell, Check, Part, Report
 from grader.report.parts import CheckCode
 from tests import sample_reports
 
@@ -111,6 +111,10 @@ class TestNeverAdvised:
         assert None is first(part(check("unmet", 0, 0)))
 
 
+def is_missing(part: Part, *cells: Cell) -> bool:
+    return bool(missing_parts(replace(of(part), cells=cells)))
+
+
 class TestMissing:
     def test_a_part_of_which_nothing_was_found_is_missing(self) -> None:
         assert is_missing(part(check("absent"), check("absent")))
@@ -120,6 +124,16 @@ class TestMissing:
     def test_what_was_tried_is_not(self, code: CheckCode) -> None:
         assert not is_missing(part(check(code)))
         assert not is_missing(part(check("absent"), check(code)))
+
+    def test_what_a_cell_of_the_handout_was_to_make_is(self) -> None:
+        """It fails where the cells before it are not solved: nobody is to mend the handout."""
+        reason = say("{name} is not there: cell {cell}", name="sch", cell=5)
+        lost = part(check("unfinished_cell", 0, 30, reason))
+        own, given = Cell("code", "sch = ...", 5), Cell("code", "sch = ...", 5, given=True)
+        assert [False, True] == [is_missing(lost, own), is_missing(lost, given)]
+        report = of(lost, part(check("absent", 0, 40)))
+        found = [first_cause(replace(report, cells=(cell,))) for cell in (own, given)]
+        assert [0, 1] == [cause.part for cause in found if cause is not None]
 
     def test_without_checks_nothing_is_known(self) -> None:
         assert not is_missing(part())

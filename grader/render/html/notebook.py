@@ -133,10 +133,10 @@ class Notebook:
         return ": ".join(filter(None, (counted, " · ".join(headings[:_OUTLINED]))))
 
     def own_cells(self, cells: Iterable[Cell]) -> Iterator[OwnCell]:
-        """Yield a link to each of the cells that is code and not folded."""
+        """Yield a link to each of the cells that is code, and not the handout's."""
         for cell in cells:
             anchor = self._anchors.at(cell)
-            if not anchor or self.is_folded(cell):
+            if not anchor or cell.given:
                 continue
             found = {each.verdict for each in self._findings.get(cell.number or 0, ())}
             worst = next((each for each in _WORST_FIRST if each in found), "")

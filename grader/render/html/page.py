@@ -16,7 +16,7 @@ from markupsafe import Markup, escape
 from grader.language import say
 from grader.render import wording
 from grader.render.findings import cells_run, circumstances, place_of
-from grader.render.first import first_cause
+from grader.render.first import first_cause, missing_parts
 from grader.render.html.charts import speed_view
 from grader.render.html.clean import PARTS, TEXT_LENGTH, cleaned
 from grader.render.html.notebook import Notebook
@@ -244,9 +244,10 @@ class _Page:
         self._notebook = Notebook(self._report)
         cause = first_cause(report)  # of texts as they were said: a clean one is words alone
         self._first: FirstView | None = None
-        self._first_part: int | None = None
+        self._missing = missing_parts(report)
         if cause is not None and cause.part < PARTS:
-            self._first, self._first_part = first_view(cause, report), cause.part
+            self._first = first_view(cause, report)
+            self._missing -= {cause.part}
 
     def render(self) -> str:
         """Return the document."""
@@ -278,7 +279,7 @@ class _Page:
         """Yield the parts, from the whole to what is left when nothing fits."""
         write = self._macro("parts", "part")
         budget = self._budget.part(_PARTS)
-        for view in part_views(self._report, self._first_part):
+        for view in part_views(self._report, self._missing):
             piece = budget.fit(*(functools.partial(write, form) for form in forms(view)))
             if not piece:
                 break

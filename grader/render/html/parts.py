@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import groupby
 from typing import NamedTuple
 
 from grader.language import Text, say
 from grader.render import wording
 from grader.render.findings import is_lost
-from grader.render.first import Cause, is_missing
+from grader.render.first import Cause
 from grader.render.html.graph import Drawing, describe, draw
 from grader.render.html.text import TextBlock, compare, is_web_link
 from grader.render.speech import tell
@@ -170,13 +170,13 @@ def first_view(cause: Cause, report: Report) -> FirstView:
     )
 
 
-def part_views(report: Report, first: int | None = None) -> Iterator[PartView]:
-    """Yield the parts in order; what is missing is folded, but for the `first` to mend, from 0."""
+def part_views(report: Report, missing: Collection[int] = ()) -> Iterator[PartView]:
+    """Yield the parts in order; those at these places, from 0, are folded as there is nothing."""
     anchors, starts = CellAnchors(report), report.submission.starts
     for place, part in enumerate(report.parts, start=1):
         cell = "" if part.origin is None else anchors.of(part.origin.cell)
         view = part_view(part, part_anchor(place), cell, starts)
-        is_folded = is_missing(part) and place - 1 != first
+        is_folded = place - 1 in missing
         yield view._replace(folded=tell("nothing to grade yet")) if is_folded else view
 
 
