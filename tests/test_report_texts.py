@@ -21,7 +21,15 @@ from grader.language import (
     join,
     say,
 )
-from grader.report import CellProblem, MistakeKind, Report, decode_report, encode_report
+from grader.report import (
+    Cell,
+    CellOutput,
+    CellProblem,
+    MistakeKind,
+    Report,
+    decode_report,
+    encode_report,
+)
 from tests import sample_reports
 
 MISSING = say("The notebook defines no function called {entry}.", entry="create")
@@ -145,7 +153,7 @@ def earlier(version: int) -> dict[str, Any]:
         if isinstance(value, dict) and "text" in value and "kind" not in value:
             return value["text"]
         if isinstance(value, dict):
-            gone = ("code", "tells_diagnosis", "left_out")
+            gone = ("code", "tells_diagnosis", "left_out", "given")
             return {name: plain(each) for name, each in value.items() if name not in gone}
         return [plain(each) for each in value] if isinstance(value, list) else value
 
@@ -165,7 +173,7 @@ def earlier(version: int) -> dict[str, Any]:
 
 def with_mistake(document: dict[str, Any], name: object) -> dict[str, Any]:
     """Return a document of today or earlier with a diagnosis in its second part."""
-    words = {"text": ""} if document["schema_version"] == 4 else ""
+    words = {"text": ""} if document["schema_version"] > 3 else ""
     diagnosis = dict.fromkeys(("message", "advice", "link", "layer"), words)
     place = {"steps": [], "wrong": 0, "wanted": None, "mistake": name}
     document["parts"][1]["diagnosis"] = {**diagnosis, **place}
@@ -187,6 +195,31 @@ class TestMistakes:
             decode_report(json.dumps(document).encode())
 
 
+class TestVersion4:
+    """It has texts, and less of cells."""
+
+    def document(self) -> dict[str, Any]:
+        cells = (Cell("code", "x", 1, 2, (CellOutput("result", "1"),)),)
+        report = msgspec.structs.replace(sample_reports.typical(), notes=(MISSING,), cells=cells)
+        document: dict[str, Any] = json.loads(encode_report(report))
+        del document["cells"][0]["given"]
+        return document | {"schema_version": 4}
+
+    def test_one_is_read_as_it_was(self) -> None:
+        report = decode_report(json.dumps(self.document()).encode())
+        cells = (Cell("code", "x", 1, 2, (CellOutput("result", "1"),)),)
+        typical = sample_reports.typical()
+        assert msgspec.structs.replace(typical, notes=(MISSING,), cells=cells) == report
+        assert 5 == report.schema_version
+
+    @pytest.mark.parametrize(
+        "change", [{"extra": 1}, {"score": None}, {"score": "7"}, {"notes": ["x"]}, {"parts": {}}]
+    )
+    def test_another_document_is_refused(self, change: dict[str, object]) -> None:
+        with pytest.raises(msgspec.DecodeError):
+            decode_report(json.dumps(self.document() | change).encode())
+
+
 class TestEarlierDocuments:
     """Versions 2 and 3, whose sentences are strings."""
 
@@ -194,7 +227,7 @@ class TestEarlierDocuments:
     def test_one_is_read_and_its_sentences_are_words(self, version: int) -> None:
         report = decode_report(json.dumps(earlier(version)).encode())
         assert foreign(MISSING.english) == report.notes[0] == report.problems[0].hint
-        assert 4 == report.schema_version
+        assert 5 == report.schema_version
         assert MISSING.english in report.render("text", language="ko")
 
     def test_a_reason_that_tells_the_diagnosis_is_known_by_its_words(self) -> None:
@@ -220,7 +253,7 @@ class TestEarlierDocuments:
         with pytest.raises(msgspec.DecodeError):
             decode_report(json.dumps(with_mistake(earlier(3), 3)).encode())
 
-    @pytest.mark.parametrize("version", [1, 5])
+    @pytest.mark.parametrize("version", [1, 6])
     def test_another_version_is_refused(self, version: int) -> None:
         with pytest.raises(msgspec.DecodeError):
             decode_report(json.dumps(earlier(3) | {"schema_version": version}).encode())

@@ -22,8 +22,10 @@ from grader.environment import usable_cores
 from grader.errors import UsageError
 from grader.grading.preparation import GradingOptions
 from grader.language import Text, as_text, say
+from grader.lms.attempts import attempt_number, collected_around
+from grader.reading.submission import absolute
 from grader.render.audience import shown, utc_now
-from grader.report import decode_report
+from grader.report import Report, decode_report
 
 
 class BatchOptions(msgspec.Struct, frozen=True):
@@ -107,7 +109,19 @@ def _write_pages(entries: Iterable[Entry], store: Store) -> None:
     for entry in entries:
         report = store.find(entry)
         if report is not None:
-            store.write_page(entry, render_html(shown(report, "student", now), entry.whose))
+            whose, attempt = _identity(entry, report, store)
+            store.write_page(entry, render_html(shown(report, "student", now), whose, attempt))
+
+
+def _identity(entry: Entry, report: Report, store: Store) -> tuple[str, int | None]:
+    """Return whose a page is, and which attempt: of the gradebook, or of what was collected."""
+    whose, attempt = store.identity(entry, report)
+    collected = None if attempt is not None else collected_around(absolute(entry.path, Path.cwd()))
+    if collected is None:
+        return whose, attempt
+    folder, student = collected
+    number = attempt_number(folder, student, report.submission.sha256)
+    return student.name or whose, number
 
 
 def _grade_all(

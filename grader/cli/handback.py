@@ -180,7 +180,7 @@ def _works(reports: Path, collected: Path | None) -> Works:
             say("Nothing was collected into {collected}.", collected=str(collected)),
             say("Name the --output of `grader collect`."),
         )
-    return read_works(reports, known)
+    return read_works(reports, known, collected)
 
 
 def _one_of(name: str, known: tuple[_Name, ...]) -> _Name:

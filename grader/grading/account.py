@@ -18,6 +18,8 @@ from grader.data import DataSet
 from grader.environment import describe_environment
 from grader.execute.path_redaction import PathRedaction, own_folders
 from grader.execute.result import Execution
+from grader.grading.handout import as_given
+from grader.grading.listing import listed_code
 from grader.grading.preparation import Preparation
 from grader.language import Text, one_of_ours, say
 from grader.reading.submission import (
@@ -55,25 +57,32 @@ TEXTS_SIZE = 200_000
 IMAGES_SIZE = 1_000_000
 """Bytes of JSON that all sources, all texts, and all images together take at most."""
 
+MARKUP_SIZE = 4_000_000
+"""Characters of HTML that are looked through for listings, in all."""
+
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _OBJECT = re.compile(r"<[\w.]+( object)?( at 0x[0-9a-f]+)?>")
 _ALONE = frozenset({"text/html", "image/svg+xml", "application/javascript", "text/latex"})
-"""What a notebook may show that no report holds: markup and programs."""
+"""What a notebook may show that no report holds: markup and programs. Of listings their text is."""
 
 _ELLIPSIS = "…"
 
 
 def transcribe(
-    submission: SubmissionFile, execution: Execution | None, places: PathRedaction
+    submission: SubmissionFile,
+    execution: Execution | None,
+    places: PathRedaction,
+    handout: frozenset[str] = frozenset(),
 ) -> tuple[Cell, ...]:
     """Return the cells of a submission with their outputs; () where nothing was run.
 
+    `handout` are the cells that students were given, as `as_given` has them.
     Sources are as they were handed in. A cell that was brought to today's spelling keeps of its
     traceback the last line alone: the lines above are not the student's.
     """
     if execution is None or submission.notebook is None:
         return ()
-    writer = _Writer(execution.problems, places)
+    writer = _Writer(execution.problems, places, handout)
     pairs = zip(submission.notebook.cells, execution.notebook.cells, strict=True)
     return tuple(writer.cells(pairs))
 
@@ -81,12 +90,16 @@ def transcribe(
 class _Writer:
     """Writes cells down, as long as there is room for them."""
 
-    def __init__(self, problems: tuple[CellProblem, ...], places: PathRedaction) -> None:
+    def __init__(
+        self, problems: tuple[CellProblem, ...], places: PathRedaction, handout: frozenset[str]
+    ) -> None:
+        self._handout = handout
         self._problems = {problem.cell: problem for problem in problems}
         self._places = places
         self._sources = _Room(SOURCES_SIZE)
         self._texts = _Room(TEXTS_SIZE)
         self._images = _Room(IMAGES_SIZE)
+        self._markup = MARKUP_SIZE
 
     def cells(self, pairs: Iterable[tuple[NotebookNode, NotebookNode]]) -> Iterator[Cell]:
         """Yield a cell for each pair of one that was handed in and the same one when it had run."""
@@ -101,6 +114,7 @@ class _Writer:
                 number=number if counts else None,
                 line=line_in_file(own),
                 outputs=tuple(self._outputs(own, run, number)) if counts else (),
+                given=as_given(own.source) in self._handout,
             )
 
     def _outputs(self, own: NotebookNode, run: NotebookNode, number: int) -> Iterator[CellOutput]:
@@ -126,10 +140,20 @@ class _Writer:
     def _text(self, output: NotebookNode, problem: CellProblem | None) -> CellOutput | None:
         if self._texts.is_full:  # a cell may put out more than it takes a second to look through
             return None
-        kind, text, left_out = _plain_text(output, problem)
+        kind, text, left_out = self._listing(output) or _plain_text(output, problem)
         clean = self._places.without(_overwritten(_ANSI.sub("", text[: 4 * OUTPUT_LENGTH])))
         kept = self._texts.take(_cut(clean, OUTPUT_LENGTH)) if clean else ""
         return CellOutput(kind, kept, left_out) if kept or left_out else None
+
+    def _listing(self, output: NotebookNode) -> _PlainText | None:
+        """Return the code that was shown coloured, None for any other output."""
+        bundle = _bundle(output)
+        markup = bundle.get("text/html")
+        if not isinstance(markup, str) or len(markup) > self._markup or not _shown(bundle)[1]:
+            return None
+        self._markup -= len(markup)
+        code = listed_code(_string(markup))
+        return None if code is None else ("listing", code, ())
 
 
 class _Room:
@@ -164,12 +188,11 @@ def _cut(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1] + _ELLIPSIS
 
 
-_TextKind = Literal["stdout", "stderr", "result", "error"]
+_TextKind = Literal["stdout", "stderr", "result", "error", "listing"]
+_PlainText = tuple[_TextKind, str, tuple[str, ...]]
 
 
-def _plain_text(
-    output: NotebookNode, problem: CellProblem | None
-) -> tuple[_TextKind, str, tuple[str, ...]]:
+def _plain_text(output: NotebookNode, problem: CellProblem | None) -> _PlainText:
     """Return of an output what is plain text, and the types of what that does not tell of.
 
     `problem` stands for a traceback where it is given. A kernel may send anything as a field of a
@@ -278,7 +301,7 @@ def make_report(
     """Return all verdicts of a submission as one document."""
     assignment, settings = prepared.course_assignment.assignment, prepared.settings
     parts, timing = results
-    cells = transcribe(submission, execution, _places(prepared))
+    cells = transcribe(submission, execution, _places(prepared), prepared.handout())
     return Report(
         score=round(sum(part.score for part in parts), 6),
         max_score=assignment.graded_points,

@@ -36,6 +36,7 @@ from grader.environment import (
 )
 from grader.evidence.runners import KnownAnswers
 from grader.files import sweep
+from grader.grading.handout import handout_cells
 from grader.grading.spelling import Accepted
 from grader.machine.quiet import Quiet, TimingLock
 from grader.progress import Progress
@@ -145,6 +146,7 @@ class Preparation:
         self._data: DataSet | None = None
         self._answers: Future[Answers] | None = None
         self._basis = ""
+        self._handout: frozenset[str] | None = None
 
     def data(self, progress: Progress) -> DataSet:
         """Return the data that submissions are compared on. Raises DataError."""
@@ -168,6 +170,13 @@ class Preparation:
                     how = f"{how}, as {self.course_assignment.variant.name}"
                 self._basis = grading_basis(folder, data, how, describe_environment())
             return self._basis
+
+    def handout(self) -> frozenset[str]:
+        """Return the cells that students were given, as a report knows them again."""
+        with self._lock:
+            if self._handout is None:
+                self._handout = handout_cells(self.course_assignment.folder)
+            return self._handout
 
     def answers(self, data: DataSet) -> Future[Answers]:
         """Begin to compute the answers in the background, unless somebody has."""

@@ -20,6 +20,7 @@ from grader.batch.collect import name_reports
 from grader.batch.grading import SUMMARY
 from grader.errors import UsageError
 from grader.language import say
+from grader.lms.attempts import attempt_number
 from grader.lms.collect import Collected, Student
 from grader.lms.export import Grade
 from grader.lms.names import Packed
@@ -34,11 +35,15 @@ _PAGE = "report.html"
 
 
 class Work(msgspec.Struct, frozen=True):
-    """A student's report, and what was collected of the student; None where nothing was."""
+    """A student's report, and what was collected of the student; None where nothing was.
+
+    `attempt` is which of the student's it is, counted from 1; None where that is not known.
+    """
 
     folder: str
     report: Report
     student: Student | None
+    attempt: int | None = None
 
 
 class Works(msgspec.Struct, frozen=True):
@@ -49,8 +54,11 @@ class Works(msgspec.Struct, frozen=True):
     several: tuple[str, ...] = ()
 
 
-def read_works(reports: Path, collected: Collected) -> Works:
-    """Read a folder of reports as `grader batch` writes it. Raises UsageError for any other."""
+def read_works(reports: Path, collected: Collected, folder: Path | None = None) -> Works:
+    """Read a folder of reports as `grader batch` writes it. Raises UsageError for any other.
+
+    `folder` is the one into which was `collected`, where attempts are known by their files.
+    """
     if not (reports / SUMMARY).is_file():
         raise UsageError(
             say(
@@ -67,12 +75,19 @@ def read_works(reports: Path, collected: Collected) -> Works:
             first = path.relative_to(reports).with_suffix("").parts[0]
             found.setdefault(first, []).append(_read(path))
     works, ungraded, several = [], [], []
-    for folder, theirs in found.items():
+    for name, theirs in found.items():
         graded = [each for each in theirs if each.graded is not None]
-        works += [Work(folder, graded[0], students.get(folder))] if len(graded) == 1 else []
-        ungraded += [folder] if not graded else []
-        several += [folder] if len(graded) > 1 else []
+        works += [_work(name, graded[0], students.get(name), folder)] if len(graded) == 1 else []
+        ungraded += [name] if not graded else []
+        several += [name] if len(graded) > 1 else []
     return Works(tuple(works), tuple(ungraded), tuple(several))
+
+
+def _work(name: str, report: Report, student: Student | None, folder: Path | None) -> Work:
+    if folder is None or student is None:
+        return Work(name, report, student)
+    number = attempt_number(folder, student, report.submission.sha256)
+    return Work(name, report, student, number)
 
 
 def _read(path: Path) -> Report:
@@ -108,7 +123,8 @@ def _grade(work: Work) -> Grade:
 
 def student_page(work: Work, now: datetime) -> bytes:
     """Return a student's page: what students may see at this time, as HTML."""
-    return render_html(shown(work.report, "student", now), work.folder)
+    name = "" if work.student is None else work.student.name
+    return render_html(shown(work.report, "student", now), name or work.folder, work.attempt)
 
 
 def pack_pages(works: Iterable[Work], form: Packed, now: datetime) -> tuple[bytes, tuple[str, ...]]:

@@ -12,7 +12,6 @@ from rich.console import Console
 
 from grader.render.audience import Audience, shown
 from grader.render.github import render_annotations, render_classroom, render_github
-from grader.render.gradescope import render_gradescope
 from grader.render.junit import render_junit
 from grader.render.markdown import render_markdown
 from grader.render.terminal import WIDEST, render
@@ -37,13 +36,20 @@ def render_page(report: Report) -> bytes:
     return render_html(report)
 
 
+def render_results(report: Report) -> bytes:
+    """Return a report as Gradescope's results.json."""
+    from grader.render.gradescope import render_gradescope  # with what makes pages
+
+    return render_gradescope(report)
+
+
 FORMATS: Mapping[str, Renderer] = MappingProxyType(
     {
         "text": render_text,
         "json": encode_report,
         "html": render_page,
         "junit": render_junit,
-        "gradescope": render_gradescope,
+        "gradescope": render_results,
         "github": render_github,
         "annotations": render_annotations,
         "classroom": render_classroom,

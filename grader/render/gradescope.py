@@ -2,7 +2,8 @@
 
 The format is that of https://gradescope-autograders.readthedocs.io/en/latest/specs/. Gradescope
 shows it to instructors and to students, and keeps from students what `visibility` says, so it is
-made from the instructor's report. All text is of the format "text", which nothing can be markup in.
+made from the instructor's report. What is told is HTML of a few elements without attributes, which
+templates make that escape every text. Names are "text", in which nothing can be markup.
 """
 
 from __future__ import annotations
@@ -13,9 +14,20 @@ from typing import Literal
 import msgspec
 
 from grader.render import wording
-from grader.render.findings import advice, cells_run, explanation, is_lost, place_of, timing_of
+from grader.render.findings import (
+    cells_run,
+    diagnosis_of,
+    explanation,
+    is_lost,
+    place_of,
+    timing_of,
+)
+from grader.render.html.charts import shape_views
+from grader.render.html.page import ProblemRow, macro
+from grader.render.html.parts import step_views
+from grader.render.html.words import words
 from grader.render.speech import speaking, tell
-from grader.report import Report, Visibility
+from grader.report import CellProblem, Check, Part, Report, Visibility
 
 MOST_PROBLEMS = 20
 """Cells that ended in an error that are told; a notebook may have thousands."""
@@ -47,7 +59,7 @@ class GradescopeCase(msgspec.Struct, frozen=True):
     visibility: Shown
     extra_data: dict[str, str]
     name_format: Literal["text"] = "text"
-    output_format: Literal["text"] = "text"
+    output_format: Literal["html"] = "html"
 
 
 class BoardEntry(msgspec.Struct, frozen=True):
@@ -67,8 +79,8 @@ class Results(msgspec.Struct, frozen=True):
     tests: tuple[GradescopeCase, ...]
     leaderboard: tuple[BoardEntry, ...]
     extra_data: dict[str, str]
-    output_format: Literal["text"] = "text"
-    test_output_format: Literal["text"] = "text"
+    output_format: Literal["html"] = "html"
+    test_output_format: Literal["html"] = "html"
     test_name_format: Literal["text"] = "text"
     visibility: Literal["visible"] = "visible"
     stdout_visibility: Literal["hidden"] = "hidden"
@@ -80,7 +92,7 @@ def render_gradescope(report: Report) -> bytes:
         results = Results(
             score=report.score,
             execution_time=round(report.duration.total),
-            output="\n\n".join(_output(report)),
+            output=_output(report),
             tests=tuple(_tests(report)),
             leaderboard=tuple(_leaderboard(report)),
             extra_data=_extra_data(report),
@@ -88,31 +100,55 @@ def render_gradescope(report: Report) -> bytes:
     return msgspec.json.format(msgspec.json.encode(results), indent=2) + b"\n"
 
 
-def _output(report: Report) -> Iterator[str]:
-    yield cells_run(report.submission)
-    if report.open:
-        yield wording.not_marked(report.open)
-    yield from (wording.plain(note) for note in report.notes)
-    for problem in report.problems[:MOST_PROBLEMS]:
-        error = f"{place_of(problem, report)}: {wording.one_line(problem.error)}"
-        message = wording.plain(problem.message, ERROR_CHARACTERS, ERROR_LINES)
-        said = f"{error}: {message}" if message else error
-        yield "\n".join(filter(None, (said, advice(problem.hint))))
-    if len(report.problems) > MOST_PROBLEMS:
-        yield tell("and {count:,} more", count=len(report.problems) - MOST_PROBLEMS)
+def _output(report: Report) -> str:
+    left = [wording.not_marked(report.open)] if report.open else []
+    texts = (cells_run(report.submission), *left, *map(wording.plain, report.notes))
+    rows = [_problem(each, report) for each in report.problems[:MOST_PROBLEMS]]
+    more = len(report.problems) - MOST_PROBLEMS
+    return _filled("whole", texts, rows, tell("and {count:,} more", count=more) if more > 0 else "")
+
+
+def _problem(problem: CellProblem, report: Report) -> ProblemRow:
+    return ProblemRow(
+        place=place_of(problem, report),
+        anchor="",
+        error=wording.one_line(problem.error),
+        message=wording.plain(problem.message, ERROR_CHARACTERS, ERROR_LINES),
+        hint=wording.plain(problem.hint),
+    )
+
+
+def _filled(piece: str, *values: object) -> str:
+    """Return a macro's HTML; half of a surrogate pair would be no JSON."""
+    text = macro("gradescope", piece, words())(*values)
+    return text.strip().encode("utf-8", "replace").decode()
+
+
+def _explained(part: Part, check: Check, report: Report) -> str:
+    """Return what a check's output says; what students see the points of alone has none."""
+    if check.visibility == "score_only":
+        return ""
+    lead = tell("What to do: ")
+    texts = [
+        (lead, text.removeprefix(lead)) if text.startswith(lead) else ("", text)
+        for text in explanation(part, check, report)
+    ]
+    diagnosis, timing = diagnosis_of(part, check), timing_of(report, check)
+    steps = () if diagnosis is None else tuple(step_views(diagnosis))
+    shapes = () if timing is None else tuple(shape_views(timing))
+    return _filled("outcome", texts, steps, shapes) if texts or steps or shapes else ""
 
 
 def _tests(report: Report) -> Iterator[GradescopeCase]:
     for place, part in enumerate(report.parts, 1):
         for step, check in enumerate(part.checks, 1):
-            said = [] if check.visibility == "score_only" else explanation(part, check, report)
             yield GradescopeCase(
                 score=check.score,
                 max_score=check.max_score,
                 status="failed" if is_lost(check) else "passed",
                 name=f"{wording.one_line(part.title)}: {wording.one_line(check.title)}",
                 number=f"{place}.{step}",
-                output="\n\n".join(said),
+                output=_explained(part, check, report),
                 tags=(wording.one_line(part.id), wording.one_line(check.id)),
                 visibility=_SHOWN[check.visibility],
                 extra_data={"verdict": check.verdict},

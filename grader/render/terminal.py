@@ -71,7 +71,7 @@ def _sections(report: Report) -> Iterator[RenderableType]:
 class Page:
     """Shows its content in what the console can write, without spaces at the ends of lines.
 
-    A character that the console's encoding lacks becomes a question mark.
+    A character that the console's encoding lacks becomes a question mark, the micro sign a u.
     """
 
     def __init__(self, content: RenderableType) -> None:
@@ -82,9 +82,17 @@ class Page:
             while line and not line[-1].text.strip():
                 line.pop()
             for position, segment in enumerate(line, 1):
-                text = segment.text.encode(console.encoding, "replace").decode(console.encoding)
+                text = _writable(segment.text, console.encoding)
                 yield Segment(text.rstrip() if position == len(line) else text, segment.style)
             yield Segment.line()
+
+
+def _writable(text: str, encoding: str) -> str:
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return text.replace("µ", "u").encode(encoding, "replace").decode(encoding)
+    return text
 
 
 class _Mark:

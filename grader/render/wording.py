@@ -114,9 +114,9 @@ def seconds(value: float) -> str:
 
 
 def microseconds(value: float) -> str:
-    """Return a time of one call with about four digits: 0.8512 us, 85.12 us, 1,234 us."""
+    """Return a time of one call with about four digits: 0.8512 µs, 85.12 µs, 1,234 µs."""
     whole_digits = len(str(int(value))) if value >= 1 else 0
-    return f"{value:,.{max(4 - whole_digits, 0)}f} us"
+    return f"{value:,.{max(4 - whole_digits, 0)}f} µs"
 
 
 def factor(value: float) -> str:

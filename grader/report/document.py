@@ -19,10 +19,10 @@ from grader.language import LANGUAGES, NOTHING, Text
 from grader.report import texts
 from grader.report.parts import CellCode, Frozen, MistakeKind, Part, Timing, nothing
 
-SCHEMA_VERSION: Literal[4] = 4
+SCHEMA_VERSION: Literal[5] = 5
 
-READABLE = frozenset({2, 3, 4})
-"""Versions of documents that are read. The sentences of earlier ones are words of one language."""
+READABLE = frozenset({2, 3, 4, 5})
+"""Versions of documents that are read. Sentences of 2 and 3 are words of one language."""
 
 Dialect = Literal["current", "2022", "2023-24", "2025"]
 
@@ -70,10 +70,11 @@ class AssignmentId(Frozen, frozen=True):
 
 class CellOutput(Frozen, frozen=True):
     """What a cell put out: "stdout", "stderr" and "result" are plain text, an "image" is a PNG in
-    base64, an "error" the traceback. What was cut off ends in an ellipsis. `left_out` are the types
-    of what was shown beside and is not kept."""
+    base64, an "error" the traceback, a "listing" code that was shown coloured, as plain text. What
+    was cut off ends in an ellipsis. `left_out` are the types of what was shown beside and is not
+    kept."""
 
-    kind: Literal["stdout", "stderr", "result", "image", "error"]
+    kind: Literal["stdout", "stderr", "result", "image", "error", "listing"]
     text: str
     left_out: tuple[str, ...] = ()
 
@@ -82,7 +83,8 @@ class Cell(Frozen, frozen=True):
     """One cell of the submission as it was handed in, and what it put out when it was run.
 
     `number` counts code cells from 1, None for text. `line` is the line of the submitted file on
-    which its source begins, counted from 1; None where that is not known.
+    which its source begins, counted from 1; None where that is not known. `given` says that it
+    stands in the handout as it is.
     """
 
     kind: Literal["code", "markdown"]
@@ -90,6 +92,7 @@ class Cell(Frozen, frozen=True):
     number: int | None = None
     line: int | None = None
     outputs: tuple[CellOutput, ...] = ()
+    given: bool = False
 
 
 class Data(Frozen, frozen=True):
@@ -152,7 +155,7 @@ class Report(Frozen, frozen=True):
     cells: tuple[Cell, ...] = ()
     basis: str = ""
     graded: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
-    schema_version: Literal[4] = SCHEMA_VERSION
+    schema_version: Literal[5] = SCHEMA_VERSION
 
     @property
     def open(self) -> float:
@@ -210,12 +213,15 @@ def _encodable(value: Any) -> Any:
 def decode_report(document: bytes) -> Report:
     """Read a report back, also one of an earlier version.
 
-    The sentences of an earlier one stay in the language in which they were written. Raises
+    The sentences of version 2 or 3 stay in the language in which they were written. Raises
     msgspec.DecodeError for what is no report.
     """
     try:
-        if msgspec.json.decode(document, type=_Versioned).schema_version in _EARLIER:
-            return _decode_earlier(document)
+        version = msgspec.json.decode(document, type=_Versioned).schema_version
+        if version in _OF_WORDS:
+            return _decode_words(document)
+        if version in READABLE - {SCHEMA_VERSION}:
+            return msgspec.convert(_as_today(document), Report, dec_hook=texts.decode)
         return msgspec.json.decode(document, type=Report, dec_hook=texts.decode)
     except (UnicodeDecodeError, RecursionError) as error:  # a key that is not UTF-8
         raise msgspec.DecodeError(str(error)) from None
@@ -225,13 +231,19 @@ class _Versioned(msgspec.Struct):
     schema_version: int
 
 
-_EARLIER = READABLE - {SCHEMA_VERSION}
+_OF_WORDS = frozenset({2, 3})
 
 
-def _decode_earlier(document: bytes) -> Report:
-    """Read what has fewer fields, and strings for texts."""
+def _as_today(document: bytes) -> dict[str, Any]:
+    """Return the fields of an earlier document: every one that it lacks has a default today."""
     fields = msgspec.json.decode(document, type=dict[str, Any])
-    current = {**fields, "schema_version": SCHEMA_VERSION, "parts": _known(fields.get("parts"))}
+    return {**fields, "schema_version": SCHEMA_VERSION}
+
+
+def _decode_words(document: bytes) -> Report:
+    """Read what has fewer fields, and strings for texts."""
+    fields = _as_today(document)
+    current = {**fields, "parts": _known(fields.get("parts"))}
     report = msgspec.convert(current, Report, dec_hook=texts.decode_old)
     return msgspec.structs.replace(report, parts=tuple(map(_told, report.parts)))
 

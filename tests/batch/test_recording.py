@@ -65,6 +65,21 @@ def test_a_file_is_whose_one_word_of_its_path_names(
     assert owner == (found.login if found else None)
 
 
+def test_whose_a_page_is_and_which_attempt_is_what_the_gradebook_says(
+    book: Gradebook, tmp_path: Path
+) -> None:
+    store = RecordingStore(tmp_path / "reports", book)
+    report, other = report_of(), report_of(b"another one")
+    mine = entry(tmp_path, "ada/hw.ipynb")
+    name = store.owner(mine).name or "ada"
+    assert (name, None) == store.identity(mine, report)
+    store.write(mine, report)
+    assert (name, 1) == store.identity(mine, report)
+    store.write(entry(tmp_path, "ada/hw.ipynb", b"another one"), other)
+    assert [1, 2] == [store.identity(mine, each)[1] for each in (report, other)]
+    assert ("nobody", None) == store.identity(entry(tmp_path, "nobody/hw.ipynb"), report)
+
+
 def test_when_a_folder_was_handed_in_may_be_known(book: Gradebook, tmp_path: Path) -> None:
     when = datetime(2026, 11, 3, tzinfo=timezone.utc)
     store = RecordingStore(tmp_path / "reports", book, {tmp_path / "class" / "ada": when})

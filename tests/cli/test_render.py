@@ -170,7 +170,7 @@ class TestRefusals:
 
     @pytest.mark.parametrize(
         ("version", "said"),
-        [(1, "a report of an earlier version (1); this is 4."), (5, "of a later version (5)")],
+        [(1, "a report of an earlier version (1); this is 5."), (6, "of a later version (6)")],
     )
     def test_a_report_of_another_version(self, report: Path, version: int, said: str) -> None:
         document = json.loads(report.read_bytes())
@@ -187,7 +187,7 @@ class TestRefusals:
     ) -> None:
         report.write_text(json.dumps(json.loads(report.read_bytes()) | change))
         error = refusal(RenderOptions(report, "text"))
-        assert "report.json is not a report of version 4: " in error.message.english
+        assert "report.json is not a report of version 5: " in error.message.english
 
     def test_a_file_larger_than_any_report(self, tmp_path: Path) -> None:
         path = tmp_path / "a.json"

@@ -105,12 +105,20 @@ def test_the_reference_shows_all_that_there_is_to_show(graded: Graded) -> None:
     assert "The graph of main" in text
     assert all(check.title.english.replace("`", "") in text for check in scheduled.checks)
     assert "All 26 code cells ran to their end." in text
-    assert any(output.kind == "image" for cell in result.report.cells for output in cell.outputs)
+    outputs = [output for cell in result.report.cells for output in cell.outputs]
+    assert {"image", "listing"} <= {output.kind for output in outputs}
+    assert "not kept in the report" not in text
+    assert "cells of the handout: A convolutional classifier, end to end" in text
+    assert "Your cells:" in text
 
 
 def test_the_template_says_what_is_missing_beside_its_cells(graded: Graded) -> None:
     result, path = graded("template")
     assert 0 == result.report.score
+    text = flat(page_of(graded, "template").text)
+    assert "Fix this first The model, built with emit_te" in text
+    assert 2 == text.count("nothing to grade yet")
+    assert "Your cells" not in text
     cell = result.report.problems[0].cell
     beside = path.read_text("utf-8").partition(f'id="cell-{cell}"')[2].partition('class="cell')[0]
     assert result.report.problems[0].error in beside

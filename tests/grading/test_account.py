@@ -13,7 +13,14 @@ from nbformat import NotebookNode
 
 from grader.execute.path_redaction import PathRedaction
 from grader.execute.result import Execution
-from grader.grading.account import IMAGES_SIZE, OUTPUT_LENGTH, OUTPUTS, SOURCE_LENGTH, transcribe
+from grader.grading.account import (
+    IMAGES_SIZE,
+    MARKUP_SIZE,
+    OUTPUT_LENGTH,
+    OUTPUTS,
+    SOURCE_LENGTH,
+    transcribe,
+)
 from grader.language import foreign
 from grader.reading.submission import SubmissionFile, parse_notebook
 from grader.report import Cell, CellOutput, CellProblem
@@ -38,6 +45,12 @@ def image(encoded: Any) -> NotebookNode:
     )
 
 
+def listing(inside: str) -> NotebookNode:
+    html = f'<div class="highlight" style="background: "><pre>{inside}</pre></div>'
+    data = {"text/plain": "<IPython.core.display.HTML object>", "text/html": html}
+    return NotebookNode(output_type="display_data", data=data)
+
+
 def error(*frames: Any) -> NotebookNode:
     return NotebookNode(output_type="error", ename="E", evalue="v", traceback=list(frames))
 
@@ -54,11 +67,14 @@ def run(
 
 
 def keep(
-    own: NotebookNode, cells: list[NotebookNode], problems: tuple[CellProblem, ...] = ()
+    own: NotebookNode,
+    cells: list[NotebookNode],
+    problems: tuple[CellProblem, ...] = (),
+    handout: frozenset[str] = frozenset(),
 ) -> tuple[Cell, ...]:
     ran = NotebookNode(cells=cells)  # a kernel's outputs need not be valid
     execution = Execution(ran, problems, len(cells), len(cells), (), ())
-    return transcribe(SubmissionFile("a.ipynb", "", own), execution, PLACES)
+    return transcribe(SubmissionFile("a.ipynb", "", own), execution, PLACES, handout)
 
 
 def kept(*cells: dict[str, Any]) -> tuple[Cell, ...]:
@@ -81,6 +97,21 @@ class TestCells:
             Cell("code", " \n", line=1),
             Cell("code", "z", 2, line=1),
         ) == cells  # the whole file is one line here
+
+    def test_those_of_the_handout_are_known_again(self) -> None:
+        own = parse_notebook(
+            json.dumps(
+                {
+                    "cells": [
+                        {"cell_type": "markdown", "source": "# Task 1 \n"},
+                        {"cell_type": "code", "source": "x = 1\ny"},
+                        {"cell_type": "code", "source": "x = 2\ny"},
+                    ]
+                }
+            ).encode()
+        )
+        cells = keep(own, own.cells, handout=frozenset({"# Task 1", "x = 1\ny"}))
+        assert [True, True, False] == [cell.given for cell in cells]
 
     def test_without_a_run_there_are_none(self) -> None:
         assert () == transcribe(SubmissionFile("a", "", None, foreign("damaged")), None, PLACES)
@@ -129,6 +160,28 @@ class TestTexts:
     )
     def test_what_has_no_text_is_nothing(self, output: NotebookNode) -> None:
         assert () == run(output)
+
+    def test_of_code_that_was_shown_coloured_the_text_is_kept(self) -> None:
+        (made,) = run(listing("a &lt; b in /srv/machine/a.py\r\n"))
+        assert CellOutput("listing", "a < b in a.py") == made
+
+    def test_a_listing_is_cut_as_any_text(self) -> None:
+        (made,) = run(listing("x" * (OUTPUT_LENGTH + 1)))
+        assert ("listing", OUTPUT_LENGTH, "…") == (made.kind, len(made.text), made.text[-1])
+
+    def test_text_that_tells_something_comes_before_a_listing(self) -> None:
+        output = listing("coloured")
+        output.data["text/plain"] = "told"
+        assert (CellOutput("result", "told"),) == run(output)
+
+    def test_html_that_is_no_listing_is_not_kept(self) -> None:
+        (made,) = run(listing("<script>alert(1)</script>"))
+        assert ("result", ("text/html",)) == (made.kind, made.left_out)
+
+    def test_no_more_html_is_read_than_there_is_time_for(self) -> None:
+        much = listing("<span></span>" * 30_000 + "x")  # so long, and next to nothing to be read
+        kinds = [made.kind for made in run(*[much] * 15)]
+        assert MARKUP_SIZE // len(much.data["text/html"]) == kinds.count("listing") == 10
 
     def test_html_and_programs_are_not_kept_and_it_is_said(self) -> None:
         output = NotebookNode(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import zipfile
 from datetime import datetime, timezone
@@ -107,3 +108,19 @@ def test_pages_have_names_of_their_own(tmp_path: Path) -> None:
     found = works(tmp_path, {"Ada": graded(), "ada": graded(), "summary.x": graded()})
     names = page_names(found.each)
     assert 3 == len({name.casefold() for name in names.values()})
+
+
+def test_a_page_says_whose_attempt_it_is_where_that_is_certain(tmp_path: Path) -> None:
+    reports, folder = tmp_path / "reports", tmp_path / "class"
+    works(tmp_path, {"ada/hw": graded(), "min/hw": graded()})
+    file = folder / "submissions" / "ada" / "hw.ipynb"
+    file.parent.mkdir(parents=True)
+    for content, told in ((b"graded", "Ada_Lovelace, attempt 1 – "), (b"newer", "Ada_Lovelace – ")):
+        file.write_bytes(content)
+        sha256 = hashlib.sha256(b"graded").hexdigest()
+        submission = msgspec.structs.replace(typical().submission, sha256=sha256)
+        (reports / "ada" / "hw.json").write_bytes(encode_report(graded(submission=submission)))
+        found = read_works(reports, Collected((ADA,)), folder)
+        ada, min_ = (student_page(work, NOW).decode() for work in found.each)
+        assert f"<title>{told}" in ada
+        assert "<title>min – " in min_

@@ -28,6 +28,12 @@ from grader.report import (
 )
 from tests import sample_reports
 from tests.render.foreign import CONTROLS, HARMFUL, everywhere
+from tests.render.html.reading import flat, read
+
+ELEMENTS = frozenset(
+    ["p", "strong", "code", "br", "pre", "table", "thead", "tbody", "tr", "th", "td"]
+)
+"""What the templates write for Gradescope, which styles few elements and takes attributes out."""
 
 Shown = Literal["hidden", "after_due_date", "after_published", "visible"]
 Format = Literal["text", "html", "simple_format", "md", "ansi"]
@@ -104,14 +110,29 @@ class TestFormat:
 
     @pytest.mark.parametrize("foreign", HARMFUL)
     @pytest.mark.parametrize("language", LANGUAGES)
-    def test_foreign_text_is_plain_text(self, foreign: str, language: str) -> None:
+    def test_foreign_text_is_text(self, foreign: str, language: str) -> None:
+        """Names are plain text; what is told has our elements, and no attribute."""
         results = decoded(everywhere(foreign, language))
-        formats = {results.output_format, results.test_output_format, results.test_name_format}
-        formats |= {test.output_format for test in results.tests}
-        formats |= {test.name_format for test in results.tests}
-        assert {"text"} == formats
-        texts = [results.output, *(test.output + test.name for test in results.tests)]
+        names = {results.test_name_format, *(test.name_format for test in results.tests)}
+        told = {results.output_format, results.test_output_format}
+        assert ({"text"}, {"html"}) == (
+            names,
+            told | {test.output_format for test in results.tests},
+        )
+        outputs = [results.output, *(test.output for test in results.tests)]
+        for output in outputs:
+            page = read(output.encode())
+            assert ([], []) == (page.attributes, page.unbalanced)
+            assert {tag.lstrip("/") for tag in page.tags} <= ELEMENTS
+        texts = [*outputs, *(test.name for test in results.tests)]
         assert not set("".join(texts)) & set(CONTROLS) - {"\n"}
+
+    def test_a_script_is_told_and_does_not_run(self) -> None:
+        script = "<script>alert(1)</script><img src=x onerror=alert(1)>"
+        results = decoded(everywhere(script))
+        for output in (results.output, results.tests[0].output):
+            assert script in read(output.encode()).text
+            assert "<script" not in output
 
 
 class TestContent:
@@ -126,8 +147,18 @@ class TestContent:
         assert "The convolution, done by an external function: Same outputs as PyTorch" == lost.name
         assert (0.0, 15.0, "failed") == (lost.score, lost.max_score, lost.status)
         assert ["torch_extern", "equivalence"] == lost.tags
-        assert lost.output.startswith("On 4,443 of 4,443")
-        assert "\n\nWhat to do: Add the bias" in lost.output
+        assert lost.output.startswith("<p>On 4,443 of 4,443")
+        assert "<p><strong>What to do: </strong>Add the bias" in lost.output
+
+    def test_a_diagnosis_has_its_steps_as_a_table(self) -> None:
+        checks = (kept("visible", "equivalence"),)
+        (test,) = decoded(with_checks(*checks)).tests
+        steps = "<td>✗ <strong><code>lv = f</code></strong>, the first that departs</td>"
+        assert f"<tr>{steps}<td><code>(1,)</code></td><td>f</td></tr>" in test.output
+
+    def test_measured_times_are_a_table_where_they_explain_a_check(self) -> None:
+        tests = decoded(sample_reports.typical()).tests
+        assert ["3.4"] == [test.number for test in tests if "<td>412.2 µs</td>" in test.output]
 
     def test_a_check_without_points_passes_or_fails_too(self) -> None:
         assert ("passed", "failed") == (
@@ -136,9 +167,9 @@ class TestContent:
         )
 
     def test_the_output_has_notes_and_failed_cells(self) -> None:
-        output = decoded(sample_reports.typical()).output
+        output = read(decoded(sample_reports.typical()).output.encode()).text
         assert "15 of 17 code cells ran to the end." in output
-        assert "Code cell 7, line 3: NameError: name 'conv_w' is not defined" in output
+        assert "Code cell 7, line 3: NameError name 'conv_w' is not defined" in flat(output)
         assert "The notebook says no" in decoded(sample_reports.nothing_to_grade()).output
 
     def test_what_could_not_be_graded_has_its_reason(self) -> None:

@@ -207,6 +207,7 @@ class TestLayout:
         text = page(sample_reports.typical(), encoding="ascii")
         assert "x Same outputs as PyTorch" in text
         assert "+ Built of call_tir" in text
+        assert "412.2 us" in text
         assert "?" not in text
 
     def test_characters_that_a_console_lacks_become_question_marks(self) -> None:

@@ -65,12 +65,12 @@ class TestNumbers:
     @pytest.mark.parametrize(
         ("value", "text"),
         [
-            (0.85123, "0.8512 us"),
-            (8.5123, "8.512 us"),
-            (85.123, "85.12 us"),
-            (412.25, "412.2 us"),
-            (1283.4, "1,283 us"),
-            (1283400.0, "1,283,400 us"),
+            (0.85123, "0.8512 µs"),
+            (8.5123, "8.512 µs"),
+            (85.123, "85.12 µs"),
+            (412.25, "412.2 µs"),
+            (1283.4, "1,283 µs"),
+            (1283400.0, "1,283,400 µs"),
         ],
     )
     def test_microseconds_have_about_four_digits(self, value: float, text: str) -> None:

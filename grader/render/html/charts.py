@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from grader.language import say
@@ -354,11 +354,18 @@ def speed_view(timing: Timing) -> SpeedView:
         sentence=speed_sentence(timing),
         measured=how_measured(timing) if is_measured else "",
         notes=tuple(map(tell, timing.notes)),
-        shapes=tuple(_shape_view(shape) for shape in timing.shapes[:8] if _is_timed(shape)),
+        shapes=tuple(shape_views(timing)),
         distributions=drawn,
         rooflines=rooflines(timing),
         outside=_outside(drawn[0].outside) if drawn else "",
     )
+
+
+def shape_views(timing: Timing) -> Iterator[ShapeView]:
+    """Yield a table for each batch that has times."""
+    for shape in timing.shapes[:8]:
+        if _is_timed(shape):
+            yield _shape_view(shape)
 
 
 def _outside(count: int) -> str:

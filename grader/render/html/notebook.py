@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from grader.language import say
@@ -22,9 +22,10 @@ from grader.report import Cell, CellOutput, CellProblem, Part, Report
 from grader.report.document import image_size
 
 READ = 100_000
+READ_LISTINGS = 60_000
 READ_MARKDOWN = 24_000
-"""Characters of code that are coloured in all, and of text that are read as Markdown: no hostile
-notebook takes more than a few seconds. The rest is shown as plain text."""
+"""Characters of code that are coloured in all, of listings among outputs, and of text that are read
+as Markdown: no hostile notebook takes more than a few seconds. The rest is shown as plain text."""
 
 LONG, LARGE = 18, 2_000
 """Lines and characters of an output above which it is folded."""
@@ -34,12 +35,21 @@ _LABELS = {
     "stderr": say("printed as an error"),
     "result": say("result"),
     "error": say("error"),
+    "listing": say("code that was shown"),
 }
+_WORST_FIRST = ("failed", "partial", "not_graded", "passed")
+_FOLDED = say("{count:,} cell of the handout"), say("{count:,} cells of the handout")
+_OUTLINED, _HEADING_LENGTH = 3, 60
+"""Headings of folded cells that are told, and how much of each, in characters."""
+
 _LINES = say("{count:,} line"), say("{count:,} lines")
 
 
 class ShownOutput(NamedTuple):
-    """What a cell put out. `folded` says what is folded, empty where nothing is."""
+    """What a cell put out: `text`, an image, or the `lines` of a listing.
+
+    `folded` says what is folded, empty where nothing is.
+    """
 
     kind: str
     label: str
@@ -47,6 +57,17 @@ class ShownOutput(NamedTuple):
     folded: str
     width: int = 0
     height: int = 0
+    lines: tuple[Line, ...] = ()
+
+
+class OwnCell(NamedTuple):
+    """A link to a cell that is not the handout's; the mark of its findings, empty without any."""
+
+    anchor: str
+    number: str
+    label: str
+    verdict: str
+    mark: str
 
 
 class MarginNote(NamedTuple):
@@ -91,7 +112,7 @@ class Notebook:
     def __init__(self, report: Report) -> None:
         self._report = report
         self._headings = Headings(base=2)
-        self._unread = {"code": READ, "markdown": READ_MARKDOWN}
+        self._unread = {"code": READ, "listing": READ_LISTINGS, "markdown": READ_MARKDOWN}
         self._findings: dict[int, list[MarginNote]] = {}
         for problem in report.problems:
             self._findings.setdefault(problem.cell, []).append(_error(problem, report))
@@ -100,6 +121,27 @@ class Notebook:
                 self._findings.setdefault(part.origin.cell, []).append(_part(part, place))
         self._marked = {(each.cell, each.line) for each in report.problems}
         self._anchors = CellAnchors(report)
+
+    def is_folded(self, cell: Cell) -> bool:
+        """Say whether a cell is the handout's, and nothing is to be said of it."""
+        return cell.given and not (cell.number and cell.number in self._findings)
+
+    def outline(self, cells: tuple[Cell, ...]) -> str:
+        """Return what is said of cells of the handout that are folded: their first headings."""
+        counted = wording.counted(len(cells), *_FOLDED)
+        headings = [each for cell in cells if cell.kind == "markdown" for each in _headings(cell)]
+        return ": ".join(filter(None, (counted, " · ".join(headings[:_OUTLINED]))))
+
+    def own_cells(self, cells: Iterable[Cell]) -> Iterator[OwnCell]:
+        """Yield a link to each of the cells that is code, and not the handout's."""
+        for cell in cells:
+            anchor = self._anchors.at(cell)
+            if not anchor or cell.given:
+                continue
+            found = {each.verdict for each in self._findings.get(cell.number or 0, ())}
+            worst = next((each for each in _WORST_FIRST if each in found), "")
+            label = tell("Code cell {cell}", cell=cell.number or 0)
+            yield OwnCell(anchor, str(cell.number), label, worst, MARKS.get(worst, ""))
 
     def full(self, cell: Cell) -> CellView:
         """Return a cell with everything; code is coloured, Markdown is read."""
@@ -110,13 +152,13 @@ class Notebook:
                 cell, read_markdown(cell.source, self._headings) if is_read else _as_it_is(cell)
             )
         lines = coloured_lines(cell.source) if is_read else plain_lines(cell.source)
-        return self._code(cell, lines, cell.outputs)
+        return self._code(cell, lines, tuple(_output(each, self._read) for each in cell.outputs))
 
     def plain(self, cell: Cell) -> CellView:
         """Return a cell as plain text, and without its images."""
         if cell.kind == "markdown":
             return self._text(cell, _as_it_is(cell))
-        texts = tuple(output for output in cell.outputs if output.kind != "image")
+        texts = tuple(_output(output) for output in cell.outputs if output.kind != "image")
         return self._code(cell, plain_lines(cell.source), texts)
 
     def cut(self, cell: Cell) -> CellView:
@@ -126,11 +168,16 @@ class Notebook:
             return self._text(cell, (Element("text", note),))
         return self._code(cell, plain_lines(note), ())
 
+    def _read(self, listing: str) -> tuple[Line, ...]:
+        """Return the lines of a listing, coloured as long as there is time for it."""
+        self._unread["listing"] -= len(listing)
+        return (coloured_lines if self._unread["listing"] >= 0 else plain_lines)(listing)
+
     def _text(self, cell: Cell, elements: tuple[Element, ...]) -> CellView:
         return CellView(cell.kind, "", "", None, elements, (), (), ())
 
     def _code(
-        self, cell: Cell, lines: tuple[Line, ...], outputs: tuple[CellOutput, ...]
+        self, cell: Cell, lines: tuple[Line, ...], outputs: tuple[ShownOutput, ...]
     ) -> CellView:
         number = cell.number or 0
         starts = self._report.submission.starts
@@ -145,16 +192,27 @@ class Notebook:
                 CodeLine(place, (number, place) in self._marked, pieces)
                 for place, pieces in enumerate(lines, start=first)
             ),
-            outputs=tuple(map(_output, outputs)),
+            outputs=outputs,
             findings=tuple(self._findings.get(number, ())) if number else (),
         )
+
+
+def _headings(cell: Cell) -> Iterator[str]:
+    """Yield the headings of a text, as words; what is fenced is code, with its remarks."""
+    is_fenced = False
+    for line in cell.source.split("\n"):
+        is_fenced ^= line.startswith("```")
+        if line.startswith("#") and not is_fenced:
+            yield wording.plain(line.strip("# *`").replace("`", ""), _HEADING_LENGTH)
 
 
 def _as_it_is(cell: Cell) -> tuple[Element, ...]:
     return (Element("pre", cell.source),)
 
 
-def _output(output: CellOutput) -> ShownOutput:
+def _output(
+    output: CellOutput, read: Callable[[str], tuple[Line, ...]] = plain_lines
+) -> ShownOutput:
     if output.kind == "image":
         width, height = image_size(output.text) or (0, 0)
         return ShownOutput("image", "", output.text, "", width, height)
@@ -169,6 +227,8 @@ def _output(output: CellOutput) -> ShownOutput:
     if lines > LONG or len(text) > LARGE:
         counted = wording.counted(lines, *_LINES)
         folded = tell("{kind}: {lines}", kind=label, lines=counted)
+    if output.kind == "listing":
+        return ShownOutput("listing", label, "", folded, lines=read(text))
     return ShownOutput(output.kind, label, text, folded)
 
 

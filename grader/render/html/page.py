@@ -7,6 +7,7 @@ import functools
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
 from typing import Any, Final, NamedTuple, TypeVar
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
@@ -15,11 +16,14 @@ from markupsafe import Markup, escape
 from grader.language import say
 from grader.render import wording
 from grader.render.findings import cells_run, circumstances, place_of
+from grader.render.first import first_cause, missing_parts
 from grader.render.html.charts import speed_view
-from grader.render.html.clean import TEXT_LENGTH, cleaned
+from grader.render.html.clean import PARTS, TEXT_LENGTH, cleaned
 from grader.render.html.notebook import Notebook
 from grader.render.html.parts import (
     CellAnchors,
+    FirstView,
+    first_view,
     forms,
     part_anchor,
     part_views,
@@ -27,6 +31,7 @@ from grader.render.html.parts import (
     standing,
     standing_of,
 )
+from grader.render.html.words import words
 from grader.render.speech import speaking, spoken, tell
 from grader.report import Cell, Part, Report, Timing
 
@@ -157,65 +162,6 @@ def _resized(style: str) -> Markup:
     return Markup(_ROOT_SIZE.sub(r"calc(\1 * var(--rem))", style))  # noqa: S704 - it is a file of ours
 
 
-def words() -> dict[str, str]:
-    """Return all words that the templates write, by the names that they use for them."""
-    return {
-        "advice": tell("What to do: "),
-        "after": tell("after"),
-        "baseline": tell("unscheduled"),
-        "batch": tell("Batch"),
-        "before": tell("before"),
-        "call": tell("One call"),
-        "class": tell("Class"),
-        "circumstances": tell("How it was graded"),
-        "contents": tell("Contents"),
-        "departs": tell("Where it departs from PyTorch"),
-        "distribution": tell("Every round"),
-        "errors": tell("Cells that ended in an error"),
-        "findings": tell("Findings"),
-        "function": tell("Function"),
-        "graph": tell("The graph of main"),
-        "graph_list": tell("The same as text"),
-        "image_of_cell": tell("An image that this cell put out"),
-        "interval": tell("95 % interval"),
-        "layer": tell("In PyTorch"),
-        "left_out": tell("The page would become too large with the rest of the notebook:"),
-        "legend_estimate": tell("estimate"),
-        "legend_median": tell("median"),
-        "legend_reference": tell("reference"),
-        "legend_round": tell("a round"),
-        "limit": tell("Of this machine's limit"),
-        "lines_folded": tell("lines that are the same"),
-        "mark": tell("Mark"),
-        "maximum": tell("of"),
-        "notebook": tell("The notebook, as it was run"),
-        "notes": tell("Notes"),
-        "operations": tell("Operations for each byte"),
-        "part": tell("Part"),
-        "parts": tell("Parts"),
-        "points": tell("Points"),
-        "problem": tell("Error"),
-        "rate": tell("GFLOP/s"),
-        "reread": tell("To read again:"),
-        "reread_notebook": tell("To read again in the notebook:"),
-        "roofline": tell("Roofline"),
-        "sample": tell("A test image"),
-        "sample_image": tell("The test image, enlarged"),
-        "schedule": tell("What the schedule changed"),
-        "scores": tell("Scores"),
-        "script_note": tell("Indents are halved, and types of numbers are left out."),
-        "shape": tell("Shape"),
-        "share": tell("Share"),
-        "skip": tell("Skip to the parts"),
-        "speed": tell("Speed of your schedule"),
-        "speedup": tell("Speed-up"),
-        "step": tell("Step"),
-        "where": tell("Where"),
-        "written_by": tell("Written by grader. This page loads nothing and has no script."),
-        "yours": tell("Yours"),
-    }
-
-
 class Budget:
     """Counts the bytes that are left of a page, or of a part of it."""
 
@@ -247,8 +193,8 @@ class Budget:
 SIZE: Final = 2_900_000
 """Largest page, in bytes."""
 
-_FRAME: Final = 500_000
-"""Bytes for everything but parts, speed and notebook: four lists, the style, and little more."""
+_FRAME: Final = 600_000
+"""Bytes for everything but parts, speed and notebook: five lists, the style, what comes first."""
 
 _PARTS: Final = 900_000
 _SPEED: Final = 200_000
@@ -258,39 +204,60 @@ _LIST: Final = 100_000
 _ROW: Final = 400
 """Bytes that a row of such a list takes beside its texts."""
 
+_LINKS: Final = 40_000
+_LINK: Final = 120
+"""Bytes of the list of a notebook's own cells, and those of one of them beside its texts."""
+
+_FOLD: Final = 120
+"""Bytes that folding cells takes beside what is said of them."""
+
 _LEFT_OUT: Final = 1_000
 """Bytes that are kept for the sentence on what is left out of the notebook."""
 
 Row = TypeVar("Row", bound=tuple[object, ...])
 
 
-def render_html(report: Report, whose: str = "") -> bytes:
+def render_html(report: Report, whose: str = "", attempt: int | None = None) -> bytes:
     """Return a report as one HTML page, in its own language, of at most SIZE bytes.
 
-    `whose` stands in its title: the folder of whoever handed it in, where somebody knows that.
+    `whose` stands in its title, the name or the folder of whoever handed it in, and which `attempt`
+    of theirs it is, counted from 1, where somebody knows that.
 
     It loads nothing and has no script. All text is escaped by the templates; what nobody can see is
     taken out of it, and images are PNGs. Where it would become too large, the notebook's images
     and then its cells are left out, and the page says so.
     """
     with speaking(report.language):
-        page = _Page(cleaned(report), len(report.cells), wording.one_line(whose)[:TEXT_LENGTH])
-        return page.render().encode("utf-8", "replace")
+        return _Page(report, _heading(whose, attempt)).render().encode("utf-8", "replace")
+
+
+def _heading(whose: str, attempt: int | None) -> str:
+    """Return who handed it in, and for which time, as far as that is known."""
+    times = "" if attempt is None else tell("attempt {attempt}", attempt=attempt)
+    return ", ".join(filter(None, (wording.one_line(whose)[:TEXT_LENGTH], times)))
 
 
 class _Page:
-    """A report's page, while it is made. `cells` counts those that it should have."""
+    """A report's page, while it is made."""
 
-    def __init__(self, report: Report, cells: int, whose: str) -> None:
-        self._report = report
+    def __init__(self, report: Report, whose: str) -> None:
+        self._report = cleaned(report)
         self._whose = whose
-        self._cell_count = cells
+        self._cell_count = len(report.cells)
+        self._shown, self._is_full = 0, False
         self._budget = Budget(SIZE - _FRAME - _LEFT_OUT)
         self._words = words()
+        self._notebook = Notebook(self._report)
+        cause = first_cause(report)  # of texts as they were said: a clean one is words alone
+        self._first: FirstView | None = None
+        self._missing = missing_parts(report)
+        if cause is not None and cause.part < PARTS:
+            self._first = first_view(cause, report)
+            self._missing -= {cause.part}
 
     def render(self) -> str:
         """Return the document."""
-        report = self._report
+        report, cells = self._report, tuple(self._cells())
         return template("page.html.j2").render(
             words=self._words,
             language=spoken(),
@@ -301,11 +268,13 @@ class _Page:
             score=score(report),
             cells_run=cells_run(report.submission),
             overview=_some(overview(report)),
+            first=self._first,
+            own_cells=_some(self._notebook.own_cells(report.cells[: self._shown]), _LINKS, _LINK),
             notes=_some((tell(note),) for note in report.notes),
             problems=_some(problem_rows(report)),
             parts=tuple(self._parts()),
             speed=Markup() if report.timing is None else self._speed(report.timing),
-            cells=tuple(self._cells()),
+            cells=cells,
             circumstances=_some(circumstances(report)),
         )
 
@@ -316,7 +285,7 @@ class _Page:
         """Yield the parts, from the whole to what is left when nothing fits."""
         write = self._macro("parts", "part")
         budget = self._budget.part(_PARTS)
-        for view in part_views(self._report):
+        for view in part_views(self._report, self._missing):
             piece = budget.fit(*(functools.partial(write, form) for form in forms(view)))
             if not piece:
                 break
@@ -336,22 +305,31 @@ class _Page:
 
     def _cells(self) -> Iterator[Markup]:
         """Yield the cells as long as there is room; then one sentence on the others."""
-        write, notebook = self._macro("notebook", "cell"), Notebook(self._report)
-        shown = 0
-        for cell in self._report.cells:
-            piece = self._budget.fit(*self._forms_of(cell, notebook, write))
-            if not piece:
-                break
-            yield piece
-            shown += 1
-        if shown < self._cell_count:
-            count = tell("{count:,} more cells", count=self._cell_count - shown)
+        write, notebook = self._macro("notebook", "handout"), self._notebook
+        for is_folded, run in groupby(self._report.cells, notebook.is_folded):
+            cells = tuple(run)
+            outline = notebook.outline(cells) if is_folded else ""
+            self._budget.left -= (_FOLD + len(escape(outline).encode())) * is_folded
+            pieces = tuple(self._fitting(cells))
+            yield from (write(outline, pieces),) if is_folded and pieces else pieces
+        if self._shown < self._cell_count:
+            count = tell("{count:,} more cells", count=self._cell_count - self._shown)
             yield self._macro("notebook", "left_out")(count)
 
-    def _forms_of(
-        self, cell: Cell, notebook: Notebook, write: Callable[..., Markup]
-    ) -> Iterator[Callable[[], Markup]]:
+    def _fitting(self, cells: Iterable[Cell]) -> Iterator[Markup]:
+        """Yield cells until one does not fit; none is shown after it."""
+        for cell in cells:
+            if self._is_full:
+                return
+            piece = self._budget.fit(*self._forms_of(cell))
+            self._is_full = not piece
+            if piece:
+                self._shown += 1
+                yield piece
+
+    def _forms_of(self, cell: Cell) -> Iterator[Callable[[], Markup]]:
         """Yield the forms of a cell that may fit: none is shorter than the text that is in it."""
+        write, notebook = self._macro("notebook", "cell"), self._notebook
         if _length(cell) <= self._budget.left:
             yield lambda: write(notebook.full(cell))
         if len(cell.source) <= self._budget.left:
@@ -363,11 +341,11 @@ def _length(cell: Cell) -> int:
     return len(cell.source) + sum(len(output.text) for output in cell.outputs)
 
 
-def _some(rows: Iterable[Row]) -> tuple[Row, ...]:
+def _some(rows: Iterable[Row], room: int = _LIST, each: int = _ROW) -> tuple[Row, ...]:
     """Return rows as long as there is room for them."""
-    left, kept = _LIST, []
+    left, kept = room, []
     for row in rows:
-        left -= _ROW + sum(len(escape(text).encode()) for text in row if isinstance(text, str))
+        left -= each + sum(len(escape(text).encode()) for text in row if isinstance(text, str))
         if left < 0:
             break
         kept.append(row)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import groupby
 from typing import NamedTuple
 
 from grader.language import Text, say
 from grader.render import wording
 from grader.render.findings import is_lost, left_to_people
+from grader.render.first import Cause
 from grader.render.html.graph import Drawing, describe, draw
 from grader.render.html.text import TextBlock, compare, is_web_link
 from grader.render.speech import tell
@@ -59,6 +60,9 @@ _ENLARGED = 112
 """Pixels that a small image is enlarged to."""
 
 _SCORE_DIGITS = 4
+
+_REASON, _TITLE = 4_000, 500
+"""Characters of the reason, or the advice, and of the titles of what comes first."""
 
 
 class CheckView(NamedTuple):
@@ -121,10 +125,22 @@ class SampleView(NamedTuple):
     scores: tuple[ScoreView, ...]
 
 
-class PartView(NamedTuple):
-    """A part, as the templates want it."""
+class FirstView(NamedTuple):
+    """What to mend first; `anchor` is the place of the part that it is in."""
 
     anchor: str
+    title: str
+    check: str
+    reason: str
+    hint: str
+    brings: str
+
+
+class PartView(NamedTuple):
+    """A part, as the templates want it. `folded` says why it is, empty where it is not."""
+
+    anchor: str
+    folded: str
     title: str
     points: str
     share: float
@@ -140,13 +156,32 @@ class PartView(NamedTuple):
     diff: tuple[TextBlock, ...]
 
 
-def part_views(report: Report) -> Iterator[PartView]:
-    """Yield the parts in order."""
+def first_view(cause: Cause, report: Report) -> FirstView:
+    """Return what is said of the first thing to mend."""
+    reason, hint = (wording.plain(each, _REASON) for each in (cause.check.reason, cause.check.hint))
+    brings = say("It brings up to {points} point."), say("It brings up to {points} points.")
+    return FirstView(
+        anchor=part_anchor(cause.part + 1),
+        title=wording.one_line(wording.plain(report.parts[cause.part].title, _TITLE)),
+        check=wording.one_line(wording.plain(cause.check.title, _TITLE)),
+        reason=reason,
+        hint=hint,
+        brings=tell(brings[cause.points != 1], points=wording.points(cause.points)),
+    )
+
+
+def part_views(report: Report, missing: Collection[int] = ()) -> Iterator[PartView]:
+    """Yield the parts in order; those at these places, from 0, are folded as there is nothing."""
     anchors, starts = CellAnchors(report), report.submission.starts
     for place, part in enumerate(report.parts, start=1):
         cell = "" if part.origin is None else anchors.of(part.origin.cell)
         view = part_view(part, part_anchor(place), cell, starts)
-        yield view._replace(origin=view.origin or left_to_people(part, report))
+        people = left_to_people(part, report)
+        if people:
+            yield view._replace(origin=view.origin or people)
+        else:
+            is_folded = place - 1 in missing
+            yield view._replace(folded=tell("nothing to grade yet")) if is_folded else view
 
 
 def part_view(
@@ -159,6 +194,7 @@ def part_view(
     origin, graph, scripts = part.origin, part.graph, part.scripts
     return PartView(
         anchor=anchor,
+        folded="",
         title=tell(part.title),
         points=wording.points_of_part(part),
         share=share(part.score, part.max_score),
@@ -230,17 +266,23 @@ def _diagnosis(diagnosis: Diagnosis, part: Part) -> DiagnosisView:
     return DiagnosisView(
         message="" if is_told else tell(diagnosis.message),
         advice="" if is_told else tell(diagnosis.advice),
-        steps=tuple(_step(step, diagnosis) for step in diagnosis.steps),
+        steps=tuple(step_views(diagnosis)),
         link=link if is_link else "",
         heading="" if is_link else link,
     )
 
 
+def step_views(diagnosis: Diagnosis) -> Iterator[StepView]:
+    """Yield the steps of a module that was run beside PyTorch; foreign text is on one line."""
+    for step in diagnosis.steps:
+        yield _step(step, diagnosis)
+
+
 def _step(step: Step, diagnosis: Diagnosis) -> StepView:
-    layer = tell(step.layer)
+    layer = wording.one_line(step.layer)
     if step.status == "wrong":
         layer = wording.layer_there(diagnosis)
-    name = " = ".join(filter(None, (step.variable, step.callee)))
+    name = " = ".join(filter(None, map(wording.one_line, (step.variable, step.callee))))
     word = tell(STATUSES[step.status])
     return StepView(step.status, MARKS[step.status], word, name, wording.shape(step.shape), layer)
 

@@ -77,7 +77,7 @@ class Filler:
 
     def _count(self, item: Any) -> int:
         """Of outputs there are enough for one of each kind."""
-        return 5 if item is CellOutput and self._items else self._items
+        return 6 if item is CellOutput and self._items else self._items
 
     def _plain(self, hint: Any, field: Field) -> Any:
         if hint is str:

@@ -127,6 +127,15 @@ CELLS = (
         (CellOutput("image", png(64, 48)), CellOutput("result", "<Axes>")),
     ),
     Cell("code", "log()", 4, None, (CellOutput("stderr", "\n".join(map(str, range(60)))),)),
+    Cell("markdown", "## From the handout", given=True),
+    Cell("code", "import numpy", 5, None, (CellOutput("stdout", "given"),), given=True),
+    Cell(
+        "code",
+        "mod.show()",
+        6,
+        None,
+        (CellOutput("listing", "@T.prim_func\ndef f(a: T.handle):\n    a[0] = 1 < 2"),),
+    ),
     Cell("code", ""),
 )
 

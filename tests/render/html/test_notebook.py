@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from grader.render.html import render_html
-from grader.render.html.notebook import LONG, READ, CellView, Notebook
+from grader.render.html.notebook import LONG, READ, READ_LISTINGS, CellView, Notebook
 from grader.report import Cell, CellOutput, CellProblem, Origin, Report, Submission
 from tests import sample_reports
 from tests.render.html.reading import flat, read
@@ -111,3 +111,69 @@ class TestReading:
     def test_an_empty_cell_has_no_number(self) -> None:
         (view,) = views(of_cells(Cell("code", "")))
         assert ("", None) == (view.label, view.number)
+
+
+class TestListings:
+    def test_code_that_was_shown_is_coloured_and_escaped(self) -> None:
+        page = render_html(everything()).decode()
+        assert '<span class="k">def</span> <span class="f">f</span>' in page
+        assert "1</span> &lt; <span" in page
+        assert "code that was shown: @T.prim_func" in flat(read(page.encode()).text)
+
+    def test_more_than_there_is_time_for_is_plain(self) -> None:
+        outputs = (CellOutput("listing", "x = 1\n" * 1000),) * (READ_LISTINGS // 6000 + 1)
+        (view,) = views(of_cells(Cell("code", "mod.show()", 1, None, outputs)))
+        kinds = [{piece.kind for line in each.lines for piece in line} for each in view.outputs]
+        assert ({"", "n"}, {""}) == (kinds[0], kinds[-1])
+
+    def test_a_long_one_is_folded(self) -> None:
+        output = CellOutput("listing", "\n".join("a" * (LONG + 1)))
+        (view,) = views(of_cells(Cell("code", "mod.show()", 1, None, (output,))))
+        assert "code that was shown: 19 lines" == view.outputs[0].folded
+
+
+class TestHandout:
+    GIVEN = Cell("markdown", "# One\n```\n# a remark\n```\n## *Two*", given=True)
+
+    def page(self, *cells: Cell, **fields: object) -> str:
+        return flat(read(render_html(of_cells(*cells, **fields))).text)
+
+    def test_its_cells_are_folded_under_their_headings(self) -> None:
+        cells = (self.GIVEN, Cell("code", "import a", 1, given=True), Cell("code", "mine", 2))
+        found = read(render_html(of_cells(*cells)))
+        assert "2 cells of the handout: One · Two" in flat(found.text)
+        assert [("details", "class", "handout")] == [
+            each for each in found.attributes if each[0] == "details"
+        ]
+        inside = found.tags[found.tags.index("details") : found.tags.index("/details")]
+        assert 1 == inside.count("pre") - 1  # the code, and what is fenced in the text
+
+    def test_what_is_said_something_of_is_not_folded(self) -> None:
+        cells = (Cell("code", "boom()", 1, given=True), Cell("code", "import a", 2, given=True))
+        problems = (CellProblem(1, "NameError", "boom", 1),)
+        text = self.page(*cells, problems=problems)
+        assert "NameError: boom 1 cell of the handout Code cell 2[2] import a" in text
+
+    def test_own_cells_are_listed_with_what_became_of_them(self) -> None:
+        cells = (
+            Cell("code", "a", 1),
+            Cell("code", "import a", 2, given=True),
+            Cell("code", "b", 3),
+        )
+        report = of_cells(*cells, problems=(CellProblem(3, "NameError", "b", 1),))
+        assert [("cell-1", ""), ("cell-3", "failed")] == [
+            (each.anchor, each.verdict) for each in Notebook(report).own_cells(cells)
+        ]
+        assert "Your cells: Code cell 1[1] Code cell 3[3] ✗" in self.page(
+            *cells, problems=report.problems
+        )
+
+    def test_one_own_cell_needs_no_list(self) -> None:
+        assert "Your cells" not in self.page(Cell("code", "a", 1))
+
+    def test_what_does_not_fit_is_not_linked(self) -> None:
+        cells = tuple(Cell("code", "x" * 40_000, number) for number in range(1, 120))
+        found = read(render_html(of_cells(*cells)))
+        inner = {link[1:] for link in found.values("href") if link.startswith("#cell")}
+        assert 50 < len(inner) < 119
+        assert inner <= set(found.values("id"))

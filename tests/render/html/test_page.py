@@ -44,6 +44,20 @@ def page(report: Report) -> str:
     return flat(read(render_html(report)).text)
 
 
+def wrong_and_missing() -> Report:
+    """Return a report with a part of full marks, one that is wrong, and one that is missing."""
+    first, second, third = sample_reports.typical().parts
+    wrong = tuple(
+        replace(each, code="values" if each.score < each.max_score else "passed")
+        for each in second.checks
+    )
+    missing = tuple(
+        replace(each, score=0.0, verdict="not_graded", code="absent") for each in third.checks
+    )
+    parts = (first, replace(second, checks=wrong), replace(third, checks=missing, score=0.0))
+    return replace(sample_reports.typical(), parts=parts, timing=None)
+
+
 @pytest.fixture(params=REPORTS)
 def document(request: pytest.FixtureRequest) -> bytes:
     return render_html(REPORTS[request.param])
@@ -94,6 +108,39 @@ class TestContent:
         title = "<title>ada &lt;b&gt; – 77.5 of 100 points – homework.ipynb – 2026-03-09</title>"
         assert title in html
         assert '<p class="file">ada &lt;b&gt; – homework.ipynb</p>' in html
+
+    def test_which_attempt_it_is_comes_behind_whose_it_is(self) -> None:
+        html = render_html(sample_reports.typical(), "Ada Lovelace", 2).decode()
+        assert "<title>Ada Lovelace, attempt 2 – 77.5 of 100 points – homework.ipynb" in html
+        assert '<p class="file">Ada Lovelace, attempt 2 – homework.ipynb</p>' in html
+
+    def test_what_to_mend_first_is_on_top_with_its_rule(self) -> None:
+        text = page(wrong_and_missing())
+        first, parts = text.index("Fix this first"), text.index("Parts Part Share Points")
+        said = text[first:parts]
+        assert said.startswith(
+            "Fix this first The convolution, done by an external function – Same outputs as PyTorch"
+        )
+        assert "On 4,443 of 4,443" in said
+        assert "What to do: Add the bias" in said
+        assert "It brings up to 15 points. What is wrong comes before what is missing" in said
+
+    def test_with_full_marks_nothing_is_first(self) -> None:
+        assert "Fix this first" not in page(sample_reports.full_marks())
+
+    def test_what_is_missing_is_folded_with_its_points(self) -> None:
+        found = read(render_html(wrong_and_missing()))
+        assert [("details", "class", "missing")] == [
+            each for each in found.attributes if each[:2] == ("details", "class")
+        ]
+        assert "nothing to grade yet 0 of 30" in flat(found.text)
+
+    def test_what_is_missing_and_first_is_open(self) -> None:
+        report = wrong_and_missing()
+        alone = replace(report, parts=(report.parts[0], report.parts[2]))
+        found = read(render_html(alone))
+        assert "Fix this first" in found.text
+        assert [] == [each for each in found.attributes if each[:2] == ("details", "class")]
 
     def test_every_check_is_there_with_verdict_points_reason_and_hint(self) -> None:
         report = sample_reports.typical()
@@ -146,7 +193,7 @@ class TestContent:
         text = page(everything())
         assert "3.11 times as fast" in text
         assert "95 % confidence interval 3.04 to 3.19" in text
-        assert "reference 198.7 us 6.46 7.8 52 %" in text
+        assert "reference 198.7 µs 6.46 7.8 52 %" in text
 
     def test_a_problem_leads_to_its_cell(self) -> None:
         found = read(render_html(everything()))
