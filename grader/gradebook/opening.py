@@ -25,7 +25,7 @@ VARIABLE: Final = "GRADER_GRADEBOOK"
 FILE: Final = "gradebook.sqlite"
 """The gradebook of a course, in its folder."""
 
-NEWEST: Final = "0001"
+NEWEST: Final = "0002"
 """The version of the tables that this grader reads and writes."""
 
 _VERSIONS = Path(__file__).parent / "versions"

@@ -19,10 +19,10 @@ from grader.environment import describe_environment
 from grader.execute.path_redaction import PathRedaction, own_folders
 from grader.execute.result import Execution
 from grader.grading.preparation import Preparation
+from grader.grading.rubric import describe_assignment, rubric_digest
 from grader.language import Text, one_of_ours, say
 from grader.reading.submission import SubmissionFile, first_cell_with, line_in_file
 from grader.report import (
-    AssignmentId,
     Cell,
     CellOutput,
     CellProblem,
@@ -276,7 +276,7 @@ def make_report(
     return Report(
         score=round(sum(part.score for part in parts), 6),
         max_score=assignment.points,
-        assignment=_describe_assignment(assignment),
+        assignment=describe_assignment(assignment),
         submission=_describe_submission(submission, execution),
         parts=parts,
         problems=execution.problems if execution is not None else (),
@@ -291,13 +291,9 @@ def make_report(
         dialect="current" if execution is None else execution.dialect,
         cells=transcribe(submission, execution, _places(prepared)),
         basis=prepared.basis(data),
+        rubric=rubric_digest(assignment),
         graded=settings.now().replace(microsecond=0),
     )
-
-
-def _describe_assignment(assignment: Assignment) -> AssignmentId:
-    due = "" if assignment.due is None else assignment.due.isoformat()
-    return AssignmentId(assignment.slug, assignment.named, assignment.version, due)
 
 
 def _places(prepared: Preparation) -> PathRedaction:
