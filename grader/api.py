@@ -14,25 +14,27 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
-from grader.batch.collect import collect
+from grader.batch.collect import Entry, collect
 from grader.batch.grading import Batch, GradedFile, Store, open_store
+from grader.batch.keys import Keys
+from grader.batch.summary import Row, make_row
 from grader.course import CourseAssignment, choose_assignment, find_course
-from grader.environment import usable_cores
+from grader.environment import describe_environment, usable_cores
 from grader.errors import UsageError
 from grader.grading.pipeline import grade as grade_submission
 from grader.grading.preparation import GradingOptions, Preparation, Settings, open_settings
-from grader.language import Text, say
+from grader.language import Text, join, say
 from grader.progress import BatchProgress, Progress, Silent, SilentBatch
 from grader.reading.reader import Reader
 from grader.reading.submission import absolute, trusted_folder
-from grader.report import READABLE, SCHEMA_VERSION, Report, decode_report
+from grader.report import READABLE, SCHEMA_VERSION, Report, decode_report, ungraded_report
 from grader.sandbox.interface import Level
 
 REPORT_LIMIT = 64 * 2**20
@@ -94,37 +96,87 @@ def grade_many(
     preamble: bool = False,
     jobs: int | None = None,
     reports: Name | None = None,
+    gradebook: Name | None = None,
     progress: BatchProgress | None = None,
 ) -> Iterator[tuple[str, Report]]:
     """Grade files, and all notebooks in folders. Yields each one's name and report when it is done.
 
     `jobs` of them at a time, by default one for each processor; all meet the same hidden inputs.
     With `reports`, a folder, every report is kept there as well, and what an earlier call left
-    there is yielded at once where it would be graded alike. The other arguments are those of
-    `grade`. Leaving the loop ends what is being graded.
+    there is yielded at once where it would be graded alike. `gradebook`, a file or a URL, is
+    written to as the command does, and what it knows the answer to is yielded at once as well. The
+    other arguments are those of `grade`. Leaving the loop ends what is being graded.
 
     What cannot be graded has a report that says why. Raises GraderError, at the first step of the
-    loop, where nothing can be.
+    loop, where nothing can be; at its end, where the gradebook did not take something.
     """
     options = _options(assignment, course, data, seed, sandbox, language, preamble=preamble)
     paths = tuple(map(Path, submissions))
-    with _folder_of(reports) as folder:
+    with _folder_of(reports) as folder, _store_of(folder, gradebook) as (store, own):
         entries = collect(paths, Path.cwd(), folder)
-        with (
-            open_store(folder) as store,
-            open_batch(options, (*paths, folder), store) as opened,
-        ):
+        answered = answers(store, entries, options)
+        waiting = yield from _known(store, entries, answered)
+        if not waiting:
+            return
+        with open_batch(options, (*paths, folder, *own), store) as opened:
             opened.find_data(Silent())
-            kept, waiting = opened.batch.find_graded(entries), []
-            for entry in entries:
-                before = store.find(entry) if entry.name in kept else None
-                if before is None:  # also where somebody has removed it in between
-                    waiting.append(entry)
-                else:
-                    yield entry.name, before
+            kept = opened.batch.find_graded(waiting)
+            waiting = yield from _known(store, waiting, kept)
             told = progress or SilentBatch()
             with closing(opened.batch.graded(waiting, jobs or usable_cores(), told)) as found:
                 yield from _once(found)
+
+
+def answers(store: Store, entries: Collection[Entry], options: GradingOptions) -> dict[str, Row]:
+    """Return the rows of submissions that a gradebook knows the answer to, by name.
+
+    Nothing is started for it. A folder alone knows none. Where all that is left are people who
+    handed in nothing that can be read, their rows are there, too. Raises GraderError where there is
+    no such course or assignment.
+    """
+    course = find_course(options.course, (Path.cwd(),))
+    store.take_rules(each.assignment for each in course.possible(options.assignment))
+    found = store.answers(entries, Keys(course, options))
+    others = [each for each in entries if each.name not in found]
+    if found and all(each.problem for each in others):
+        for each in others:
+            why = join(each.problem, each.hint)
+            report = ungraded_report(each.path.name, why, describe_environment())
+            store.write(each, report)
+            found[each.name] = make_row(each, report)
+    return found
+
+
+def _known(
+    store: Store, entries: Iterable[Entry], rows: Mapping[str, Row]
+) -> Generator[tuple[str, Report], None, list[Entry]]:
+    """Yield the reports of what has a row; return the others."""
+    waiting = []
+    for entry in entries:
+        before = store.find(entry) if entry.name in rows else None
+        if before is None:  # also where somebody has removed it in between
+            waiting.append(entry)
+        else:
+            yield entry.name, before
+    return waiting
+
+
+@contextmanager
+def _store_of(folder: Path, gradebook: Name | None) -> Iterator[tuple[Store, tuple[Path, ...]]]:
+    """Open the folder of reports, with a gradebook if one is named; beside it stand its files."""
+    with open_store(folder) as store:
+        if gradebook is None:
+            yield store, ()
+            return
+        from grader.batch.recording import open_recording  # with the library of databases
+        from grader.gradebook.opening import VARIABLE, file_of, locate
+
+        url = locate(Path.cwd(), {VARIABLE: os.fspath(gradebook)})
+        path = file_of(url)
+        with open_recording(folder, url) as recorder:
+            yield recorder, () if path is None else (path,)
+            for error in recorder.troubles[:1]:
+                raise error
 
 
 class OpenBatch(NamedTuple):
@@ -151,7 +203,7 @@ class OpenBatch(NamedTuple):
 def open_batch(options: GradingOptions, own: Iterable[Path], store: Store) -> Iterator[OpenBatch]:
     """Open what the gradings of one batch share. Raises GraderError where nothing can be graded."""
     course, demanded = find_course(options.course, (Path.cwd(),)), options.assignment
-    possible = tuple(course.assignments.values() if demanded is None else course.meant(demanded))
+    possible = course.possible(demanded)
     only = possible[0] if demanded is not None and len(possible) == 1 else None
     with open_settings(options, course, possible, own) as settings:
         batch = Batch(course, demanded, settings, store, options.seed)

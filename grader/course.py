@@ -84,6 +84,11 @@ class Course(msgspec.Struct, frozen=True):
         """What no submission may read: all of it, or what is its own among installed packages."""
         return (self.root / "assignments" if is_for_packages(self.root) else self.root,)
 
+    @property
+    def slugs(self) -> frozenset[str]:
+        """The slugs of all assignments and variants."""
+        return frozenset((*self.assignments, *self.variants))
+
     def get(self, slug: str) -> CourseAssignment:
         """Return one assignment or variant. Raises UsageError that lists what there is."""
         found = self.assignments | self.variants
@@ -101,6 +106,13 @@ class Course(msgspec.Struct, frozen=True):
         Raises UsageError that lists what there is.
         """
         return self._called(word) or (self.get(word),)
+
+    def possible(self, demanded: str | None) -> tuple[CourseAssignment, ...]:
+        """Return what submissions may be of: what a word means, without one all assignments.
+
+        Raises UsageError that lists what there is.
+        """
+        return tuple(self.assignments.values()) if demanded is None else self.meant(demanded)
 
     def is_name_of_variants(self, word: str) -> bool:
         """Say whether variants are called by a word, whichever assignment they are of."""

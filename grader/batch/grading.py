@@ -6,7 +6,7 @@ import fcntl
 import os
 import threading
 import traceback
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -16,6 +16,7 @@ import msgspec
 
 from grader.assignment import Assignment
 from grader.batch.collect import Entry
+from grader.batch.keys import Keys, accepts, current_report, named
 from grader.batch.summary import Row, Summary, is_settled, make_row, misplaced, outcome
 from grader.course import Chooser, Course, CourseAssignment, choose_assignment, who_chose
 from grader.environment import describe_environment
@@ -61,10 +62,17 @@ def open_store(folder: Path) -> Iterator[Store]:
 
 
 class Store:
-    """Reports in a folder, under the names of their submissions."""
+    """Reports in a folder, under the names of their submissions.
+
+    `shares` says whether one report is the answer to all files of the same content, `rescored` of
+    how many reports the points were counted anew.
+    """
+
+    shares = False
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self.rescored = 0
 
     def path(self, entry: Entry) -> Path:
         """Return where a submission's report is, or will be."""
@@ -82,9 +90,28 @@ class Store:
         del report
         return entry.whose, None
 
-    def write(self, entry: Entry, report: Report) -> None:
-        """Write a report. Raises UsageError when that is not possible."""
-        self._replace(self.path(entry), encode_report(report))
+    def take_rules(self, assignments: Iterable[Assignment]) -> None:
+        """Take over what assignments say of grades: a folder has no use for it."""
+
+    def answers(self, entries: Iterable[Entry], keys: Keys) -> dict[str, Row]:
+        """Return the rows of submissions whose answer is known without reading them: none here."""
+        del entries, keys
+        return {}
+
+    def keep(self, entry: Entry, report: Report, row: Row) -> None:
+        """Take note that a report of an earlier run counts: it is in the folder already."""
+
+    def write(self, entry: Entry, report: Report, row: Row | None = None, slug: str = "") -> None:
+        """Write a report. Raises UsageError when that is not possible.
+
+        `row` is what is told of it; `slug` the assignment that it was to be of.
+        """
+        del row, slug
+        self.write_document(entry, encode_report(report))
+
+    def write_document(self, entry: Entry, document: bytes) -> None:
+        """Write a report's JSON. Raises UsageError as `write` does."""
+        self._replace(self.path(entry), document)
 
     def write_page(self, entry: Entry, page: bytes) -> None:
         """Write a page beside a report. Raises UsageError as `write` does."""
@@ -117,13 +144,6 @@ class Store:
             write_whole(path, content, draft)
         except OSError as error:
             raise unwritable(path, error) from None
-
-
-def is_report_of(report: Report, sha256: str, assignment: Assignment, basis: str) -> bool:
-    """Say whether a report grades just this file, on one basis (`grader.grading.preparation`)."""
-    about, graded = report.assignment, report.submission.sha256
-    same = (about.slug, about.version) == (assignment.slug, assignment.version)
-    return same and (graded, report.basis) == (sha256, basis)
 
 
 class Interrupted(Exception):  # noqa: N818  it is no error of the grader
@@ -166,6 +186,7 @@ class Batch:
         self._settings = msgspec.structs.replace(settings, sandbox=CrowdedSandbox(self._sandbox))
         self._reader = Reader(settings.quiet)
         self._preparations: dict[str, Preparation] = {}
+        self._answers: dict[tuple[str, str], _Answer] = {}
         self._lock = threading.Lock()
 
     def find_graded(self, entries: Iterable[Entry]) -> dict[str, Row]:
@@ -191,8 +212,8 @@ class Batch:
                 for each in found:
                     rows[each.row.name] = each.row
         except KeyboardInterrupt:
-            raise Interrupted(_summary(entries, rows)) from None
-        return _summary(entries, rows)
+            raise Interrupted(summarize(entries, rows)) from None
+        return summarize(entries, rows)
 
     def graded(
         self, entries: Iterable[Entry], jobs: int, progress: BatchProgress
@@ -229,32 +250,29 @@ class Batch:
 
     def _grade_one(self, entry: Entry, progress: BatchProgress) -> GradedFile:
         progress.started(entry.name)
-        report, chooser = self._attempt(entry, _Stages(entry.name, progress))
+        report, chooser, slug = self._attempt(entry, _Stages(entry.name, progress))
         if self._sandbox.is_revoked:  # then the report may tell of an end that was ours
             raise SubmissionError(say("The batch was interrupted."))
         row = make_row(entry, report, chooser)
         try:
-            self._store.write(entry, report)
+            self._store.write(entry, report, row, slug)
         except UsageError as error:  # of a full disk, say: the others are graded all the same
             kept = rescue(encode_report(report), ".json")
             return GradedFile(misplaced(row, join(error.message, kept).english), report)
         return GradedFile(row, report)
 
-    def _attempt(self, entry: Entry, stages: Progress) -> tuple[Report, Chooser | None]:
+    def _attempt(self, entry: Entry, stages: Progress) -> tuple[Report, Chooser | None, str]:
         """Grade a submission, or return a report that says why that was not possible.
 
-        Beside it stands who chose the assignment.
+        Beside it stands who chose the assignment, and which it was or would have been.
         """
+        slug = "" if self._demanded not in self._course.slugs else str(self._demanded)
         try:
             submission = self._read(entry)
             chosen, note = choose_assignment(self._course, submission, self._demanded)
-            notes = (note,) if note else ()
-            prepared = self.prepare(chosen)
-            try:
-                report = grade(submission, prepared, stages, notes)
-            except DisplacedError:
-                report = self._grade_alone(submission, prepared, stages, notes)
-            return report, who_chose(submission, chosen.assignment, self._demanded)
+            slug = chosen.assignment.slug
+            report = self._answer(submission, self.prepare(chosen), stages, (note,) if note else ())
+            return report, who_chose(submission, chosen.assignment, self._demanded), slug
         except GraderError as error:
             reason = join(error.message, error.hint)
         except Exception as error:  # noqa: BLE001  the others shall be graded all the same
@@ -264,7 +282,40 @@ class Batch:
                 f"The grader failed itself, with {type(error).__name__}. "
                 "Grade it again with GRADER_DEBUG=1 and report what that prints."
             )
-        return ungraded_report(entry.path.name, reason, describe_environment()), None
+        return ungraded_report(entry.path.name, reason, describe_environment()), None, slug
+
+    def _answer(
+        self,
+        submission: SubmissionFile,
+        prepared: Preparation,
+        stages: Progress,
+        notes: tuple[Text, ...],
+    ) -> Report:
+        """Grade a file, or say of one with the same content what came of that.
+
+        Who comes while that is being graded waits for it.
+        """
+        if not self._store.shares:
+            return self._grade(submission, prepared, stages, notes)
+        slug = prepared.course_assignment.assignment.slug
+        with self._lock:
+            answer = self._answers.setdefault((submission.sha256, slug), _Answer())
+        with answer.lock:
+            if answer.report is None or not is_settled(answer.report):
+                answer.report = self._grade(submission, prepared, stages, notes)
+            return named(answer.report, submission.name)
+
+    def _grade(
+        self,
+        submission: SubmissionFile,
+        prepared: Preparation,
+        stages: Progress,
+        notes: tuple[Text, ...],
+    ) -> Report:
+        try:
+            return grade(submission, prepared, stages, notes)
+        except DisplacedError:
+            return self._grade_alone(submission, prepared, stages, notes)
 
     def _grade_alone(
         self,
@@ -292,6 +343,7 @@ class Batch:
             return self._preparations[slug]
 
     def _graded_before(self, entry: Entry) -> Row | None:
+        """Return the row of a report that counts, in today's rubric: also the file's is then."""
         report = self._store.find(entry)
         if report is None or not is_settled(report) or not self._accepts(report):
             return None
@@ -302,10 +354,17 @@ class Batch:
             basis = prepared.basis(prepared.data(Silent()))
         except Exception:  # noqa: BLE001  its turn will come, and then it is reported
             return None
-        if not is_report_of(report, submission.sha256, chosen.assignment, basis):
+        current = current_report(report, submission.sha256, chosen.assignment, basis)
+        if current is None:
             return None
+        if current is not report:
+            report = msgspec.structs.replace(current, rescored=self._settings.now())
+            self._store.write_document(entry, encode_report(report))
+            self._store.rescored += 1
         chooser = who_chose(submission, chosen.assignment, self._demanded)
-        return make_row(entry, report, chooser, kept=True)
+        row = make_row(entry, report, chooser, kept=True)
+        self._store.keep(entry, report, row)
+        return row
 
     def _read(self, entry: Entry) -> SubmissionFile:
         if entry.problem:
@@ -314,9 +373,17 @@ class Batch:
 
     def _accepts(self, report: Report) -> bool:
         """Say whether this command's options leave a grade as it is."""
-        if self._seed is not None and report.seed != self._seed:
+        if report.sandbox.level != self._settings.sandbox.level:
             return False
-        return self._settings.dialect == "auto" or report.dialect == self._settings.dialect
+        return accepts(report, self._seed, self._settings.dialect)
+
+
+class _Answer:
+    """What came of a file's content; `lock` is whose who finds that out."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.report: Report | None = None
 
 
 class _Stages(Silent):
@@ -329,6 +396,7 @@ class _Stages(Silent):
         self._progress.stage(self._name, name, waits=waits)
 
 
-def _summary(entries: tuple[Entry, ...], rows: dict[str, Row]) -> Summary:
+def summarize(entries: tuple[Entry, ...], rows: Mapping[str, Row]) -> Summary:
+    """Return the overview of a batch, of the rows that there are."""
     found = tuple(rows[entry.name] for entry in entries if entry.name in rows)
     return Summary(found, pending=len(entries) - len(found))

@@ -1,4 +1,8 @@
-"""A batch that has a gradebook: every report is in it before it is told, and in the folder too."""
+"""A batch that has a gradebook: every report is in it before it is told, and in the folder too.
+
+What the gradebook knows the answer to is not graded again: its report is today's as long as its key
+is (`grader.batch.keys`), and where only points or titles were changed it is counted anew.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +10,29 @@ import hashlib
 import os
 import threading
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
+
+from msgspec.structs import replace
 
 from grader.assignment import Assignment
 from grader.batch.collect import Entry
 from grader.batch.grading import Store
+from grader.batch.keys import Key, Keys, named
+from grader.batch.summary import Row, overview_notice
 from grader.errors import GraderError
-from grader.gradebook.book import Gradebook, HandedIn
+from grader.gradebook.book import Gradebook, HandedIn, Recording, utc_now
+from grader.gradebook.opening import open_database
 from grader.gradebook.roster import Student, folded
+from grader.gradebook.rows import StoredGrading
+from grader.grading.rubric import rescored
 from grader.language import say
 from grader.reading.submission import open_handed_in
-from grader.report import Report, encode_report
+from grader.render.wording import one_line
+from grader.report import Report, decode_report, encode_report
 
 HandedInWhen = datetime | Literal["files"] | Mapping[Path, datetime] | None
 """When submissions were handed in: all at once, when each file was changed, by folders, or nobody
@@ -28,6 +41,37 @@ says."""
 _LARGEST = 64 * 2**20
 """Bytes of the largest file that is kept."""
 
+_AT_ONCE = 100
+"""So many reports are brought in by one transaction: more would be much to hold in memory."""
+
+
+@contextmanager
+def open_recording(
+    folder: Path, url: str, handed_in: HandedInWhen = None
+) -> Iterator[RecordingStore]:
+    """Open the gradebook of a batch, beside its folder of reports, which its `open_store` keeps.
+
+    Raises GradebookError where it cannot be opened.
+    """
+    book = Gradebook(open_database(url))
+    try:
+        yield RecordingStore(folder, book, handed_in)
+    finally:
+        book.close()
+
+
+class _File(NamedTuple):
+    """A submission as it lies in its folder, and when it was last changed."""
+
+    entry: Entry
+    content: bytes
+    changed: datetime
+
+    @property
+    def sha256(self) -> str:
+        """Its digest, in hexadecimal."""
+        return hashlib.sha256(self.content).hexdigest()
+
 
 class RecordingStore(Store):
     """A folder of reports, and a gradebook beside it.
@@ -35,6 +79,8 @@ class RecordingStore(Store):
     What the gradebook does not take is in the folder all the same, and `troubles` says why;
     `strangers` are submissions that are nobody's in the roster, by name.
     """
+
+    shares = True
 
     def __init__(self, folder: Path, gradebook: Gradebook, handed_in: HandedInWhen = None) -> None:
         super().__init__(folder)
@@ -61,14 +107,17 @@ class RecordingStore(Store):
         number = next((each.number for each in attempts if each.sha256 == digest), None)
         return owner.name or owner.login, number
 
-    def write(self, entry: Entry, report: Report) -> None:
-        """Record a report, and write it. Raises UsageError where it cannot be written."""
-        self.record(entry, report)
+    def write(self, entry: Entry, report: Report, row: Row | None = None, slug: str = "") -> None:
+        """Record a report, and write it. Raises UsageError where it cannot be written.
+
+        Of what could not be graded it is recorded that it was handed in.
+        """
+        self.record(entry, report, row, slug)
         super().write(entry, report)
 
-    def keep(self, entry: Entry, report: Report) -> None:
+    def keep(self, entry: Entry, report: Report, row: Row) -> None:
         """See to it that a report of an earlier run is in the gradebook and in the folder."""
-        self.record(entry, report)
+        self.record(entry, report, row)
         if not self.path(entry).exists():
             super().write(entry, report)
 
@@ -76,23 +125,63 @@ class RecordingStore(Store):
         """Take over what assignments say of grades."""
         self._gradebook.take_rules(assignments)
 
-    def record(self, entry: Entry, report: Report) -> None:
+    def answers(self, entries: Iterable[Entry], keys: Keys) -> dict[str, Row]:
+        """Return the rows of submissions that the gradebook knows the answer to, by name.
+
+        Nothing is started for it. The folder then has those reports, and every student the
+        gradings.
+        """
+        known: dict[str, list[StoredGrading]] = defaultdict(list)
+        newest: dict[tuple[int, str, str], StoredGrading] = {}
+        for each in self._gradebook.stored():
+            newest[each.student, each.slug, each.sha256] = each
+            if keys.holds(each) and keys.chooses(each):
+                known[each.sha256].append(each)
+        found = _Answering(self, keys, newest)
+        for entry in entries:
+            file = _try_to_read(entry)
+            if file is not None and file.sha256 in known:
+                found.answer(file, known[file.sha256])
+        found.record()
+        return found.rows
+
+    def record(self, entry: Entry, report: Report, row: Row | None = None, slug: str = "") -> None:
         """Write a report into the gradebook, if it is somebody's; it may be there already."""
-        if not report.parts:
+        slug = report.assignment.slug or slug
+        if not slug or entry.problem:  # nobody knows what it was to be, or there is no file
             return
         owner = self.owner(entry)
         if owner is None:
-            with self._lock:
-                self.strangers.append(entry.name)
+            self.note_stranger(entry)
             return
         digest = hashlib.sha256(encode_report(report)).hexdigest()
         if (owner.id, digest) in self._recorded and self._handed_in is None:
             return
+        with self.told():
+            self._record(entry, report, owner, row, slug)
+
+    def record_all(self, recordings: Iterable[Recording]) -> None:
+        """Record several at once, as far as the gradebook takes them."""
+        with self.told():
+            self._gradebook.record_all(recordings)
+
+    def document(self, grading: int) -> bytes:
+        """Return the report of a grading of the gradebook, as JSON."""
+        return self._gradebook.document(grading)
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Note what the gradebook refuses in the body of a with statement."""
         try:
-            self._record(entry, report, owner)
+            yield
         except GraderError as error:
             with self._lock:
                 self.troubles.append(error)
+
+    def note_stranger(self, entry: Entry) -> None:
+        """Note that nobody knows whose a submission is."""
+        with self._lock:
+            self.strangers.append(entry.name)
 
     def owner(self, entry: Entry) -> Student | None:
         """Return whose a submission is, None where its path names nobody, or several."""
@@ -101,9 +190,18 @@ class RecordingStore(Store):
         found = {each.id: each for word in words for each in self._owners.get(folded(word), ())}
         return next(iter(found.values())) if len(found) == 1 else None
 
-    def _record(self, entry: Entry, report: Report, owner: Student) -> None:
-        content, changed = _read(entry)
-        if hashlib.sha256(content).hexdigest() != report.submission.sha256:
+    def handed_in(self, path: Path, changed: datetime) -> datetime | None:
+        """Return when a file was handed in, as far as that was said."""
+        if isinstance(self._handed_in, Mapping):
+            known = (self._handed_in.get(folder) for folder in path.parents)
+            return next((each for each in known if each is not None), None)
+        return changed if self._handed_in == "files" else self._handed_in
+
+    def _record(
+        self, entry: Entry, report: Report, owner: Student, row: Row | None, slug: str
+    ) -> None:
+        file = _read(entry)
+        if report.parts and file.sha256 != report.submission.sha256:
             raise GraderError(
                 say(
                     "{name} was changed while it was graded: it is not in the gradebook.",
@@ -111,24 +209,105 @@ class RecordingStore(Store):
                 ),
                 say("Run the same command again."),
             )
-        when = self._when(entry.path, changed)
-        name, slug = entry.path.name, report.assignment.slug
-        self._gradebook.record(HandedIn(owner.id, slug, name, content, when), report)
-
-    def _when(self, path: Path, changed: datetime) -> datetime | None:
-        if isinstance(self._handed_in, Mapping):
-            known = (self._handed_in.get(folder) for folder in path.parents)
-            return next((each for each in known if each is not None), None)
-        return changed if self._handed_in == "files" else self._handed_in
+        when = self.handed_in(entry.path, file.changed)
+        given = HandedIn(owner.id, slug, entry.path.name, file.content, when)
+        noticed, chosen_by = ("", "") if row is None else (row.noticed, row.chosen_by)
+        self._gradebook.record_all([Recording(given, report, noticed, chosen_by)])
 
     def _find_recorded(self, entry: Entry) -> Report | None:
-        if entry.problem:
-            return None
-        try:
-            content, _ = _read(entry)
-            return self._gradebook.find_report(hashlib.sha256(content).hexdigest())
-        except (OSError, GraderError):
-            return None
+        file = _try_to_read(entry)
+        return None if file is None else self._gradebook.find_report(file.sha256)
+
+
+class _Answering:
+    """Files that are answered from the gradebook, and what of it is new there."""
+
+    def __init__(
+        self,
+        store: RecordingStore,
+        keys: Keys,
+        newest: Mapping[tuple[int, str, str], StoredGrading],
+    ) -> None:
+        self._store, self._keys, self._newest = store, keys, newest
+        self._waiting: list[Recording] = []
+        self._now = utc_now().replace(microsecond=0)
+        self.rows: dict[str, Row] = {}
+
+    def answer(self, file: _File, known: Iterable[StoredGrading]) -> None:
+        """Answer a file by its own newest grading if that is today's, else by the newest."""
+        owner = self._store.owner(file.entry)
+        own = [each for each in known if owner is not None and self._is_newest(each, owner)]
+        grading = [*known, *own][-1]
+        key = self._keys.of(grading.slug)
+        assert key is not None  # or the grading would not hold
+        if grading.rubric == key.rubric and (own or owner is None):
+            self._keep(file, grading, owner)
+        else:
+            self._take(file, grading, key, owner)
+        if owner is None and file.entry.name in self.rows:
+            self._store.note_stranger(file.entry)
+
+    def record(self) -> None:
+        """Write into the gradebook what has come together."""
+        self._store.record_all(self._waiting)
+        self._waiting.clear()
+
+    def _is_newest(self, grading: StoredGrading, owner: Student) -> bool:
+        return self._newest.get((owner.id, grading.slug, grading.sha256)) == grading
+
+    def _keep(self, file: _File, grading: StoredGrading, owner: Student | None) -> None:
+        """Take a report as it is stored."""
+        if _digest_of(self._store.path(file.entry)) != grading.digest:
+            self._store.write_document(file.entry, self._store.document(grading.id))
+        when = self._store.handed_in(file.entry.path, file.changed)
+        if owner is not None and when is not None:
+            self._wait(Recording(self._given(file, grading, owner), None))
+        self._tell(file, grading)
+
+    def _take(self, file: _File, grading: StoredGrading, key: Key, owner: Student | None) -> None:
+        """Take a report in today's rubric, or another student's; not where that takes a run."""
+        report = decode_report(self._store.document(grading.id))
+        is_counted_anew = grading.rubric != key.rubric
+        if is_counted_anew:
+            counted = rescored(report, key.assignment)
+            if counted is None:
+                return
+            report = counted
+            self._store.rescored += 1
+        report = named(report, file.entry.path.name)
+        known = owner is not None and (owner.id, grading.slug, file.sha256) in self._newest
+        if is_counted_anew or known:  # so that it is another one than those that are there
+            report = replace(report, rescored=self._now)
+        noticed = overview_notice(report)
+        self._store.write_document(file.entry, encode_report(report))
+        if owner is not None:
+            given = self._given(file, grading, owner)
+            self._wait(Recording(given, report, noticed, grading.chosen_by))
+        points = {"score": report.score, "max_score": report.max_score}
+        self._tell(file, replace(grading, noticed=noticed, **points))
+
+    def _tell(self, file: _File, grading: StoredGrading) -> None:
+        self.rows[file.entry.name] = Row(
+            name=file.entry.name,
+            file=one_line(file.entry.file),
+            report=f"{file.entry.name}.json",
+            graded=True,
+            kept=True,
+            score=grading.score,
+            max_score=grading.max_score,
+            noticed=grading.noticed,
+            assignment=grading.slug,
+            chosen_by=self._keys.chooser,
+        )
+
+    def _given(self, file: _File, grading: StoredGrading, owner: Student) -> HandedIn:
+        when = self._store.handed_in(file.entry.path, file.changed)
+        return HandedIn(owner.id, grading.slug, file.entry.path.name, file.content, when)
+
+    def _wait(self, recording: Recording) -> None:
+        self._waiting.append(recording)
+        if len(self._waiting) >= _AT_ONCE:
+            self.record()
 
 
 def _owners(students: Iterable[Student]) -> dict[str, tuple[Student, ...]]:
@@ -140,7 +319,23 @@ def _owners(students: Iterable[Student]) -> dict[str, tuple[Student, ...]]:
     return {word: tuple(each.values()) for word, each in found.items()}
 
 
-def _read(entry: Entry) -> tuple[bytes, datetime]:
+def _digest_of(path: Path) -> str:
+    """Return the digest of a file; empty where it cannot be read."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+def _try_to_read(entry: Entry) -> _File | None:
+    """Return what was handed in, None where nothing can be read."""
+    try:
+        return None if entry.problem else _read(entry)
+    except GraderError:
+        return None
+
+
+def _read(entry: Entry) -> _File:
     """Return what was handed in, and when the file was last changed. Raises GraderError."""
     try:
         with open_handed_in(entry.path, entry.trusted) as file:
@@ -154,4 +349,4 @@ def _read(entry: Entry) -> tuple[bytes, datetime]:
         raise GraderError(
             say("Cannot read {name}: {reason}.", name=entry.name, reason=str(error.strerror))
         ) from None
-    return content, datetime.fromtimestamp(found.st_mtime, timezone.utc)
+    return _File(entry, content, datetime.fromtimestamp(found.st_mtime, timezone.utc))

@@ -90,7 +90,7 @@ def make_row(
         kept=kept,
         score=report.score,
         max_score=report.max_score,
-        noticed=_short(notice(report)),
+        noticed=overview_notice(report),
         assignment=report.assignment.slug,
         chosen_by=chooser or "",
         again=is_graded(report) and not is_settled(report),
@@ -150,8 +150,9 @@ def _lost(check: Check) -> bool:
     return check.verdict != "passed" or check.score < check.max_score
 
 
-def _short(text: str) -> str:
-    line = one_line(text)
+def overview_notice(report: Report) -> str:
+    """Return what is said of a report in an overview: its notice, in one line that is not long."""
+    line = one_line(notice(report))
     return line if len(line) <= _LONGEST_NOTICE else f"{line[: _LONGEST_NOTICE - 2]} …"
 
 

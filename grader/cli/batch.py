@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from os.path import realpath
 from pathlib import Path
@@ -10,11 +10,11 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
-from grader.api import open_batch
+from grader.api import answers, open_batch
 from grader.batch.collect import Entry, collect
-from grader.batch.grading import SUMMARY, Interrupted, Store, open_store
+from grader.batch.grading import SUMMARY, Interrupted, Store, open_store, summarize
 from grader.batch.summary import Row, Summary, count_rows, encode_summary, render_overview
-from grader.cli.gradebook import keep, recording, secret_files, tell_recorded
+from grader.cli.gradebook import recording, secret_files, tell_recorded
 from grader.cli.process import command_language
 from grader.cli.progress import LiveBatch, LiveProgress
 from grader.course import CourseAssignment
@@ -127,6 +127,11 @@ def _identity(entry: Entry, report: Report, store: Store) -> tuple[str, int | No
 def _grade_all(
     options: BatchOptions, entries: tuple[Entry, ...], store: Store, messages: Console
 ) -> Summary:
+    kept = {} if options.again else answers(store, entries, options.grading)
+    waiting = [entry for entry in entries if entry.name not in kept]
+    if not waiting:
+        _say_kept(entries, kept, store, messages)
+        return summarize(entries, kept)
     own = (*options.submissions, options.output, *secret_files(options.grading.course))
     with open_batch(options.grading, own, store) as opened:
         batch = opened.batch
@@ -134,14 +139,25 @@ def _grade_all(
         if opened.demanded is not None:
             with LiveProgress(messages) as preparing:
                 opened.find_data(preparing)
-        kept: dict[str, Row] = {} if options.again else batch.find_graded(entries)
-        rules = (each.assignment for each in opened.possible)
-        keep(store, rules, [entry for entry in entries if entry.name in kept])
-        if kept:
-            before = {"kept": len(kept), "all": len(entries)}
-            _say(messages, say("{kept} of {all} were graded before.", **before))
+        if options.again:
+            store.take_rules(each.assignment for each in opened.possible)
+        else:
+            kept |= batch.find_graded(waiting)
+        _say_kept(entries, kept, store, messages)
         with LiveBatch(messages, total=len(entries), done=len(kept)) as progress:
             return batch.run(entries, kept, options.jobs or usable_cores(), progress)
+
+
+def _say_kept(
+    entries: Sequence[Entry], kept: Mapping[str, Row], store: Store, messages: Console
+) -> None:
+    graded_before = sum(row.kept for row in kept.values())
+    if graded_before:
+        before = {"kept": graded_before, "all": len(entries)}
+        _say(messages, say("{kept} of {all} were graded before.", **before))
+    if store.rescored:
+        count = say("Points were counted anew, without a run: {count}.", count=store.rescored)
+        _say(messages, count)
 
 
 def _say_if_small(capacity: int, possible: Iterable[CourseAssignment], messages: Console) -> None:

@@ -8,19 +8,21 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from grader.cli.grades import JsonOption
 from grader.cli.help import Command
-from grader.cli.options import CourseOption, Language
+from grader.cli.options import HOW, CourseOption, DataOption, Language, SandboxOption, SeedOption
 from grader.cli.process import write_output
 from grader.lms.names import FORMS, LAYOUTS, PACKED
 
-NOT_ALL = 1
+NOT_ALL, UNGRADED = 1, 2
 
 
-def add_class_commands(app: typer.Typer, panel: str) -> None:
-    """Add these commands to a group, listed in a panel of its help."""
+def add_class_commands(app: typer.Typer, panel: str, keeping: str) -> None:
+    """Add these commands to a group, listed in panels of its help; `keeping` is the gradebook's."""
     commands = ((collect, _COLLECT), (mark, _MARK), (export, _EXPORT), (feedback, _FEEDBACK))
     for function, epilog in commands:
         app.command(cls=Command, rich_help_panel=panel, epilog=epilog)(function)
+    app.command(cls=Command, rich_help_panel=keeping, epilog=_REGRADE)(regrade)
 
 
 _COLLECT = """
@@ -164,3 +166,52 @@ def feedback(
 
     if not run_feedback(FeedbackOptions(reports, output, collected, packed), Console(stderr=True)):
         raise typer.Exit(NOT_ALL)
+
+
+_REGRADE = """
+    grader regrade --changed
+    grader regrade e2e-conv --changed --dry-run
+    """
+
+
+def regrade(
+    slug: Annotated[
+        str | None, typer.Argument(metavar="SLUG", help="Which assignment; all if none is given.")
+    ] = None,
+    changed: Annotated[
+        bool,
+        typer.Option("--changed", help="Only what would come out otherwise than it did."),
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")
+    ] = False,
+    sure: Annotated[
+        bool, typer.Option("--yes", help="Run all again, whatever has changed.")
+    ] = False,
+    data: DataOption = None,
+    seed: SeedOption = None,
+    sandbox: SandboxOption = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            rich_help_panel=HOW,
+            help="How many at a time; one on every core by default.",
+        ),
+    ] = None,
+    course: CourseOption = None,
+    json: JsonOption = None,
+) -> None:
+    """Grade anew what the gradebook has, and say whose grade moved.
+
+    It says before what will be run, what is only counted anew, and what is kept.
+    """
+    from grader.cli.gradebook import Told
+    from grader.cli.regrade import RegradeOptions, run_regrade
+    from grader.grading.preparation import GradingOptions
+
+    grading = GradingOptions(slug, data, seed, course, sandbox)
+    options = RegradeOptions(grading, changed, dry_run, sure, jobs)
+    if not run_regrade(options, Told(json), Console(stderr=True)):
+        raise typer.Exit(UNGRADED)

@@ -212,7 +212,7 @@ def batch(
         raise typer.Exit(BELOW)
 
 
-add_class_commands(app, _GRADE)
+add_class_commands(app, _GRADE, _KEEP)
 
 
 @app.command(cls=Command, rich_help_panel=_AUTHOR, epilog="grader new softmax --course mycourse")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, time
 from decimal import Decimal, InvalidOperation
@@ -13,10 +13,8 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
-from grader.assignment import Assignment
-from grader.batch.collect import Entry
 from grader.batch.grading import Store
-from grader.batch.recording import HandedInWhen, RecordingStore
+from grader.batch.recording import HandedInWhen, RecordingStore, open_recording
 from grader.cli.process import write_output
 from grader.cli.telling import some_of, students, tell, words
 from grader.course import load_course
@@ -78,8 +76,12 @@ def course_here(course: Path | None) -> tuple[Path, bool]:
 
 
 @contextmanager
-def open_book(course: Path | None, *, make: bool = False) -> Iterator[Gradebook]:
+def open_book(
+    course: Path | None, *, make: bool = False, take_rules: bool = True
+) -> Iterator[Gradebook]:
     """Open the gradebook that is meant, with what the course's assignments say today.
+
+    Without `take_rules` they are to be taken over by the caller.
 
     Raises GradebookError where there is none, UsageError outside of a course.
     """
@@ -89,7 +91,8 @@ def open_book(course: Path | None, *, make: bool = False) -> Iterator[Gradebook]
             say("This folder is in no course."),
             say("Run the command in a folder with assignments/, or name one with --course DIR."),
         )
-    assignments = load_course(root).assignments.values() if is_ours else ()
+    reads = is_ours and take_rules
+    assignments = load_course(root).assignments.values() if reads else ()
     book = Gradebook(open_database(locate(root, os.environ), make=make))
     try:
         book.take_rules(each.assignment for each in assignments)
@@ -185,11 +188,8 @@ def recording(
     when: HandedInWhen = None
     if handed_in is not None:
         when = _when(handed_in)
-    book = Gradebook(open_database(url))
-    try:
-        yield RecordingStore(folder, book, when)
-    finally:
-        book.close()
+    with open_recording(folder, url, when) as recorder:
+        yield recorder
 
 
 def _when(handed_in: str) -> HandedInWhen:
@@ -205,17 +205,6 @@ def secret_files(course: Path | None) -> tuple[Path, ...]:
     """Return what of a gradebook is kept from submissions."""
     path = file_of(locate(course_here(course)[0], os.environ))
     return (path,) if path is not None and path.exists() else ()
-
-
-def keep(store: Store, assignments: Iterable[Assignment], kept: Iterable[Entry]) -> None:
-    """Tell a gradebook what is graded, and give it the reports of earlier runs that it lacks."""
-    if not isinstance(store, RecordingStore):
-        return
-    store.take_rules(assignments)
-    for entry in kept:
-        report = store.find(entry)
-        if report is not None:
-            store.keep(entry, report)
 
 
 def tell_recorded(store: Store, console: Console) -> None:

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from datetime import datetime, timezone
 from decimal import Decimal
+from typing import Any, NamedTuple
 
 import msgspec
 import sqlalchemy as sa
@@ -20,7 +21,7 @@ from grader.gradebook.grades import Account, Rules
 from grader.gradebook.opening import Database
 from grader.gradebook.roster import Changes, Student
 from grader.language import say
-from grader.report import Report, decode_report, encode_report
+from grader.report import Report, decode_report
 
 
 class HandedIn(Value, frozen=True):
@@ -40,6 +41,23 @@ class OvertakenError(GraderError):
     def __init__(self, entry: Adjustment | None) -> None:
         super().__init__(say("Somebody else has marked this meanwhile."))
         self.entry = entry
+
+
+class Recounted(NamedTuple):
+    """A report, with what an overview says of it and who chose its assignment."""
+
+    report: Report
+    noticed: str = ""
+    chosen_by: str = ""
+
+
+class Recording(NamedTuple):
+    """What is recorded of a file: its report too, if it is graded, and what is told of that."""
+
+    given: HandedIn
+    report: Report | None
+    noticed: str = ""
+    chosen_by: str = ""
 
 
 def utc_now() -> datetime:
@@ -117,14 +135,49 @@ class Gradebook:
 
         So it can be told twice. Raises GradebookError, UsageError for an unknown assignment.
         """
-        sha256, packed = hashlib.sha256(given.content).hexdigest(), zlib.compress(given.content, 6)
-        grading = None
-        if report is not None and report.parts:
-            grading = rows.grading_row(report, encode_report(report), utc_now())
+        self.record_all([Recording(given, report)])
+
+    def record_all(self, recordings: Iterable[Recording]) -> None:
+        """Record several files as `record` does one: all of them, or none."""
+        packed = [_packed(each) for each in recordings]
+        if not packed:
+            return
         with self._database.writing() as connection:
-            attempt = _attempt(connection, given, sha256, packed)
-            if grading and not rows.has_grading(connection, attempt, grading["digest"]):
-                rows.insert(connection, tables.grading, {**grading, "attempt": attempt})
+            for given, sha256, content, grading in packed:
+                attempt = _attempt(connection, given, sha256, content)
+                if grading and not rows.has_grading(connection, attempt, grading["digest"]):
+                    rows.insert(connection, tables.grading, {**grading, "attempt": attempt})
+
+    def supersede(self, gradings: Iterable[tuple[int, Recounted]]) -> None:
+        """Give attempts, by their ids, other gradings: all of them, or none."""
+        now = utc_now()
+        with self._database.writing() as connection:
+            for attempt, (report, noticed, chosen_by) in gradings:
+                row = rows.grading_row(report, now, noticed, chosen_by)
+                if not rows.has_grading(connection, attempt, row["digest"]):
+                    rows.insert(connection, tables.grading, {**row, "attempt": attempt})
+
+    def stored(self) -> list[rows.StoredGrading]:
+        """Return what all gradings are known by, in order."""
+        with self._database.reading() as connection:
+            return rows.read_stored(connection)
+
+    def stored_attempts(self) -> list[rows.StoredAttempt]:
+        """Return the attempts of those who have not withdrawn, in order."""
+        with self._database.reading() as connection:
+            return rows.read_stored_attempts(connection)
+
+    def document(self, grading: int) -> bytes:
+        """Return the report of a grading, by its id, as JSON."""
+        query = sa.select(tables.grading.c.report).where(tables.grading.c.id == grading)
+        with self._database.reading() as connection:
+            return zlib.decompress(connection.execute(query).scalar_one())
+
+    def content(self, attempt: int) -> bytes:
+        """Return the file of an attempt, by its id."""
+        query = sa.select(tables.attempt.c.content).where(tables.attempt.c.id == attempt)
+        with self._database.reading() as connection:
+            return zlib.decompress(connection.execute(query).scalar_one())
 
     def recorded(self) -> frozenset[tuple[int, str]]:
         """Return which reports are recorded: students' ids, and digests of documents."""
@@ -254,6 +307,15 @@ class Gradebook:
                 connection.execute(sa.delete(table).where(table.c.student == student))
             connection.execute(sa.delete(tables.student).where(tables.student.c.id == student))
         self._database.sweep()
+
+
+def _packed(each: Recording) -> tuple[HandedIn, str, bytes, dict[str, Any] | None]:
+    """Return a recording as it is stored: what takes time, before the database is held."""
+    grading = None
+    if each.report is not None and each.report.parts:
+        grading = rows.grading_row(each.report, utc_now(), each.noticed, each.chosen_by)
+    content = each.given.content
+    return each.given, hashlib.sha256(content).hexdigest(), zlib.compress(content, 6), grading
 
 
 def _attempt(connection: sa.Connection, given: HandedIn, sha256: str, packed: bytes) -> int:

@@ -23,12 +23,46 @@ from grader.gradebook.entries import (
     Grading,
     Marking,
     PartPoints,
+    Value,
 )
 from grader.gradebook.grades import Rules
 from grader.gradebook.roster import Student
 from grader.language import in_a_row, say
 from grader.lateness import LatePolicy
-from grader.report import Report
+from grader.report import Report, encode_report
+
+
+class StoredGrading(Value, frozen=True):
+    """What is known of a grading without its report. `seconds` is how long it took."""
+
+    id: int
+    attempt: int
+    student: int
+    slug: str
+    sha256: str
+    digest: str
+    basis: str
+    rubric: str
+    level: str
+    dialect: str
+    seed: int
+    seconds: float
+    score: float
+    max_score: float
+    settled: bool
+    noticed: str
+    chosen_by: str
+
+
+class StoredAttempt(Value, frozen=True):
+    """A file that was handed in, without its content."""
+
+    id: int
+    student: int
+    slug: str
+    sha256: str
+    name: str
+
 
 Pair = tuple[int, int]
 """The ids of a student and of an assignment."""
@@ -129,8 +163,9 @@ def has_grading(connection: Connection, attempt: int, digest: str) -> bool:
     return connection.execute(query).first() is not None
 
 
-def grading_row(report: Report, document: bytes, now: datetime) -> dict[str, Any]:
-    """Return a report as it is stored; `document` is its JSON."""
+def grading_row(report: Report, now: datetime, noticed: str, chosen_by: str) -> dict[str, Any]:
+    """Return a report as it is stored, with what is told of it in an overview."""
+    document = encode_report(report)
     parts = [
         {"id": each.id, "score": repr(each.score), "max_score": repr(each.max_score)}
         | ({"open": repr(each.open)} if each.open else {})
@@ -140,6 +175,12 @@ def grading_row(report: Report, document: bytes, now: datetime) -> dict[str, Any
     return {
         "digest": hashlib.sha256(document).hexdigest(),
         "basis": report.basis,
+        "rubric": report.rubric,
+        "level": report.sandbox.level,
+        "dialect": report.dialect,
+        "seconds": repr(report.duration.total),
+        "noticed": clean(noticed),
+        "chosen_by": chosen_by,
         "grader": report.environment.packages.get("tvm-grader", ""),
         "machine": clean(report.environment.cpu),
         "seed": str(report.seed),
@@ -232,3 +273,39 @@ def read_extensions(connection: Connection, student: int | None) -> dict[Pair, l
         entry = Extension(row.due, row.reason, row.who, row.recorded)
         found[row.student, row.assignment].append(entry)
     return found
+
+
+def read_stored(connection: Connection) -> list[StoredGrading]:
+    """Return all gradings without their reports, in order."""
+    table, attempt = tables.grading, tables.attempt
+    names = StoredGrading.__struct_fields__
+    elsewhere = {
+        "student": attempt.c.student,
+        "slug": tables.assignment.c.slug,
+        "sha256": attempt.c.sha256,
+    }
+    columns = [elsewhere[name] if name in elsewhere else table.c[name] for name in names]
+    query = sa.select(*columns).select_from(table.join(attempt).join(tables.assignment))
+    numbers = {"seed": int, "seconds": float, "score": float, "max_score": float}
+    read = [numbers.get(name, _as_it_is) for name in names]
+    return [
+        StoredGrading(*(each(value) for each, value in zip(read, row, strict=True)))
+        for row in connection.execute(query.order_by(table.c.id))
+    ]
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def read_stored_attempts(connection: Connection) -> list[StoredAttempt]:
+    """Return all attempts without their files, of those who have not withdrawn, in order."""
+    table, student = tables.attempt, tables.student
+    query = (
+        sa.select(
+            table.c.id, table.c.student, tables.assignment.c.slug, table.c.sha256, table.c.name
+        )
+        .select_from(table.join(tables.assignment).join(student))
+        .where(student.c.withdrawn.is_(None))
+    )
+    return [StoredAttempt(*row) for row in connection.execute(query.order_by(table.c.id))]

@@ -101,7 +101,8 @@ attempt = _table(
 grading = _table(
     "grading",
     _to("attempt"),
-    *_texts("digest", "basis", "grader", "machine", "seed", "parts"),
+    *_texts("digest", "basis", "rubric", "grader", "machine", "level", "dialect", "seed", "parts"),
+    *_texts("seconds", "noticed", "chosen_by"),
     Column("score", Exact, nullable=False),
     Column("max_score", Exact, nullable=False),
     Column("settled", Boolean, nullable=False),

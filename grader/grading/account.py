@@ -21,6 +21,7 @@ from grader.execute.result import Execution
 from grader.grading.handout import as_given
 from grader.grading.listing import listed_code
 from grader.grading.preparation import Preparation
+from grader.grading.rubric import describe_assignment, rubric_digest
 from grader.language import Text, one_of_ours, say
 from grader.reading.submission import (
     SubmissionFile,
@@ -29,7 +30,6 @@ from grader.reading.submission import (
     names_of,
 )
 from grader.report import (
-    AssignmentId,
     Cell,
     CellOutput,
     CellProblem,
@@ -305,7 +305,7 @@ def make_report(
     return Report(
         score=round(sum(part.score for part in parts), 6),
         max_score=assignment.graded_points,
-        assignment=_describe_assignment(assignment),
+        assignment=describe_assignment(assignment),
         submission=_describe_submission(submission, execution),
         parts=(*parts, *_left_to_people(assignment, submission, cells)),
         problems=execution.problems if execution is not None else (),
@@ -320,6 +320,7 @@ def make_report(
         dialect="current" if execution is None else execution.dialect,
         cells=cells,
         basis=prepared.basis(data),
+        rubric=rubric_digest(assignment),
         graded=settings.now().replace(microsecond=0),
     )
 
@@ -333,11 +334,6 @@ def _left_to_people(
     for table in assignment.manual:
         answer = tuple(at for at, cell in enumerate(named) if table.is_answer(*cell))
         yield Part(table.id, table.named, 0.0, 0.0, (), open=table.points, answer=answer)
-
-
-def _describe_assignment(assignment: Assignment) -> AssignmentId:
-    due = "" if assignment.due is None else assignment.due.isoformat()
-    return AssignmentId(assignment.slug, assignment.named, assignment.version, due)
 
 
 def _places(prepared: Preparation) -> PathRedaction:

@@ -8,7 +8,6 @@ its author's answer to that one. What the assignment gives counts never.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -19,6 +18,7 @@ from msgspec.structs import replace
 from grader.assignment import Assignment, CheckTable, PartTable
 from grader.checks.registry import Outcome, find_check, not_graded
 from grader.evidence.case import Candidate, Case, Outputs, Problem
+from grader.grading.rubric import certainty, points_of
 from grader.ir.facts import Argument, Call, ModuleFacts, TensorFacts
 from grader.ir.vocabulary import FUNCTION_ATTRIBUTES, shown
 from grader.language import NOTHING, Text, as_text, clause, join, say
@@ -130,9 +130,6 @@ def _name(text: str) -> str:
 WITHHELD = say("This was not graded: what decides it is not in this copy of the course.")
 WHO_HAS_IT = say("Your instructors grade it with the complete one.")
 
-_COARSER = (1, 2, 5, 10, 20, 50)
-"""A check's grid is made coarser by these factors, until it is coarser than the interval."""
-
 
 def judge_case(part: PartTable, case: Case) -> Part:
     """Decide every check of a part for one candidate.
@@ -218,44 +215,18 @@ def _score(part: PartTable, table: CheckTable, outcome: Outcome) -> Check:
     return Check(
         id=table.id,
         title=find_check(table).title,
-        score=_round(outcome, table),
+        score=points_of(outcome.fraction, outcome.interval, table),
         max_score=table.points,
         verdict=outcome.verdict,
-        reason=join(as_text(outcome.reason), _certainty(outcome, table)),
+        reason=join(as_text(outcome.reason), certainty(outcome.interval, table.points, table)),
         hint=as_text(outcome.hint),
         visibility=part.visibility_of(table),
         kind=table.kind,
         again=outcome.again,
         code=outcome.code,
+        share=outcome.fraction,
+        interval=outcome.interval,
     )
-
-
-def _certainty(outcome: Outcome, table: CheckTable) -> Text:
-    """Say how certain measured points are, and that noise is rounded away."""
-    if outcome.interval <= 0:
-        return NOTHING
-    half = outcome.interval * table.points / 2
-    step = _step(float(table.options.get("grid", 0.01)), 2 * half)
-    return say(
-        "The points are certain to ±{half:.2g} and rounded to {step:.2g}.", half=half, step=step
-    )
-
-
-def _round(outcome: Outcome, table: CheckTable) -> float:
-    """Round to the check's grid, half up, or to a coarser one where the measurement is coarser.
-
-    All points are a place of every grid, and beyond them nothing is rounded up.
-    """
-    full, earned = table.points, outcome.fraction * table.points
-    step = _step(float(table.options.get("grid", 0.01)), outcome.interval * full)
-    nearest = math.floor(earned / step + 0.5) * step
-    if abs(earned - full) <= abs(earned - nearest):
-        nearest = full
-    return round(min(nearest, max(full, earned)), 6)
-
-
-def _step(grid: float, uncertain: float) -> float:
-    return next((each * grid for each in _COARSER if each * grid >= uncertain), uncertain)
 
 
 def _part(part: PartTable, checks: tuple[Check, ...], origin: Origin | None) -> Part:
@@ -279,13 +250,15 @@ _IN_VAIN = ("raised", "not_a_module", "needs_arguments")
 class Graded:
     """One candidate's result: `case` is None when the candidate could not be run.
 
-    `fits` says that it can be called as the part asks.
+    `fits` says that it can be called as the part asks. `contested`: under other points another
+    candidate might be the better one.
     """
 
     part: Part
     capture: Capture | None = None
     case: Case | None = None
     fits: bool = True
+    contested: bool = False
 
     @property
     def rank(self) -> tuple[float, int, bool, bool]:

@@ -1,7 +1,8 @@
 """What gradings of one assignment share: sandbox and seed, settings, data and answers.
 
-A report that was written earlier is a submission's grade as long as this is the same: the grader
-and what it runs on, the files of the assignment, the data, the isolation.
+A report that was written earlier says how a submission does as long as this is the same: the grader
+and what it runs on, the files of the assignment, the data, the isolation. What the assignment's
+rubric says beside (`grader.grading.rubric`) is counted anew without a run.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from grader.environment import (
 from grader.evidence.runners import KnownAnswers
 from grader.files import sweep
 from grader.grading.handout import handout_cells
+from grader.grading.rubric import decided
 from grader.grading.spelling import Accepted
 from grader.machine.quiet import Quiet, TimingLock
 from grader.progress import Progress
@@ -51,22 +53,36 @@ if TYPE_CHECKING:
 
 
 _OWN = Path(__file__).resolve().parents[1]
-_TELLING = frozenset({"authoring", "ci", "cli", "gradebook", "locale", "render"})
+_TELLING = frozenset({"authoring", "ci", "cli", "gradebook", "lms", "locale", "render"})
 """Packages of the grader that say how a grade is told, and not what it is."""
 
 
-def grading_basis(assignment: Path, data: DataSet, level: str, environment: Environment) -> str:
-    """Return the digest, in hexadecimal, for an assignment's folder and a level of isolation.
+def grading_basis(
+    chosen: CourseAssignment, data: DataSet, environment: Environment, *, preamble: bool = False
+) -> str:
+    """Return the digest, in hexadecimal, of what decides how submissions of an assignment do.
 
     It takes the contents of files and not their dates, so it is the same on a copy of a course. A
-    course that is worked on without a new version still has another digest.
+    course that is worked on without a new version still has another digest, but for its titles,
+    points, visibility and due date. The isolation is not in it: a report says which it had.
     """
     digest = hashlib.sha256()
     versions = [f"{name} {version}" for name, version in sorted(environment.packages.items())]
-    for text in (__version__, environment.python, *versions, level, _grader(), _data(data)):
+    how = "with preamble" if preamble else ""
+    for text in (__version__, environment.python, *versions, how, _grader(), _data(data)):
         digest.update(f"{text}\n".encode())
-    digest.update(_files(assignment, assignment.rglob("*")).encode())
+    digest.update(decided(chosen.assignment).encode())
+    digest.update(_files(chosen.folder, _deciding(chosen)).encode())
     return digest.hexdigest()
+
+
+def _deciding(chosen: CourseAssignment) -> Iterator[Path]:
+    """Yield the files that decide beside `assignment.toml`: of variants those of its own."""
+    for path in chosen.folder.rglob("*"):
+        first, *_ = path.relative_to(chosen.folder).parts
+        is_its_own = chosen.variant is not None and path.is_relative_to(chosen.variant)
+        if path.name != "assignment.toml" and (first != "variants" or is_its_own):
+            yield path
 
 
 @functools.cache
@@ -164,11 +180,12 @@ class Preparation:
         """Return the digest of what decides a grade beside the submission and the seed."""
         with self._lock:
             if not self._basis:
-                folder, level = self.course_assignment.folder, self.settings.sandbox.level
-                how = f"{level} with preamble" if self.settings.preamble else level
-                if self.course_assignment.variant is not None:
-                    how = f"{how}, as {self.course_assignment.variant.name}"
-                self._basis = grading_basis(folder, data, how, describe_environment())
+                self._basis = grading_basis(
+                    self.course_assignment,
+                    data,
+                    describe_environment(),
+                    preamble=self.settings.preamble,
+                )
             return self._basis
 
     def handout(self) -> frozenset[str]:

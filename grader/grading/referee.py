@@ -12,6 +12,7 @@ from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
 
+import msgspec
 import numpy as np
 
 from grader.assignment import Assignment, PartTable
@@ -51,6 +52,7 @@ from grader.grading.judge import (
     judge_problem,
     select,
 )
+from grader.grading.rubric import outdoes
 from grader.language import foreign, say
 from grader.measurement.measure import Machine, MeasurementSetup, measuring_threads
 from grader.measurement.points import SpeedOptions
@@ -154,7 +156,7 @@ class Referee:
                 self._progress.stage(say("timing: {title}", title=part.title))
                 best = max(self._time(part, graded), key=lambda each: each.rank)
                 timing = _timing_of(best) or timing
-            results.append(best.part)
+            results.append(msgspec.structs.replace(best.part, contested=graded[0].contested))
         return tuple(results), timing
 
     def _compare(
@@ -172,7 +174,8 @@ class Referee:
             names = assignment.arguments.names()
             absent = explain_absence(part, failures, self._lost, assignment.preamble, layers, names)
             return [Graded(judge_problem(part, given_problem(refused, part) or absent))]
-        return [self._explained(part, best[0]), *best[1:]]
+        contested = any(outdoes(each.part, best[0].part) for each in best[1:])
+        return [replace(self._explained(part, best[0]), contested=contested), *best[1:]]
 
     def _compare_all(
         self, part: PartTable, captures: list[Capture]

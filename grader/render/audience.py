@@ -107,6 +107,7 @@ def _part(part: Part, seen: _Seen) -> Part:
     return replace(
         part,
         checks=checks,
+        contested=False,
         diagnosis=part.diagnosis if compared else None,
         sample=part.sample if compared else None,
         scripts=part.scripts if ran and seen.explains(part.checks, _SCHEDULING) else None,
@@ -125,6 +126,8 @@ def _check(check: Check, seen: _Seen) -> Check:
             again=False,
             tells_diagnosis=False,
             code="undecided",
+            share=None,
+            interval=0.0,
         )
     )
 

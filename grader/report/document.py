@@ -134,7 +134,9 @@ class Report(Frozen, frozen=True):
     the notebook is in: today's, or that of which years. `cells` is the notebook as it was run,
     empty where it was not. `basis` is a digest of what decided the grade beside the submission and
     the seed (`grading/preparation.py`), empty where nothing could be graded. `graded` is when the
-    grading ended, with its zone; None where nothing could be graded.
+    grading ended, with its zone; None where nothing could be graded. `rubric` is a digest of what
+    the grade is worth and how it is told, and `rescored` when points were last counted anew without
+    a run, None where they were not.
     """
 
     score: float
@@ -155,6 +157,8 @@ class Report(Frozen, frozen=True):
     cells: tuple[Cell, ...] = ()
     basis: str = ""
     graded: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
+    rubric: str = ""
+    rescored: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
     schema_version: Literal[5] = SCHEMA_VERSION
 
     @property

@@ -153,7 +153,9 @@ class Check(Frozen, frozen=True):
     assignment.toml calls it; empty where that is not known. `again` says that it was not the
     submission that kept this from being decided: it has to be graded again. `tells_diagnosis` says
     that the reason has the message of the part's diagnosis in it. `code` says what came of it,
-    apart from how the reason is worded; "undecided" where an earlier document does not say.
+    apart from how the reason is worded; "undecided" where an earlier document does not say. `share`
+    is what part of the check was reached before its points were rounded, above 1 for a bonus, None
+    where that is not known; `interval` is the width of its interval where it was measured.
     """
 
     id: str
@@ -168,6 +170,8 @@ class Check(Frozen, frozen=True):
     again: bool = False
     tells_diagnosis: bool = False
     code: CheckCode = "undecided"
+    share: float | None = None
+    interval: float = 0.0
 
 
 class Origin(Frozen, frozen=True):
@@ -274,7 +278,8 @@ class Part(Frozen, frozen=True):
 
     `graph` is that of the graded module's `main`, None where there is none. `diagnosis` is there
     where its outputs differ and it could be run beside PyTorch, `sample` where they are scores of
-    images, `scripts` where a schedule was replayed.
+    images, `scripts` where a schedule was replayed. `contested` says that another candidate is
+    better in some check, so that it might count under other points.
 
     `open` are points that a person gives, and that nobody has given yet: neither `score` nor
     `max_score` has them. `answer` are the places of what they are given for among the report's
@@ -291,6 +296,7 @@ class Part(Frozen, frozen=True):
     diagnosis: Diagnosis | None = None
     sample: Sample | None = None
     scripts: Scripts | None = None
+    contested: bool = False
     open: float = 0.0
     answer: tuple[int, ...] = ()
 

@@ -8,9 +8,11 @@ import msgspec
 import pytest
 
 from grader.batch.collect import Entry
-from grader.batch.grading import Store, is_report_of, open_store
+from grader.batch.grading import Store, open_store
+from grader.batch.keys import current_report
 from grader.course import load_course
 from grader.errors import UsageError
+from grader.grading.rubric import rubric_digest
 from grader.report import Report
 from tests.sample_reports import typical
 
@@ -105,11 +107,23 @@ class TestIdentity:
             assignment=msgspec.structs.replace(report.assignment, slug="small", version=1),
             submission=msgspec.structs.replace(report.submission, sha256="ab"),
             basis="basis",
+            rubric=rubric_digest(assignment),
+        )
+        other = load_course(COURSE).get("trio").assignment
+        assert report is current_report(report, "ab", assignment, "basis")
+        assert current_report(report, "cd", assignment, "basis") is None
+        assert current_report(report, "ab", other, "basis") is None
+        assert current_report(report, "ab", assignment, "other") is None
+
+    def test_one_of_another_version_is_no_report_of_this_one(self, report: Report) -> None:
+        """The typical one has other parts, so that its points cannot be counted anew."""
+        assignment = load_course(COURSE).get("small").assignment
+        report = msgspec.structs.replace(
+            report,
+            assignment=msgspec.structs.replace(report.assignment, slug="small", version=1),
+            submission=msgspec.structs.replace(report.submission, sha256="ab"),
+            basis="basis",
+            rubric=rubric_digest(assignment),
         )
         newer = msgspec.structs.replace(assignment, version=2)
-        other = load_course(COURSE).get("trio").assignment
-        assert is_report_of(report, "ab", assignment, "basis")
-        assert not is_report_of(report, "cd", assignment, "basis")
-        assert not is_report_of(report, "ab", newer, "basis")
-        assert not is_report_of(report, "ab", other, "basis")
-        assert not is_report_of(report, "ab", assignment, "other")
+        assert current_report(report, "ab", newer, "basis") is None

@@ -19,6 +19,7 @@ COMMANDS = (
     ("collect",),
     ("export",),
     ("feedback",),
+    ("regrade",),
     ("release",),
     ("new",),
     ("verify",),

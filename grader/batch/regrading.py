@@ -1,0 +1,192 @@
+"""Grading anew what a gradebook has: what that takes is planned before anything is done.
+
+Every attempt that is not withdrawn is kept as it is, counted anew in today's rubric without a run,
+or run again. What is run again is run once for all attempts of the same content.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path, PurePath
+from typing import Literal, NamedTuple
+
+from msgspec.structs import replace
+
+from grader.batch.collect import TEXTS, Entry
+from grader.batch.grading import Store
+from grader.batch.keys import Keys, named
+from grader.batch.summary import Row, overview_notice
+from grader.errors import GraderError, UsageError
+from grader.gradebook.book import Gradebook, Recounted, utc_now
+from grader.gradebook.rows import StoredAttempt, StoredGrading
+from grader.grading.rubric import rescored
+from grader.report import Report, decode_report
+
+Way = Literal["kept", "rescored", "run", "left"]
+Reason = Literal[
+    "same", "points", "changed", "undecided", "ungraded", "contested", "asked", "unknown"
+]
+"""Why: nothing has changed; only what it is worth; what decides; the machine left it undecided; it
+was never graded; other points may make another candidate count; all was asked for; the course has
+no such assignment, or its data are missing."""
+
+_AT_ONCE = 100
+"""So many reports are counted anew in one transaction: more would be much to hold in memory."""
+
+
+class Planned(NamedTuple):
+    """What becomes of an attempt. `grading` is the one that it is counted anew from, or kept by."""
+
+    attempt: StoredAttempt
+    way: Way
+    reason: Reason
+    grading: StoredGrading | None = None
+    seconds: float | None = None
+
+
+class Plan(NamedTuple):
+    """What becomes of all attempts."""
+
+    attempts: tuple[Planned, ...]
+
+    def of(self, way: Way) -> tuple[Planned, ...]:
+        """Return the attempts that go one way."""
+        return tuple(each for each in self.attempts if each.way == way)
+
+    def files(self, way: Way) -> tuple[Planned, ...]:
+        """Return those that go one way, one for each content and assignment."""
+        return tuple({_file(each.attempt): each for each in self.of(way)}.values())
+
+    @property
+    def seconds(self) -> float | None:
+        """How long what is run took before, one after the other; None where nothing is known.
+
+        For what was never graded the mean of its assignment stands.
+        """
+        files = self.files("run")
+        known = [each.seconds for each in files if each.seconds]
+        return None if files and not known else sum(known) / max(len(known), 1) * len(files)
+
+
+def make_plan(book: Gradebook, keys: Keys, slug: str | None, *, changed: bool) -> Plan:
+    """Return what becomes of every attempt, of one assignment or of all.
+
+    With `changed`, only what would come out otherwise is counted anew or run.
+    """
+    newest: dict[int, StoredGrading] = {}
+    usable: dict[tuple[str, str], StoredGrading] = {}
+    for each in book.stored():
+        newest[each.attempt] = each
+        if keys.holds(each):
+            usable[each.slug, each.sha256] = each
+    attempts = [each for each in book.stored_attempts() if slug in (None, each.slug)]
+    planning = _Planning(book, keys, newest, usable)
+    return Plan(tuple(planning.plan(each, changed=changed) for each in attempts))
+
+
+class _Planning(NamedTuple):
+    """Gradings by attempt, and by content those that are today's but for their points."""
+
+    book: Gradebook
+    keys: Keys
+    newest: dict[int, StoredGrading]
+    usable: dict[tuple[str, str], StoredGrading]
+
+    def plan(self, attempt: StoredAttempt, *, changed: bool) -> Planned:
+        """Return what becomes of one attempt."""
+        last, key = self.newest.get(attempt.id), self.keys.of(attempt.slug)
+        seconds = last.seconds if last is not None else None
+        if key is None:
+            return Planned(attempt, "left", "unknown")
+        if not changed:
+            return Planned(attempt, "run", "asked", None, seconds)
+        if last is not None and self.keys.holds(last):
+            if last.rubric == key.rubric:
+                return Planned(attempt, "kept", "same", last)
+            found = last
+        elif _file(attempt) in self.usable:
+            found = self.usable[_file(attempt)]
+        else:
+            return Planned(attempt, "run", _why_run(last), None, seconds)
+        report = decode_report(self.book.document(found.id))
+        if rescored(report, key.assignment) is None:
+            return Planned(attempt, "run", "contested", None, seconds)
+        return Planned(attempt, "rescored", "points", found)
+
+
+def _why_run(last: StoredGrading | None) -> Reason:
+    if last is None:
+        return "ungraded"
+    return "changed" if last.settled else "undecided"
+
+
+def _file(attempt: StoredAttempt) -> tuple[str, str]:
+    return attempt.slug, attempt.sha256
+
+
+def count_anew(book: Gradebook, keys: Keys, plan: Plan) -> None:
+    """Count the points of what is planned so anew; every hundred of them together or not at all."""
+    waiting = iter(plan.of("rescored"))
+    while chosen := list(islice(waiting, _AT_ONCE)):
+        book.supersede(
+            (each.attempt.id, Recounted(report, overview_notice(report), _chooser(each)))
+            for each, report in _counted(book, keys, chosen)
+        )
+
+
+def _counted(
+    book: Gradebook, keys: Keys, chosen: Iterable[Planned]
+) -> list[tuple[Planned, Report]]:
+    now = utc_now().replace(microsecond=0)
+    found = []
+    for each in chosen:
+        key = keys.of(each.attempt.slug)
+        assert key is not None and each.grading is not None  # or it would not be planned
+        report = rescored(decode_report(book.document(each.grading.id)), key.assignment)
+        assert report is not None
+        found.append((each, named(replace(report, rescored=now), each.attempt.name)))
+    return found
+
+
+def _chooser(each: Planned) -> str:
+    return "" if each.grading is None else each.grading.chosen_by
+
+
+class Rerun(Store):
+    """Where a run puts its reports: to all attempts of the same content. No folder is written."""
+
+    def __init__(self, book: Gradebook, planned: Iterable[Planned], folder: Path) -> None:
+        """`folder` is where the files are laid for the run."""
+        super().__init__(folder)
+        self._book = book
+        self._attempts: dict[str, list[StoredAttempt]] = {}
+        for each in planned:
+            self._attempts.setdefault(each.attempt.sha256, []).append(each.attempt)
+
+    def entries(self) -> Iterator[Entry]:
+        """Lay the files down, and yield them as submissions of a batch."""
+        for sha256, (first, *_) in self._attempts.items():
+            suffix = PurePath(first.name).suffix
+            path = self._folder / f"{sha256}{suffix if suffix in TEXTS else '.ipynb'}"
+            path.write_bytes(self._book.content(first.id))
+            yield Entry(path, path.name, sha256, self._folder)
+
+    def find(self, entry: Entry) -> Report | None:
+        """Return nothing: what is known is not run."""
+        del entry
+        return None
+
+    def write(self, entry: Entry, report: Report, row: Row | None = None, slug: str = "") -> None:
+        """Give a report to the attempts. What could not be graded stays as it was."""
+        del slug
+        if not report.parts:
+            return
+        noticed, chosen_by = ("", "") if row is None else (row.noticed, row.chosen_by)
+        try:
+            self._book.supersede(
+                (each.id, Recounted(named(report, each.name), noticed, chosen_by))
+                for each in self._attempts[entry.name]
+            )
+        except GraderError as error:  # then the report is kept elsewhere, and the others go on
+            raise UsageError(error.message, error.hint) from None
