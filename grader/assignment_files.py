@@ -9,13 +9,17 @@ A variant is the same assignment under another rubric: `assignments/<slug>/varia
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
-from grader.assignment import Assignment
-from grader.errors import CourseError
+from grader import assignment as tables_of
+from grader.assignment import Assignment, Table
+from grader.errors import CourseError, Mistake, MistakeError
 from grader.language import say
 
 Tables = dict[str, Any]
@@ -89,11 +93,98 @@ def _read(path: Path) -> bytes:
         ) from None
 
 
-def _invalid(path: Path, error: Exception) -> CourseError:
-    return CourseError(
-        say("{path} is not a valid assignment: {error}.", path=str(path), error=str(error)),
-        say("See docs/assignment.md."),
-    )
+def _invalid(path: Path, error: Exception) -> MistakeError:
+    problem = say("it is not a valid assignment: {error}.", error=explained(str(error)))
+    line = find_line(path.read_bytes().decode("utf-8", "replace"), str(error))
+    return MistakeError(Mistake("toml", path, line, problem, say("See docs/assignment.md.")))
+
+
+# --- where in a TOML file -------------------------------------------------------------------------
+# msgspec names the field (`$.part[0].check[1]`), and an editor wants its line.
+
+_HEADER = re.compile(r"\s*(\[\[?)\s*([\w.\"' -]+?)\s*\]\]?\s*(?:#.*)?\Z")
+_KEY = re.compile(r"\s*([\w.-]+)\s*=\s*(?:[\"']([^\"']*)[\"'])?")
+_AT = re.compile(r" - at `\$([^`]*)`")
+_SAYS_LINE = re.compile(r"at line (\d+)")
+_STEP = re.compile(r"\.?([\w-]+)|\[(\d+)\]")
+
+Place = tuple["str | int", ...]
+
+
+class _Entry(NamedTuple):
+    """A table or a key of a file: where it is among the others, its line, the key's text."""
+
+    place: Place
+    line: int
+    value: str = ""
+
+
+def explained(message: str) -> str:
+    """Return a decoder's message with the key that was likely meant, where one is misspelt."""
+    message = message.strip().rstrip(".")
+    unknown = re.search(r"unknown field `([^`]*)`", message)
+    meant = get_close_matches(unknown[1], sorted(_known_keys()), n=1) if unknown else []
+    return f"{message} (is `{meant[0]}` meant?)" if meant else message
+
+
+def _known_keys() -> set[str]:
+    """Return the keys of all tables of an assignment."""
+    tables = (each for each in vars(tables_of).values() if isinstance(each, type))
+    return {name for each in tables if issubclass(each, Table) for name in each.__struct_fields__}
+
+
+def find_line(text: str, message: str) -> int | None:
+    """Return the line of a TOML file that a decoder's message is about; None for all of it.
+
+    Without a path in the message it is the line of a key, or of the table of an id, that it names.
+    """
+    told = _SAYS_LINE.search(message)
+    if told:
+        return int(told[1])
+    entries = list(_entries(text))
+    at = _AT.search(message)
+    place: Place = tuple(name or int(number) for name, number in _STEP.findall(at[1] if at else ""))
+    keys = re.findall(r"`([\w-]+)`", message.split(" - at ")[0])
+    for wanted in (*((*place, key) for key in keys), *_shortened(place)):
+        line = next((each.line for each in entries if each.place == wanted), None)
+        if line is not None:
+            return line
+    words = set(re.findall(r"[\w-]+", message))
+    named = (each.line for each in entries if each.place[-1] == "id" and each.value in words)
+    return next(named, None)
+
+
+def _shortened(place: Place) -> Iterator[Place]:
+    """Return a place and those that it is in, which have a line where the place is in their row."""
+    for length in range(len(place), 0, -1):
+        yield place[:length]
+
+
+def _entries(text: str) -> Iterator[_Entry]:
+    """Return the tables and keys of a file. Of what spans several lines the first counts."""
+    counts: dict[Place, int] = {}
+    table: Place = ()
+    for number, line in enumerate(text.splitlines(), start=1):
+        header, key = _HEADER.match(line), _KEY.match(line)
+        if header:
+            table = _place_of_table(header[2], header[1] == "[[", counts)
+            yield _Entry(table, number)
+        elif key:
+            yield _Entry((*table, *key[1].split(".")), number, key[2] or "")
+
+
+def _place_of_table(name: str, is_list: bool, counts: dict[Place, int]) -> Place:
+    """Return where a table is: `part.check` is in the part that was begun last."""
+    place: Place = ()
+    *outer, last = (each.strip(" \"'") for each in name.split("."))
+    for step in outer:
+        place = (*place, step)
+        place = (*place, counts[place] - 1) if place in counts else place
+    place = (*place, last)
+    if is_list:
+        counts[place] = counts.get(place, 0) + 1
+        place = (*place, counts[place] - 1)
+    return place
 
 
 def _checked(assignment: Assignment) -> Assignment:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -12,9 +11,17 @@ from typing import Literal
 import msgspec
 
 from grader.assignment import Assignment
-from grader.assignment_files import GIVEN_FILE, Given, load_assignment, load_given, load_variant
+from grader.assignment_files import (
+    GIVEN_FILE,
+    Given,
+    find_line,
+    load_assignment,
+    load_given,
+    load_variant,
+)
+from grader.course_code import guarded_oracle, import_file
 from grader.course_folder import assignment_files, course_folder, variant_files
-from grader.errors import CourseError, UsageError
+from grader.errors import CourseError, Mistake, MistakeError, UsageError
 from grader.language import NOTHING, Text, clause, join, say
 from grader.reading.submission import SubmissionFile, defined_names
 from grader.sandbox.layout import is_for_packages
@@ -37,16 +44,18 @@ class CourseAssignment(msgspec.Struct, frozen=True):
 
     def load_oracle(self) -> ModuleType:
         """Import the assignment's `oracle.py`: trusted code of the course, for the referee only."""
-        return _import_file(self.file("oracle.py"), f"oracle_{self.assignment.slug}")
+        path = self.file("oracle.py")
+        module = import_file(path, f"oracle_{self.assignment.slug}")
+        return guarded_oracle(module, path, self.assignment)
 
     def load_checks(self) -> None:
         """Import `checks.py`, if there is one: kinds of checks that the course adds."""
         if self.file("checks.py").exists():
-            _import_file(self.file("checks.py"), f"checks_{self.assignment.slug}")
+            import_file(self.file("checks.py"), f"checks_{self.assignment.slug}")
 
     def load_models(self) -> ModuleType:
         """Import `models.py`: the PyTorch models that importers are tried on."""
-        return _import_file(self.file("models.py"), f"models_{self.assignment.slug}")
+        return import_file(self.file("models.py"), f"models_{self.assignment.slug}")
 
     def models(self) -> str:
         """Text of `models.py`, which the student's kernel executes; empty when there is none."""
@@ -130,14 +139,14 @@ def load_course(root: Path) -> Course:
     for path in assignment_files(root):
         assignment = load_assignment(path)
         if assignment.slug != path.parent.name:
-            raise CourseError(
-                say(
-                    "The folder {path} holds an assignment that calls itself {slug}.",
-                    path=str(path.parent.name),
-                    slug=str(assignment.slug),
-                ),
-                say("Give both the same name."),
+            told = say(
+                "The folder {path} holds an assignment that calls itself {slug}.",
+                path=str(path.parent.name),
+                slug=str(assignment.slug),
             )
+            line = find_line(path.read_text(encoding="utf-8"), "`slug`")
+            hint = say("Give both the same name.")
+            raise MistakeError(Mistake("folder_name", path, line, told, hint))
         found[assignment.slug] = CourseAssignment(assignment, path.parent)
         for file in variant_files(path):
             slug = f"{assignment.slug}-{file.parent.name}"
@@ -255,15 +264,3 @@ def _entries_in(candidate: CourseAssignment, names: frozenset[str]) -> int:
         for part in candidate.assignment.part
         if part.entry_kind != "schedule"
     )
-
-
-def _import_file(path: Path, name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name.replace("-", "_"), path)
-    if spec is None or spec.loader is None or not path.exists():
-        raise CourseError(
-            say("There is no {file} in {folder}.", file=path.name, folder=path.parent.name),
-            say("See docs/assignment.md."),
-        )
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module

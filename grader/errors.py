@@ -4,6 +4,7 @@
     │                              to do next
     ├── UsageError                 the command or its arguments cannot be served
     ├── CourseError                the course folder or an assignment is not as it should be
+    │   └── MistakeError           a file of a course has a mistake: which, in which line
     ├── SubmissionError            the file handed in is not a notebook that can be read
     ├── DataError                  images or parameters are missing or damaged
     ├── GradebookError             the gradebook cannot be opened, read or written
@@ -18,7 +19,12 @@ them into a report. The others mean that nothing could be graded: the command en
 
 from __future__ import annotations
 
-from grader.language import NOTHING, Text
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from grader.language import NOTHING, Text, say
 
 
 class Told(Exception):  # noqa: N818  it is a base, and caught where it is raised
@@ -54,6 +60,69 @@ class UsageError(GraderError):
 
 class CourseError(GraderError):
     """Raised when a course folder or an assignment in it cannot be loaded."""
+
+
+MistakeCode = Literal[
+    "argument_unused",
+    "cases_mixed",
+    "check_declared",
+    "check_options",
+    "check_outcome",
+    "check_unknown",
+    "check_untitled",
+    "differs",
+    "file_missing",
+    "folder_name",
+    "function_missing",
+    "import_failed",
+    "master",
+    "model",
+    "mutant",
+    "no_array",
+    "not_diagnosed",
+    "not_finite",
+    "not_run",
+    "part",
+    "precision",
+    "python_syntax",
+    "raises",
+    "shape",
+    "signature",
+    "toml",
+    "variants",
+    "workload_script",
+]
+"""What an instructor can get wrong; docs/authoring.md says which file each is about."""
+
+
+class Mistake(msgspec.Struct, frozen=True):
+    """A mistake in a file of a course: which file, which line of it (from 1) where one can be told.
+
+    `problem` says what is wrong, `hint` what to do. A warning is for a person to judge: an
+    assignment with an error cannot be graded.
+    """
+
+    code: MistakeCode
+    path: Path
+    line: int | None
+    problem: Text
+    hint: Text
+    severity: Literal["error", "warning"] = "error"
+
+    @property
+    def place(self) -> str:
+        """File and line as editors read them."""
+        return str(self.path) if self.line is None else f"{self.path}:{self.line}"
+
+
+class MistakeError(CourseError):
+    """Raised for a mistake that an instructor has made in a file of the course."""
+
+    def __init__(self, mistake: Mistake) -> None:
+        place = mistake.place
+        super().__init__(say("{place}: {problem}", place=place, problem=mistake.problem))
+        self.mistake = mistake
+        self.hint = mistake.hint
 
 
 class SubmissionError(GraderError):

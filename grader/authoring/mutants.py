@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 import nbformat
+import numpy as np
 from nbformat import NotebookNode
 
 from grader.assignment import Assignment, PartTable, Table
@@ -36,7 +37,7 @@ from grader.course import CourseAssignment
 from grader.diagnosis.tracing import TARGET
 from grader.errors import CourseError
 from grader.evidence.candidates import arrange, run_task, runner_kind
-from grader.evidence.case import Case, Problem
+from grader.evidence.case import Case, Outputs, Problem
 from grader.grading.assembly import open_runners
 from grader.grading.judge import Graded
 from grader.grading.pipeline import compare_captures, run_notebook
@@ -244,3 +245,12 @@ def run_python_mutants(
         tuple(each for each in captures if each.cell == before + number)
         for number in range(1, len(mutants) + 1)
     ]
+
+
+def same_outputs(one: Graded, other: Graded) -> bool:
+    """Say whether two candidates gave the same outputs, bit by bit."""
+    outputs = [each.case.evidence.outputs if each.case else None for each in (one, other)]
+    first, second = outputs
+    if not isinstance(first, Outputs) or not isinstance(second, Outputs):
+        return False
+    return first.actual.shape == second.actual.shape and np.array_equal(first.actual, second.actual)

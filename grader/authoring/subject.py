@@ -1,4 +1,4 @@
-"""What `grader lint` looks at: a master notebook, its assignment, and where its cells stand."""
+"""A master notebook as `grader lint` and `grader verify` look at it, and where its cells stand."""
 
 from __future__ import annotations
 
@@ -13,13 +13,17 @@ from grader.assignment import Assignment
 from grader.authoring.master import (
     INSTRUCTOR,
     MarkError,
+    Source,
+    find_master,
+    has_master,
     marked_source,
     read_master,
+    sources,
     tags_of,
     with_solutions,
     without_solutions,
 )
-from grader.authoring.template import parse_cell
+from grader.authoring.template import make_reference, make_template, parse_cell
 from grader.authoring.translation import (
     ENGLISH,
     Misplaced,
@@ -28,6 +32,7 @@ from grader.authoring.translation import (
     find_passages,
     master_languages,
 )
+from grader.course import CourseAssignment
 from grader.reading.submission import defined_names
 
 Severity = Literal["error", "warning"]
@@ -150,3 +155,29 @@ def bound_names(code: str) -> frozenset[str]:
     except SyntaxError:
         return defined_names((code,))
     return frozenset(names.found)
+
+
+class Notebooks:
+    """What is made of an assignment's master notebook. Raises CourseError where that cannot be."""
+
+    def __init__(self, root: Path, chosen: CourseAssignment) -> None:
+        assignment = chosen.assignment
+        slug = assignment.slug if has_master(root, assignment.slug) else chosen.folder.name
+        path = find_master(root, slug)
+        master = read_master(path)
+        self.reference = make_reference(master, assignment.slug, assignment.version)
+        self.template = make_template(master, assignment.slug, assignment.version)
+        lines = locate_cells(path, master)
+        name = path.relative_to(root)
+        self._places = tuple(
+            str(name) if line is None else f"{name}:{line}"
+            for line in (lines[each.number - 1] for each in sources(master) if _is_run(each))
+        )
+
+    def place_of(self, cell: int) -> str:
+        """Return file and line of a code cell of the reference, counted from 1."""
+        return self._places[cell - 1] if 0 < cell <= len(self._places) else ""
+
+
+def _is_run(source: Source) -> bool:
+    return source.cell.cell_type == "code" and bool(with_solutions(source.text).strip())

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -16,7 +15,8 @@ import numpy as np
 from grader.assignment import PartTable
 from grader.authoring import verify_result as words
 from grader.authoring.degenerate import examine
-from grader.authoring.master import find_master, has_master, read_master, tags_of
+from grader.authoring.kept import KeptResults, Reference
+from grader.authoring.master import tags_of
 from grader.authoring.mutants import (
     Captures,
     DeclaredMutant,
@@ -26,10 +26,11 @@ from grader.authoring.mutants import (
     load_declared,
     make_mutants,
     run_python_mutants,
+    same_outputs,
     up_to,
 )
 from grader.authoring.mutants_python import PythonMutant, python_mutants
-from grader.authoring.template import make_reference, make_template
+from grader.authoring.subject import Notebooks
 from grader.authoring.verify_result import (
     Inapplicable,
     Mutant,
@@ -40,12 +41,11 @@ from grader.authoring.verify_result import (
 )
 from grader.course import CourseAssignment
 from grader.evidence.answers import load_answers
-from grader.evidence.case import Outputs
 from grader.grading.judge import Graded
 from grader.grading.pipeline import Stages, compare_captures, run_notebook, run_parts
 from grader.grading.preparation import Preparation, Settings
 from grader.grading.spelling import find_respelling
-from grader.language import say
+from grader.language import foreign, say
 from grader.progress import Estimate, Progress, Silent
 from grader.reading.submission import SubmissionFile
 from grader.report import Part
@@ -59,30 +59,27 @@ measurements of the same function differ by so much on a busy machine."""
 
 
 class Known(NamedTuple):
-    """What is known of the reference: its candidates by part, its scores, what is wrong with it."""
+    """What is known of the reference: its candidates by part, its scores, what is wrong with it.
+
+    `cells` are those that the candidates were captured at. Of a reference that was found sound
+    earlier there may be no candidates.
+    """
 
     best: dict[str, Graded]
     scores: tuple[VerifiedScore, ...]
     problems: tuple[str, ...]
     unmeasured: tuple[str, ...]
-
-
-class Notebooks:
-    """What is made of an assignment's master notebook. Raises CourseError where that cannot be."""
-
-    def __init__(self, root: Path, chosen: CourseAssignment) -> None:
-        assignment = chosen.assignment
-        slug = assignment.slug if has_master(root, assignment.slug) else chosen.folder.name
-        master = read_master(find_master(root, slug))
-        self.reference = make_reference(master, assignment.slug, assignment.version)
-        self.template = make_template(master, assignment.slug, assignment.version)
+    cells: dict[str, int]
 
 
 Job = Callable[[], "Mutant | Inapplicable"]
 
 
 class Verifier:
-    """Verifies one assignment, `jobs` mutants at a time. Speed is measured if it is `timed`."""
+    """Verifies one assignment, `jobs` mutants at a time. Speed is measured if it is `timed`.
+
+    What `kept` has of an earlier verification is not done again.
+    """
 
     def __init__(
         self,
@@ -92,6 +89,7 @@ class Verifier:
         *,
         timed: bool,
         jobs: int,
+        kept: KeptResults | None = None,
     ) -> None:
         self.prepared = Preparation(course_assignment, settings)
         self.notebooks = notebooks
@@ -104,6 +102,7 @@ class Verifier:
             *map(words.marked_by_people, course_assignment.assignment.manual),
         )
         self.jobs = jobs
+        self.kept = kept or KeptResults(None)
 
     def verify(self, progress: Progress) -> Verification:
         """Do everything. Raises GraderError when the assignment cannot be judged at all."""
@@ -111,14 +110,14 @@ class Verifier:
         start = clock()
         for each in self.declared:  # mistakes in the file are told before anything is run
             apply_declared(each, self.notebooks.reference)
-        progress.stage(say("the reference"))
+        self.kept.describe(self.prepared, self.notebooks, timed=self.timed)
         with ThreadPoolExecutor(max_workers=2) as beside:
             if self.timed:  # nothing else runs while speed is measured
-                known = self._reference()
+                known = self._known(progress)
             template, outputs = beside.submit(self._template), beside.submit(self._oracles)
             if not self.timed:
-                known = self._reference()
-            mutants, missing = self._mutants(known.best, progress)
+                known = self._known(progress)
+            mutants, missing = self._mutants(known, progress)
         ranges, findings = outputs.result()
         problems = [
             *known.problems,
@@ -127,6 +126,7 @@ class Verifier:
             *findings,
             *(each.advice for each in mutants if each.advice),
         ]
+        self.kept.write()
         assignment = self.prepared.course_assignment.assignment
         return Verification(
             assignment=assignment.slug,
@@ -142,30 +142,50 @@ class Verifier:
             problems=tuple(problems),
             unmeasured=known.unmeasured,
             notes=self.notes,
+            kept=self.kept.used,
         )
 
-    def _reference(self) -> Known:
+    def _known(self, progress: Progress) -> Known:
+        """Return what is known of the reference; it is run where that or a mutant asks for it."""
+        earlier = self.kept.reference()
+        wanted = [part for part in self.parts if self.kept.automatic(part) is None]
+        if earlier is None:
+            known = self._reference(progress, timed=self.timed)
+            if not known.problems and not known.unmeasured:
+                self.kept.keep_reference(Reference(known.scores, known.cells))
+            return known
+        best = self._reference(progress, timed=False).best if wanted else {}
+        return Known(best, earlier.scores, (), (), earlier.cells)
+
+    def _reference(self, progress: Progress, *, timed: bool) -> Known:
         """Run and judge the reference, with its speed if that is to be measured."""
-        timed: tuple[Part, ...] = ()
-        if self.timed:
+        progress.stage(say("the reference"))
+        results: tuple[Part, ...] = ()
+        if timed:
             stages = Stages(self.prepared.settings.clock)
             reference = self.notebooks.reference
             found = find_respelling(reference)
             submission = SubmissionFile("reference.ipynb", "", reference, respelling=found)
-            execution, (timed, _), _ = run_parts(submission, self.prepared, Silent(), stages)
+            execution, (results, _), _ = run_parts(submission, self.prepared, progress, stages)
         else:
-            execution = run_notebook(self.notebooks.reference, self.prepared, Silent())
-        compared = compare_captures(execution.captures, self.prepared, Silent())
+            execution = run_notebook(self.notebooks.reference, self.prepared, progress)
+        progress.stage(say("judging the reference"))
+        compared = compare_captures(execution.captures, self.prepared, progress)
         best = {part.id: graded[0] for part, graded in compared}
-        results = {part.id: part for part in timed} or {name: g.part for name, g in best.items()}
-        problems = [words.failed_cell(each) for each in execution.problems]
+        by_part = {part.id: part for part in results} or {n: g.part for n, g in best.items()}
+        problems = [
+            words.failed_cell(each, self.notebooks.place_of(each.cell))
+            for each in execution.problems
+        ]
         unmeasured: list[str] = []
         for part in self.parts:
-            lost, unknown = self._losses(part, results[part.id])
+            lost, unknown = self._losses(part, by_part[part.id])
             problems += lost
             unmeasured += unknown
-        scores = tuple(self._score(part, results[part.id]) for part in self.parts)
-        return Known(best, scores, tuple(problems), tuple(unmeasured))
+        scores = tuple(self._score(part, by_part[part.id]) for part in self.parts)
+        origins = {name: graded.part.origin for name, graded in best.items()}
+        cells = {name: origin.cell for name, origin in origins.items() if origin is not None}
+        return Known(best, scores, tuple(problems), tuple(unmeasured), cells)
 
     def _losses(self, part: PartTable, result: Part) -> tuple[list[str], list[str]]:
         """Say which checks of the reference lose points, and which could not be measured."""
@@ -190,11 +210,17 @@ class Verifier:
         return VerifiedScore(part.id, score, words.untimed_points(part), lost)
 
     def _template(self) -> tuple[VerifiedScore, ...]:
+        found = self.kept.template()
+        if found is not None:
+            return found
         captures = run_notebook(self.notebooks.template, self.prepared, Silent()).captures
         compared = compare_captures(captures, self.prepared, Silent())
-        return tuple(
+        scores = tuple(
             VerifiedScore(part.id, graded[0].part.score, part.points) for part, graded in compared
         )
+        if not any(each.score > 0 for each in scores):
+            self.kept.keep_template(scores)
+        return scores
 
     def _answers(self) -> Iterator[str]:
         """Say of which parts that a person marks students have no cell, or nobody a rubric."""
@@ -206,34 +232,81 @@ class Verifier:
                 yield words.no_rubric(part)
 
     def _oracles(self) -> tuple[tuple[ScoreRange, ...], tuple[str, ...]]:
+        found = self.kept.oracles()
+        if found is not None:
+            return found, ()
         data = self.prepared.data(Silent())
         seeds = np.random.SeedSequence(self.prepared.settings.seed + 1)
         others = load_answers(self.prepared.course_assignment, data, seeds)
-        return examine(self.prepared.answers(data).result(), others)
+        ranges, findings = examine(self.prepared.answers(data).result(), others)
+        if not findings:
+            self.kept.keep_oracles(ranges)
+        return ranges, findings
 
-    def _mutants(
-        self, best: dict[str, Graded], progress: Progress
-    ) -> tuple[list[Mutant], list[Inapplicable]]:
+    def _mutants(self, known: Known, progress: Progress) -> tuple[list[Mutant], list[Inapplicable]]:
         """Judge all mutants, in the order of the parts: declared ones, then those that are made."""
-        progress.stage(say("making mutants"))
-        sound = [part for part in self.parts if best[part.id].case is not None]
-        jobs: list[Job] = [self._declared_job(each, best) for each in self.declared]
-        missing: list[Inapplicable] = []
+        results: list[Mutant | Inapplicable] = []
+        jobs: dict[Job, str] = {}
+        for declared in self.declared:
+            before = self.kept.declared(self._part(declared.part), declared)
+            if before is None:
+                jobs[self._declared_job(declared, known)] = ""
+            else:
+                results.append(before)
+        made = self._made_jobs(known, results, progress)
+        jobs |= {job: part for part, found in made.items() for job in found}
+        judged = self._judge_all(list(jobs), progress) if jobs else []
+        by_part: dict[str, list[Mutant | Inapplicable]] = {part: [] for part in made}
+        for part, each in zip(jobs.values(), judged, strict=True):
+            if part:
+                by_part[part].append(each)
+            elif isinstance(each, Mutant):
+                self.kept.keep_declared(each)
+        for name, found in by_part.items():
+            lacking = [e for e in results if isinstance(e, Inapplicable) and e.part == name]
+            self.kept.keep_automatic(self._part(name), (*found, *lacking))
+        results += judged
+        order = [part.id for part in self.parts]
+        mutants = [each for each in results if isinstance(each, Mutant)]
+        missing = [each for each in results if isinstance(each, Inapplicable)]
+        mutants.sort(key=lambda each: (order.index(each.part), not each.declared))
+        return mutants, missing
+
+    def _part(self, name: str) -> PartTable:
+        return next(each for each in self.parts if each.id == name)
+
+    def _made_jobs(
+        self, known: Known, results: list[Mutant | Inapplicable], progress: Progress
+    ) -> dict[str, list[Job]]:
+        """Have mutants made of what the reference's parts are; those that are kept are results."""
+        found: dict[str, list[Job]] = {}
+        wanted: list[PartTable] = []
+        for part in self.parts:
+            before = self.kept.automatic(part)
+            if not words.is_judged_untimed(part):
+                results.append(Inapplicable(part.id, "mutants", words.SPEED_ALONE))
+            elif before is not None:
+                results += before
+            elif part.id in known.best and known.best[part.id].case is not None:
+                wanted.append(part)
+        if wanted:
+            progress.stage(say("making mutants"))
         with ThreadPoolExecutor(max_workers=self.jobs) as executor:
-            made = executor.map(lambda part: self._automatic(part, best[part.id]), sound)
-            for found, lacking in made:
-                jobs += found
-                missing += lacking
-            progress.stage(say("judging mutants"))
+            made = executor.map(lambda part: self._automatic(part, known.best[part.id]), wanted)
+            for done, (part, (jobs, lacking)) in enumerate(zip(wanted, made, strict=True), 1):
+                progress.step(done, len(wanted), foreign(f"{part.id}: {len(jobs)}"))
+                found[part.id] = jobs
+                results += lacking
+        return found
+
+    def _judge_all(self, jobs: list[Job], progress: Progress) -> list[Mutant | Inapplicable]:
+        progress.stage(say("judging mutants"))
+        with ThreadPoolExecutor(max_workers=self.jobs) as executor:
             pending = [executor.submit(job) for job in jobs]
             estimate = Estimate(self.prepared.settings.clock)
             for done, _ in enumerate(as_completed(pending), start=1):
                 progress.step(done, len(pending), estimate.told(done, len(pending)))
-        results = [future.result() for future in pending]
-        missing += [each for each in results if isinstance(each, Inapplicable)]
-        mutants = [each for each in results if isinstance(each, Mutant)]
-        order = [part.id for part in self.parts]
-        return sorted(mutants, key=lambda each: order.index(each.part)), missing
+        return [future.result() for future in pending]
 
     def _automatic(self, part: PartTable, best: Graded) -> tuple[list[Job], list[Inapplicable]]:
         assert best.case is not None
@@ -275,24 +348,23 @@ class Verifier:
         def run() -> Mutant | Inapplicable:
             graded = judge(self.prepared, part, captures)
             kind, about = mutant.mutation.kind, mutant.mutation.about
-            if _same_outputs(graded, best):
+            if same_outputs(graded, best):
                 return Inapplicable(part.id, kind, f"{about}: the outputs stay the same")
             row = Mutant(name, part.id, about, False, "broken", mutation=mutant.mutation)
             return self._decide(row, part, graded, None)
 
         return run
 
-    def _declared_job(self, declared: DeclaredMutant, best: dict[str, Graded]) -> Job:
-        part = next(each for each in self.parts if each.id == declared.part)
+    def _declared_job(self, declared: DeclaredMutant, known: Known) -> Job:
+        part = self._part(declared.part)
         row = Mutant(declared.id, part.id, declared.about, True, "not_run")
 
         def run() -> Mutant:
-            if declared.expect in words.timed_checks(part):
+            if declared.expect in words.timed_checks(part) or not words.is_judged_untimed(part):
                 return row
             notebook = apply_declared(declared, self.notebooks.reference)
-            origin = best[part.id].part.origin
-            if origin is not None:
-                notebook = up_to(notebook, self.notebooks.reference, origin.cell)
+            if part.id in known.cells:
+                notebook = up_to(notebook, self.notebooks.reference, known.cells[part.id])
             captures = run_notebook(notebook, self.prepared, Silent()).captures
             graded = judge(self.prepared, part, captures)
             return self._decide(row, part, graded, None, declared.expect)
@@ -311,7 +383,8 @@ class Verifier:
         full = words.untimed_points(part)
         score = words.untimed_score(part, graded.part)
         checks = tuple(each.id for each in words.not_passed(part, graded.part))
-        verdict: MutantVerdict = "caught" if score < full else "survived"
+        is_caught = score < full or (full == 0 and bool(words.required_checks(part) & {*checks}))
+        verdict: MutantVerdict = "caught" if is_caught else "survived"
         advice = ""
         comparison = self.prepared.course_assignment.assignment.comparison(part)
         if verdict == "survived" and expected:
@@ -334,11 +407,3 @@ def _named(made: list[Made]) -> Iterator[tuple[Made, str]]:
         kind = each.mutation.kind
         counts[kind] = counts.get(kind, 0) + 1
         yield each, f"{kind}-{counts[kind]}"
-
-
-def _same_outputs(one: Graded, other: Graded) -> bool:
-    outputs = [each.case.evidence.outputs if each.case else None for each in (one, other)]
-    first, second = outputs
-    if not isinstance(first, Outputs) or not isinstance(second, Outputs):
-        return False
-    return first.actual.shape == second.actual.shape and np.array_equal(first.actual, second.actual)

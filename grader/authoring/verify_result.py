@@ -76,7 +76,9 @@ class Verification(Struct, frozen=True):
     """Everything that was found. `problems` are sentences; without any, the assignment is sound.
 
     `timed` says whether speed was to be measured; what could not be measured is in `unmeasured`,
-    what was left out in `notes`.
+    what was left out in `notes`. `warnings` are sentences about the assignment's files that are for
+    a person to judge. `kept` counts results of an earlier verification, which were not made again
+    because nothing that they depend on has changed.
     """
 
     assignment: str
@@ -92,6 +94,8 @@ class Verification(Struct, frozen=True):
     problems: tuple[str, ...]
     unmeasured: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    kept: int = 0
 
     @property
     def passed(self) -> bool:
@@ -107,6 +111,19 @@ def encode_verification(verification: Verification) -> bytes:
 def timed_checks(part: PartTable) -> frozenset[str]:
     """Return the checks of a part that need a time."""
     return frozenset(table.id for table in part.check if "timing" in find_check(table).needs)
+
+
+def required_checks(part: PartTable) -> frozenset[str]:
+    """Return the checks of a part that are required and need no time."""
+    return frozenset(table.id for table in part.check if table.required) - timed_checks(part)
+
+
+def is_judged_untimed(part: PartTable) -> bool:
+    """Say whether a wrong module could lose points of a part without being timed."""
+    return untimed_points(part) > 0 or bool(required_checks(part))
+
+
+SPEED_ALONE = "only its speed earns points, and no mutant is timed"
 
 
 def untimed_points(part: PartTable) -> float:
@@ -137,9 +154,10 @@ def reference_problem(part: PartTable, check: Check) -> str:
     return f"The reference loses points in part {part.id}, check {check.id}: {check.reason.english}"
 
 
-def failed_cell(problem: CellProblem) -> str:
-    """Say that a cell of the solved notebook ends in an error."""
-    return f"Cell {problem.cell} of the reference fails: {problem.error}: {problem.message}"
+def failed_cell(problem: CellProblem, place: str = "") -> str:
+    """Say that a cell of the solved notebook ends in an error; `place` is its file and line."""
+    where = f" ({place})" if place else ""
+    return f"Cell {problem.cell} of the reference{where} fails: {problem.error}: {problem.message}"
 
 
 def template_problem(part: str, score: float) -> str:

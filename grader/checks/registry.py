@@ -7,15 +7,19 @@ is the title that the student reads.
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
+from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, Final, Generic, Literal, TypeVar
 
 import msgspec
 
 from grader.assignment import CheckTable, Table
-from grader.errors import CourseError
+from grader.course_code import blaming, fault
+from grader.errors import CourseError, MistakeError
 from grader.evidence.case import Case, Problem
-from grader.language import NOTHING, Text, as_text, foreign, in_a_row, say
+from grader.language import NOTHING, Text, as_text, foreign, in_a_row, join, say
 from grader.report import CheckCode, Frozen, Verdict
 
 
@@ -77,61 +81,154 @@ class NoOptions(Table, frozen=True):
 
 
 class CheckKind(msgspec.Struct, frozen=True):
-    """A registered check: its name, the evidence it needs, and the function that decides."""
+    """A registered check: its name, the evidence it needs, and the function that decides.
+
+    `place` is the file and the line of a course's own, None for ours.
+    """
 
     kind: str
     title: Text
     needs: frozenset[Need]
     options: type[Table]
     decide: Callable[[Case, Any], Outcome]
+    place: tuple[Path, int] | None = None
 
     def parse(self, table: CheckTable) -> Table:
         """Convert a check's options. Raises CourseError that names the check and the field."""
         try:
             return msgspec.convert(table.options, self.options)
         except msgspec.ValidationError as error:
+            known = ", ".join(self.options.__struct_fields__) or "none"
             raise CourseError(
                 say(
-                    "The options of check {id} are wrong: {error}.",
-                    id=repr(table.id),
+                    "The options of check {check} are wrong: {error}.",
+                    check=repr(table.id),
                     error=str(error),
                 ),
-                say("See docs/assignment.md."),
+                say("Options of {kind} are: {known}.", kind=self.kind, known=known),
             ) from None
+
+    def outcome(self, case: Case, options: Table) -> Outcome:
+        """Decide. Raises MistakeError for a mistake of the course's in a check of its own."""
+        if self.place is None:
+            return self.decide(case, options)
+        path, line = self.place
+        with blaming(path, _ANY_MODULE, line):
+            found = self.decide(case, options)
+        if isinstance(found, Outcome) and 0 <= found.fraction < math.inf:
+            return found
+        what = type(found).__name__ if not isinstance(found, Outcome) else str(found.fraction)
+        raise fault(
+            "check_outcome",
+            path,
+            line,
+            say("check {kind} returns no outcome but {what}.", kind=self.kind, what=what),
+            say(
+                "Return `passed(...)`, `partial(...)` or `failed(...)` on every way through the"
+                " function; a fraction is from 0 to 1."
+            ),
+        )
+
+
+_ANY_MODULE = say(
+    "A check is asked of every module that a student may hand in, and of one without calls, blocks"
+    " or outputs too. Evidence is there only for what `needs` names, and may be a Problem."
+)
 
 
 _KINDS: dict[str, CheckKind] = {}
 
 
 class check(Generic[Options]):  # noqa: N801 - read as a decorator
-    """Register a check: `@check("equivalence", needs=("outputs",), options=NoOptions)`."""
+    """Register a check: `@check("equivalence", needs=("outputs",), options=NoOptions)`.
 
-    def __init__(self, kind: str, options: type[Options], needs: tuple[Need, ...] = ()) -> None:
-        self.kind, self.options, self.needs = kind, options, frozenset(needs)
+    Raises MistakeError for one that is not declared so.
+    """
+
+    def __init__(
+        self, kind: str, options: type[Options] | None = None, needs: tuple[Need, ...] = ()
+    ) -> None:
+        if not isinstance(kind, str):
+            raise _undeclared(kind, say("@check does not say what the check is called."))
+        self.kind, self.options, self.needs = kind, options, needs
 
     def __call__(
         self, decide: Callable[[Case, Options], Outcome]
     ) -> Callable[[Case, Options], Outcome]:
         """Register `decide` and return it unchanged."""
+        options = self._declared(decide)
         # Checks are parsed in threads: msgspec must not meet the options there for the first time.
-        msgspec.json.Decoder(self.options)
+        msgspec.json.Decoder(options)
         title = (inspect.getdoc(decide) or self.kind).split("\n\n")[0].replace("\n", " ")
         known = _KINDS.get(self.kind)
         if known is not None and _file(known.decide) != _file(decide):
-            raise CourseError(
-                say("There are two kinds of checks called {kind}.", kind=repr(self.kind)),
+            raise _undeclared(
+                decide,
+                say("There are two kinds of checks called {kind!r}.", kind=self.kind),
                 say("Rename the one in {file}.", file=_file(decide)),
             )
+        code = decide.__code__
+        place = None if _is_ours(decide) else (Path(code.co_filename), code.co_firstlineno)
         _KINDS[self.kind] = CheckKind(
-            self.kind, _title(decide, title.rstrip(".")), self.needs, self.options, decide
+            self.kind,
+            _title(decide, title.rstrip(".")),
+            frozenset(self.needs),
+            options,
+            decide,
+            place,
         )
         return decide
+
+    def _declared(self, decide: Callable[[Case, Options], Outcome]) -> type[Options]:
+        """Return the options of a check. Raises MistakeError for what is no declaration."""
+        if self.options is None:
+            told = say("@check({kind!r}) does not say which options it has.", kind=self.kind)
+            raise _undeclared(decide, told)
+        if not (isinstance(self.options, type) and issubclass(self.options, Table)):
+            told = say("The options of check {kind} are no Table.", kind=self.kind)
+            raise _undeclared(decide, told)
+        unknown = sorted({self.needs} if isinstance(self.needs, str) else {*self.needs} - _NEEDS)
+        if unknown:
+            raise _undeclared(
+                decide,
+                say(
+                    "Check {kind} needs {unknown}, which is no tuple of evidence.",
+                    kind=self.kind,
+                    unknown=", ".join(map(repr, unknown)),
+                ),
+                say("`needs` is a tuple of some of: {known}.", known=", ".join(sorted(_NEEDS))),
+            )
+        try:
+            inspect.signature(decide).bind(None, None)
+        except TypeError as error:
+            told = say("Check {kind} takes no case and options.", kind=self.kind)
+            hint = say("Write `def {name}(case, options)`.", name=decide.__name__)
+            raise _undeclared(decide, told, hint) from error
+        return self.options
+
+
+_NEEDS: Final = frozenset({"outputs", "stubs", "replay", "target", "timing"})
+
+_DECLARE: Final = say(
+    'Write `@check("a_name", options=NoOptions)`, or a class of its own in the place of NoOptions:'
+    " `class MyOptions(Table, frozen=True)`."
+)
+
+
+def _undeclared(decide: object, told: Text, hint: Text = _DECLARE) -> MistakeError:
+    """Return the error for a check that is not declared as one."""
+    code = getattr(decide, "__code__", None)
+    path = Path(code.co_filename) if code else Path("checks.py")
+    return fault("check_declared", path, code and code.co_firstlineno, told, hint)
 
 
 def _title(decide: Callable[..., object], title: str) -> Text:
     """Return a check's title: our own are in the catalogues, a course's are in its language."""
-    is_ours = (decide.__module__ or "").startswith("grader.")
-    return say(title) if is_ours else foreign(title)
+    return say(title) if _is_ours(decide) else foreign(title)
+
+
+def _is_ours(decide: Callable[..., object]) -> bool:
+    return (decide.__module__ or "").startswith("grader.")
 
 
 def _file(function: Callable[..., object]) -> str:
@@ -142,11 +239,17 @@ def _file(function: Callable[..., object]) -> str:
 def find_check(table: CheckTable) -> CheckKind:
     """Return the check that a table of the assignment names. Raises CourseError."""
     if table.kind not in _KINDS:
+        meant = get_close_matches(table.kind, _KINDS, n=1)
         raise CourseError(
             say(
-                "Check {id} is of an unknown kind {kind}.", id=repr(table.id), kind=repr(table.kind)
+                "Check {check} is of an unknown kind {kind}.",
+                check=repr(table.id),
+                kind=repr(table.kind),
             ),
-            say("There is: {names}.", names=in_a_row(sorted(_KINDS))),
+            join(
+                say("Is `{name}` meant?", name=meant[0]) if meant else NOTHING,
+                say("There is: {known}.", known=in_a_row(sorted(_KINDS))),
+            ),
         )
     return _KINDS[table.kind]
 

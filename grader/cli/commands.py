@@ -14,6 +14,7 @@ import typer
 from rich.console import Console
 
 from grader import __version__
+from grader.cli.author_commands import add_author_commands
 from grader.cli.ci import ci
 from grader.cli.class_commands import add_class_commands
 from grader.cli.grades import HandedInOption, course_app, grades_app, roster_app
@@ -215,58 +216,7 @@ def batch(
 add_class_commands(app, _GRADE, _KEEP)
 
 
-@app.command(cls=Command, rich_help_panel=_AUTHOR, epilog="grader new softmax --course mycourse")
-def new(
-    slug: Annotated[str, typer.Argument(metavar="SLUG", help="The new assignment's name.")],
-    course: CourseOption = None,
-) -> None:
-    """Begin an assignment: a small one that is complete, to be changed."""
-    from grader.cli.new import run_new
-
-    run_new(slug, course, Console())
-
-
-@app.command(
-    cls=Command,
-    rich_help_panel=_AUTHOR,
-    epilog="""
-    grader verify softmax --course mycourse
-    grader verify --quick
-    """,
-)
-def verify(
-    assignment: Annotated[
-        str | None,
-        typer.Argument(metavar="SLUG", help="Which assignment; all of the course if not given."),
-    ] = None,
-    course: CourseOption = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Measure no speed.")] = False,
-    json: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write what was found as JSON to FILE.")
-    ] = None,
-    data: DataOption = None,
-    seed: SeedOption = None,
-    sandbox: SandboxOption = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="Mutants at a time; one on every core by default."),
-    ] = None,
-) -> None:
-    """Say whether an assignment is sound.
-
-    Its reference must get all points, the empty template none, and every mutant of the reference
-    must lose some.
-    """
-    from grader.cli.verify import VerifyOptions, run_verify
-    from grader.grading.preparation import GradingOptions
-
-    grading = GradingOptions(None, data, seed, course, sandbox)
-    options = VerifyOptions(assignment, grading, quick, json, jobs)
-    found = run_verify(options, Console(), Console(stderr=True))
-    if any(each.problems for each in found):
-        raise typer.Exit(BELOW)
-    if any(each.unmeasured for each in found):
-        raise typer.Exit(UNGRADED)
+add_author_commands(app, _AUTHOR)
 
 
 @app.command(
@@ -333,7 +283,7 @@ def template(
 
 @app.command(cls=Command, rich_help_panel=_AUTHOR, epilog="grader lint softmax --course mycourse")
 def lint(slug: SlugArgument = None, course: CourseOption = None) -> None:
-    """List what is wrong with master notebooks; exit with 1 when there is an error."""
+    """List what is wrong with assignments and masters; exit with 1 when there is an error."""
     from grader.cli.lint import LintOptions, run_lint
 
     if not run_lint(LintOptions(slug, course), Console(), Console(stderr=True)):

@@ -1,17 +1,23 @@
-"""`grader lint`: what is wrong with master notebooks, and what to do about it."""
+"""`grader lint`: what is wrong with assignments and their master notebooks, and what to do."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 from rich.console import Console
 
 from grader.authoring.lint import lint
 from grader.authoring.master import find_master
+from grader.authoring.mistakes import find_mistakes
 from grader.authoring.subject import LintFinding, read_subject
+from grader.cli.process import command_language
 from grader.cli.template import choose_assignments
-from grader.course import find_course
+from grader.course import Course, CourseAssignment, load_course
+from grader.course_folder import course_folder
+from grader.errors import Mistake, MistakeError
 
 STYLES = {"error": "bold red", "warning": "yellow"}
 
@@ -28,19 +34,57 @@ def run_lint(options: LintOptions, output: Console, messages: Console) -> bool:
 
     Raises GraderError when a master cannot be read at all.
     """
-    course = find_course(options.course, (Path.cwd(),))
+    root = course_folder(options.course, (Path.cwd(),))
+    try:
+        course = load_course(root)
+    except MistakeError as error:
+        print_mistakes([error.mistake], root, output)
+        return False
     errors = 0
+    every = [*course.assignments.values(), *course.variants.values()]
+    for chosen in every if options.slug is None else [course.get(options.slug)]:
+        errors += _lint_files(course, chosen, output)
     for chosen in choose_assignments(course, options.slug, messages):
-        path = find_master(course.root, chosen.assignment.slug)
-        found = lint(read_subject(path, chosen.assignment))
-        name = str(path.relative_to(course.root))
-        for finding in found:
-            _print(name, finding, output)
-        mistakes = sum(finding.severity == "error" for finding in found)
-        counts = f"{_count(mistakes, 'error')}, {_count(len(found) - mistakes, 'warning')}"
-        output.print(f"{name}: {counts}", markup=False, highlight=False)
-        errors += mistakes
+        errors += _lint_master(course, chosen, output)
     return errors == 0
+
+
+def _lint_files(course: Course, chosen: CourseAssignment, output: Console) -> int:
+    """Print what is wrong with an assignment's own files; return how many errors that is."""
+    found = find_mistakes(chosen)
+    print_mistakes(found, course.root, output)
+    folder = (chosen.variant or chosen.folder).relative_to(course.root)
+    return _say_counts(str(folder), found, output)
+
+
+def _lint_master(course: Course, chosen: CourseAssignment, output: Console) -> int:
+    path = find_master(course.root, chosen.assignment.slug)
+    found = lint(read_subject(path, chosen.assignment))
+    name = str(path.relative_to(course.root))
+    for finding in found:
+        _print(name, finding, output)
+    return _say_counts(name, found, output)
+
+
+def _say_counts(name: str, found: Sequence[Mistake | LintFinding], output: Console) -> int:
+    mistakes = sum(each.severity == "error" for each in found)
+    counts = f"{_count(mistakes, 'error')}, {_count(len(found) - mistakes, 'warning')}"
+    output.print(f"{name}: {counts}", markup=False, highlight=False)
+    return mistakes
+
+
+def print_mistakes(found: Iterable[Mistake], root: Path, output: Console) -> None:
+    """Print mistakes of an assignment's files, each with its place and what to do."""
+    language = command_language()
+    for each in found:
+        within = each.path.is_relative_to(root)
+        path = each.path.relative_to(root) if within else each.path
+        place = replace(each, path=path).place
+        text = f"{place}: {each.severity}: {each.problem.in_(language)}"
+        style = STYLES[each.severity]
+        output.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+        hint = each.hint.in_(language)
+        output.print(f"    {hint}", markup=False, highlight=False, soft_wrap=True)
 
 
 def place_of(name: str, finding: LintFinding) -> str:

@@ -9,11 +9,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from grader.authoring.verify import Notebooks, Verifier
+from grader.authoring.kept import kept_results
+from grader.authoring.mistakes import find_mistakes
+from grader.authoring.subject import Notebooks
+from grader.authoring.verify import Verifier
 from grader.authoring.verify_result import Mutant, Verification, encode_verification
+from grader.cli.lint import print_mistakes
 from grader.cli.progress import LiveProgress
-from grader.course import find_course
+from grader.course import CourseAssignment, find_course
 from grader.environment import usable_cores
+from grader.errors import CourseError
 from grader.files import try_place, write_or_rescue
 from grader.grading.preparation import GradingOptions, open_settings
 from grader.language import say
@@ -27,6 +32,7 @@ class VerifyOptions(msgspec.Struct, frozen=True):
     quick: bool = False
     json: Path | None = None
     jobs: int | None = None
+    everything: bool = False
 
 
 def run_verify(options: VerifyOptions, output: Console, messages: Console) -> list[Verification]:
@@ -39,6 +45,7 @@ def run_verify(options: VerifyOptions, output: Console, messages: Console) -> li
     every = [course.get(slug) for slug in sorted(course.assignments | course.variants)]
     found = []
     for chosen in every if options.slug is None else course.meant(options.slug):
+        warnings = _demand_no_mistakes(chosen, course.root, messages)
         notebooks = Notebooks(course.root, chosen)
         with open_settings(options.grading, course, [chosen], ()) as settings:
             verifier = Verifier(
@@ -47,13 +54,38 @@ def run_verify(options: VerifyOptions, output: Console, messages: Console) -> li
                 settings,
                 timed=not options.quick,
                 jobs=options.jobs or usable_cores(),
+                kept=kept_results(
+                    course.root,
+                    chosen.assignment.slug,
+                    settings.sandbox.level,
+                    options.grading.seed,
+                    is_read=not options.everything,
+                ),
             )
             with LiveProgress(messages) as progress:
-                found.append(verifier.verify(progress))
+                verified = verifier.verify(progress)
+        found.append(msgspec.structs.replace(verified, warnings=warnings))
         render_verification(found[-1], output)
     if options.json is not None:
         write_json(options.json, found)
     return found
+
+
+def _demand_no_mistakes(chosen: CourseAssignment, root: Path, messages: Console) -> tuple[str, ...]:
+    """Print what is wrong with the assignment's files; return what is for a person to judge.
+
+    Raises CourseError where one of them is an error: then nothing of it can be verified.
+    """
+    found = find_mistakes(chosen)
+    errors = [each for each in found if each.severity == "error"]
+    if errors:
+        print_mistakes(found, root, messages)
+        slug = chosen.assignment.slug
+        raise CourseError(
+            say("{slug} cannot be verified: its files have mistakes.", slug=slug),
+            say("Mend them first; `grader lint {slug}` lists them.", slug=slug),
+        )
+    return tuple(f"{each.path.name}: {each.problem.english} {each.hint.english}" for each in found)
 
 
 def write_json(path: Path, found: list[Verification]) -> None:
@@ -76,6 +108,10 @@ def render_verification(found: Verification, output: Console) -> None:
         )
     for text in found.notes:
         _say(output, text)
+    if found.kept:
+        _say(output, _say_kept(found))
+    for text in found.warnings:
+        _say(output, f"! {text}", "yellow")
     for text in found.unmeasured:
         _say(output, f"not measured: {text}", "yellow")
     for text in found.problems:
@@ -90,6 +126,13 @@ def _say_inapplicable(found: Verification, output: Console) -> None:
         parts.setdefault((each.kind, each.reason), []).append(each.part)
     for (kind, reason), names in parts.items():
         _say(output, f"no {kind} in {', '.join(names)}: {reason}", "dim")
+
+
+def _say_kept(found: Verification) -> str:
+    return (
+        f"{found.kept} of {len(found.mutants)} mutants were judged earlier, and nothing that they"
+        " depend on has changed: --all judges them again."
+    )
 
 
 def _verdict(found: Verification) -> str:

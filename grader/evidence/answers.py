@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from grader.assignment import ArgumentTable, Computation, PartTable
 from grader.course import CourseAssignment
+from grader.course_code import blaming, find_maker
 from grader.data import DataSet
 from grader.errors import CourseError
 from grader.evidence.case import FloatArray, Problem
@@ -31,7 +32,7 @@ from grader.evidence.oracle import (
 from grader.evidence.recorder import record
 from grader.evidence.subject import find_function
 from grader.ir.facts import Argument, Call, ModuleFacts, TensorFacts
-from grader.language import Text, foreign, in_a_row, say
+from grader.language import Text, foreign, say
 from grader.messages import TensorSpec
 
 # --- computations ---------------------------------------------------------------------------------
@@ -284,27 +285,24 @@ def model_function(
     import torch  # takes a second or two, which commands without answers need not wait for
 
     model = find_model(course_assignment, computation.model)(seed).double().eval()
+    path = course_assignment.file("models.py")
+    hint = say("It is called with {arguments}.", arguments=_shapes_of(computation))
 
     def compute(*arguments: np.ndarray) -> np.ndarray:
-        with torch.inference_mode():
+        with torch.inference_mode(), blaming(path, hint, code="model"):
             cases = zip(*(torch.from_numpy(each).double() for each in arguments), strict=True)
             return np.stack([model(*case).numpy() for case in cases])
 
     return compute
 
 
+def _shapes_of(computation: Computation) -> str:
+    return ", ".join(f"{each.dtype}{list(each.shape)}" for each in computation.arguments)
+
+
 def find_model(course_assignment: CourseAssignment, name: str) -> Callable[[int], Any]:
-    """Return the function of `models.py` that makes a model from a seed. Raises CourseError."""
-    models = getattr(course_assignment.load_models(), "MODELS", {})
-    if name not in models:
-        raise CourseError(
-            say("models.py has no model called {name}.", name=repr(name)),
-            say(
-                "MODELS has: {names}.", names=in_a_row(sorted(models)) if models else say("nothing")
-            ),
-        )
-    found: Callable[[int], Any] = models[name]
-    return found
+    """Return the function of `models.py` that makes a model from a seed. Raises MistakeError."""
+    return find_maker(course_assignment.load_models(), course_assignment.file("models.py"), name)
 
 
 # --- symbolic shapes ------------------------------------------------------------------------------

@@ -72,7 +72,7 @@ def _convolution(x: Tensor, weight: Tensor, **options: Any) -> Tensor:
 
 
 def _linear(x: Tensor, weight: Tensor) -> Tensor:
-    return x @ weight.T
+    return x @ (weight.mT if weight.ndim > 1 else weight)  # cases may have an axis of their own
 
 
 def _bias(x: Tensor, bias: Tensor, axis: int) -> Tensor:

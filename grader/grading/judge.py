@@ -194,7 +194,7 @@ def _decide(table: CheckTable, case: Case) -> Outcome:
     if table.withheld:
         return not_graded(Problem(WITHHELD, WHO_HAS_IT, code="withheld"))
     kind = find_check(table)
-    return kind.decide(case, kind.parse(table))
+    return kind.outcome(case, kind.parse(table))
 
 
 def _blocked(outcome: Outcome, table: CheckTable, blocking: list[str], part: PartTable) -> Outcome:

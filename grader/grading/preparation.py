@@ -66,14 +66,18 @@ def grading_basis(
     course that is worked on without a new version still has another digest, but for its titles,
     points, visibility and due date. The isolation is not in it: a report says which it had.
     """
-    digest = hashlib.sha256()
-    versions = [f"{name} {version}" for name, version in sorted(environment.packages.items())]
-    how = "with preamble" if preamble else ""
-    for text in (__version__, environment.python, *versions, how, _grader(), _data(data)):
-        digest.update(f"{text}\n".encode())
+    digest = hashlib.sha256(common_basis(data, environment, preamble=preamble).encode())
     digest.update(decided(chosen.assignment).encode())
     digest.update(_files(chosen.folder, _deciding(chosen)).encode())
     return digest.hexdigest()
+
+
+def common_basis(data: DataSet, environment: Environment, *, preamble: bool = False) -> str:
+    """Return what of that is no assignment's: grader, packages, data; as lines of text."""
+    versions = [f"{name} {version}" for name, version in sorted(environment.packages.items())]
+    how = "with preamble" if preamble else ""
+    found = (__version__, environment.python, *versions, how, _grader(), _data(data))
+    return "".join(f"{text}\n" for text in found)
 
 
 def _deciding(chosen: CourseAssignment) -> Iterator[Path]:

@@ -21,7 +21,8 @@ import nbformat
 from grader.assignment import PartTable
 from grader.authoring.mutants import make_mutants
 from grader.authoring.mutants_python import python_mutants
-from grader.authoring.verify import EACH_KIND, Notebooks
+from grader.authoring.subject import Notebooks
+from grader.authoring.verify import EACH_KIND
 from grader.course import load_course
 from grader.diagnosis.report import Diagnosed, diagnose
 from grader.evidence.candidates import candidate_limit, gather_outputs, in_order, inspect

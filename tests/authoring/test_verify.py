@@ -9,7 +9,8 @@ import msgspec
 import pytest
 
 from grader.authoring.skeleton import make_assignment
-from grader.authoring.verify import Notebooks, Verifier
+from grader.authoring.subject import Notebooks
+from grader.authoring.verify import Verifier
 from grader.authoring.verify_result import Verification, encode_verification
 from grader.course import load_course
 from grader.errors import CourseError

@@ -1,0 +1,157 @@
+"""Mistakes in an assignment's own files, found before anything of it is graded.
+
+Everything that can be seen by reading comes first, then the course's checks are asked of a module
+with nothing in it, and the oracle is run on a few cases. No sandbox is started.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from grader.assignment import CheckTable, PartTable
+from grader.assignment_files import find_line
+from grader.authoring.mutants import load_declared
+from grader.authoring.trial import try_oracle
+from grader.authoring.workload import read_workload
+from grader.checks import kinds
+from grader.checks.registry import NOT_RUN, CheckKind, find_check
+from grader.course import CourseAssignment
+from grader.errors import CourseError, Mistake, MistakeError
+from grader.evidence.case import Candidate, Case, Evidence
+from grader.ir.facts import ModuleFacts
+from grader.language import Text, say
+from grader.messages import Capture
+
+assert kinds.__all__  # a course's checks come after ours, which they may not hide
+
+GRAPH_KINDS = frozenset(
+    {"calls", "call_tir_graph", "constants", "dataflow", "one_function", "pure_tir", "tensorir"}
+)
+"""Kinds of checks that look at a module: a function of NumPy arrays is none."""
+
+_EVIDENCE = ("outputs", "stubs", "target", "timing")
+SCHEDULE_KINDS = frozenset({"schedule_steps", "speed", "target"})
+
+
+def find_mistakes(
+    chosen: CourseAssignment, environment: Mapping[str, str] = os.environ
+) -> list[Mistake]:
+    """Return what is wrong with an assignment's files, but for its notebooks.
+
+    The oracle is run where nothing else is wrong: errors that come of others would only hide them.
+    """
+    found = [*_in_checks(chosen), *read_workload(chosen), *_in_lists(chosen)]
+    if not any(each.severity == "error" for each in found):
+        found += try_oracle(chosen, environment)
+    return found
+
+
+def _in_lists(chosen: CourseAssignment) -> Iterator[Mistake]:
+    """Yield what is wrong with the mutants and with what is given."""
+    try:
+        load_declared(chosen)
+    except MistakeError as error:
+        yield error.mistake
+    try:
+        chosen.given()
+    except CourseError as error:
+        path = chosen.file("given.json")
+        yield Mistake("toml", path, None, error.message, error.hint)
+
+
+def _in_checks(chosen: CourseAssignment) -> Iterator[Mistake]:
+    """Yield what is wrong with the checks that the assignment names, or brings along."""
+    try:
+        chosen.load_checks()
+    except MistakeError as error:
+        yield error.mistake
+        return
+    for part in chosen.assignment.part:
+        for table in part.check:
+            if not table.withheld:
+                yield from _in_check(chosen, part, table)
+
+
+def _in_check(chosen: CourseAssignment, part: PartTable, table: CheckTable) -> Iterator[Mistake]:
+    path = chosen.file("assignment.toml")
+    line = _line_of(path, part, table)
+    try:
+        kind = find_check(table)
+    except CourseError as error:
+        yield Mistake("check_unknown", path, line, error.message, error.hint)
+        return
+    try:
+        options = kind.parse(table)
+    except CourseError as error:
+        yield Mistake("check_options", path, line, error.message, error.hint)
+        return
+    told = _unfit(part, table)
+    if told is not None:
+        yield Mistake("part", path, line, *told)
+    if kind.place is not None:
+        if not (kind.decide.__doc__ or "").strip():
+            yield _untitled(kind, *kind.place)
+        try:
+            kind.outcome(_empty_case(chosen, part, kind), options)
+        except MistakeError as error:
+            yield error.mistake
+
+
+def _unfit(part: PartTable, table: CheckTable) -> tuple[Text, Text] | None:
+    """Say why a check can never be passed in its part, and what to do; None where it may be."""
+    is_python = part.entry_kind == "python"
+    if (is_python and table.kind in GRAPH_KINDS | SCHEDULE_KINDS) or (
+        not is_python and table.kind == "low_level"
+    ):
+        return (
+            say(
+                "check {check} of kind {kind} looks at no part of `entry_kind` {entry_kind}.",
+                check=table.id,
+                kind=table.kind,
+                entry_kind=repr(part.entry_kind),
+            ),
+            say("Change `entry_kind` of part {part}, or take another check.", part=part.id),
+        )
+    if table.kind == "extern_call" and not part.externs:
+        return (
+            say(
+                "check {check} asks for an external function, which no part may have unasked.",
+                check=table.id,
+            ),
+            say("Write `externs = true` in part {part}.", part=part.id),
+        )
+    return None
+
+
+def _untitled(kind: CheckKind, path: Path, line: int) -> Mistake:
+    told = say("check {kind} has no docstring: students read its name as a title.", kind=kind.kind)
+    hint = say("Say in its first sentence what holds where it is passed.")
+    return Mistake("check_untitled", path, line, told, hint, "warning")
+
+
+def _empty_case(chosen: CourseAssignment, part: PartTable, kind: CheckKind) -> Case:
+    """Return a case of a module with nothing in it, which could not be run either."""
+    facts = ModuleFacts(False, (), None, (), {}, (), ())
+    capture = Capture(part.id, part.entry[0], 1, by_name=True, module=b"")
+    lacking = {name: NOT_RUN if name in kind.needs else None for name in _EVIDENCE}
+    evidence = Evidence(
+        outputs=lacking["outputs"],
+        stubs=lacking["stubs"],
+        target=lacking["target"],
+        timed=lacking["timing"],
+    )
+    return Case(Candidate(capture, facts), evidence, chosen.assignment.comparison(part))
+
+
+def _line_of(path: Path, part: PartTable, table: CheckTable) -> int | None:
+    """Return the line on which a check's table begins, None where a variant has none of it."""
+    text = path.read_text(encoding="utf-8")
+    for i, each in enumerate(msgspec.toml.decode(text).get("part", [])):
+        for j, check in enumerate(each.get("check", [])):
+            if (each.get("id"), check.get("id")) == (part.id, table.id):
+                return find_line(text, f" - at `$.part[{i}].check[{j}]`")
+    return None

@@ -1,0 +1,234 @@
+"""The oracle, run once on a few cases: does it give what a grading will ask it for?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from msgspec.structs import replace
+
+from grader.assignment import Computation
+from grader.authoring.workload import variants_of
+from grader.course import CourseAssignment
+from grader.course_code import line_of
+from grader.data import DataSet, resolve_data
+from grader.errors import DataError, GraderError, Mistake, MistakeError
+from grader.evidence.case import Problem
+from grader.language import Text, say
+from grader.progress import Silent
+
+if TYPE_CHECKING:
+    from grader.evidence.answers import Answers, CaseOracle
+    from grader.evidence.oracle import ModelOracle
+
+CASES = 6
+"""Cases that an oracle is tried on: enough to mix them up."""
+
+SEED = 1
+SLIGHT = 1e-9
+"""Share by which two calls may differ: sums of doubles in another order."""
+
+
+def try_oracle(chosen: CourseAssignment, environment: Mapping[str, str]) -> list[Mistake]:
+    """Run an assignment's oracle on few cases, twice; return what is wrong with what it gives."""
+    from grader.evidence.answers import load_answers  # with PyTorch, which takes seconds
+
+    path = chosen.file("oracle.py")
+    try:
+        data = _few(chosen, environment)
+    except DataError as error:
+        told = say("it was not run: {reason}", reason=error.message)
+        return [Mistake("not_run", path, None, told, error.hint, "warning")]
+    few = replace(chosen, assignment=_on_few(chosen))
+    try:
+        one, other = (load_answers(few, data, np.random.SeedSequence(SEED)) for _ in range(2))
+        return [*_in_answers(chosen, data, one, other), *_in_workload(chosen, one, data)]
+    except MistakeError as error:
+        return [error.mistake]
+    except GraderError as error:
+        return [Mistake("raises", path, None, error.message, error.hint)]
+
+
+def _few(chosen: CourseAssignment, environment: Mapping[str, str]) -> DataSet:
+    """Return the assignment's data with few of its images. Nothing is downloaded for it."""
+    folder = None if "GRADER_DATA" in environment else "builtin"
+    data = resolve_data(
+        chosen.assignment.data, directory=folder, environment=environment, progress=Silent()
+    )
+    return replace(data, images=data.images[:CASES], labels=data.labels[:CASES])
+
+
+def _on_few(chosen: CourseAssignment) -> Any:
+    assignment = chosen.assignment
+    computation = tuple(replace(each, cases=CASES) for each in assignment.computation)
+    oracle = assignment.oracle and replace(assignment.oracle, hidden_inputs=CASES)
+    return replace(assignment, computation=computation, oracle=oracle)
+
+
+class _Tried(Protocol):
+    """An oracle that is looked at: both kinds have its right outputs and what PyTorch does."""
+
+    @property
+    def desired(self) -> Any:
+        """The right outputs."""
+
+    def layers(self, rows: Any) -> Any:
+        """What PyTorch does."""
+
+
+class _Trial:
+    """One function of an oracle: where it is written, and what messages call it."""
+
+    def __init__(self, chosen: CourseAssignment, name: str, function: object) -> None:
+        self.path: Path = chosen.file("oracle.py")
+        self.name = name
+        self.line = line_of(function) if callable(function) else None
+
+    def mistake(self, code: Any, told: Text, hint: Text, severity: Any = "error") -> Mistake:
+        return Mistake(code, self.path, self.line, told, hint, severity)
+
+
+def _in_answers(
+    chosen: CourseAssignment, data: DataSet, one: Answers, other: Answers
+) -> Iterator[Mistake]:
+    if one.model is not None and other.model is not None:
+        trial = _Trial(chosen, "expected", one.module.expected)
+        yield from _in_both(trial, one.model, other.model)
+        yield from _mixed(trial, one.model.desired, _model_alone(one, one.model))
+    for table in chosen.assignment.computation:
+        if table.model:
+            continue
+        function = getattr(one.module, table.id.replace("-", "_"))
+        trial = _Trial(chosen, function.__name__, function)
+        oracle = one.computations[table.id]
+        yield from _in_both(trial, oracle, other.computations[table.id])
+        yield from _mixed(trial, oracle.desired, _case_alone(chosen, table, data, oracle, function))
+        yield from _unused(trial, oracle)
+
+
+def _in_both(trial: _Trial, one: _Tried, other: _Tried) -> Iterator[Mistake]:
+    """Yield what is seen of outputs, and by computing them again."""
+    desired = one.desired
+    if not np.isfinite(np.asarray(desired, np.float64)).all():
+        told = say(
+            "{name} gives NaN or infinite numbers for inputs like a grading's.", name=trial.name
+        )
+        hint = say(
+            "Nothing can be compared with them: choose another `scale`, or mend the function."
+        )
+        yield trial.mistake("not_finite", told, hint)
+        return
+    if not _alike(desired, other.desired):
+        told = say("{name} gives other numbers when it is called again.", name=trial.name)
+        hint = say(
+            "Draw nothing in it, or from a generator with a seed; call `.eval()` on a model with"
+            " dropout."
+        )
+        yield trial.mistake("differs", told, hint)
+    if desired.dtype in (np.float32, np.float16):
+        told = say("{name} computes in {dtype}.", name=trial.name, dtype=str(desired.dtype))
+        hint = say("Compute in double precision: all of the tolerance is then the student's.")
+        yield trial.mistake("precision", told, hint, "warning")
+    if not any(each.name for each in one.layers([0])):
+        told = say(
+            "{name} calls nothing of PyTorch's, so nobody can be told where a module departs.",
+            name=trial.name,
+        )
+        hint = say("Write it with torch: torch.tensor(x, dtype=torch.float64), and its functions.")
+        yield trial.mistake("not_diagnosed", told, hint, "warning")
+
+
+def _mixed(trial: _Trial, together: Any, alone: Any) -> Iterator[Mistake]:
+    """Yield that a case's output is another one where it is computed by itself."""
+    if not _alike(together[:1], alone):
+        told = say("what {name} gives for a case depends on the other cases.", name=trial.name)
+        hint = say(
+            "The first axis goes over the cases: leave it out of sums and softmaxes, and call"
+            " `.eval()` on a model with batch normalisation."
+        )
+        yield trial.mistake("cases_mixed", told, hint)
+
+
+def _model_alone(answers: Answers, oracle: ModelOracle) -> Any:
+    return answers.module.expected(oracle.data.parameters, oracle.inputs[:1].copy())
+
+
+def _case_alone(
+    chosen: CourseAssignment,
+    table: Computation,
+    data: DataSet,
+    oracle: CaseOracle,
+    function: Callable[..., Any],
+) -> Any:
+    """Return the outputs of the first case, computed without the others, as one row."""
+    part = next(each for each in chosen.assignment.part if each.computation == table.id)
+    arranged = oracle.arrange(part, None)
+    assert not isinstance(arranged, Problem)  # only what a module takes can be a problem
+    arrays = [each.array[:1].copy() for each in arranged.arguments]
+    result = function(data.parameters, *arrays)
+    if not isinstance(result, tuple):
+        return result
+    return np.concatenate([np.reshape(each, (1, -1)) for each in result], axis=1)
+
+
+def _unused(trial: _Trial, oracle: CaseOracle) -> Iterator[Mistake]:
+    for place, name in enumerate(oracle.argument_names):
+        if not oracle.depends_on(place):
+            told = say(
+                "{argument} makes no difference to what {name} gives.",
+                argument=name,
+                name=trial.name,
+            )
+            hint = say("A submission that ignores it is right: use it, or leave it out.")
+            yield trial.mistake("argument_unused", told, hint, "warning")
+
+
+def _alike(one: Any, other: Any) -> bool:
+    first, second = (np.asarray(each, np.float64) for each in (one, other))
+    return first.shape == second.shape and np.allclose(first, second, rtol=SLIGHT, atol=SLIGHT)
+
+
+# --- what is timed --------------------------------------------------------------------------------
+
+
+def _in_workload(chosen: CourseAssignment, answers: Answers, data: DataSet) -> Iterator[Mistake]:
+    """Yield what is wrong with `expected_workload`, tried on each variant of the computation."""
+    assignment = chosen.assignment
+    for part in assignment.part:
+        timed = [each for each in part.check if each.kind == "speed" and not each.withheld]
+        if not timed:
+            continue
+        function = answers.module.expected_workload  # raises for one that is missing
+        table = next((each for each in assignment.computation if each.id == part.computation), None)
+        if table is None or timed[0].options.get("weight"):
+            continue
+        trial = _Trial(chosen, "expected_workload", function)
+        yield from _in_variants(trial, chosen, table, answers, data)
+
+
+def _in_variants(
+    trial: _Trial, chosen: CourseAssignment, table: Computation, answers: Answers, data: DataSet
+) -> Iterator[Mistake]:
+    generator = np.random.default_rng(SEED)
+    first, *others = (
+        generator.standard_normal((2, *each.shape)).astype(np.float32) for each in table.arguments
+    )
+    fixed = [each[0] for each in others]
+    repeated = [np.broadcast_to(each, (2, *each.shape)).copy() for each in fixed]
+    compute = getattr(answers.module, table.id.replace("-", "_"))
+    wanted = compute(data.parameters, first.copy(), *repeated)
+    for variant in variants_of(chosen.workload()):
+        found = answers.workload(variant, first, *fixed)
+        if np.shape(found) != np.shape(wanted) or not np.allclose(
+            found, wanted, rtol=1e-6, atol=1e-6
+        ):
+            told = say(
+                "{name} gives other numbers for {variant} than {function} does.",
+                name=trial.name,
+                variant=repr(variant),
+                function=table.id.replace("-", "_"),
+            )
+            hint = say("Only the first array has an axis over calls; the others are all calls'.")
+            yield trial.mistake("differs", told, hint)
