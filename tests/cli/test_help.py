@@ -17,6 +17,7 @@ COMMANDS = (
     ("render",),
     ("batch",),
     ("collect",),
+    ("mark",),
     ("export",),
     ("feedback",),
     ("regrade",),

@@ -146,8 +146,7 @@ def _words() -> dict[str, str]:
     """Return all words of the page, and those of a report's cells."""
     return report_words() | {
         "all": tell("All"),
-        "answer": tell("The answer"),
-        "by_key": tell("By key"),
+        "any_of": tell("Any of these"),
         "close": tell("Close"),
         "comment": tell("Comment"),
         "empty": tell("There is nothing to mark: no submission with such a part is graded."),
@@ -174,7 +173,7 @@ def _words() -> dict[str, str]:
         "saved": tell("All answers are marked."),
         "see_all": tell("Go through all of them"),
         "show": tell("Which are shown"),
-        "take_back": tell("Take the marking back"),
+        "take_back": tell("Take back"),
         "unmarked": tell("Not marked"),
         "used": tell("Used before"),
         "whole": tell("Show the whole notebook"),

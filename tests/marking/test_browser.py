@@ -1,0 +1,189 @@
+"""The marking page in Chromium: by keys alone, in every light and width, and without harm."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from playwright.sync_api import Browser, Page, ViewportSize, expect
+
+from grader.gradebook.book import Gradebook
+from grader.gradebook.opening import open_database
+from tests.browser import WIDE, Scheme, Visit, browser, chromium
+from tests.endtoend.command import GRADER, heed_interrupts
+from tests.marking.factory import COURSE, grade_of, make_class
+
+__all__ = ["browser", "chromium"]
+
+NARROW = ViewportSize(width=390, height=844)
+SECONDS = 60
+
+
+class Served(NamedTuple):
+    """A command that runs, the address that it printed, and the gradebook that it writes into."""
+
+    process: subprocess.Popen[str]
+    address: str
+    book: Gradebook
+
+    def page_of(self, number: int, part: str) -> str:
+        """Return the address of an answer, by the number of the attempt."""
+        root = self.address.partition("/open")[0]
+        return f"{root}/answer/{number}/{part}?show=all"
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """`grader mark` for a class of three, until the tests of this module are over."""
+    path = tmp_path_factory.mktemp("course") / "gradebook.sqlite"
+    book = Gradebook(open_database(f"sqlite:///{path}", make=True))
+    make_class(book)
+    process = subprocess.Popen(
+        [GRADER, "mark", "--course", str(COURSE), "--by", "eve"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "GRADER_GRADEBOOK": str(path)},
+        preexec_fn=heed_interrupts,
+    )
+    assert process.stdout is not None
+    lines = [process.stdout.readline() for _ in range(3)]
+    assert "written: 0 of 6 answers are marked." == lines[0].strip()
+    yield Served(process, lines[1].split()[1], book)
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    book.close()
+
+
+def enter(
+    browser: Browser, served: Served, size: ViewportSize = WIDE, scheme: Scheme = "light"
+) -> Visit:
+    """Open the address that was printed, and write down what the page does besides."""
+    page = browser.new_context(viewport=size, color_scheme=scheme).new_page()
+    visit = Visit(page)
+    root = served.address.partition("/open")[0]
+
+    def note(url: str) -> None:
+        if not url.startswith((root, "data:image/png;")):
+            visit.requests.append(url)
+
+    page.on("request", lambda request: note(request.url))
+    page.on("console", lambda message: visit.messages.append(message.text))
+    page.on("pageerror", lambda error: visit.messages.append(str(error)))
+    page.on("dialog", lambda dialog: (visit.dialogs.append(dialog.message), dialog.dismiss()))
+    page.goto(served.address)
+    page.wait_for_url("**/answer/**")
+    return visit
+
+
+def at(page: Page, whose: str) -> None:
+    """Wait until an answer is shown, and the script heeds keys."""
+    expect(page.locator("#whose")).to_have_text(whose)
+    expect(page.locator("#total")).not_to_have_text("–")
+
+
+def test_three_students_are_marked_by_keyboard_alone(browser: Browser, served: Served) -> None:
+    visit = enter(browser, served)
+    page, keys = visit.page, visit.page.keyboard
+    at(page, "Ada Lovelace, ada")
+    keys.press("1")
+    keys.press("3")
+    expect(page.locator("#total")).to_have_text("6")
+    keys.press("c")
+    keys.type("n is no key here")
+    keys.press("Escape")
+    keys.press("Enter")
+
+    at(page, "Bob Hope, bob")
+    keys.press("1")
+    keys.press("2")  # one of the group: the first is left out
+    keys.press("4")
+    expect(page.locator("#total")).to_have_text("1")
+    keys.press("Enter")
+
+    at(page, "李雷, leilei")
+    expect(page.get_by_role("button", name="n is no key here")).to_be_visible()
+    keys.press("4")
+    expect(page.locator("#total")).to_have_text("0")
+    keys.press("n")  # what was chosen is saved
+    expect(page.locator("h1")).to_have_text("A plot of the times")
+    at(page, "Ada Lovelace, ada")
+
+    keys.press("p")
+    at(page, "李雷, leilei")
+    expect(page.locator(".state")).to_contain_text("0 of 6, by eve, ")
+    keys.press("u")
+    expect(page.locator(".state")).to_have_text("Not marked yet.")
+    at(page, "李雷, leilei")
+    keys.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    keys.press("Escape")
+    keys.press("2")
+    keys.press("Enter")
+    expect(page.locator("h1")).to_have_text("A plot of the times")
+
+    points = {login: grade_of(served.book, login).points for login in ("ada", "bob", "leilei")}
+    assert {"ada": 14, "bob": 9, "leilei": 9.5} == points
+    assert [] == visit.events
+
+
+def test_what_two_do_at_once_is_told_to_the_second(browser: Browser, served: Served) -> None:
+    first, second = (enter(browser, served).page for _ in range(2))
+    for page in (first, second):
+        page.goto(served.page_of(1, "plot"))
+        at(page, "Ada Lovelace, ada")
+    first.keyboard.press("1")
+    first.keyboard.press("Enter")
+    at(first, "Bob Hope, bob")
+    second.keyboard.press("2")
+    second.keyboard.press("Enter")
+    expect(second.locator("#said")).to_contain_text("eve has marked this meanwhile: 2 points.")
+    second.get_by_role("link", name="See what it is now").click()
+    expect(second.locator(".state")).to_contain_text("2 of 4, by eve, ")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_it_is_accessible_in_every_light_and_width(
+    browser: Browser, served: Served, size: ViewportSize, scheme: Scheme
+) -> None:
+    visit = enter(browser, served, size, scheme)
+    for number, part in ((1, "why"), (1, "plot")):
+        visit.page.goto(served.page_of(number, part))
+        folder = os.environ.get("GRADER_PICTURES")
+        if folder:
+            name = f"{part}-{scheme}-{size['width']}.png"
+            visit.page.screenshot(path=Path(folder) / name, full_page=True)
+        assert 0 == visit.overflow()
+        assert [] == visit.violations()
+    visit.page.keyboard.press("?")
+    assert [] == visit.violations()
+    if folder:
+        visit.page.screenshot(path=Path(folder) / f"help-{scheme}-{size['width']}.png")
+    assert [] == visit.events
+
+
+def test_a_hostile_notebook_runs_and_loads_nothing(browser: Browser, served: Served) -> None:
+    visit = enter(browser, served)
+    visit.page.goto(served.page_of(2, "why"))
+    at(visit.page, "Bob Hope, bob")
+    expect(visit.page.locator(".cells")).to_contain_text(
+        "<script>document.title = 'pwned'</script>"
+    )
+    assert "pwned" not in visit.page.title()
+    assert 4 == visit.page.locator("input").count()
+    assert 0 == visit.page.locator(".cells :is(script, form, input, img, iframe)").count()
+    assert [] == visit.events
+
+
+def test_ctrl_c_ends_the_command_well(served: Served) -> None:
+    """The last test of the module: afterwards there is no page."""
+    served.process.send_signal(signal.SIGINT)
+    assert served.process.stdout is not None
+    assert "What was marked is in the gradebook." == served.process.stdout.read().splitlines()[-1]
+    assert 0 == served.process.wait(SECONDS)
