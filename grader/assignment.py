@@ -5,27 +5,28 @@ Points, tolerances, anchors, limits and entry names live in that file and nowher
 
 from __future__ import annotations
 
-import math
 from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal
 
 import msgspec
 
+from grader.computation import ArgumentTable as ArgumentTable
+from grader.computation import Comparison as Comparison
+from grader.computation import Computation as Computation
+from grader.computation import OracleOptions as OracleOptions
+from grader.computation import Points as Points
+from grader.computation import Positive as Positive
+from grader.computation import PositiveInt as PositiveInt
+from grader.computation import Slug as Slug
+from grader.computation import Table as Table
+from grader.computation import TensorTable as TensorTable
 from grader.environment import bound_names
 from grader.language import Text, foreign
 from grader.lateness import Counting, LatePolicy
 from grader.report import Visibility
-from grader.rubric import ManualTable, Slug, Titled
+from grader.rubric import ManualTable, Titled
 from grader.sandbox.interface import Level, ResourceLimits
-
-Positive = Annotated[float, msgspec.Meta(gt=0, le=1e9)]
-PositiveInt = Annotated[int, msgspec.Meta(gt=0)]
-Points = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
-
-
-class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Base of the tables of an assignment file: a misspelt key is an error."""
 
 
 class Limits(Table, frozen=True):
@@ -71,83 +72,6 @@ class DataNeeds(Table, frozen=True):
     parameters: str = ""
 
 
-class OracleOptions(Table, frozen=True):
-    """How outputs are compared: |actual - desired| <= atol + rtol * |desired|.
-
-    `hidden_inputs` random inputs of `hidden_scale * randn` are drawn from the run's secret seed,
-    beside the whole test set. `input_shape` is one sample's shape, without the batch.
-    """
-
-    input_shape: tuple[PositiveInt, ...]
-    output_shape: tuple[PositiveInt, ...]
-    rtol: Positive = 1e-4
-    atol: Positive = 1e-5
-    hidden_inputs: PositiveInt = 256
-    hidden_scale: Positive = 0.1
-
-    @property
-    def dtype(self) -> str:
-        """Return the dtype of the output."""
-        return "float32"
-
-
-DType = Literal["float32", "float64", "int32", "int64"]
-MOST_EXTENT = 2**20
-
-
-class TensorTable(Table, frozen=True):
-    """Shape and dtype of one tensor, without an axis for the batch."""
-
-    shape: tuple[Annotated[int, msgspec.Meta(gt=0, le=MOST_EXTENT)], ...]
-    dtype: DType = "float32"
-
-
-class ArgumentTable(TensorTable, frozen=True):
-    """One argument of a computation. `name` is what messages call it."""
-
-    name: str = ""
-
-
-class Computation(Table, frozen=True):
-    """What a part computes when it is not the model of `[oracle]`: a function of tensors.
-
-    It is run `cases` times on arguments drawn from the run's secret seed: `scale * randn` for
-    floats, integers from -10 to 10. The course's `oracle.py` has a function of the same name (with
-    `_` for `-`), which gets the parameters and the arguments, each with a leading axis over the
-    cases, and returns the outputs likewise, in double precision. Instead of that, `model` may name
-    a PyTorch model of the course's `models.py`, which is drawn from the seed as well.
-    """
-
-    id: Slug
-    arguments: Annotated[tuple[ArgumentTable, ...], msgspec.Meta(min_length=1)]
-    outputs: Annotated[tuple[TensorTable, ...], msgspec.Meta(min_length=1)]
-    cases: PositiveInt = 64
-    scale: Positive = 1.0
-    rtol: Positive = 1e-4
-    atol: Positive = 1e-5
-    model: str = ""
-
-    def __post_init__(self) -> None:
-        if len({each.dtype for each in self.outputs}) > 1:
-            raise ValueError(f"the outputs of computation {self.id} have several dtypes")
-
-    @property
-    def output_shape(self) -> tuple[int, ...]:
-        """Return the shape of what is compared: several outputs are laid one behind the other."""
-        if len(self.outputs) == 1:
-            return self.outputs[0].shape
-        return (sum(math.prod(each.shape) for each in self.outputs),)
-
-    @property
-    def dtype(self) -> str:
-        """Return the dtype of the outputs."""
-        return self.outputs[0].dtype
-
-
-Comparison = OracleOptions | Computation
-"""What outputs are compared by: both have `rtol`, `atol`, `output_shape` and `dtype`."""
-
-
 class CheckTable(Table, frozen=True):
     """One check of a part. `required` makes the others of the part worth nothing while it fails.
 
@@ -159,7 +83,7 @@ class CheckTable(Table, frozen=True):
     kind: str
     points: Points = 0.0
     required: bool = False
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = msgspec.field(default_factory=dict)
     visibility: Visibility | None = None
     withheld: bool = False
 

@@ -11,9 +11,9 @@ from typing import Annotated
 
 import msgspec
 
+from grader.computation import Slug
 from grader.language import Text, foreign
 
-Slug = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_-]*\Z")]
 Word = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
 
 _HUNDREDTH = Decimal("0.01")

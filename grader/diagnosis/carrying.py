@@ -13,11 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import numpy as np
+import numpy.typing as npt
 
-from grader.diagnosis.layers import TOLERANCE, Matching, Observed, Program, numbers
+from grader.diagnosis.layers import (
+    TOLERANCE,
+    Matching,
+    Observed,
+    Program,
+    numbers,
+    tolerance_of,
+)
 from grader.diagnosis.report import Diagnosed
 from grader.diagnosis.tracing import arguments_of, trace_call
 from grader.evidence.candidates import arrange, is_python
@@ -26,6 +34,7 @@ from grader.evidence.operations import SIDE_KINDS, Layer, one_thread
 from grader.evidence.oracle import Arrangement
 from grader.evidence.problems import wrong_samples
 from grader.evidence.runners import RunnerPool
+from grader.messages import DType, number_type
 
 CORRECTIONS = 5
 """Most steps that are corrected: who has more wrong layers is not paid for what follows them."""
@@ -57,6 +66,8 @@ class _Call:
         self._arrangement = arrangement
         oracle = diagnosed.oracle
         self.layers = oracle.layers_for(arguments_of(arrangement, oracle))
+        self._tolerance = tolerance_of(oracle.options.dtype)
+        self._dtypes: list[str] = []  # known from the first walk, which is without
         self._walks: dict[frozenset[tuple[int, int]], Walk | None] = {}
 
     def mended(self, lost: Lost) -> Lost:
@@ -83,11 +94,20 @@ class _Call:
 
     def _run(self, lost: Lost) -> Walk | None:
         candidate, part, _, oracle = self._diagnosed
-        values = {step: self.layers[place].value.astype(np.float32) for step, place in lost.items()}
+        values = {
+            step: _rounded(self.layers[place].value, self._dtypes[step])
+            for step, place in lost.items()
+        }
         traced = trace_call(candidate, part, oracle, self._runners, self._arrangement, values)
         if isinstance(traced, Problem) or traced.failure is not None:
             return None
-        return walk(traced.steps, self.layers, lost)
+        self._dtypes = [each.dtype for each in traced.steps]
+        return walk(traced.steps, self.layers, lost, self._tolerance)
+
+
+def _rounded(value: npt.NDArray[np.float64], dtype: str) -> npt.NDArray[np.generic]:
+    """Return PyTorch's value in the dtype of a step, which a runner has named."""
+    return value.astype(number_type(dtype if dtype in get_args(DType) else "float32"))
 
 
 def judge_layers(
@@ -136,7 +156,9 @@ def _images(outputs: Outputs, diagnosed: Diagnosed) -> list[int]:
     return [int(each) for each in order if outputs.from_test_set[each]]
 
 
-def walk(steps: Sequence[Observed], layers: Sequence[Layer], lost: Lost) -> Walk:
+def walk(
+    steps: Sequence[Observed], layers: Sequence[Layer], lost: Lost, tolerance: float = TOLERANCE
+) -> Walk:
     """Put the steps of one call beside PyTorch's layers, in the order of both.
 
     `steps` have their own values, `lost` has the layers whose values were written over them. What
@@ -149,8 +171,8 @@ def walk(steps: Sequence[Observed], layers: Sequence[Layer], lost: Lost) -> Walk
     )
     program = Program(layers)
     with one_thread():
-        own = Matching(steps, program, TOLERANCE)
-        matching = Matching(corrected, program, TOLERANCE) if lost else own
+        own = Matching(steps, program, tolerance)
+        matching = Matching(corrected, program, tolerance) if lost else own
     places = chain(layers)
     earned: set[int] = set()
     ahead = places

@@ -28,6 +28,12 @@ each rounding, whose signs differ); float16 is off by 2**-11 = 5e-4.
 Doubles = npt.NDArray[np.float64]
 
 
+def tolerance_of(dtype: str) -> float:
+    """Return the largest difference between equal values where outputs have a dtype: what is
+    rounded to 11 or 8 bits on the way is off by more than what float32 leaves."""
+    return {"float16": 5e-3, "bfloat16": 4e-2}.get(dtype, TOLERANCE)
+
+
 class Known(NamedTuple):
     """A value of PyTorch, ready to be compared with: its numbers in a row, and the largest."""
 

@@ -93,7 +93,7 @@ def recognise(
 ) -> Mistake | None:
     """Return the mistake that explains a value, None where none is known that does."""
     program = Program(layers)
-    seen = at_sight(found, program)
+    seen = at_sight(found, program, tolerance)
     if seen is None:
         explained = explain(found, program, tolerance)
         if explained is not None:

@@ -12,10 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.diagnosis.layers import TOLERANCE, Doubles, Program, is_equal, known, numbers
+from grader.messages import integer_poison
 from grader.report import MistakeKind
-
-INTEGER_POISON = int.from_bytes(b"\xa5" * 8, "little", signed=True)
-"""What runners fill outputs of int64 with before they are written."""
 
 _HALF = 0.05
 """How far numbers of half precision are off at most, relative to the largest, for that to be the
@@ -57,8 +55,12 @@ class Sight(NamedTuple):
     facts: dict[str, Any] = {}  # noqa: RUF012
 
 
-def at_sight(found: Found, program: Program) -> Sight | None:
-    """Return a mistake that shows whatever the layers are."""
+def at_sight(found: Found, program: Program, tolerance: float = TOLERANCE) -> Sight | None:
+    """Return a mistake that shows whatever the layers are.
+
+    A larger `tolerance` than usual is that of an assignment in lesser precision, where this is no
+    mistake.
+    """
     value = found.value
     right = expected(found, program)
     if found.is_unwritten:
@@ -67,12 +69,12 @@ def at_sight(found: Found, program: Program) -> Sight | None:
         return None
     if not value.any():
         return Sight("zeros", right)
-    if value.dtype.kind == "i":
+    if value.dtype.kind in "biu":
         return _stale_integers(value, program, right)
     flat = numbers(value)
     if np.isnan(flat).any():
         return _not_numbers(flat, program, right)
-    return _low_precision(found, flat, program)
+    return None if tolerance > TOLERANCE else _low_precision(found, flat, program)
 
 
 def in_the_end(found: Found, program: Program, tolerance: float = TOLERANCE) -> Sight | None:
@@ -177,16 +179,17 @@ def _not_numbers(flat: Doubles, program: Program, right: int | None) -> Sight | 
 
 def _stale_integers(value: npt.NDArray[Any], program: Program, right: int | None) -> Sight | None:
     """Return what shows in whole numbers, which have no NaN: the memory's own number is in them."""
-    if value.dtype != np.int64 or right is None:
+    if right is None:
         return None
     flat, wanted = value.reshape(-1), known(program.layers[right].value)
-    with np.errstate(over="ignore"):
+    poison: Values = integer_poison(str(value.dtype), flat.size)
+    if value.dtype.kind != "b":
         # A sum of integers that goes on from the poison is off by just that, and wraps round as it
         # does.
-        rest = (flat - np.int64(INTEGER_POISON)).astype(np.float64)
-    if is_equal(rest, wanted):
-        return Sight("sum_not_initialised", right)
-    stale = flat == np.int64(INTEGER_POISON)
+        rest = (flat - poison).astype(np.float64)
+        if is_equal(rest, wanted):
+            return Sight("sum_not_initialised", right)
+    stale = flat == poison
     if stale.any() and is_equal(np.where(stale, wanted.numbers, flat), wanted):
         return Sight("partly_written", right, {"share": float(stale.mean())})
     return None

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from grader.assignment import Assignment, PartTable
 from grader.diagnosis.align import Alignment, Observed, align
+from grader.diagnosis.layers import tolerance_of
 from grader.diagnosis.tracing import Traced, gather_trace, of_memory, tried_on_zeros
 from grader.diagnosis.words import Departure, name_layer, tell
 from grader.evidence.candidates import is_python
@@ -82,7 +83,8 @@ def _look(
     if isinstance(traced, Problem) or not traced.steps:
         return None
     layers = oracle.layers_for(traced.arguments)
-    alignment = align(traced.steps, layers, returned=_returned(outputs, traced))
+    tolerance = tolerance_of(oracle.options.dtype)
+    alignment = align(traced.steps, layers, tolerance, _returned(outputs, traced))
     if of_memory(alignment):
         cleared = gather_trace(candidate, part, oracle, runners, rows, cleared=True)
         steps = () if isinstance(cleared, Problem) else cleared.steps

@@ -166,8 +166,13 @@ def _value(step: TracedStep) -> Values | None:
     if values.ndim == 0 or len(values) != 1:
         raise FrameError("a step whose values are not those of one call")
     value: Values = values[0]
-    if np.issubdtype(value.dtype, np.floating):
-        value[np.isnan(value)] = np.nan  # poison is signalling NaNs, which NumPy warns of
+    if value.dtype.kind in "biu":
+        return value
+    missing = np.isnan(value)
+    if value.dtype != np.float64:
+        with np.errstate(invalid="ignore"):  # poison is signalling NaNs, which NumPy warns of
+            value = value.astype(np.float32)
+    value[missing] = np.nan
     return value
 
 

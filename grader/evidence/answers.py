@@ -33,14 +33,12 @@ from grader.evidence.recorder import record
 from grader.evidence.subject import find_function
 from grader.ir.facts import Argument, Call, ModuleFacts, TensorFacts
 from grader.language import Text, foreign, say
-from grader.messages import TensorSpec
+from grader.messages import DType, TensorSpec, number_type
+from grader.messages.frames import BFLOAT16
 
 # --- computations ---------------------------------------------------------------------------------
 # The answers for a computation: a function of tensors, tried on cases drawn for this run.
 
-
-INTEGERS = 10
-"""Integers are drawn from -10 to 10: large enough to tell sums apart, too small to overflow."""
 
 Compute = Callable[..., Any]
 """The course's function: arrays with a leading axis over cases to one array, or several."""
@@ -76,7 +74,7 @@ class CaseOracle:
     def desired(self) -> FloatArray:
         """Return the right outputs, shape (cases, *output shape). Raises CourseError."""
         with one_thread():
-            result = self._compute(*(each.array.copy() for each in self._arguments))
+            result = self._compute(*(for_course(each.array) for each in self._arguments))
         fields = result if isinstance(result, tuple) else (result,)
         desired = self._joined([np.asarray(each) for each in fields])
         desired.setflags(write=False)
@@ -91,7 +89,7 @@ class CaseOracle:
 
         Where the function works on all cases at once, layers have no axis for them.
         """
-        one = [each[None].copy() for each in arguments]
+        one = [for_course(each[None]) for each in arguments]
         with one_thread():
             layers = record(lambda: self._compute(*one), one)
         shapes = [(1, *each.shape) for each in self.options.outputs]
@@ -111,10 +109,10 @@ class CaseOracle:
 
     def depends_on(self, place: int) -> bool:
         """Say whether the outputs are other ones when one argument is that of another case."""
-        arrays = [each.array.copy() for each in self._arguments]
+        arrays = [for_course(each.array) for each in self._arguments]
         moved = np.roll(arrays[place], 1, axis=0)
         # Of a single case there is no other one to take the argument from.
-        arrays[place] = moved if len(moved) > 1 else -moved
+        arrays[place] = moved if len(moved) > 1 else _turned(moved)
         with one_thread():
             result = self._compute(*arrays)
         fields = result if isinstance(result, tuple) else (result,)
@@ -126,7 +124,9 @@ class CaseOracle:
 
     def arrange(self, part: PartTable, facts: ModuleFacts | None) -> Arrangement | Problem:
         """Return calls on all cases: of a Relax `main`, the TIR function that fits, or Python."""
-        outputs = tuple(TensorSpec(each.dtype, each.shape) for each in self.options.outputs)
+        outputs = tuple(
+            TensorSpec(cast(DType, each.dtype), each.shape) for each in self.options.outputs
+        )
         samples = min(part.samples or self.options.cases, self.options.cases)
         if facts is None:
             return Arrangement("main", self._arguments, samples, outputs).first(samples)
@@ -182,10 +182,40 @@ class CaseOracle:
                     cases=cases,
                 ),
             )
+        if tables[0].is_integer:
+            fields = [self._as_integers(each) for each in fields]
         if len(fields) == 1:
             return cast(FloatArray, fields[0])
         flat = [each.reshape(cases, math.prod(each.shape[1:])) for each in fields]
         return cast(FloatArray, np.concatenate(flat, axis=1))
+
+    def _as_integers(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return right integers as int64. Raises CourseError for what the dtype cannot hold: no
+        submission could give it."""
+        output = self.options.outputs[0]
+        least, largest = output.widest
+        with np.errstate(invalid="ignore"):
+            whole = values.astype(np.int64)
+        if not np.array_equal(whole, values) or whole.min() < least or whole.max() > largest:
+            raise CourseError(
+                f"The oracle's function for {self.options.id} returns numbers that are no"
+                f" {output.dtype}.",
+                f"Let it round and cut off as the assignment asks: integers from {least} to"
+                f" {largest}.",
+            )
+        return whole
+
+
+def for_course(values: Values) -> Values:
+    """Return a copy for the course's functions: of bfloat16 as float32, which has all of its
+    numbers, as PyTorch takes no array of bfloat16."""
+    return values.astype(np.float32) if str(values.dtype) == BFLOAT16 else values.copy()
+
+
+def _turned(values: Values) -> Values:
+    """Return other values of the same dtype."""
+    numbers: npt.NDArray[Any] = values
+    return ~numbers if numbers.dtype.kind in "biu" else -numbers
 
 
 def _without_cases(value: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -198,9 +228,10 @@ def _draw(
     generator: np.random.Generator,
     shape: tuple[int, ...],
 ) -> Values:
-    if table.dtype.startswith("int"):
-        return generator.integers(-INTEGERS, INTEGERS, shape, endpoint=True).astype(table.dtype)
-    return (computation.scale * generator.standard_normal(shape)).astype(table.dtype)
+    if table.is_integer:
+        return generator.integers(*table.drawn, shape, endpoint=True).astype(table.dtype)
+    drawn = computation.scale * generator.standard_normal(shape)
+    return drawn.astype(number_type(table.dtype))
 
 
 def course_function(
@@ -242,7 +273,7 @@ class Answers:
 
     def workload(self, variant: str, *arrays: FloatArray) -> FloatArray:
         """Return the outputs of the timed function, with a leading axis like the first array."""
-        result = self.module.expected_workload(variant, *(each.copy() for each in arrays))
+        result = self.module.expected_workload(variant, *(for_course(each) for each in arrays))
         return cast(FloatArray, result)
 
 

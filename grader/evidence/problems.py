@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from grader.assignment import Comparison
+from grader.assignment import Comparison, Computation
 from grader.errors import ProtocolError
-from grader.evidence.case import Outputs, Problem
+from grader.evidence.case import FloatArray, Outputs, Problem
 from grader.execute.known_errors import recognise
 from grader.ir.vocabulary import shown
 from grader.language import NOTHING, Text, foreign, join, say
@@ -264,9 +264,19 @@ def wrong_samples(outputs: Outputs, comparison: Comparison) -> Mask:
     """
     if not _has_form(outputs, comparison):
         return np.ones(len(outputs.desired), np.bool_)
-    close = np.isclose(outputs.actual, outputs.desired, rtol=comparison.rtol, atol=comparison.atol)
-    finite = np.isfinite(outputs.actual)
-    return np.asarray(~(close & finite).reshape(len(close), -1).all(axis=1))
+    close = is_close(outputs.actual, outputs.desired, comparison.rtol, comparison.atol)
+    return np.asarray(~close.reshape(len(close), -1).all(axis=1))
+
+
+def is_close(actual: FloatArray, desired: FloatArray, rtol: float, atol: float) -> Mask:
+    """Say of each item whether it is finite and within a tolerance.
+
+    Integers that have none are equal or not: as float64, large ones would be equal to others.
+    """
+    if not rtol and not atol and actual.dtype.kind in "biu" and desired.dtype.kind in "biu":
+        return np.asarray(actual == desired)
+    found = actual.astype(np.float64)
+    return np.asarray(np.isclose(found, desired, rtol=rtol, atol=atol) & np.isfinite(found))
 
 
 def explain(
@@ -334,6 +344,12 @@ def _hint(outputs: Outputs, wrong: Mask, comparison: Comparison) -> Text:
     actual = outputs.actual
     if actual.shape != outputs.desired.shape:
         return say("Check the last layers, and which variable goes into bb.emit_output(...).")
+    if str(actual.dtype) != comparison.dtype and _is_mixed(comparison):
+        return say(
+            'Compute the output in "{wanted}", and cast what it is computed from before the first'
+            " operation: products and sums of a shorter type are cut off where they do not fit.",
+            wanted=comparison.dtype,
+        )
     if str(actual.dtype) != comparison.dtype:
         return say(
             'Use "{wanted}" for the input, the constants and every layer.',
@@ -342,6 +358,13 @@ def _hint(outputs: Outputs, wrong: Mask, comparison: Comparison) -> Text:
     if not np.isfinite(actual).all():
         return NOT_FINITE
     return _hint_for_values(actual[wrong].astype(np.float64), outputs.desired[wrong])
+
+
+def _is_mixed(comparison: Comparison) -> bool:
+    """Say whether arguments have another dtype than the output."""
+    return isinstance(comparison, Computation) and any(
+        each.dtype != comparison.dtype for each in comparison.arguments
+    )
 
 
 def _hint_for_values(actual: npt.NDArray[np.floating], desired: npt.NDArray[np.floating]) -> Text:

@@ -9,12 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from grader.assignment import Comparison, Computation, TensorTable
+from grader.assignment import ArgumentTable, Comparison, Computation, TensorTable
 from grader.errors import CourseError
 from grader.evidence.case import Problem
 from grader.evidence.steps import find_updates, holds_weight
 from grader.ir.facts import Argument, BufferFacts, Call, FunctionFacts, ModuleFacts
 from grader.language import say
+from grader.messages.frames import BFLOAT16
 
 Shape = tuple[int, ...]
 
@@ -34,8 +35,8 @@ NO_IMAGES = say("`{name}` has no argument that could be the images.")
 class Subject:
     """What a part's schedule is of. `weight` is the convolution's shape, or empty.
 
-    Raises CourseError where it is empty and the part has no computation that can be timed: of
-    float32 arrays, with one output.
+    Raises CourseError where it is empty and the part has no computation that can be timed: with one
+    output, and without bfloat16.
     """
 
     weight: Shape
@@ -52,10 +53,13 @@ class Subject:
                 ),
             )
         tensors = (*self.comparison.arguments, *self.comparison.outputs)
-        if len(self.comparison.outputs) != 1 or {each.dtype for each in tensors} != {"float32"}:
+        if len(self.comparison.outputs) != 1 or BFLOAT16 in {each.dtype for each in tensors}:
             raise CourseError(
                 say("Computation {id} cannot be that of a schedule.", id=str(self.comparison.id)),
-                say("Give it float32 arguments and one output, or no check of a schedule."),
+                say(
+                    "Give it one output, and arrays of another type than bfloat16, or no check of a"
+                    " schedule."
+                ),
             )
 
     @property
@@ -90,6 +94,12 @@ class Subject:
                 code="signature",
             )
         return convolution_arrays(images, self.weight)
+
+    def tables(self, shapes: dict[str, Shape]) -> tuple[ArgumentTable, ...]:
+        """Return the arrays of these shapes as the assignment has them: their dtype and range."""
+        if self.weight:
+            return tuple(ArgumentTable(shape) for shape in shapes.values())
+        return self.computation.arguments
 
     def example(self) -> dict[str, Shape]:
         """Return the arrays of an unscheduled solution, of a few images where it has images."""

@@ -16,6 +16,12 @@ and of those for 0 nothing was left (84 and 0.3 microseconds). A function that k
 memory that it finds again, as its workspace is, could so look an answer up. There are few such
 rules for floating-point numbers, and none where they are neither nan nor infinite. So what is
 loaded must stay one, and whatever takes part in those rules is found as well.
+
+Of integers, such rules begin with numbers that are one of two: `x & 1`, `x >> 31`, a minimum of a
+maximum. LLVM makes a choice of what such a number is multiplied with. So integers that are loaded
+may be made longer as they are, added and subtracted where they have 32 bits or more; multiplied if
+they are the function's inputs, or copies; and one maximum or minimum may be taken. A sum of
+products needs no more. Everything else that is done with them is found.
 """
 
 from __future__ import annotations
@@ -75,6 +81,26 @@ _DECIDING_CALLS = {
 _COMPARISONS = frozenset({"prim.GE", "prim.GT", "prim.LE", "prim.LT"})
 _LITERALS = frozenset({"ir.FloatImm", "ir.IntImm"})
 _FLOATS = frozenset({"bfloat", "float"})
+_INTEGERS = frozenset({"int", "uint"})
+_EXACT = frozenset({"prim.Add", "prim.Mul", "prim.Sub"})
+_BOUNDS = frozenset({"prim.Max", "prim.Min"})
+_ARITHMETIC = (
+    _EXACT
+    | _BOUNDS
+    | {
+        "prim.BitwiseAnd",
+        "prim.BitwiseOr",
+        "prim.BitwiseXor",
+        "prim.Div",
+        "prim.FloorDiv",
+        "prim.FloorMod",
+        "prim.LShift",
+        "prim.Mod",
+        "prim.RShift",
+    }
+)
+_SHORTEST, _LONG = 8, 32
+"""Bits of the shortest integers that may be made longer, and of those that may be computed with."""
 _IN_PLACE = frozenset({"bool", "dtype", "float", "int"})
 """Kinds of fields that are written in place; the others refer to nodes."""
 
@@ -91,12 +117,14 @@ class _Function:
         self.budget = budget
         self.bound: dict[int, list[int]] = {}
         self.content: set[int] = set()
+        self.plain: set[int] = set()
 
     def read(self, function: int) -> Iterator[Finding]:
         """Return the findings of one PrimFunc: statements first, as they are easier to see."""
         nodes = self.nodes(function)
         self.bound = self.bindings(nodes)
         self.content = self.with_content(nodes)
+        self.plain = self.plain_buffers(function, nodes)
         found: set[int] = set()
         # A student finds an `if` in the function more easily than a part of its condition.
         for index in sorted(nodes, key=self.is_expression):
@@ -168,12 +196,76 @@ class _Function:
         # decided.
         elif kind == "prim.Cast":
             value = graph.field(index, "value")
-            if not {type_of(graph, each).kind for each in (index, value)} <= _FLOATS:
+            floats = {type_of(graph, each).kind for each in (index, value)} <= _FLOATS
+            if not floats and not self.is_widening(index, value):
                 yield value, _CHOICE
+        elif kind in _ARITHMETIC and type_of(graph, index).kind in _INTEGERS:
+            yield from ((each, _CHOICE) for each in self.risky_operands(index, kind))
         elif kind in _DECIDING and not (kind == "prim.Select" and self.is_rectifier(index)):
             fields, what = _DECIDING[kind]
             for name in fields:
                 yield graph.field(index, name), what
+
+    def is_widening(self, index: int, value: int) -> bool:
+        """Say whether a cast makes a loaded integer a longer one of all of its numbers."""
+        before, after = type_of(self.graph, value), type_of(self.graph, index)
+        if self.graph.type_of(value) != "ir.TensorLoad" or before.bits < _SHORTEST:
+            return False
+        return {before.kind, after.kind} <= _INTEGERS and before.bits < after.bits
+
+    def risky_operands(self, index: int, kind: str) -> list[int]:
+        """Return the operands of integer arithmetic that may become a choice."""
+        graph = self.graph
+        operands = [graph.field(index, name) for name in "ab"]
+        if kind in _BOUNDS:
+            return [each for each in operands if self.holds_bound(each)]
+        if kind not in _EXACT or type_of(graph, index).bits < _LONG:
+            return operands
+        if kind != "prim.Mul":
+            return []
+        return [each for each in operands if each in self.content and not self.is_plain(each)]
+
+    def holds_bound(self, value: int) -> bool:
+        """Say whether a minimum or a maximum is a part of an expression."""
+        seen, pending = {value}, [value]
+        while pending:
+            self.budget.spend()
+            index = pending.pop()
+            if self.graph.type_of(index) in _BOUNDS:
+                return True
+            following = (*self.bound.get(index, ()), *self.graph.children[index])
+            new = [each for each in following if each in self.content and each not in seen]
+            seen.update(new)
+            pending.extend(new)
+        return False
+
+    def is_plain(self, value: int) -> bool:
+        """Say whether a value is an item of an input or of a copy of one, perhaps made longer."""
+        graph = self.graph
+        if graph.type_of(value) == "prim.Cast":
+            inner = graph.field(value, "value")
+            return self.is_widening(value, inner) and self.is_plain(inner)
+        return graph.type_of(value) == "ir.TensorLoad" and (
+            graph.field(value, "source") in self.plain
+        )
+
+    def plain_buffers(self, function: int, nodes: list[int]) -> set[int]:
+        """Return the parameters that are never written, and buffers that only copies are put in."""
+        graph, stores = self.graph, dict[int, list[int]]()
+        for index in nodes:
+            if graph.type_of(index) == "tirx.BufferStore":
+                stores.setdefault(graph.field(index, "buffer"), []).append(
+                    graph.field(index, "value")
+                )
+        self.plain = set(graph.list(function, "params")) - stores.keys()
+        before = -1
+        while len(self.plain) > before:
+            before = len(self.plain)
+            for buffer, values in stores.items():
+                self.budget.spend(len(values))
+                if all(self.is_plain(each) for each in values):
+                    self.plain.add(buffer)
+        return self.plain
 
     def deciding_argument(self, index: int) -> Iterator[tuple[int, Text]]:
         """Return the argument of a call that decides, if there is one."""
@@ -186,6 +278,8 @@ class _Function:
         is_choice = name == "prim.if_then_else" and len(arguments) == 3
         if place < len(arguments) and not (is_choice and self.is_rectifier(index)):
             yield arguments[place], what
+        elif type_of(graph, index).kind in _INTEGERS and name != "prim.if_then_else":
+            yield from ((each, _CHOICE) for each in arguments)  # q_multiply_shift shifts
 
     def is_rectifier(self, index: int) -> bool:
         """Say whether a choice is between a value and a literal, by how that value compares.

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
+from grader.computation import ArgumentTable
 from grader.errors import ProtocolError
 from grader.evidence.case import FloatArray, Problem
 from grader.evidence.problems import explain_failure, told_by
@@ -31,6 +31,7 @@ from grader.messages import (
     TimeSchedule,
     TimingResult,
     TimingRules,
+    number_type,
     pack_array,
     unpack_array,
 )
@@ -87,7 +88,7 @@ def measure_library(
 ) -> LibraryTime | Problem:
     """Time the function that `library.py`, whose text is `library`, has for a variant.
 
-    `arrays` are float32, as one call of it takes them. `threads` of PyTorch
+    `arrays` are as one call of it takes them. `threads` of PyTorch
     run on `cpus`, of which there are at least as many. Raises SandboxError when no process can be
     started, ProtocolError when its answer is not a message.
     """
@@ -116,17 +117,13 @@ def _library_task(
     return TimeLibrary(
         library=library,
         variant=variant,
-        arrays=tuple(pack_array(_float32(each)) for each in arrays),
+        arrays=tuple(pack_array(each) for each in arrays),
         cpus=cpus,
         threads=threads,
         block_seconds=BLOCK_SECONDS,
         blocks=BLOCKS,
         budget_seconds=BUDGET_SECONDS,
     )
-
-
-def _float32(values: FloatArray) -> npt.NDArray[np.float32]:
-    return np.asarray(values, np.float32)
 
 
 RING = 4
@@ -150,7 +147,7 @@ Cpus = Callable[[int], tuple[int, ...]]
 
 
 Arrays = tuple[FloatArray, ...]
-"""The arrays of one call, float32, that which changes first."""
+"""The arrays of one call, that which changes first."""
 
 LibraryTimer = Callable[[str, Arrays, tuple[int, ...]], LibraryTime | Problem]
 """Times PyTorch's own function for a variant of the workload, on the processors given."""
@@ -283,7 +280,8 @@ def _is_readable(result: ShapeResult) -> bool:
     unpack_array(result.outputs)
     slots = (result.slots.inputs, result.slots.places, result.slots.values)
     arrays = [unpack_array(each) for each in slots]
-    return [str(each.dtype) for each in arrays] == ["int32", "int32", "float32"] and all(
+    wanted = ["int32", "int32", result.outputs.dtype]
+    return [str(each.dtype) for each in arrays] == wanted and all(
         each.ndim == 1 and len(each) == len(arrays[0]) for each in arrays
     )
 
@@ -298,7 +296,12 @@ def _read(
     """Estimate. Raises Unsteady."""
     operations = setup.options.operations_per_item
     work = tuple(
-        function_work(tuple(version.arrays.values()), result.outputs.shape[1:], operations)
+        function_work(
+            tuple(version.arrays.values()),
+            result.outputs.shape[1:],
+            operations,
+            _item_sizes(setup.subject.tables(version.arrays), result),
+        )
         for version, result in zip(versions, answer.shapes, strict=True)
     )
     pace = setup.machine.pace.learn(each.moment.probe for each in answer.rounds)
@@ -334,9 +337,14 @@ def _task(
 ) -> TimeSchedule:
     options = setup.options
     names, (_, *fixed) = versions[0].arrays.keys(), versions[0].arrays.values()
+    changing, *others = setup.subject.tables(versions[0].arrays)
 
-    def draw(*extents: int) -> Array:
-        return pack_array(generator.standard_normal(extents, dtype=np.float32))
+    def draw(table: ArgumentTable, *extents: int) -> Array:
+        if table.is_integer:
+            drawn = generator.integers(*table.drawn, extents, endpoint=True)
+            return pack_array(drawn.astype(table.dtype))
+        normal = generator.standard_normal(extents, dtype=np.float32)
+        return pack_array(normal.astype(table.dtype))
 
     return TimeSchedule(
         workload=setup.workload,
@@ -344,13 +352,13 @@ def _task(
             TimedFunction(
                 version.module,
                 version.function,
-                draw(_inputs(version.data, options), *version.data),
+                draw(changing, _inputs(version.data, options), *version.data),
                 version.guarded,
             )
             for version in versions
         ),
         names=tuple(names),
-        fixed=tuple(draw(*shape) for shape in fixed),
+        fixed=tuple(draw(each, *shape) for each, shape in zip(others, fixed, strict=True)),
         ring=RING,
         target="host",
         cpus=(),
@@ -366,6 +374,11 @@ def _task(
             control_rounds=options.control_rounds,
         ),
     )
+
+
+def _item_sizes(tables: Sequence[ArgumentTable], result: ShapeResult) -> list[int]:
+    dtypes = [*(each.dtype for each in tables), result.outputs.dtype]
+    return [number_type(each).itemsize for each in dtypes]
 
 
 def _inputs(shape: tuple[int, ...], options: SpeedOptions) -> int:

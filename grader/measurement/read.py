@@ -53,23 +53,33 @@ GIGA = 1e-9
 class Work:
     """What one call of the function has to do at one batch size: operations, and bytes to move.
 
-    `batch` is the first extent of its first array.
+    `batch` is the first extent of its first array. `lanes`: a processor may do so many operations
+    in the time of one on float32.
     """
 
     batch: int
     flops: int
     bytes: int
+    lanes: int = 1
 
 
 def function_work(
-    arrays: Sequence[tuple[int, ...]], output: tuple[int, ...], operations: int
+    arrays: Sequence[tuple[int, ...]],
+    output: tuple[int, ...],
+    operations: int,
+    item_sizes: Sequence[int] | None = None,
 ) -> Work:
-    """Return the work of a function of float32 arrays of some shapes, the batch's first.
+    """Return the work of a function of arrays of some shapes, the batch's first.
 
-    Each item of the output takes so many `operations`; each array is moved once.
+    Each item of the output takes so many `operations`; each array is moved once. `item_sizes` are
+    the bytes of an item of each array and of the output, those of float32 without any.
     """
-    moved = sum(math.prod(shape) for shape in (*arrays, output))
-    return Work(arrays[0][0], operations * math.prod(output), ITEM_SIZE * moved)
+    shapes = (*arrays, output)
+    sizes = item_sizes or [ITEM_SIZE] * len(shapes)
+    moved = sum(size * math.prod(shape) for size, shape in zip(sizes, shapes, strict=True))
+    # Instructions for dot products do as many times as many of shorter numbers.
+    lanes = max(1, ITEM_SIZE // min(sizes))
+    return Work(arrays[0][0], operations * math.prod(output), moved, lanes)
 
 
 @dataclass(frozen=True)
@@ -216,7 +226,8 @@ def _shape(
     work: Work,
     clock: Clock,
 ) -> ShapeTiming:
-    floor = max(work.flops / answer.limits.flops, work.bytes / answer.limits.bytes)
+    flops = answer.limits.flops * work.lanes
+    floor = max(work.flops / flops, work.bytes / answer.limits.bytes)
     submission, reference = logs.submission[:, [place]], logs.reference[:, [place]]
 
     def median_us(which: str) -> float:

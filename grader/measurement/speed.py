@@ -10,8 +10,10 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from grader.computation import TOLERANCES
 from grader.evidence.case import Candidate, FloatArray, Problem, Replay, TimedSchedule
 from grader.evidence.oracle import Workload
+from grader.evidence.problems import is_close
 from grader.evidence.subject import Subject
 from grader.ir.facts import FunctionFacts
 from grader.language import NOTHING, Text, join, say
@@ -40,7 +42,7 @@ UNREADABLE = Problem(
 TIMED_RTOL = 1e-3
 TIMED_ATOL = 1e-4
 """Tolerance of timed outputs: sums of up to some hundred products of numbers near 1, in another
-order."""
+order. Integers have none, and what is rounded to fewer bits has that of its dtype."""
 
 
 MOST_COMPARED_BYTES = 16 * 2**20
@@ -137,14 +139,14 @@ def _is_right(
     task: TimeSchedule, inputs: Array, result: ShapeResult, variant: str, oracle: Workload
 ) -> bool:
     data, *fixed = (unpack(array) for array in (inputs, *task.fixed))
-    actual = unpack_array(result.outputs)
+    actual = unpack(result.outputs)
     used = [each % len(data) for each in result.inputs]
     if not used:
         return False
     desired = oracle.workload(variant, data[used], *fixed)
     if actual.shape != desired.shape:
         return False
-    if not np.allclose(actual, desired, rtol=TIMED_RTOL, atol=TIMED_ATOL):
+    if not _all_close(actual, desired):
         return False
     return _slots_right(result, lambda few: oracle.workload(variant, data[few % len(data)], *fixed))
 
@@ -171,6 +173,15 @@ def _slots_right(
         desired = compute(few).reshape(len(few), -1)
         rows = np.searchsorted(few, inputs[chosen])
         wanted = desired[rows, places[chosen]]
-        if not np.allclose(values[chosen], wanted, rtol=TIMED_RTOL, atol=TIMED_ATOL):
+        if not _all_close(cast(FloatArray, values[chosen]), wanted):
             return False
     return True
+
+
+def _all_close(actual: FloatArray, desired: FloatArray) -> bool:
+    """Say whether all values are right, within what the dtype of those found allows."""
+    by_type = TOLERANCES.get(str(actual.dtype), TOLERANCES["float32"])
+    if by_type.atol == 0:
+        return bool(is_close(actual, desired, 0.0, 0.0).all())
+    rtol, atol = max(TIMED_RTOL, by_type.rtol), max(TIMED_ATOL, by_type.atol)
+    return bool(is_close(actual, desired, rtol, atol).all())

@@ -15,7 +15,6 @@ It is loaded in every sandbox: it imports nothing else of the grader.
 
 from grader.messages.evaluator import (
     Argument,
-    DType,
     Evaluate,
     Evaluated,
     EvaluationFailed,
@@ -35,6 +34,7 @@ from grader.messages.frames import (
     Array,
     Count,
     Counts,
+    DType,
     FrameError,
     Message,
     Names,
@@ -44,6 +44,7 @@ from grader.messages.frames import (
     Stream,
     decode_payload,
     encode_frame,
+    number_type,
     pack_array,
     read_frame,
     unpack_array,
@@ -88,6 +89,7 @@ from grader.messages.runner import (
     TraceResult,
     Violation,
     ViolationKind,
+    integer_poison,
 )
 from grader.messages.tasks import (
     FromLibrary,
@@ -212,6 +214,8 @@ __all__ = [
     "ViolationKind",
     "decode_payload",
     "encode_frame",
+    "integer_poison",
+    "number_type",
     "pack_array",
     "read_frame",
     "unpack_array",

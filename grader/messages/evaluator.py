@@ -8,18 +8,13 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterable
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from grader.messages.frames import Count, FrameError, Message, Shape, encode_frame
-
-DType = Literal[
-    "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
-    "uint64", "bool"]  # fmt: skip
-"""Dtypes of the tensors that external functions take and write: all that NumPy and TVM share."""
+from grader.messages.frames import Count, DType, FrameError, Message, Shape, encode_frame
 
 
 class Tensor(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):
@@ -43,12 +38,14 @@ class Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):
 class Output(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):
     """An array that the function is to write.
 
-    It travels without bytes and arrives poisoned, or full of zeros where it is `cleared`.
+    It travels without bytes and arrives poisoned for call number `main_call` of `main`, or full of
+    zeros where it is `cleared`.
     """
 
     dtype: DType
     shape: Shape
     cleared: bool = False
+    main_call: Count = 0
 
 
 class Extents(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):
@@ -104,7 +101,7 @@ FromEvaluator = ExternLoaded | Evaluated | EvaluationFailed
 
 Values = npt.NDArray[np.generic]
 
-_NAMES = {np.dtype(name): name for name in get_args(DType)}
+_NAMES: dict[np.dtype[np.generic], str] = {}
 """NumPy takes longer to spell a dtype than the rest of a description takes."""
 
 _PIECES = 64
@@ -142,4 +139,5 @@ def octets(array: Values) -> memoryview:
 
 def describe(array: Values) -> Tensor:
     """Return what announces an array in a message."""
-    return Tensor(_NAMES.get(array.dtype) or str(array.dtype), array.shape)  # type: ignore[arg-type]
+    name = _NAMES.get(array.dtype) or _NAMES.setdefault(array.dtype, str(array.dtype))
+    return Tensor(name, array.shape)  # type: ignore[arg-type]

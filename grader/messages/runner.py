@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Annotated, Final, Literal
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
-from grader.messages.frames import Array, Count, Counts, Message, Names, Pickles, Shape
+from grader.messages.frames import Array, Count, Counts, DType, Message, Names, Pickles, Shape
 
 FailureCode = Literal[
     "Raised",
@@ -59,10 +61,29 @@ ShortText = Annotated[str, msgspec.Meta(max_length=200)]
 Integer = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 
+def integer_poison(dtype: str, items: int, call: int = 0) -> npt.NDArray[np.generic]:
+    """Return what runners fill `items` integers with before they are written.
+
+    Integers have no NaN, and any one number can be right by chance: a sum begins well with 0, the
+    maximum of anything with the least number. So there are two numbers, a large and a small one, in
+    turn along the items, and exchanged from one call to the next: what depends on memory that
+    nobody has written is right in one of them at most. They are not the ends of a short type's
+    range, where what saturates ends up, and leave room to add to those of a long one.
+    """
+    if dtype == "bool":
+        return np.asarray((np.arange(items) + call) % 2 == 0)
+    range_of = np.iinfo(dtype)
+    if range_of.bits < 32:
+        pair = range_of.max - 2, range_of.min + 2
+    else:
+        pair = range_of.max // 2, range_of.min // 2 + 2
+    return np.resize(np.array(pair[:: -1 if call % 2 else 1], dtype), items)
+
+
 class TensorSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Shape and dtype of a tensor that a function writes."""
 
-    dtype: Literal["float32", "float64", "int64", "int32"]
+    dtype: DType
     shape: Shape
 
 
@@ -82,7 +103,8 @@ class RunModule(Message, frozen=True):
     `function` is a Relax function, or a TIR function whose parameters are the arguments followed by
     `outputs`. An empty module stands for the Python function that `externs` has under
     PYTHON_FUNCTION: it returns `outputs`, or writes them. Output buffers of every function are
-    filled with NaN before each call. `externs` are pickled Python functions: a runner has its
+    filled with NaN before each call, those of integers with numbers that change from item to item
+    and from call to call. `externs` are pickled Python functions: a runner has its
     evaluator load them, and one without an evaluator refuses. `stubs` are names that get a function
     of the runner's own instead, which fills its outputs from a generator seeded with the given
     number: a referee asks for two different seeds to see whether a model depends on them.
@@ -188,7 +210,7 @@ class TracedStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `binding` is the place of the call among the calls that `main` binds, as the referee counts them
     in `ModuleFacts.calls`; None where there is no such call. `values` has shape (calls, *shape);
     it is None where the step has no value: it was not reached, or is no tensor. `dtype` is what the
-    module computes in; values of dtypes that no message carries come as float32. `takes` are the
+    module computes in, which is that of the values. `takes` are the
     numbers of earlier steps that it is computed from, `takes_input` says that it takes an argument
     of the function directly. `is_unwritten`: what was called left its output as it was.
     """

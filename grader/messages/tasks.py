@@ -28,6 +28,7 @@ MutationKind = Literal[
     "swap_layers",
     "off_by_one",
     "float16",
+    "narrow",
     "return_zeros",
     "return_input",
 ]

@@ -128,7 +128,7 @@ class Slots(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One item of the output of each of some calls, all three of one length.
 
     `inputs` (int32) says which of the task's inputs a call was given, `places` (int32) which item
-    of its output, counted through, and `values` (float32) what was there after the call. Something
+    of its output, counted through, and `values` what was there after the call. Something
     else had been put there before.
     """
 

@@ -61,6 +61,7 @@ MEANING: dict[MutationKind, frozenset[str]] = {
     "swap_layers": frozenset({"order_swapped"}),
     "off_by_one": frozenset({"reduction_too_short"}),
     "float16": frozenset({"low_precision"}),
+    "narrow": frozenset(),
     "return_zeros": frozenset({"zeros"}),
     "return_input": frozenset({"input_returned"}),
 }

@@ -10,8 +10,9 @@ from torch import nn
 
 from grader.diagnosis.align import Observed, align
 from grader.diagnosis.mistakes import Mistake, recognise
-from grader.diagnosis.mistakes_numbers import INTEGER_POISON, Found
+from grader.diagnosis.mistakes_numbers import Found
 from grader.evidence.recorder import record
+from grader.messages import integer_poison
 from tests.diagnosis import network
 from tests.diagnosis.network import (
     PARAMETERS,
@@ -42,10 +43,11 @@ class TestNumbersThatAreNone:
         x, kernel = np.arange(64).reshape(1, 1, 8, 8), np.arange(9).reshape(1, 1, 3, 3)
         layers = record(lambda: nn.functional.conv2d(torch.tensor(x), torch.tensor(kernel)), [x])
         right = convolve(x, kernel)
-        found = Found(right + np.int64(INTEGER_POISON))
+        memory = integer_poison("int64", right.size).reshape(right.shape)
+        found = Found(right + memory)
         assert Mistake("sum_not_initialised", "conv2d", {}, 0) == recognise(found, layers)
         stale = right.copy()
-        stale[..., 3:] = INTEGER_POISON
+        stale[..., 3:] = memory[..., 3:]
         assert Mistake("partly_written", "conv2d", {"share": 0.5}, 0) == recognise(
             Found(stale), layers
         )

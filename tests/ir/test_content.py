@@ -376,3 +376,70 @@ class TestModules:
         assert () == find_decisions(graph, "conv2d", function, Budget())
         with pytest.raises(IRError):
             find_decisions(graph, "conv2d", function, Budget(100))
+
+
+# --- integers ------------------------------------------------------------------------------------
+
+WIDE = "int32"
+
+
+def wide(value: Any) -> Any:
+    return tvm.tirx.Cast(WIDE, value)
+
+
+class TestIntegers:
+    """LLVM makes a choice of a product with a number of which it knows that it is one of two."""
+
+    @staticmethod
+    def of(value: Any) -> Any:
+        a, b = te.placeholder((16,), "int8", name="A"), te.placeholder((16,), WIDE, name="B")
+        c = te.compute((16,), lambda i: value(a, b, i), name="C")
+        return te.create_prim_func([a, b, c])
+
+    @pytest.mark.parametrize(
+        "value",
+        [
+            lambda A, B, i: wide(A[i]) * wide(A[15 - i]) + B[i],
+            lambda A, B, i: B[i] * B[0] - wide(A[i]),
+            lambda A, B, i: tvm.tirx.max(B[i] + wide(A[i]), 0),
+        ],
+    )
+    def test_sums_of_products_of_inputs_are_none(self, value: Any) -> None:
+        assert () == decisions(self.of(value))
+
+    @pytest.mark.parametrize(
+        "value",
+        [
+            lambda A, B, i: (B[0] & 1) * B[i],
+            lambda A, B, i: (B[0] >> 31) * B[i],
+            lambda A, B, i: (B[0] // 2) * B[i],
+            lambda A, B, i: tvm.tirx.min(tvm.tirx.max(B[0], 0), 1) + B[i],
+            lambda A, B, i: tvm.tirx.max(B[0], 0) * B[i],
+            lambda A, B, i: wide(A[i] * A[0]),
+            lambda A, B, i: wide(A[0] + A[i]) * B[i],
+            lambda A, B, i: wide(A[0] > 3) * B[i],
+            lambda A, B, i: tvm.tirx.q_multiply_shift(B[0], B[1], 31, 0) + B[i],
+        ],
+    )
+    def test_what_leaves_one_of_two_numbers_is_one(self, value: Any) -> None:
+        assert decisions(self.of(value))
+
+    def test_a_copy_of_an_input_may_be_multiplied_and_a_result_may_not(self) -> None:
+        @T.prim_func(s_tir=True)
+        def copied(A: T.Buffer((16,), "int8"), C: T.Buffer((16,), "int32")):
+            B = T.alloc_buffer((16,), "int32")
+            for i in range(16):
+                B[i] = T.Cast("int32", A[i])
+            for i in range(16):
+                C[i] = B[i] * B[15 - i]
+
+        @T.prim_func(s_tir=True)
+        def bounded(A: T.Buffer((16,), "int32"), C: T.Buffer((16,), "int32")):
+            B = T.alloc_buffer((16,), "int32")
+            for i in range(16):
+                B[i] = T.max(A[i], 0)
+            for i in range(16):
+                C[i] = B[0] * A[i]
+
+        assert () == decisions(copied)
+        assert ["B"] == [each.subject for each in decisions(bounded)]

@@ -9,6 +9,9 @@ A tensor that `vm.builtin.alloc_tensor` has just made and that no call has taken
 the call that takes it: nothing can be in it. So inputs are never poisoned, whatever a function is
 called, however many outputs it has, and whether its storage was used before.
 
+Integers have no NaN: what they are filled with instead changes from item to item and from call to
+call (`grader.messages.integer_poison` says why).
+
 Memory that a function allocates for itself no instrument sees: there the build puts in the poison
 (`Poison.own`). A sum that is never set to zero was right, once in some hundred runs, as the memory
 held zeros.
@@ -16,6 +19,7 @@ held zeros.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +28,9 @@ import tvm
 from tvm import tirx
 
 from grader.inside.common.failure import TaskError
+from grader.inside.common.tensors import as_array
+from grader.messages import integer_poison, number_type
+from grader.messages.frames import BFLOAT16
 
 _BUILTIN = "vm.builtin."
 _ALLOCATE = "vm.builtin.alloc_tensor"
@@ -35,29 +42,39 @@ _POISON: dict[Any, tuple[type[np.unsignedinteger[Any]], int]] = {
     np.dtype("float16"): (np.uint16, 0x7D2A),
     np.dtype("float32"): (np.uint32, 0x7FA5A5A5),
     np.dtype("float64"): (np.uint64, 0x7FF5A5A5A5A5A5A5),
+    number_type(BFLOAT16): (np.uint16, 0x7FA5),
 }
 _FLOATS = {str(each) for each in _POISON}
-_OTHER_POISON: tuple[type[np.unsignedinteger[Any]], int] = (np.uint8, 0xA5)
 
 
 class Poison:
     """An instrument for `VirtualMachine.set_instrument`.
 
     `unwritten` names the functions, in order of discovery, that left an output entirely poisoned
-    although none of their inputs was. Where memory is to be `cleared`, outputs are filled with
-    zeros: that shows what comes of the poison and of nothing else.
+    although none of their inputs was: integers at every call, as at one of them the right numbers
+    may be those. `call` is the number of the call that is going on. Where memory is to be
+    `cleared`, outputs are filled with zeros: that shows what comes of the poison and of nothing
+    else.
     """
 
     def __init__(self, *, cleared: bool = False) -> None:
         self.unwritten: list[str] = []
         self.cleared = cleared
+        self._call = np.zeros(1, np.int64)
+        self._wrote: set[str] = set()
         self._fresh: dict[int, Any] = {}
         self._pending: list[Any] = []
 
-    def reset(self) -> None:
-        """Forget tensors of an earlier run."""
+    def reset(self, call: int = 0) -> None:
+        """Forget tensors of an earlier run; this is call number `call`."""
+        self._call[0] = call
         self._fresh.clear()
         self._pending.clear()
+
+    @property
+    def call(self) -> int:
+        """Return the number of the call that is going on."""
+        return int(self._call[0])
 
     def awaits(self, tensor: Any) -> bool:
         """Say whether the call that is going on is to write this tensor."""
@@ -68,13 +85,28 @@ class Poison:
 
         Its NaN are quiet ones: what is computed with them was computed, and is no poison.
         """
-        item = tirx.const(0, buffer.dtype) if self.cleared else _own_poison(buffer.dtype)
         places = [tirx.Var("place", extent.ty.dtype) for extent in buffer.shape]
+        before: list[Any] = []
+        if self.cleared:
+            item = tirx.const(0, buffer.dtype)
+        elif str(buffer.dtype).split("x")[0] in _FLOATS:
+            item = _spread(tirx.const(float("nan"), str(buffer.dtype).split("x")[0]), buffer.dtype)
+        else:
+            declared, call = self._number_of_call()
+            before.append(declared)
+            item = _own_integer(buffer.dtype, places, call)
         statement = tirx.BufferStore(buffer, item, places)
         for place, extent in zip(reversed(places), reversed(buffer.shape), strict=True):
             zero = tirx.const(0, extent.ty.dtype)
             statement = tirx.For(place, zero, extent, tirx.ForKind.SERIAL, statement)
-        return statement
+        return tirx.SeqStmt([*before, statement]) if before else statement
+
+    def _number_of_call(self) -> tuple[Any, Any]:
+        """Return the declaration of the memory that has the call's number, and that number."""
+        memory = tirx.decl_buffer((1,), "int64", name="grader_call")
+        address = tirx.const(int(self._call.ctypes.data), "int64")
+        pointer = tvm.ir.Call("tirx.reinterpret", [address], ret_ty=memory.data.ty)
+        return tirx.DeclBuffer(memory, data=pointer), memory[tirx.const(0, "int64")]
 
     def __call__(
         self, _function: Any, name: str, before_run: bool, result: Any, *arguments: Any
@@ -100,52 +132,66 @@ class Poison:
         outputs = self._take(arguments)
         for output in outputs:
             _check_alias(output, arguments)
-            fill(output, cleared=self.cleared)
+            fill(output, cleared=self.cleared, call=self.call)
         self._pending = outputs
 
     def _after(self, name: str, arguments: tuple[Any, ...]) -> None:
         outputs, self._pending = self._pending, []
-        if name in self.unwritten or not any(is_poisoned(output) for output in outputs):
+        left = [output for output in outputs if is_poisoned(output, self.call)]
+        if outputs and not any(str(each.dtype) in _FLOATS for each in left):
+            self._note_integers(name, is_left=bool(left))
+        if name in self.unwritten or name in self._wrote or not left:
             return
         taken = {output.__chandle__() for output in outputs}
         tensors = [each for each in arguments if isinstance(each, tvm.runtime.Tensor)]
         inputs = [each for each in tensors if each.__chandle__() not in taken]
-        if not any(is_poisoned(each) for each in inputs):
+        if not any(is_poisoned(each, self.call) for each in inputs):
             self.unwritten.append(name)
 
-
-def fill(tensor: Any, *, cleared: bool = False) -> None:
-    """Fill a tensor of the CPU with its dtype's poison, or with zeros."""
-    bits, poison = _bits(tensor)
-    bits.fill(0 if cleared else poison)
-
-
-def is_poisoned(tensor: Any) -> bool:
-    """Say whether a tensor has elements and all of them are poison."""
-    bits, poison = _bits(tensor)
-    return bool(bits.size and bits[0] == poison and bits[-1] == poison and (bits == poison).all())
+    def _note_integers(self, name: str, *, is_left: bool) -> None:
+        if not is_left:
+            self._wrote.add(name)
+            self.unwritten = [each for each in self.unwritten if each != name]
 
 
-def _own_poison(dtype: Any) -> Any:
-    """Return the poison of one item, which a vector may be.
+def fill(tensor: Any, *, cleared: bool = False, call: int = 0) -> None:
+    """Fill a tensor of the CPU with its dtype's poison for a call, or with zeros."""
+    bits, poison = _bits(tensor, call)
+    bits[:] = 0 if cleared else poison
 
-    Behind TVM's passes shorter floating-point numbers are unsigned integers: there it is all bits.
+
+def is_poisoned(tensor: Any, call: int = 0) -> bool:
+    """Say whether a tensor has elements and all of them are the poison of a call."""
+    bits, poison = _bits(tensor, call)
+    return bool(bits.size and bits[0] == poison[0] and (bits == poison).all())
+
+
+def _own_integer(dtype: Any, places: Sequence[Any], call: Any) -> Any:
+    """Return the poison of the item at a place, which a vector may be: one of two numbers in turn.
+
+    Behind TVM's passes bfloat16 is an unsigned integer: of that length both numbers are NaN, too.
     """
-    item = str(dtype).split("x")[0]
-    if item in _FLOATS:
-        value = tirx.const(float("nan"), item)
-    elif item.startswith("int"):
-        value = tirx.const(int.from_bytes(b"\xa5" * (dtype.bits // 8), "big", signed=True), item)
-    else:
-        value = tirx.const(True) if item == "bool" else tirx.max_value(item)
+    name = str(dtype).split("x")[0]
+    large, small = (0xFFFE, 0x7FFE) if name == "uint16" else integer_poison(name, 2).tolist()
+    turn = call
+    for place in places:
+        turn = turn + tirx.Cast("int64", place)
+    is_even = tirx.EQ(tirx.truncmod(turn, tirx.const(2, "int64")), tirx.const(0, "int64"))
+    value = tirx.Select(is_even, tirx.const(large, name), tirx.const(small, name))
+    return _spread(value, dtype)
+
+
+def _spread(value: Any, dtype: Any) -> Any:
     return value if dtype.lanes == 1 else tirx.Broadcast(value, dtype.lanes)
 
 
-def _bits(tensor: Any) -> tuple[npt.NDArray[np.unsignedinteger[Any]], np.unsignedinteger[Any]]:
-    """Return a flat view of a tensor as unsigned integers, and the poison that belongs to it."""
-    array = np.from_dlpack(tensor).reshape(-1)
-    kind, poison = _POISON.get(array.dtype, _OTHER_POISON)
-    return array.view(kind), kind(poison)
+def _bits(tensor: Any, call: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Return a flat view of a tensor's items as integers, and the poison that belongs there."""
+    array = as_array(tensor).reshape(-1)
+    if array.dtype in _POISON:
+        kind, poison = _POISON[array.dtype]
+        return array.view(kind), np.broadcast_to(kind(poison), array.shape)
+    return array, integer_poison(str(array.dtype), array.size, call)
 
 
 def _check_alias(output: Any, arguments: tuple[Any, ...]) -> None:
@@ -161,4 +207,4 @@ def _check_alias(output: Any, arguments: tuple[Any, ...]) -> None:
 
 def _extent(tensor: Any) -> tuple[int, int]:
     start = tensor.data_ptr()
-    return start, start + np.from_dlpack(tensor).nbytes
+    return start, start + as_array(tensor).nbytes

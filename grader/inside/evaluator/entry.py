@@ -25,6 +25,7 @@ import tvm_ffi
 from grader.inside.common.failure import shorten
 from grader.inside.common.machine import prepare_environment, silence
 from grader.inside.common.poison import fill
+from grader.inside.common.tensors import as_array
 from grader.messages import (
     PYTHON_FUNCTION,
     READY,
@@ -70,9 +71,9 @@ class Call:
         if isinstance(argument, Kept):
             return self._kept[argument.number]
         tensor = tvm.runtime.empty(*_layout(argument.shape, argument.dtype))
-        view = np.from_dlpack(tensor)
+        view = as_array(tensor)
         if isinstance(argument, Output):
-            fill(tensor, cleared=argument.cleared)
+            fill(tensor, cleared=argument.cleared, call=argument.main_call)
             self.outputs.append(view)
             return tensor
         self.inputs.append(view)
@@ -124,7 +125,7 @@ def in_destination_style(function: Callable[..., Any]) -> Callable[..., None]:
     """
 
     def call(*tensors: Any) -> None:
-        *inputs, output = (np.from_dlpack(each) for each in tensors)
+        *inputs, output = (as_array(each) for each in tensors)
         if _takes(function, len(inputs) + 1):
             function(*inputs, output)
             return

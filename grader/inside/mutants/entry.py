@@ -46,6 +46,7 @@ _NOTHING: dict[MutationKind, str] = {
     "swap_layers": "no two layers in a row have the same shape",
     "off_by_one": "there is no loop that only a reduction goes along",
     "float16": "nothing is computed in float32",
+    "narrow": "nothing is computed in integers of 32 bits or more",
     "return_zeros": "there is no result of a known shape",
     "return_input": "there is no input and result of known shapes",
 }
@@ -160,8 +161,9 @@ def _sites(subject: _Subject, kind: MutationKind) -> Iterator[_Site]:
     """Return what can be changed in a module in this way, in the order of its calls."""
     if kind == "float16":
         yield from _half_precision(subject)
-    elif kind == "off_by_one":
-        yield from _in_functions(subject, kind, tensorir.off_by_one)
+    elif kind in ("off_by_one", "narrow"):
+        changes = tensorir.off_by_one if kind == "off_by_one" else tensorir.narrow
+        yield from _in_functions(subject, kind, changes)
     elif subject.main is None:
         yield from _of_functions(subject, kind)
     else:

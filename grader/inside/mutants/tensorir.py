@@ -15,6 +15,8 @@ PrimFunc = Any
 Change = tuple[str, Callable[[], PrimFunc]]
 """What is done, in a clause, and how to make the changed function."""
 
+_HALVES = {"int32": "int16", "int64": "int32"}
+
 _REDUCTION = 2
 """Value of `IterVar.iter_type` for an axis that is summed over."""
 
@@ -43,6 +45,17 @@ def half_precision(function: PrimFunc) -> PrimFunc | None:
 
     result = _map(function, tirx.BufferStore, round_store)
     return result if changed else None
+
+
+def narrow(function: PrimFunc) -> Iterator[Change]:
+    """Cut off at half their bits the integers of 32 bits or more that a buffer is given."""
+    for store in _all(function, tirx.BufferStore):
+        dtype, half = str(store.value.ty.dtype), _HALVES.get(str(store.value.ty.dtype))
+        if half is None or isinstance(store.value, tvm.ir.prim.IntImm):
+            continue
+        cut = tirx.Cast(dtype, tirx.Cast(half, store.value))
+        about = f"what {store.buffer.name} is given is cut off as {half}"
+        yield about, lambda s=store, v=cut: _with_value(function, s, v)  # type: ignore[misc]
 
 
 def drop_addend(function: PrimFunc) -> Iterator[Change]:

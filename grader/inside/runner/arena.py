@@ -18,7 +18,7 @@ import ctypes
 import math
 import mmap
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +26,11 @@ import numpy.typing as npt
 import tvm
 
 from grader.inside.common.failure import TaskError
-from grader.messages import Array, FrameError, unpack_array
+from grader.inside.runner.signature import OUTPUT, Arrays, Shape
+from grader.messages import (
+    integer_poison,
+    number_type,
+)
 from grader.timing.rounds import MOST_CALLS_OF_A_BLOCK
 
 PAGE = mmap.PAGESIZE
@@ -36,6 +40,7 @@ _CLOSED, _READABLE, _OPEN = 0, 1, 3  # PROT_NONE, PROT_READ, PROT_READ | PROT_WR
 _PATTERN = 0xA7
 
 Bytes = npt.NDArray[np.uint8]
+Values = npt.NDArray[Any]
 
 
 class FencedMemory:
@@ -105,24 +110,23 @@ class Slots(NamedTuple):
 
     calls: npt.NDArray[np.int32]
     places: npt.NDArray[np.int32]
-    values: npt.NDArray[np.float32]
+    values: Values
 
 
 class Ledger:
-    """The tables of one arena; an output has `size` items.
+    """The tables of one arena; an output has `size` items of a dtype.
 
     The loop takes its `count`, a tensor of one int64, and `pointers` to the other `tables`: places,
     numbers to put there, and the slots, one for each call of a block.
     """
 
-    tables: Mapping[str, tuple[int, str]] = {
-        "places": (TABLE, "int32"),
-        "numbers": (TABLE, "float32"),
-        "slots": (MOST_CALLS_OF_A_BLOCK, "float32"),
-    }
-
-    def __init__(self, size: int) -> None:
-        self._size = size
+    def __init__(self, size: int, dtype: str = "float32") -> None:
+        self.tables: Mapping[str, tuple[int, str]] = {
+            "places": (TABLE, "int32"),
+            "numbers": (TABLE, dtype),
+            "slots": (MOST_CALLS_OF_A_BLOCK, dtype),
+        }
+        self._size, self._dtype = size, dtype
         self._generator = np.random.default_rng()
         self._fences: list[FencedMemory] = []
         self._count = self._array(1, "int64")
@@ -131,29 +135,40 @@ class Ledger:
         self.count: Any = tvm.runtime.from_dlpack(self._count)
         self.pointers = [ctypes.c_void_p(each.ctypes.data) for each in arrays]
         self.arrays = (self._count, *arrays)
-        self._slots.fill(np.nan)
+        self._slots[:] = unwritten(dtype, self._slots.size)
 
     def _array(self, items: int, dtype: str) -> npt.NDArray[Any]:
-        size = items * np.dtype(dtype).itemsize
-        fence = FencedMemory(size)
+        item = number_type(dtype)
+        fence = FencedMemory(items * item.itemsize)
         self._fences.append(fence)
-        return fence.open_at_end(size, _ALIGNMENT).view(dtype)
+        return fence.open_at_end(items * item.itemsize, _ALIGNMENT).view(item)
 
     def begin(self, *, poison: bool = False) -> None:
         """Draw places and numbers anew, and forget the last block.
 
-        With `poison` all numbers are NaN, as the output is, which is for a call by itself.
+        With `poison` all numbers are what is unwritten, as the output is, which is for a call by
+        itself.
         """
         _, places, numbers, _ = self._fences
         for fence in (places, numbers):
             fence.unlock()
         self._places[:] = self._generator.integers(self._size, size=TABLE, dtype=np.int32)
-        drawn = self._generator.standard_normal(TABLE, dtype=np.float32)
-        self._numbers[:] = np.nan if poison else drawn
+        self._numbers[:] = unwritten(self._dtype, TABLE) if poison else self._drawn()
         for fence in (places, numbers):
             fence.lock()
-        self._slots[: self.calls].fill(np.nan)
+        self._slots[: self.calls] = unwritten(self._dtype, self.calls)
         self._count[0] = 0
+
+    def _drawn(self) -> Values:
+        """Return numbers like any others, as an output may have them."""
+        if self._dtype == "bool":
+            return np.asarray(self._generator.integers(2, size=TABLE) == 1)
+        if self._dtype.startswith(("int", "uint")):
+            ends = np.iinfo(self._dtype)
+            drawn = self._generator.integers(ends.min, ends.max, TABLE, np.int64, endpoint=True)
+            return np.asarray(drawn.astype(self._dtype))
+        normal = self._generator.standard_normal(TABLE, dtype=np.float32)
+        return np.asarray(normal.astype(number_type(self._dtype)))
 
     @property
     def calls(self) -> int:
@@ -169,7 +184,12 @@ class Ledger:
         return Slots(calls, self._places[calls % TABLE], self._slots[calls])
 
 
-Shape = tuple[int, ...]
+def unwritten(dtype: str, items: int) -> Values:
+    """Return what stands in memory that no call has written yet: NaN, or integers in turn."""
+    if dtype.startswith(("bool", "int", "uint")):
+        return integer_poison(dtype, items)
+    return np.full(items, np.nan, number_type(dtype))
+
 
 ALIGNMENT = 64
 """What TVM demands of the address of an array, in bytes."""
@@ -178,120 +198,16 @@ ALIGNMENT = 64
 PLACES = 4096
 """Places that an array may be moved to, `ALIGNMENT` apart: 64 pages of 64 lines."""
 
-OUTPUT = "output"
-"""What the output is called among the arrays."""
-
-
-class Signature(NamedTuple):
-    """How a function takes its arrays: their names in the order of its parameters, and its shapes.
-
-    The output is called `OUTPUT`; `shapes` has every array that it takes, by name.
-    """
-
-    roles: tuple[str, ...]
-    shapes: dict[str, Shape]
-
-    @property
-    def inputs(self) -> frozenset[str]:
-        """Return the names of the arrays that are no output."""
-        return frozenset(self.roles) - {OUTPUT}
-
-
-class Arrays(NamedTuple):
-    """The referee's inputs as float32 arrays.
-
-    `data` has a leading axis over all inputs and is called `first` in workloads; `fixed` are the
-    arrays that are the same for all of them, by name.
-    """
-
-    first: str
-    data: npt.NDArray[np.float32]
-    fixed: dict[str, npt.NDArray[np.float32]]
-
-    def shapes(self) -> dict[str, Shape]:
-        """Return the shape of each array of one call, the one that changes first."""
-        fixed = {name: each.shape for name, each in self.fixed.items()}
-        return {self.first: self.data.shape[1:], **fixed}
-
-
-def unpack_arrays(names: Sequence[str], data: Array, fixed: Sequence[Array], ring: int) -> Arrays:
-    """Unpack a task's arrays; `ring` inputs are to be there at a time. Raises FrameError."""
-    arrays = [unpack_array(each) for each in (data, *fixed)]
-    if len({*names, OUTPUT}) != 1 + len(arrays):
-        raise FrameError("timed inputs without a name of their own each")
-    if any(each.dtype != np.float32 or each.size == 0 for each in arrays):
-        raise FrameError("timed inputs that are not float32, or empty")
-    if arrays[0].ndim < 2:
-        raise FrameError("timed inputs of the wrong number of axes")
-    if not 2 <= ring <= len(arrays[0]):
-        raise FrameError("a ring of fewer than two inputs, or of more than there are")
-    first, *others = names
-    return Arrays(first, arrays[0], dict(zip(others, arrays[1:], strict=True)))  # type: ignore[arg-type]
-
-
-def read_signature(function: Any, arrays: Arrays, output_shape: Shape) -> Signature:
-    """Tell a PrimFunc's parameters apart by their shapes, in whatever order they are.
-
-    Of several arrays of one shape the first parameter is the first, and the output comes last. What
-    has no array's shape may be an array of one axis in another one. Raises TaskError unless the
-    parameters are the output and arrays, each once, all float32.
-    """
-    shapes = parameter_shapes(function)
-    known = {**arrays.shapes(), OUTPUT: output_shape}
-    roles: list[str | None] = []
-    for shape in shapes:
-        free = [name for name in known if name not in roles]
-        roles.append(next((name for name in free if known[name] == shape), None))
-    for place, shape in enumerate(shapes):
-        roles[place] = roles[place] or next(
-            (name for name in arrays.fixed if name not in roles and _holds(shape, known[name])),
-            None,
-        )
-    named = [
-        role or f"something of shape {shape}" for role, shape in zip(roles, shapes, strict=True)
-    ]
-    if None in roles or not {arrays.first, OUTPUT} <= {*named}:
-        raise wrong_parameters(named, known)
-    return Signature(tuple(named), dict(zip(named, shapes, strict=True)))
-
-
-def wrong_parameters(taken: Iterable[str], wanted: Iterable[str]) -> TaskError:
-    """Return the error of a function that takes other arrays than it should."""
-    return TaskError(
-        "signature",
-        "WrongParameters",
-        f"The function takes {', '.join(taken)}; it should take {', '.join(wanted)}.",
-    )
-
-
-def _holds(shape: Shape, vector: Shape) -> bool:
-    """Say whether an array of one axis can be held in a shape."""
-    return len(vector) == 1 and math.prod(shape) == vector[0]
-
-
-def parameter_shapes(function: Any) -> list[Shape]:
-    """Return the shapes of a PrimFunc's parameters. Raises TaskError unless they are float32."""
-    shapes = []
-    for parameter in function.params:
-        buffer = parameter.ty
-        if not isinstance(buffer, tvm.tirx.BufferType) or str(buffer.dtype) != "float32":
-            message = f"Parameter {parameter.name} is not a float32 array."
-            raise TaskError("signature", "WrongParameters", message)
-        if not all(isinstance(extent, tvm.tirx.IntImm) for extent in buffer.shape):
-            message = f"The shape of parameter {parameter.name} is not fixed."
-            raise TaskError("signature", "WrongParameters", message)
-        shapes.append(tuple(int(extent) for extent in buffer.shape))
-    return shapes
-
 
 class Arena:
     """The arrays that all timed functions share, so that none has a better place in memory.
 
     `shapes` has the names of `arrays` in their order, `OUTPUT` as the last; `pointers` say where
     they are; those given are
-    what the submission's function takes. The `first` array holds the ring as rows of shape (ring,
-    row), each padded to the alignment: `ring` inputs at a time, from `start` on. The originals are
-    kept aside: before each block the arrays are made anew, whatever a function did to them.
+    what the submission's function takes; `dtype` is that of the output. The `first` array holds the
+    ring as rows of shape (ring, row), each padded to the alignment: `ring` inputs at a time, from
+    `start` on. The originals are kept aside: before each block the arrays are made anew, whatever a
+    function did to them.
 
     Each array lies between closed pages (`fences`). What calls leave is written down in the
     `ledger`.
@@ -302,7 +218,9 @@ class Arena:
     of memory, and the median over rounds is one over places.
     """
 
-    def __init__(self, arrays: Arrays, ring: int, shapes: dict[str, Shape]) -> None:
+    def __init__(
+        self, arrays: Arrays, ring: int, shapes: dict[str, Shape], dtype: str = "float32"
+    ) -> None:
         self.ring = ring
         self.first = arrays.first
         self.start = 0
@@ -310,19 +228,21 @@ class Arena:
         flat = arrays.data.reshape(len(arrays.data), -1)
         step = ALIGNMENT // flat.itemsize
         padding = -flat.shape[1] % step
-        self._inputs = np.pad(flat, ((0, 0), (0, padding)))
+        self._inputs = np.zeros((len(flat), flat.shape[1] + padding), flat.dtype)
+        self._inputs[:, : flat.shape[1]] = flat
         self._originals = {
             arrays.first: self._inputs[:ring],
             **{name: each.reshape(self.shapes[name]) for name, each in arrays.fixed.items()},
-            OUTPUT: np.full(self.shapes[OUTPUT], np.nan, np.float32),
+            OUTPUT: unwritten(dtype, math.prod(self.shapes[OUTPUT])).reshape(self.shapes[OUTPUT]),
         }
+        self.dtypes = {name: str(each.dtype) for name, each in self._originals.items()}
         self.row = self._inputs.shape[1]
         self._fences = {
             role: FencedMemory(original.nbytes + PLACES * ALIGNMENT)
             for role, original in self._originals.items()
         }
-        self.ledger = Ledger(math.prod(self.shapes[OUTPUT]))
-        self.arrays: dict[str, npt.NDArray[np.float32]] = {}
+        self.ledger = Ledger(math.prod(self.shapes[OUTPUT]), dtype)
+        self.arrays: dict[str, Values] = {}
         self.pointers: dict[str, ctypes.c_void_p] = {}
         self._place(dict.fromkeys(self._fences, PLACES))
         self.restore()
@@ -340,7 +260,7 @@ class Arena:
         for role, place in places.items():
             original = self._originals[role]
             memory = self._fences[role].open(place * ALIGNMENT, original.nbytes)
-            view = memory.view(np.float32).reshape(original.shape)
+            view = memory.view(original.dtype).reshape(original.shape)
             self.arrays[role] = view
             self.pointers[role] = ctypes.c_void_p(view.ctypes.data)
 
@@ -357,11 +277,11 @@ class Arena:
         return self.ledger.is_intact() and all(each.is_intact() for each in self._fences.values())
 
     def restore(self) -> None:
-        """Write all inputs anew, fill the output with NaN, and begin with a block."""
+        """Write all inputs anew, fill the output with what is unwritten, and begin a block."""
         self.ledger.begin()
         for role, original in self._originals.items():
             np.copyto(self.arrays[role], original)
 
-    def output(self) -> npt.NDArray[np.float32]:
+    def output(self) -> Values:
         """Return a copy of the output."""
-        return np.array(self.arrays[OUTPUT], np.float32)
+        return np.array(self.arrays[OUTPUT])

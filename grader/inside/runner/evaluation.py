@@ -14,11 +14,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import tvm
 import tvm_ffi
 
 from grader.inside.common.failure import Stage, TaskError
 from grader.inside.common.poison import Poison
+from grader.inside.common.tensors import as_array
 from grader.messages import (
     EXTERN_DIED,
     Argument,
@@ -48,10 +50,12 @@ KEPT_AT_MOST = 64 * 2**20
 
 @dataclass(frozen=True)
 class ToWrite:
-    """An array that a function is to write; it finds poison in it, or zeros where `cleared`."""
+    """An array that a function is to write; it finds the poison of call number `main_call` of
+    `main` in it, or zeros where it is `cleared`."""
 
     array: Values
     cleared: bool = False
+    main_call: int = 0
 
 
 Given = Values | ToWrite | tuple[int, ...] | bool | int | float | str | None
@@ -117,7 +121,7 @@ class Evaluator:
     def _describe(self, argument: Given) -> Argument:
         if isinstance(argument, ToWrite):
             head = describe(argument.array)
-            return Output(head.dtype, head.shape, argument.cleared)
+            return Output(head.dtype, head.shape, argument.cleared, argument.main_call)
         if isinstance(argument, np.ndarray):
             return self._sent.describe(argument)
         return Extents(argument) if isinstance(argument, tuple) else argument
@@ -298,9 +302,9 @@ def _evaluated(name: str, evaluator: Evaluator, poison: Poison) -> Function:
         prepared = [
             _plain(name, each)
             if not isinstance(each, tvm.runtime.Tensor)
-            else ToWrite(np.from_dlpack(each), poison.cleared)
+            else ToWrite(as_array(each), poison.cleared, poison.call)
             if poison.awaits(each)
-            else np.from_dlpack(each)
+            else as_array(each)
             for each in arguments
         ]
         evaluator.evaluate(name, prepared)
@@ -320,6 +324,13 @@ def _plain(name: str, argument: Any) -> Given:
     raise TaskError("run", "BadArgument", f"{name} is given a {kind}; it can only take tensors.")
 
 
+def _noise(generator: np.random.Generator, output: Values) -> npt.NDArray[Any]:
+    """Return small numbers of an array's shape; those of integers are not negative."""
+    if output.dtype.kind in "biu":
+        return generator.integers(2 if output.dtype.kind == "b" else 10, size=output.shape)
+    return generator.standard_normal(output.shape) * STUB_SCALE
+
+
 def _stub(name: str, seed: int, externs: Externs, is_output: IsOutput) -> Function:
     """Return a function that fills its outputs with small noise, another one at each call."""
 
@@ -327,8 +338,7 @@ def _stub(name: str, seed: int, externs: Externs, is_output: IsOutput) -> Functi
         generator = np.random.default_rng(seed + externs.calls[name])
         for each in arguments:
             if isinstance(each, tvm.runtime.Tensor) and is_output(each):
-                output = np.from_dlpack(each)
-                noise = generator.standard_normal(output.shape) * STUB_SCALE
-                output[...] = noise.astype(output.dtype)
+                output = as_array(each)
+                output[...] = _noise(generator, output).astype(output.dtype)
 
     return fill

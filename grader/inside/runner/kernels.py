@@ -19,8 +19,9 @@ from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T  # noqa: N812 - TVM's own name for it
 
 from grader.inside.runner.allocations import PIPELINE
-from grader.inside.runner.arena import OUTPUT, TABLE, Arena, Ledger, Signature
+from grader.inside.runner.arena import TABLE, Arena
 from grader.inside.runner.guards import Guards
+from grader.inside.runner.signature import OUTPUT, Signature
 
 _PREFIX = "grader.timed."
 
@@ -70,17 +71,18 @@ def _block(callee: str, signature: Signature, arena: Arena) -> Any:
         items = (math.prod(arena.shapes[OUTPUT]),)
         shapes = {**arena.shapes, arena.first: (arena.ring, arena.row), OUTPUT: items}
         count = T.arg("count", T.Buffer((1,), "int64"))
-        of_roles = [T.arg(role, T.handle("float32")) for role in shapes]
-        of_ledger = [T.arg(name, T.handle(dtype)) for name, (_, dtype) in Ledger.tables.items()]
+        dtypes, tables = arena.dtypes, arena.ledger.tables
+        of_roles = [T.arg(role, T.handle(dtypes[role])) for role in shapes]
+        of_ledger = [T.arg(name, T.handle(dtype)) for name, (_, dtype) in tables.items()]
         first = T.arg("first", T.int32())
         calls = T.arg("calls", T.int32())
         buffers = {
-            role: T.decl_buffer(shape, "float32", data=pointer)
+            role: T.decl_buffer(shape, dtypes[role], data=pointer)
             for (role, shape), pointer in zip(shapes.items(), of_roles, strict=True)
         }
         places, numbers, slots = (
             T.decl_buffer((length,), dtype, data=pointer)
-            for (length, dtype), pointer in zip(Ledger.tables.values(), of_ledger, strict=True)
+            for (length, dtype), pointer in zip(tables.values(), of_ledger, strict=True)
         )
         output = buffers[OUTPUT]
         with T.serial(0, calls) as index:
@@ -91,6 +93,7 @@ def _block(callee: str, signature: Signature, arena: Arena) -> Any:
                     if role == arena.first
                     else buffers[role].data,
                     arena.shapes[role],
+                    dtypes[role],
                 )
                 for role in signature.roles
             ]
@@ -102,10 +105,10 @@ def _block(callee: str, signature: Signature, arena: Arena) -> Any:
     return builder.get()
 
 
-def _array(address: Any, shape: tuple[int, ...]) -> Any:
-    """Return a dense float32 array on the stack that points to `address`."""
+def _array(address: Any, shape: tuple[int, ...], dtype: str) -> Any:
+    """Return a dense array on the stack that points to `address`."""
     extents = T.tvm_stack_make_shape(*shape, dtype="handle")
-    no_strides, no_offset = 0, 0
+    no_strides, no_offset, item = 0, 0, tvm.tirx.const(0, dtype)
     return T.tvm_stack_make_array(
-        address, extents, no_strides, len(shape), T.float32(0), no_offset, dtype="handle"
+        address, extents, no_strides, len(shape), item, no_offset, dtype="handle"
     )

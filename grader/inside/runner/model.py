@@ -18,6 +18,7 @@ from tvm import relax
 from grader.inside.common.failure import TaskError, stage
 from grader.inside.common.machine import find_target, for_one_run, use_threads
 from grader.inside.common.poison import Poison
+from grader.inside.common.tensors import as_array
 from grader.inside.runner.evaluation import Evaluator, Externs, load_externs
 from grader.inside.runner.guards import Guards
 from grader.messages import (
@@ -87,7 +88,8 @@ def _type(spec: TensorSpec) -> relax.TensorType:
 
 
 Values = npt.NDArray[np.generic]
-Main = Callable[[Sequence[Values]], Values]
+Main = Callable[[Sequence[Values], int], Values]
+"""Does one call, on its arrays; which one it is decides what its outputs are poisoned with."""
 
 OUTPUT_LIMIT = RUNNER_FRAME_LIMIT - 2**20
 """Most bytes that the outputs of all calls may have, so that the answer fits its frame."""
@@ -117,7 +119,7 @@ def run_module(task: RunModule, evaluator: Evaluator | None = None) -> RunResult
         calls = dict(externs.calls)
         externs.reset()
         exact = not externs.calls
-        if not repeats(main(arguments.of_call(0)), outputs[0], exact=exact):
+        if not repeats(main(arguments.of_call(0), 0), outputs[0], exact=exact):
             raise TaskError("run", "NotDeterministic", "The same input gave two different outputs.")
     with stage("run"):
         packed = pack_array(outputs)
@@ -204,8 +206,8 @@ def build_main(module: tvm.IRModule, task: RunModule, externs: Externs, poison: 
     expected = max(1, len(task.outputs))
     kept: dict[int, Any] = {}
 
-    def main(values: Sequence[Values]) -> Values:
-        poison.reset()
+    def main(values: Sequence[Values], call: int) -> Values:
+        poison.reset(call)
         try:
             with stage("run"):
                 result = function(*_tensors(values, task, kept))
@@ -239,7 +241,7 @@ def _read_tensors(result: Any, expected: int) -> Values:
         wanted = "one tensor" if expected == 1 else f"{expected} tensors"
         raise TaskError("signature", "WrongResult", f"main returns ({kinds}) instead of {wanted}.")
     with stage("signature"):
-        arrays = [np.array(np.from_dlpack(each)) for each in fields]
+        arrays = [np.array(as_array(each)) for each in fields]
         if expected == 1:
             return arrays[0]
         return np.concatenate([each.reshape(-1) for each in arrays])
@@ -247,13 +249,13 @@ def _read_tensors(result: Any, expected: int) -> Values:
 
 def run_calls(main: Main, arguments: Arguments) -> Values:
     """Make all calls; return the outputs, shape (calls, *output shape)."""
-    first = main(arguments.of_call(0))
+    first = main(arguments.of_call(0), 0)
     if first.nbytes * arguments.calls > OUTPUT_LIMIT:
         raise TaskError("signature", "TooLarge", f"main returns arrays of shape {first.shape}.")
     outputs = np.empty((arguments.calls, *first.shape), first.dtype)
     outputs[0] = first
     for number in range(1, arguments.calls):
-        output = main(arguments.of_call(number))
+        output = main(arguments.of_call(number), number)
         if output.shape != first.shape or output.dtype != first.dtype:
             message = f"main returned shape {first.shape}, then {output.shape}."
             raise TaskError("signature", "ChangingResult", message)

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import msgspec
 import tvm
 import tvm_ffi
 from tvm import relax, tirx
 
-from grader.messages import STEP_LIMIT, RunModule, TracedStep
+from grader.messages import STEP_LIMIT, DType, RunModule, TracedStep
 
 Module = Any
 
@@ -210,7 +210,7 @@ SIZE_LIMIT = 64 * 2**20
 """Most bytes of a buffer that is shown."""
 
 _SERIAL = 0
-_DTYPES = ("float16", "float32", "float64", "int32", "int64")
+_DTYPES = get_args(DType)
 
 
 class Buffer(NamedTuple):

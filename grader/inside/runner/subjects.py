@@ -14,26 +14,30 @@ import tvm_ffi
 from tvm import tirx
 
 from grader.inside.common.failure import TaskError, stage
-from grader.inside.runner.arena import (
+from grader.inside.runner.arena import Arena, Slots
+from grader.inside.runner.guards import Guards
+from grader.inside.runner.kernels import Kernel
+from grader.inside.runner.model import load_module
+from grader.inside.runner.signature import (
     OUTPUT,
-    Arena,
     Arrays,
+    Form,
     Signature,
-    Slots,
-    parameter_shapes,
+    parameter_forms,
     read_signature,
     unpack_arrays,
     wrong_parameters,
 )
-from grader.inside.runner.guards import Guards
-from grader.inside.runner.kernels import Kernel
-from grader.inside.runner.model import load_module
-from grader.messages import ShapeResult, TimedFunction, TimeSchedule, pack_array
+from grader.messages import ShapeResult, TimedFunction, TimeSchedule, number_type, pack_array
 from grader.messages import Slots as SlotArrays
 
 SAME_RTOL = 1e-3
 SAME_ATOL = 1e-3
-"""How near the submission's output must be to a variant's to be that variant."""
+"""How near the submission's output must be to a variant's to be that variant; integers are equal
+to it."""
+
+SAME_HALF = 2e-2
+"""The same where each number is rounded to 11 bits."""
 
 MOST_OUTPUT_BYTES = 64 * 2**20
 """Most bytes of timed outputs that are kept of a shape for the referee to check."""
@@ -43,7 +47,7 @@ SLOTS_OF_A_BLOCK = 2**12
 """Most slots that are kept of a shape, and of one block: blocks of a function that takes more than
 a microsecond have no more calls."""
 
-Values = npt.NDArray[np.float32]
+Values = npt.NDArray[Any]
 
 
 class CourseSubject:
@@ -108,11 +112,13 @@ class TimedOutputs:
     are; which ones is decided after they were computed.
     """
 
-    def __init__(self, shape: tuple[int, ...], generator: np.random.Generator) -> None:
-        self._shape = shape
+    def __init__(
+        self, shape: tuple[int, ...], generator: np.random.Generator, dtype: str = "float32"
+    ) -> None:
+        self._shape, self._dtype = shape, number_type(dtype)
         self._generator = generator
         self._whole: Sample[tuple[int, Values]] = Sample(
-            max(1, MOST_OUTPUT_BYTES // (4 * math.prod(shape))), generator
+            max(1, MOST_OUTPUT_BYTES // (self._dtype.itemsize * math.prod(shape))), generator
         )
         self._slots: Sample[Slots] = Sample(MOST_SLOTS // SLOTS_OF_A_BLOCK, generator)
 
@@ -133,13 +139,13 @@ class TimedOutputs:
     def result(self, calls: int) -> ShapeResult:
         """Return what was kept."""
         kept = [output for _, output in self._whole.kept]
-        outputs = np.stack(kept) if kept else np.zeros((0, *self._shape), np.float32)
+        outputs = np.stack(kept) if kept else np.zeros((0, *self._shape), self._dtype)
         inputs, places, values = (
             pack_array(np.concatenate([np.zeros(0, dtype), *parts]).astype(dtype))
             for dtype, parts in (
-                ("int32", [each.calls for each in self._slots.kept]),
-                ("int32", [each.places for each in self._slots.kept]),
-                ("float32", [each.values for each in self._slots.kept]),
+                (np.dtype("int32"), [each.calls for each in self._slots.kept]),
+                (np.dtype("int32"), [each.places for each in self._slots.kept]),
+                (self._dtype, [each.values for each in self._slots.kept]),
             )
         )
         return ShapeResult(
@@ -205,16 +211,17 @@ def prepare_shape(
     function = _load_function(shape) if shape.module else builder.plain()
     function = as_timed(function, threads)
     with stage("time"):
-        output_shape = builder.output_shape()
-    signature = read_signature(function, arrays, output_shape)
-    arena = Arena(arrays, task.ring, {**signature.shapes, OUTPUT: output_shape})
+        output = builder.output()
+    signature = read_signature(function, arrays, output)
+    shapes = {**signature.shapes, OUTPUT: output.shape}
+    arena = Arena(arrays, task.ring, shapes, output.dtype)
     if shape.guarded:
         call_guarded(f"guarded_{number}", function, signature, arena, target)
     with stage("build"):
         submission = Kernel(f"submission_{number}", function, signature, arena, target)
     with stage("run"):
         computed = _one_call(submission, arena)
-    outputs = TimedOutputs(output_shape, generator)
+    outputs = TimedOutputs(output.shape, generator, output.dtype)
     with stage("time"):
         variant, baseline = builder.find_variant(computed, signature, arena)
         control = builder.baseline(variant, "control", arena)
@@ -303,11 +310,11 @@ class _Builder:
         first = next(iter(self._workload.VARIANTS))
         return self._workload.baseline(first, self._arrays.shapes())["main"]
 
-    def output_shape(self) -> tuple[int, ...]:
-        return parameter_shapes(self.plain())[-1]
+    def output(self) -> Form:
+        return parameter_forms(self.plain())[-1]
 
     def find_variant(
-        self, computed: npt.NDArray[np.float32], signature: Signature, arena: Arena
+        self, computed: Values, signature: Signature, arena: Arena
     ) -> tuple[str, Kernel]:
         """Return the first variant whose baseline computes the same, and that baseline."""
         variants: dict[str, tuple[str, ...]] = self._workload.VARIANTS
@@ -317,7 +324,7 @@ class _Builder:
         for variant in alike:
             baseline = self.baseline(variant, f"baseline_{variant}", arena)
             expected = _one_call(baseline, arena)
-            if np.allclose(computed, expected, rtol=SAME_RTOL, atol=SAME_ATOL):
+            if _is_same(computed, expected):
                 return variant, baseline
         message = "The function computes something else than the workload."
         raise TaskError("signature", "UnknownWorkload", message)
@@ -331,7 +338,8 @@ class _Builder:
 
     def _compile(self, name: str, module: tvm.IRModule, arena: Arena) -> Kernel:
         function = as_timed(module["main"], self._threads)
-        signature = read_signature(function, self._arrays, arena.shapes[OUTPUT])
+        output = Form(arena.shapes[OUTPUT], arena.dtypes[OUTPUT])
+        signature = read_signature(function, self._arrays, output)
         return Kernel(f"{name}_{self._number}", function, signature, arena, self._target)
 
 
@@ -340,7 +348,16 @@ def _inputs(arena: Arena) -> dict[str, tuple[int, ...]]:
     return {name: shape for name, shape in arena.shapes.items() if name != OUTPUT}
 
 
-def _one_call(kernel: Kernel, arena: Arena) -> npt.NDArray[np.float32]:
+def _is_same(computed: Values, expected: Values) -> bool:
+    """Say whether two outputs are those of the same function."""
+    if expected.dtype.kind in "biu":
+        return np.array_equal(computed, expected)
+    most = SAME_HALF if expected.dtype == np.float16 else 0.0
+    rtol, atol = max(SAME_RTOL, most), max(SAME_ATOL, most)
+    return np.allclose(computed, expected, rtol=rtol, atol=atol)
+
+
+def _one_call(kernel: Kernel, arena: Arena) -> Values:
     arena.restore()
     arena.ledger.begin(poison=True)
     kernel(0, 1)

@@ -14,7 +14,7 @@ import os
 import signal
 import socket
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import msgspec
 import numpy as np
@@ -23,6 +23,7 @@ import tvm
 
 from grader.inside.common.failure import TaskError, stage
 from grader.inside.common.poison import Poison, is_poisoned
+from grader.inside.common.tensors import as_array
 from grader.inside.launcher.linux import die_with_parent
 from grader.inside.runner.evaluation import Evaluator, extern_names, load_externs
 from grader.inside.runner.model import (
@@ -40,6 +41,7 @@ from grader.messages import (
     RUNNER_FRAME_LIMIT,
     Array,
     Count,
+    DType,
     FailureCode,
     FrameError,
     Message,
@@ -117,9 +119,6 @@ WATCHER = "grader.trace.step"
 
 Values = npt.NDArray[np.generic]
 
-_CARRIED = ("float32", "float64", "int64", "int32", "uint8")
-_CONVERTED = ("float16", "int8", "int16", "uint16", "uint32", "uint64", "bool")
-
 
 class _Seen(Message, frozen=True):
     """The value of one step in one call, None where no message carries anything like it."""
@@ -186,7 +185,7 @@ def _run(
             main = build_main(module, run, externs, poison)
             for number in range(arguments.calls):
                 watcher.begin()
-                main(arguments.of_call(number))
+                main(arguments.of_call(number), number)
     except TaskError as error:
         return error.as_failure()
     return None
@@ -274,7 +273,7 @@ class _Watcher:
 
     def _is_unwritten(self, number: int, tensor: Any) -> bool:
         """Say whether a step left its output as it was, and did not only pass that on."""
-        if not is_poisoned(tensor):
+        if not is_poisoned(tensor, self._call):
             return False
         self._poisoned.add(number)
         return not self._poisoned & set(self._steps[number].takes)
@@ -282,10 +281,9 @@ class _Watcher:
 
 def _copy(tensor: Any) -> Values | None:
     """Return a copy of a tensor's values, None where no message carries anything like them."""
-    dtype = str(tensor.dtype)
-    if dtype not in (*_CARRIED, *_CONVERTED):
+    if str(tensor.dtype) not in get_args(DType):
         return None
-    return np.array(np.from_dlpack(tensor), dtype=dtype if dtype in _CARRIED else "float32")
+    return np.array(as_array(tensor))
 
 
 def _traced(steps: Sequence[Step], seen: Sequence[_Seen]) -> tuple[TracedStep, ...]:

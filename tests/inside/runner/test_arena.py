@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grader.inside.runner.arena import ALIGNMENT, OUTPUT, PLACES, Arena, Arrays
+from grader.inside.runner.arena import ALIGNMENT, PLACES, Arena
+from grader.inside.runner.signature import OUTPUT, Arrays
 from tests.inside.runner.timed import RING, draw
 
 

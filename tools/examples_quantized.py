@@ -1,0 +1,154 @@
+"""All example submissions of quantized: a name maps to the code cells of a notebook.
+
+What each must get is in `examples/quantized/<name>.verdict.toml`.
+"""
+
+from __future__ import annotations
+
+from textwrap import indent
+
+SETUP = """\
+import numpy as np
+import tvm
+from tvm import relax, te
+from tvm.script import ir as I
+from tvm.script import tirx as T
+"""
+
+PRODUCT = """\
+for i, j, k in T.grid(128, 128, 128):
+    with T.sblock("C"):
+        vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+        with T.init():
+            C[vi, vj] = T.int32(0)
+        C[vi, vj] += T.Cast("int32", A[vi, vk]) * T.Cast("int32", B[vk, vj])
+"""
+
+REQUANTIZE = """\
+for i, j in T.grid(32, 48):
+    with T.sblock("output"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        output[vi, vj] = T.Cast("int8", T.max(T.min(
+            (sums[vi, vj] * multiplier[vj] + (T.int32(1) << (shift[vj] - 1))) >> shift[vj],
+            T.int32(127)), T.int32(-128)))
+"""
+
+SCHEDULE = """\
+sch = tvm.s_tir.Schedule(MyMatmul)
+C = sch.get_sblock("C", func_name="matmul")
+i, j, k = sch.get_loops(C)
+j_0, j_1 = sch.split(j, factors=[None, 16])
+k_0, k_1 = sch.split(k, factors=[None, 4])
+sch.reorder(j_0, k_0, k_1, j_1)
+sch.unroll(k_1)
+sch.vectorize(j_1)
+sch.decompose_reduction(C, k_0)
+"""
+
+
+def matmul(body: str = PRODUCT, output: str = "int32") -> str:
+    """Return a cell with the module of part 1."""
+    return f"""\
+@I.ir_module
+class MyMatmul:
+    @T.prim_func(s_tir=True)
+    def matmul(
+        A: T.Buffer((128, 128), "int8"),
+        B: T.Buffer((128, 128), "int8"),
+        C: T.Buffer((128, 128), "{output}"),
+    ):
+        T.func_attr({{"global_symbol": "matmul", "tirx.noalias": True}})
+{indent(body, "        ")}"""
+
+
+def requantize(body: str = REQUANTIZE) -> str:
+    """Return a cell with the module of part 2."""
+    return f"""\
+@I.ir_module
+class MyRequantize:
+    @T.prim_func(s_tir=True)
+    def requantize(
+        sums: T.Buffer((32, 48), "int32"),
+        multiplier: T.Buffer((48,), "int32"),
+        shift: T.Buffer((48,), "int32"),
+        output: T.Buffer((32, 48), "int8"),
+    ):
+        T.func_attr({{"global_symbol": "requantize", "tirx.noalias": True}})
+{indent(body, "        ")}"""
+
+
+LAYER = """\
+def te_layer(x, weight, bias, multiplier, shift):
+    k = te.reduce_axis((0, 64), name="k")
+    sums = te.compute((16, 32), lambda i, j: te.sum(
+        x[i, k].astype("int32") * weight[k, j].astype("int32"), axis=k), name="sums")
+    one = tvm.tirx.const(1, "int32")
+
+    def item(i, j):
+        biased = sums[i, j] + bias[j]
+        scaled = (biased * multiplier[j] + (one << (shift[j] - one))) >> shift[j]
+        low, high = tvm.tirx.const(-128, "int32"), tvm.tirx.const(127, "int32")
+        return tvm.tirx.max(tvm.tirx.min(scaled, high), low).astype("int8")
+
+    return te.compute((16, 32), item, name="layer")
+
+
+def build_layer():
+    forms = {"x": ((16, 64), "int8"), "weight": ((64, 32), "int8"), "bias": ((32,), "int32"),
+             "multiplier": ((32,), "int32"), "shift": ((32,), "int32")}
+    given = [relax.Var(name, relax.TensorType(*form)) for name, form in forms.items()]
+    bb = relax.BlockBuilder()
+    with bb.function("main", given):
+        with bb.dataflow():
+            output = bb.emit_output(bb.emit_te(te_layer, *given))
+        bb.emit_func_output(output)
+    return bb.get()
+"""
+
+FLOATS = """\
+for i, j in T.grid(32, 48):
+    with T.sblock("output"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        output[vi, vj] = T.Cast("int8", T.max(T.min(T.round(
+            T.Cast("float32", sums[vi, vj]) * T.Cast("float32", multiplier[vj])
+            / T.Cast("float32", T.int32(1) << shift[vj])),
+            T.float32(127)), T.float32(-128)))
+"""
+
+EXAMPLES: dict[str, tuple[str, ...]] = {
+    # right in an unusual way
+    "layer_in_one_function": (SETUP, LAYER),
+    # typical mistakes, and what looks like an answer
+    "products_of_int8": (
+        SETUP,
+        matmul(
+            PRODUCT.replace(
+                'T.Cast("int32", A[vi, vk]) * T.Cast("int32", B[vk, vj])',
+                'T.Cast("int32", A[vi, vk] * B[vk, vj])',
+            )
+        ),
+        requantize(),
+    ),
+    "sums_in_int8": (
+        SETUP,
+        matmul(
+            PRODUCT.replace("T.int32(0)", "T.int8(0)").replace(
+                'T.Cast("int32", A[vi, vk]) * T.Cast("int32", B[vk, vj])', "A[vi, vk] * B[vk, vj]"
+            ),
+            "int8",
+        ),
+    ),
+    "saturation_ignored": (
+        SETUP,
+        requantize(
+            REQUANTIZE.replace("T.max(T.min(", "(").replace(
+                ",\n            T.int32(127)), T.int32(-128)))", "))"
+            )
+        ),
+    ),
+    "floats_rounded": (SETUP, requantize(FLOATS), LAYER),
+    "sum_never_initialised": (
+        SETUP,
+        matmul(PRODUCT.replace("        with T.init():\n            C[vi, vj] = T.int32(0)\n", "")),
+    ),
+}
