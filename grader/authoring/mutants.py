@@ -33,6 +33,7 @@ from grader.assignment import Assignment, PartTable, Table
 from grader.assignment_files import Tables, merged
 from grader.authoring.mutants_python import PythonMutant
 from grader.authoring.verify_result import Inapplicable
+from grader.computation import Slug
 from grader.course import CourseAssignment
 from grader.diagnosis.tracing import TARGET
 from grader.errors import CourseError
@@ -45,7 +46,6 @@ from grader.grading.preparation import Preparation
 from grader.language import in_a_row, say
 from grader.messages import Capture, CaptureFailure, MutateModule, Mutation, MutationResult
 from grader.progress import Silent
-from grader.rubric import Slug
 
 COMPARED_CALLS = 16
 """Calls on which a mutant is compared with the reference, to see whether it differs at all."""

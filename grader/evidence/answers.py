@@ -198,10 +198,17 @@ class CaseOracle:
             whole = values.astype(np.int64)
         if not np.array_equal(whole, values) or whole.min() < least or whole.max() > largest:
             raise CourseError(
-                f"The oracle's function for {self.options.id} returns numbers that are no"
-                f" {output.dtype}.",
-                f"Let it round and cut off as the assignment asks: integers from {least} to"
-                f" {largest}.",
+                say(
+                    "The oracle's function for {part} returns numbers that are no {dtype}.",
+                    part=self.options.id,
+                    dtype=output.dtype,
+                ),
+                say(
+                    "Let it round and cut off as the assignment asks: integers from {least} to"
+                    " {largest}.",
+                    least=least,
+                    largest=largest,
+                ),
             )
         return whole
 
