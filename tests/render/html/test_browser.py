@@ -81,6 +81,35 @@ def test_nothing_is_wider_than_the_window(browser: Browser, path: Path, width: i
     assert opened.overflow() <= 0
 
 
+BROKEN_WORDS = """() => {
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), broken = []
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    if (node.parentElement.closest('pre, code, svg, .hidden, .skip')) continue
+    for (const word of node.data.matchAll(/\\p{L}{2,20}/gu)) {
+      const range = document.createRange()
+      range.setStart(node, word.index)
+      range.setEnd(node, word.index + word[0].length)
+      const lines = new Set([...range.getClientRects()].map(each => Math.round(each.top)))
+      if (lines.size > 1) broken.push(word[0])
+    }
+  }
+  return broken
+}"""
+
+
+@pytest.mark.parametrize("name", ["everything", "full marks", "nothing to grade"])
+def test_no_word_is_broken_on_a_phone(browser: Browser, tmp_path: Path, name: str) -> None:
+    opened = visit(browser, write(REPORTS[name], tmp_path), ViewportSize(width=390, height=700))
+    opened.unfold()
+    assert [] == opened.page.evaluate(BROKEN_WORDS)
+
+
+def test_a_broken_word_is_seen(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "narrow.html"
+    path.write_text("<p style='width: 3em; overflow-wrap: anywhere'>unscheduled in here</p>")
+    assert ["unscheduled"] == visit(browser, path).page.evaluate(BROKEN_WORDS)
+
+
 def test_it_is_dark_where_readers_want_it(browser: Browser, tmp_path: Path) -> None:
     path = write(everything(), tmp_path)
     paper = "getComputedStyle(document.body).backgroundColor"
