@@ -6,6 +6,7 @@ Points, tolerances, anchors, limits and entry names live in that file and nowher
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal
@@ -26,6 +27,12 @@ Slug = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_-]*\Z")]
 
 class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Base of the tables of an assignment file: a misspelt key is an error."""
+
+
+def _twice(names: Iterable[str]) -> str:
+    """Return the first name that is there a second time; "" where none is."""
+    seen: set[str] = set()
+    return next((each for each in names if each in seen or seen.add(each)), "")
 
 
 class Limits(Table, frozen=True):
@@ -209,8 +216,8 @@ class PartTable(Titled, frozen=True, kw_only=True):
     visibility: Visibility = "visible"
 
     def __post_init__(self) -> None:
-        if len({check.id for check in self.check}) != len(self.check):
-            raise ValueError(f"two checks of part {self.id} have the same id")
+        if twice := _twice(check.id for check in self.check):
+            raise ValueError(f"two checks of part {self.id} have the same id {twice}")
         if self.parameters and self.computation is not None:
             raise ValueError(f"part {self.id} has `parameters` and a computation of its own")
 
@@ -350,14 +357,14 @@ class Assignment(Titled, frozen=True, kw_only=True):
             raise ValueError(
                 f"the checks add up to {total:g} points, `points` says {self.points:g}"
             )
-        if len({part.id for part in self.part}) != len(self.part):
-            raise ValueError("two parts have the same id")
+        if twice := _twice(part.id for part in self.part):
+            raise ValueError(f"two parts have the same id {twice}")
         self._check_computations()
 
     def _check_computations(self) -> None:
         known = {each.id: each for each in self.computation}
-        if len(known) != len(self.computation):
-            raise ValueError("two computations have the same id")
+        if twice := _twice(each.id for each in self.computation):
+            raise ValueError(f"two computations have the same id {twice}")
         for part in self.part:
             if part.computation is None and self.oracle is None:
                 raise ValueError(f"part {part.id} names no computation, and there is no [oracle]")
