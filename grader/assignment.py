@@ -5,6 +5,7 @@ Points, tolerances, anchors, limits and entry names live in that file and nowher
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal
@@ -27,6 +28,12 @@ from grader.lateness import Counting, LatePolicy
 from grader.report import Visibility
 from grader.rubric import ManualTable, Titled
 from grader.sandbox.interface import Level, ResourceLimits
+
+
+def _twice(names: Iterable[str]) -> str:
+    """Return the first name that is there a second time; "" where none is."""
+    seen: set[str] = set()
+    return next((each for each in names if each in seen or seen.add(each)), "")
 
 
 class Limits(Table, frozen=True):
@@ -117,8 +124,8 @@ class PartTable(Titled, frozen=True, kw_only=True):
     visibility: Visibility = "visible"
 
     def __post_init__(self) -> None:
-        if len({check.id for check in self.check}) != len(self.check):
-            raise ValueError(f"two checks of part {self.id} have the same id")
+        if twice := _twice(check.id for check in self.check):
+            raise ValueError(f"two checks of part {self.id} have the same id {twice}")
         if self.parameters and self.computation is not None:
             raise ValueError(f"part {self.id} has `parameters` and a computation of its own")
 
@@ -261,8 +268,8 @@ class Assignment(Titled, frozen=True, kw_only=True):
             raise ValueError(
                 f"the {what} add up to {total:g} points, `points` says {self.points:g}"
             )
-        if len(set(self.part_ids)) != len(self.part_ids):
-            raise ValueError("two parts have the same id")
+        if twice := _twice(self.part_ids):
+            raise ValueError(f"two parts have the same id {twice}")
         self._check_computations()
 
     @property
@@ -277,8 +284,8 @@ class Assignment(Titled, frozen=True, kw_only=True):
 
     def _check_computations(self) -> None:
         known = {each.id: each for each in self.computation}
-        if len(known) != len(self.computation):
-            raise ValueError("two computations have the same id")
+        if twice := _twice(each.id for each in self.computation):
+            raise ValueError(f"two computations have the same id {twice}")
         for part in self.part:
             if part.computation is None and self.oracle is None:
                 raise ValueError(f"part {part.id} names no computation, and there is no [oracle]")

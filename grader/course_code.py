@@ -29,8 +29,6 @@ LONGEST = 300
 _NUMBERS = "biufV"
 """Kinds of NumPy's dtypes that outputs may have; V are those of small floats that it lacks."""
 
-SEE_ORACLE = say('docs/assignment.md has what `oracle.py` holds, under "oracle.py".')
-
 
 def fault(
     code: MistakeCode, path: Path, line: int | None, problem: Text, hint: Text
@@ -202,10 +200,10 @@ def _guarded(
         fields = result if isinstance(result, tuple) else (result,)
         arrays = [_array(each, path, line, name) for each in fields]
         if table is not None:
-            _demand_shapes(arrays, _shapes(table, arguments), path, line, name)
+            demand_shapes(arrays, _shapes(table, arguments), path, line, name)
         elif arrays[0].shape[:1] != arguments[1].shape[:1]:
             shape = (len(arguments[1]), *arrays[0].shape[1:])
-            _demand_shapes(arrays, [shape], path, line, name)
+            demand_shapes(arrays, [shape], path, line, name)
         return tuple(arrays) if isinstance(result, tuple) else arrays[0]
 
     return call
@@ -267,7 +265,7 @@ def _shapes(
     return [(cases, *each.shape) for each in table.outputs]
 
 
-def _demand_shapes(
+def demand_shapes(
     arrays: list[Any], wanted: list[tuple[int, ...]], path: Path, line: int | None, name: str
 ) -> None:
     """Raise MistakeError where outputs have other shapes."""

@@ -14,7 +14,9 @@ import msgspec
 
 from grader.assignment import CheckTable, PartTable
 from grader.assignment_files import find_line
-from grader.authoring.mutants import load_declared
+from grader.authoring.master import has_master
+from grader.authoring.mutants import MUTANTS_FILE, apply_declared, load_declared
+from grader.authoring.subject import Notebooks
 from grader.authoring.trial import try_oracle
 from grader.authoring.workload import read_workload
 from grader.checks import kinds
@@ -38,29 +40,38 @@ SCHEDULE_KINDS = frozenset({"schedule_steps", "speed", "target"})
 
 
 def find_mistakes(
-    chosen: CourseAssignment, environment: Mapping[str, str] = os.environ
+    chosen: CourseAssignment, root: Path, environment: Mapping[str, str] = os.environ
 ) -> list[Mistake]:
-    """Return what is wrong with an assignment's files, but for its notebooks.
+    """Return what is wrong with the files of an assignment of the course at `root`.
+
+    What is wrong with its master is for `lint` to say.
 
     The oracle is run where nothing else is wrong: errors that come of others would only hide them.
     """
-    found = [*_in_checks(chosen), *read_workload(chosen), *_in_lists(chosen)]
+    found = [*_in_checks(chosen), *read_workload(chosen), *_in_lists(chosen, root)]
     if not any(each.severity == "error" for each in found):
         found += try_oracle(chosen, environment)
     return found
 
 
-def _in_lists(chosen: CourseAssignment) -> Iterator[Mistake]:
+def _in_lists(chosen: CourseAssignment, root: Path) -> Iterator[Mistake]:
     """Yield what is wrong with the mutants and with what is given."""
+    path = chosen.file(MUTANTS_FILE)
     try:
-        load_declared(chosen)
-    except MistakeError as error:
-        yield error.mistake
+        declared = load_declared(chosen)
+        if declared and has_master(root, chosen.assignment.slug):
+            reference = Notebooks(root, chosen).reference
+            for each in declared:
+                apply_declared(each, reference)
+    except CourseError as error:
+        text = path.read_bytes().decode("utf-8", "replace") if path.exists() else ""
+        line = find_line(text, error.message.english)
+        yield Mistake("mutant", path, line, error.message, error.hint)
     try:
         chosen.given()
     except CourseError as error:
         path = chosen.file("given.json")
-        yield Mistake("toml", path, None, error.message, error.hint)
+        yield Mistake("given", path, None, error.message, error.hint)
 
 
 def _in_checks(chosen: CourseAssignment) -> Iterator[Mistake]:
@@ -119,7 +130,7 @@ def _unfit(part: PartTable, table: CheckTable) -> tuple[Text, Text] | None:
     if table.kind == "extern_call" and not part.externs:
         return (
             say(
-                "check {check} asks for an external function, which no part may have unasked.",
+                "check {check} wants an external function, which the part may not call.",
                 check=table.id,
             ),
             say("Write `externs = true` in part {part}.", part=part.id),

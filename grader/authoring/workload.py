@@ -50,7 +50,7 @@ def read_workload(chosen: CourseAssignment) -> list[Mistake]:
         message = error.msg if isinstance(error, SyntaxError) else str(error)
         line = error.lineno if isinstance(error, SyntaxError) else None
         told = say("it is not Python: {message}.", message=message)
-        hint = say("Mend the line, or the bracket or quotation mark before it.")
+        hint = say("Mend the line, or the bracket or quotation mark before it that was not closed.")
         return [Mistake("python_syntax", path, line, told, hint)]
     wanted = [name for kind, name in _NAMES if kind in asked]
     found = [*_functions(tree, path, wanted), *_imports(tree, path), *_scripts(tree, path)]

@@ -51,7 +51,7 @@ def run_lint(options: LintOptions, output: Console, messages: Console) -> bool:
 
 def _lint_files(course: Course, chosen: CourseAssignment, output: Console) -> int:
     """Print what is wrong with an assignment's own files; return how many errors that is."""
-    found = find_mistakes(chosen)
+    found = find_mistakes(chosen, course.root)
     print_mistakes(found, course.root, output)
     folder = (chosen.variant or chosen.folder).relative_to(course.root)
     return _say_counts(str(folder), found, output)

@@ -76,7 +76,7 @@ def _demand_no_mistakes(chosen: CourseAssignment, root: Path, messages: Console)
 
     Raises CourseError where one of them is an error: then nothing of it can be verified.
     """
-    found = find_mistakes(chosen)
+    found = find_mistakes(chosen, root)
     errors = [each for each in found if each.severity == "error"]
     if errors:
         print_mistakes(found, root, messages)

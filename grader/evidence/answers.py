@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from grader.assignment import ArgumentTable, Computation, PartTable
 from grader.course import CourseAssignment
-from grader.course_code import blaming, find_maker
+from grader.course_code import blaming, demand_shapes, find_maker
 from grader.data import DataSet
 from grader.errors import CourseError
 from grader.evidence.case import FloatArray, Problem
@@ -323,13 +323,19 @@ def model_function(
     import torch  # takes a second or two, which commands without answers need not wait for
 
     model = find_model(course_assignment, computation.model)(seed).double().eval()
-    path = course_assignment.file("models.py")
+    path, outputs, name = (
+        course_assignment.file("models.py"),
+        computation.outputs,
+        computation.model,
+    )
     hint = say("It is called with {arguments}.", arguments=_shapes_of(computation))
 
     def compute(*arguments: np.ndarray) -> np.ndarray:
         with torch.inference_mode(), blaming(path, hint, code="model"):
             cases = zip(*(torch.from_numpy(each).double() for each in arguments), strict=True)
-            return np.stack([model(*case).numpy() for case in cases])
+            result = np.stack([model(*case).numpy() for case in cases])
+        demand_shapes([result], [(len(result), *each.shape) for each in outputs], path, None, name)
+        return result
 
     return compute
 

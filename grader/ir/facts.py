@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 import msgspec
@@ -79,15 +80,55 @@ class BufferFacts(Facts, frozen=True):
     tensor: TensorFacts
 
 
+class Expression(Facts, frozen=True):
+    """What is computed, as a tree. `kind` says what `name` and `arguments` are:
+
+    | kind | name | arguments |
+    |---|---|---|
+    | `constant` | "" | none; `value` is the number, None for one that JSON does not have |
+    | `variable` | of a block's iterator, a loop or a scalar parameter | none |
+    | `load` | of the buffer | the index, one for each axis |
+    | `operation` | `add`, `sub`, `mul`, `div`, `max`, `exp`, `select`, `cast`, ... | operands |
+    | `bound` | of a name that was given a value before | that value, as it was computed then |
+    | `other` | what it is, "..." for what was cut off | none |
+
+    Names of operations are TVM's, in small letters. A tree has 512 nodes at most.
+    """
+
+    kind: Literal["constant", "variable", "load", "operation", "bound", "other"]
+    name: str
+    arguments: tuple[Expression, ...] = ()
+    value: int | float | None = None
+    dtype: str = ""
+
+    def walk(self) -> Iterator[Expression]:
+        """Yield this expression, and then all that it is made of, from the left."""
+        pending = [self]
+        while pending:
+            each = pending.pop()
+            yield each
+            pending.extend(reversed(each.arguments))
+
+    def uses(self, operation: str) -> bool:
+        """Say whether an operation of this name is anywhere in it."""
+        return any(each.kind == "operation" and each.name == operation for each in self.walk())
+
+    @property
+    def loaded(self) -> frozenset[str]:
+        """The buffers that are loaded anywhere in it, in an index too."""
+        return frozenset(each.name for each in self.walk() if each.kind == "load")
+
+
 class Store(Facts, frozen=True):
-    """One store in a block's body.
+    """One store in a block's body, or in its init.
 
     `loads` names every buffer that is loaded for it, once for each load. `loops` are those of the
     loops around it, from the outside and within the block too, that its index or its value depends
     on, directly or by way of block iterators: in the others it does the same again. `axes` has,
     for each of these loops, the places of the index that depend on it, none for a loop of a sum.
     `lane_stride` says by how many elements two neighbouring lanes of the innermost vectorized loop
-    are apart; None where there is none, or where that varies.
+    are apart; None where there is none, or where that varies. `value` is what is stored, `index`
+    where, one expression for each axis.
     """
 
     buffer: str
@@ -95,6 +136,8 @@ class Store(Facts, frozen=True):
     loops: tuple[Loop, ...]
     axes: tuple[tuple[int, ...], ...] = ()
     lane_stride: int | None = None
+    value: Expression | None = None
+    index: tuple[Expression, ...] = ()
 
 
 class Block(Facts, frozen=True):
@@ -107,8 +150,9 @@ class Block(Facts, frozen=True):
 
     `reads` and `writes` are what the block declares; `loads` and `stores` are the buffers that its
     body (without the init) in fact touches; a part of a buffer that has a name of its own goes by
-    the whole buffer's. `statements` are its stores one by one. `predicated`: it runs under a
-    condition, as after a split that does not divide. `allocations` are the buffers allocated in it,
+    the whole buffer's. `statements` are its stores one by one, `initial` those of its init.
+    `predicated`: it runs under a condition, as after a split that does not divide. `allocations`
+    are the buffers allocated in it,
     `parent` is the place of the block around it in `FunctionFacts.blocks`.
     """
 
@@ -126,6 +170,7 @@ class Block(Facts, frozen=True):
     allocations: tuple[BufferFacts, ...] = ()
     parent: int | None = None
     statements: tuple[Store, ...] = ()
+    initial: tuple[Store, ...] = ()
 
 
 class Finding(Facts, frozen=True):

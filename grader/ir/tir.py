@@ -10,6 +10,7 @@ from typing import NamedTuple
 from grader.ir.consistency import LOOP_KINDS
 from grader.ir.expressions import Budget, Names, constant, find_stride, find_uses, tensor_facts
 from grader.ir.facts import Block, BufferFacts, FunctionFacts, Loop, Store, TensorFacts
+from grader.ir.formulas import Formulas
 from grader.ir.graph import Graph
 
 _ITERATOR_LETTERS = {0: "S", 2: "R"}
@@ -49,6 +50,7 @@ class _OpenBlock:
     allocations: list[int] = field(default_factory=list)
     loads: dict[int, None] = field(default_factory=dict)
     stores: list[Store] = field(default_factory=list)
+    initial: list[Store] = field(default_factory=list)
     copies: int = 0
     constants: int = 0
 
@@ -64,6 +66,8 @@ class _Reader:
         self.names = Names({}, {}, {})
         self.labels: dict[int, str] = {}
         self.counts: Counter[str] = Counter()
+        self.bound: dict[int, int] = {}
+        self.formulas = Formulas(graph, lambda each: self.label(self.names.whole(each)), self.bound)
 
     def read(self, name: str, function: int) -> FunctionFacts:
         """Return the facts of the PrimFunc at a node. Raises IRError where it is too large."""
@@ -167,10 +171,15 @@ class _Reader:
 
     def leaf(self, kind: str, place: _Place) -> None:
         """Take down a statement without statements in it: what it loads, what it stores."""
-        if place.block is None or place.in_init:
+        if place.block is None:
             return
         graph, index, block = self.graph, place.statement, self.blocks[place.block]
+        if place.in_init:
+            if kind == "tirx.BufferStore":
+                block.initial.append(self.store(index, place))
+            return
         if kind == "tirx.Bind":
+            self.bound[graph.field(index, "var")] = graph.field(index, "value")
             self.names.values[graph.field(index, "var")] = graph.field(index, "value")
         if kind in ("tirx.Bind", "tirx.Evaluate"):
             loads = self.scan(graph.field(index, "value")).loads
@@ -206,6 +215,8 @@ class _Reader:
                 for _, variable in around
             ),
             lane_stride=self.lane_stride((buffer, indices), around, place),
+            value=self.formulas.of(graph.field(index, "value")),
+            index=tuple(map(self.formulas.of, indices)),
         )
 
     def lane_stride(
@@ -308,6 +319,7 @@ class _Reader:
             allocations=tuple(self.buffer(item) for item in opened.allocations),
             parent=opened.parent,
             statements=tuple(opened.stores),
+            initial=tuple(opened.initial),
         )
 
     def regions(self, node: int, name: str) -> tuple[str, ...]:
