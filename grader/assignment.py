@@ -5,6 +5,7 @@ Points, tolerances, anchors, limits and entry names live in that file and nowher
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
 from fnmatch import fnmatchcase
@@ -32,8 +33,7 @@ from grader.sandbox.interface import Level, ResourceLimits
 
 def _twice(names: Iterable[str]) -> str:
     """Return the first name that is there a second time; "" where none is."""
-    seen: set[str] = set()
-    return next((each for each in names if each in seen or seen.add(each)), "")
+    return next((name for name, count in Counter(names).items() if count > 1), "")
 
 
 class Limits(Table, frozen=True):
