@@ -86,7 +86,7 @@ def test_the_page_is_whole_and_below_the_limit(name: str) -> None:
 def test_cells_that_do_not_fit_are_counted() -> None:
     page = read(render_html(cells(10_000, "if " * 4000)))
     more = re.search(r"([\d,]+) more cells", flat(page.text))
-    shown = page.values("class").count("cell code")
+    shown = sum(each.startswith("cell code") for each in page.values("class"))
     assert 0 < shown < 10_000
     assert 10_000 == shown + int(more[1].replace(",", ""))
 
