@@ -116,7 +116,9 @@ def _write_pages(entries: Iterable[Entry], store: Store) -> None:
 def _identity(entry: Entry, report: Report, store: Store) -> tuple[str, int | None]:
     """Return whose a page is, and which attempt: of the gradebook, or of what was collected."""
     whose, attempt = store.identity(entry, report)
-    collected = None if attempt is not None else collected_around(absolute(entry.path, Path.cwd()))
+    here = Path.cwd()
+    path, trusted = absolute(entry.path, here), absolute(entry.trusted, here)
+    collected = None if attempt is not None else collected_around(path, trusted)
     if collected is None:
         return whose, attempt
     folder, student = collected

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+from grader.errors import UsageError
 from grader.lms.collect import MANIFEST, Student, read_manifest
 
 
@@ -21,15 +22,25 @@ def attempt_number(collected: Path, student: Student, sha256: str) -> int | None
     return None
 
 
-def collected_around(path: Path) -> tuple[Path, Student] | None:
-    """Return the folder into which a file was collected and whose it is; None for any other."""
-    for folder in path.parents:
-        if (folder / MANIFEST).is_file():
-            place = path.relative_to(folder)
-            for student in read_manifest(folder).students:
-                if any(place.is_relative_to(each.folder) for each in student.attempts):
-                    return folder, student
-            return None
+def collected_around(path: Path, trusted: Path) -> tuple[Path, Student] | None:
+    """Return the folder into which a file was collected and whose it is; None for any other.
+
+    Both are absolute. What lies below `trusted` was handed in: a manifest there is a student's.
+    """
+    for folder in (trusted, *trusted.parents):
+        if (folder / MANIFEST).is_file() and path.is_relative_to(folder):
+            return _owner(folder, path.relative_to(folder))
+    return None
+
+
+def _owner(folder: Path, place: Path) -> tuple[Path, Student] | None:
+    try:
+        students = read_manifest(folder).students
+    except UsageError:  # a title is not worth the batch
+        return None
+    for student in students:
+        if any(place.is_relative_to(each.folder) for each in student.attempts):
+            return folder, student
     return None
 
 

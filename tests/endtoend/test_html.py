@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -32,6 +33,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Graded:
     """Return, for a notebook's name, what `grader run --html` came to, and where the page is."""
     done: dict[str, tuple[Result, Path]] = {}
     course = brisk_course(tmp_path_factory.mktemp(COURSE))
+    shutil.copytree(ROOT / "templates", course / "templates")
 
     def grade(name: str) -> tuple[Result, Path]:
         if name not in done:

@@ -53,9 +53,23 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
 
 def test_a_collected_file_tells_where_and_whose_it_is(tmp_path: Path) -> None:
     folder = collected(tmp_path, b"one", b"two", b"three")
-    assert (folder, ADA) == collected_around(folder / "submissions/ada/week 1/hw.ipynb")
-    assert None is collected_around(folder / "submissions/ben/hw.ipynb")
+    file, class_folder = folder / "submissions/ada/week 1/hw.ipynb", folder / "submissions"
+    for trusted in (folder, class_folder, file.parent):
+        assert (folder, ADA) == collected_around(file, trusted)
+    assert None is collected_around(class_folder / "ben/hw.ipynb", class_folder)
+
+
+def test_a_manifest_that_was_handed_in_is_nobodys(tmp_path: Path) -> None:
+    folder = collected(tmp_path / "class" / "ben", b"one", b"two", b"three")
+    file = folder / "submissions/ada/week 1/hw.ipynb"
+    assert None is collected_around(file, tmp_path / "class")
+
+
+def test_a_damaged_manifest_tells_nothing(tmp_path: Path) -> None:
+    folder = collected(tmp_path, b"one", b"two", b"three")
+    (folder / MANIFEST).write_bytes(b"{")
+    assert None is collected_around(folder / "submissions/ada/week 1/hw.ipynb", folder)
 
 
 def test_around_any_other_file_nothing_was_collected(tmp_path: Path) -> None:
-    assert None is collected_around(tmp_path / "hw.ipynb")
+    assert None is collected_around(tmp_path / "hw.ipynb", tmp_path)

@@ -25,7 +25,7 @@ def rows(text: str) -> list[list[str]]:
     """Return the cells of a roofline's rows."""
     names = ("unscheduled", "yours", "reference", "PyTorch")
     cells = (line.split() for line in text.splitlines())
-    return [each for each in cells if each[:1] and each[0] in names and each[2:3] == ["us"]]
+    return [each for each in cells if each[:1] and each[0] in names and each[2:3] == ["µs"]]
 
 
 class TestSentence:
@@ -60,10 +60,10 @@ class TestRoofline:
             "PyTorch": "━" * 3 + "╌" * 21,
         }
         assert rows(section(sample_reports.typical())) == [
-            ["unscheduled", "1,283", "us", "1.00", "1.2", bars["unscheduled"], "8", "%"],
-            ["yours", "412.2", "us", "3.11", "3.8", bars["yours"], "25", "%"],
-            ["reference", "198.7", "us", "6.46", "7.8", bars["reference"], "52", "%"],
-            ["PyTorch", "640.0", "us", "2.01", "2.4", bars["PyTorch"], "16", "%"],
+            ["unscheduled", "1,283", "µs", "1.00", "1.2", bars["unscheduled"], "8", "%"],
+            ["yours", "412.2", "µs", "3.11", "3.8", bars["yours"], "25", "%"],
+            ["reference", "198.7", "µs", "6.46", "7.8", bars["reference"], "52", "%"],
+            ["PyTorch", "640.0", "µs", "2.01", "2.4", bars["PyTorch"], "16", "%"],
         ]
 
     def test_what_was_not_measured_has_no_row(self) -> None:
@@ -95,7 +95,7 @@ class TestRoofline:
         assert flat(line) == " ".join(["Batch of 4", *headings])
         assert "…" not in text
         assert all(
-            [name, value, "us"] == row[:3]
+            [name, value, "µs"] == row[:3]
             for name, value, row in zip(
                 ("unscheduled", "yours", "reference", "PyTorch"),
                 ("1,283", "412.2", "198.7", "640.0"),

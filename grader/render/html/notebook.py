@@ -218,7 +218,7 @@ def _output(
         return ShownOutput("image", "", output.text, "", width, height)
     label = tell(_LABELS[output.kind])
     text = output.text
-    if output.left_out:
+    if output.left_out and output.kind != "listing":
         kinds = ", ".join(output.left_out)
         note = tell("(not kept in the report: {kinds})", kinds=kinds)
         text = f"{text}\n{note}".strip()
