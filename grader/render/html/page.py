@@ -6,13 +6,13 @@ import base64
 import functools
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, TypeVar
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
-from grader.language import say
+from grader.language import Text, say
 from grader.render import wording
 from grader.render.findings import cells_run, circumstances, place_of
 from grader.render.html.charts import speed_view
@@ -144,63 +144,66 @@ def _resized(style: str) -> Markup:
     return Markup(_ROOT_SIZE.sub(r"calc(\1 * var(--rem))", style))  # noqa: S704 - it is a file of ours
 
 
+_WORDS: Mapping[str, Text] = {
+    "advice": say("What to do: "),
+    "after": say("after"),
+    "baseline": say("unscheduled"),
+    "batch": say("Batch"),
+    "before": say("before"),
+    "call": say("One call"),
+    "class": say("Class"),
+    "circumstances": say("How it was graded"),
+    "contents": say("Contents"),
+    "departs": say("Where it departs from PyTorch"),
+    "distribution": say("Every round"),
+    "errors": say("Cells that ended in an error"),
+    "findings": say("Findings"),
+    "function": say("Function"),
+    "graph": say("The graph of main"),
+    "graph_list": say("The same as text"),
+    "image_of_cell": say("An image that this cell put out"),
+    "interval": say("95 % interval"),
+    "layer": say("In PyTorch"),
+    "left_out": say("The page would become too large with the rest of the notebook:"),
+    "legend_estimate": say("estimate"),
+    "legend_median": say("median"),
+    "legend_reference": say("reference"),
+    "legend_round": say("a round"),
+    "limit": say("Of this machine's limit"),
+    "lines_folded": say("lines that are the same"),
+    "mark": say("Mark"),
+    "maximum": say("of"),
+    "notebook": say("The notebook, as it was run"),
+    "notes": say("Notes"),
+    "operations": say("Operations for each byte"),
+    "part": say("Part"),
+    "parts": say("Parts"),
+    "points": say("Points"),
+    "problem": say("Error"),
+    "rate": say("GFLOP/s"),
+    "reread": say("To read again:"),
+    "reread_notebook": say("To read again in the notebook:"),
+    "roofline": say("Roofline"),
+    "sample": say("A test image"),
+    "sample_image": say("The test image, enlarged"),
+    "schedule": say("What the schedule changed"),
+    "scores": say("Scores"),
+    "script_note": say("Indents are halved, and types of numbers are left out."),
+    "shape": say("Shape"),
+    "share": say("Share"),
+    "skip": say("Skip to the parts"),
+    "speed": say("Speed of your schedule"),
+    "speedup": say("Speed-up"),
+    "step": say("Step"),
+    "where": say("Where"),
+    "written_by": say("Written by grader. This page loads nothing and has no script."),
+    "yours": say("Yours"),
+}
+
+
 def words() -> dict[str, str]:
     """Return all words that the templates write, by the names that they use for them."""
-    return {
-        "advice": tell("What to do: "),
-        "after": tell("after"),
-        "baseline": tell("unscheduled"),
-        "batch": tell("Batch"),
-        "before": tell("before"),
-        "call": tell("One call"),
-        "class": tell("Class"),
-        "circumstances": tell("How it was graded"),
-        "contents": tell("Contents"),
-        "departs": tell("Where it departs from PyTorch"),
-        "distribution": tell("Every round"),
-        "errors": tell("Cells that ended in an error"),
-        "findings": tell("Findings"),
-        "function": tell("Function"),
-        "graph": tell("The graph of main"),
-        "graph_list": tell("The same as text"),
-        "image_of_cell": tell("An image that this cell put out"),
-        "interval": tell("95 % interval"),
-        "layer": tell("In PyTorch"),
-        "left_out": tell("The page would become too large with the rest of the notebook:"),
-        "legend_estimate": tell("estimate"),
-        "legend_median": tell("median"),
-        "legend_reference": tell("reference"),
-        "legend_round": tell("a round"),
-        "limit": tell("Of this machine's limit"),
-        "lines_folded": tell("lines that are the same"),
-        "mark": tell("Mark"),
-        "maximum": tell("of"),
-        "notebook": tell("The notebook, as it was run"),
-        "notes": tell("Notes"),
-        "operations": tell("Operations for each byte"),
-        "part": tell("Part"),
-        "parts": tell("Parts"),
-        "points": tell("Points"),
-        "problem": tell("Error"),
-        "rate": tell("GFLOP/s"),
-        "reread": tell("To read again:"),
-        "reread_notebook": tell("To read again in the notebook:"),
-        "roofline": tell("Roofline"),
-        "sample": tell("A test image"),
-        "sample_image": tell("The test image, enlarged"),
-        "schedule": tell("What the schedule changed"),
-        "scores": tell("Scores"),
-        "script_note": tell("Indents are halved, and types of numbers are left out."),
-        "shape": tell("Shape"),
-        "share": tell("Share"),
-        "skip": tell("Skip to the parts"),
-        "speed": tell("Speed of your schedule"),
-        "speedup": tell("Speed-up"),
-        "step": tell("Step"),
-        "where": tell("Where"),
-        "written_by": tell("Written by grader. This page loads nothing and has no script."),
-        "yours": tell("Yours"),
-    }
+    return {name: tell(text) for name, text in _WORDS.items()}
 
 
 class Budget:
