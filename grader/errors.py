@@ -18,7 +18,7 @@ them into a report. The others mean that nothing could be graded: the command en
 
 from __future__ import annotations
 
-from grader.language import NOTHING, Text
+from grader.language import NOTHING, Text, as_text
 
 
 class Told(Exception):  # noqa: N818  it is a base, and caught where it is raised
@@ -41,8 +41,9 @@ class GraderError(Exception):
 
     def __init__(self, message: Text, hint: Text = NOTHING) -> None:
         super().__init__(message, hint)
-        self.message = message
-        self.hint = hint
+        # Nobody checks the types of a course's oracle.py: its plain words are said as they are.
+        self.message = as_text(message)
+        self.hint = as_text(hint)
 
     def __str__(self) -> str:
         return self.message.english
