@@ -58,7 +58,7 @@ class CellText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     line: _Line | None = None
 
 
-class Told(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SentText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A sentence for the student, as `say` makes it: English, and the values in it."""
 
     text: _Text
@@ -75,7 +75,7 @@ class Content(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     divided: bool = False
     assignment: _Name | None = None
     language: _Name | None = None
-    notes: tuple[Told, ...] = ()
+    notes: tuple[SentText, ...] = ()
 
 
 class Cost(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -102,8 +102,8 @@ class Unreadable(ReaderMessage, frozen=True):
     """A file that is no submission: why, and what to do."""
 
     sha256: str
-    problem: Told
-    hint: Told
+    problem: SentText
+    hint: SentText
     cost: Cost
 
 
