@@ -24,7 +24,7 @@ from typing import Literal
 
 import msgspec
 
-from grader.language import NOTHING, Text, say
+from grader.language import NOTHING, Text, as_text, say
 
 
 class Told(Exception):  # noqa: N818  it is a base, and caught where it is raised
@@ -47,8 +47,9 @@ class GraderError(Exception):
 
     def __init__(self, message: Text, hint: Text = NOTHING) -> None:
         super().__init__(message, hint)
-        self.message = message
-        self.hint = hint
+        # Nobody checks the types of a course's oracle.py: its plain words are said as they are.
+        self.message = as_text(message)
+        self.hint = as_text(hint)
 
     def __str__(self) -> str:
         return self.message.english

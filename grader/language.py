@@ -198,7 +198,7 @@ class Lines(Joined):
         return "\n"
 
 
-class Row(Joined):
+class Enumeration(Joined):
     """Words or clauses with commas between them."""
 
     __slots__ = ()
@@ -315,7 +315,7 @@ def below(*texts: Text) -> Text:
 
 def in_a_row(items: Iterable[str | Text]) -> Text:
     """Return words or clauses in a row, between them what the language has there."""
-    return Row(map(as_text, items))
+    return Enumeration(map(as_text, items))
 
 
 def in_clauses(items: Iterable[Text]) -> Text:

@@ -68,7 +68,7 @@ Faults = dict[str, str]
 UNTRIED: Final = "It was not tried."
 
 
-class Finding(msgspec.Struct, frozen=True):
+class ImportFault(msgspec.Struct, frozen=True):
     """Something that fails in a student's own kernel, and what mends it."""
 
     message: str
@@ -112,12 +112,12 @@ def find_faults(
     alone: Faults,
     grading: Callable[[], Faults],
     version_of: Callable[[str], str] = metadata.version,
-) -> Iterator[Finding]:
+) -> Iterator[ImportFault]:
     """Yield what fails in a kernel that nobody helps; `grading` tries the same while helped."""
     failed = {name: fault for name, fault in alone.items() if fault != UNTRIED}
     if len(failed) < len(alone):
         names = ", ".join(name for name in alone if name not in failed)
-        yield Finding(f"It was not tried whether {names} can be imported.", "Try again later.")
+        yield ImportFault(f"It was not tried whether {names} can be imported.", "Try again later.")
     while_grading = grading() if failed else {}
     for name, fault in failed.items():
         where = "Notebooks fail at it here, while they are graded as well."
@@ -127,20 +127,22 @@ def find_faults(
     for name, wanted in _pins():
         found = version_of(name)
         if found != wanted:
-            yield Finding(
+            yield ImportFault(
                 f"{name} is {found}. A grading has {wanted}, and reads modules of that one.",
                 f"pip install {name}=={wanted}",
             )
 
 
-def _finding(name: str, fault: str, where: str) -> Finding:
+def _finding(name: str, fault: str, where: str) -> ImportFault:
     if name == DETECTION:
-        return Finding(
+        return ImportFault(
             f"TVM compiles for instructions that this system hides ({fault}), and what is built for"
             f' {DETECTION}("cpu") ends its process. {where.format("leave them out")}',
             "In a notebook, %load_ext grader after the import of TVM leaves them out.",
         )
-    return Finding(f"{name} cannot be imported: {fault} {where.format('import it')}", _mend(name))
+    return ImportFault(
+        f"{name} cannot be imported: {fault} {where.format('import it')}", _mend(name)
+    )
 
 
 def _mend(name: str) -> str:

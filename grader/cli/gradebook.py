@@ -16,7 +16,7 @@ from rich.console import Console
 from grader.batch.grading import Store
 from grader.batch.recording import HandedInWhen, RecordingStore, open_recording
 from grader.cli.process import write_output
-from grader.cli.telling import some_of, students, tell, words
+from grader.cli.telling import line, some_of, students, tell
 from grader.course import load_course
 from grader.course_folder import course_folder
 from grader.errors import UsageError
@@ -222,7 +222,7 @@ def tell_recorded(store: Store, console: Console) -> None:
         )
     for error in store.troubles[:_SHOWN]:
         why = say("Not in the gradebook: {reason}", reason=join(error.message, error.hint))
-        tell(console, one_line(words(why)))
+        tell(console, line(why))
 
 
 def exact(text: str, refusal: Text) -> Decimal:

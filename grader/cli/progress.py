@@ -10,10 +10,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.text import Text as Styled
 
-from grader.cli.telling import words
+from grader.cli.telling import line, words
 from grader.language import NOTHING, Text, in_a_row, say
 from grader.progress import Estimate
-from grader.render.wording import one_line
 
 REFRESHES_PER_SECOND = 4
 """Few, because schedules are being timed on the same machine."""
@@ -45,7 +44,7 @@ class LiveProgress:
     def stage(self, name: Text, *, waits: bool = False) -> None:
         """Begin a stage: the one before it is finished."""
         del waits  # it is shown as any other
-        phrase = one_line(words(name))
+        phrase = line(name)
         if not self._live:
             self._console.print(Styled(phrase), soft_wrap=True)
             return
@@ -56,7 +55,7 @@ class LiveProgress:
         """Move the bar of the current stage. Without a terminal, steps are not shown."""
         if self._task is None:
             return
-        text = one_line(words(label or say("{done} of {total}", done=done, total=total)))
+        text = line(label or say("{done} of {total}", done=done, total=total))
         self._progress.update(self._task, completed=done, total=total, label=text)
 
     def refresh(self) -> None:
@@ -131,9 +130,9 @@ class LiveBatch:
             self._update()
             self._say(say("once more at the end: {name}: {outcome}", name=name, outcome=outcome))
 
-    def _say(self, line: Text) -> None:
+    def _say(self, told: Text) -> None:
         if not self._live:
-            self._console.print(Styled(one_line(words(line))), soft_wrap=True)
+            self._console.print(Styled(line(told)), soft_wrap=True)
 
     def refresh(self) -> None:
         """Draw now, and not at the next tick."""
@@ -152,7 +151,7 @@ class LiveBatch:
             self._task,
             description=words(self._count()),
             completed=self._done,
-            label=one_line(words(label)),
+            label=line(label),
         )
 
     def _count(self) -> Text:

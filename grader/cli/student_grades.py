@@ -14,8 +14,8 @@ from rich.table import Table
 from rich.text import Text as Styled
 
 from grader.cli.gradebook import Told, open_book
+from grader.cli.telling import line, tell, words
 from grader.cli.telling import students as students_of
-from grader.cli.telling import tell, words
 from grader.errors import UsageError
 from grader.gradebook.book import Gradebook
 from grader.gradebook.entries import Adjustment, Attempt, rounded, show
@@ -55,15 +55,7 @@ def list_grades(
         if (everybody or each.withdrawn is None) and section in (None, each.section)
     ]
     grades = {each.login: _grades_of(accounts, each) for each in shown}
-    rows = [
-        {
-            **_person(each),
-            "grades": {
-                name: _brief(grade) for name, grade in grades[each.login].items() if name in rules
-            },
-        }
-        for each in shown
-    ]
+    rows = [{**_person(each), "grades": _brief_of(grades[each.login], rules)} for each in shown]
 
     def people(console: Console) -> None:
         console.print(_class_table(shown, rules, grades))
@@ -122,8 +114,8 @@ def show_student(word: str, course: Path | None, told: Told) -> None:
         for slug, account in accounts.items():
             standing = _standing(grades[slug])
             tell(console, "", say("{slug}: {standing}", slug=slug, standing=standing))
-            for indentation, line in _story(account):
-                tell(console, indentation + one_line(words(line)))
+            for indentation, entry in _story(account):
+                tell(console, indentation + line(entry))
         if not accounts:
             tell(console, say("Nothing has been handed in."))
 
@@ -282,6 +274,10 @@ def _brief(grade: Grade) -> dict[str, Any]:
         "settled": grade.settled,
         "parts": grade.parts,
     }
+
+
+def _brief_of(grades: Mapping[str, Grade], rules: Mapping[str, Rules]) -> dict[str, Any]:
+    return {name: _brief(grade) for name, grade in grades.items() if name in rules}
 
 
 def _is_graded(grade: Grade) -> bool:

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from grader.cli.process import command_language
 from grader.language import Text, in_a_row, say
+from grader.render.wording import one_line
 
 
 def words(text: Text) -> str:
@@ -15,10 +16,15 @@ def words(text: Text) -> str:
     return printable(text.in_(command_language()))
 
 
+def line(text: Text) -> str:
+    """Return a text as `words` does, on one line, without what foreign names in it would steer."""
+    return one_line(text.in_(command_language()))
+
+
 def tell(console: Console, *lines: str | Text) -> None:
     """Print lines as they are: nothing in them is markup. Names and paths are plain strings."""
-    for line in lines:
-        told = printable(line) if isinstance(line, str) else words(line)
+    for each in lines:
+        told = printable(each) if isinstance(each, str) else words(each)
         console.print(told, markup=False, highlight=False, soft_wrap=True)
 
 

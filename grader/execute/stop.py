@@ -89,160 +89,147 @@ def describe_stop(stop: Stop, cell: int, cells: int, limits: Limits) -> Text:
     return join(happened, left_out, advice)
 
 
-def _happened(stop: Stop, cell: int, limits: Limits) -> tuple[Text, Text]:
-    if stop.cause:
-        return _excess(stop.cause, cell, limits)
-    if stop.kind == "died":
-        return _death(stop.status, cell)
-    if stop.kind == "cell_time":
-        return (
-            say(
-                "Cell {cell} ran longer than {cell_seconds:g} seconds and was stopped.",
-                cell=cell,
-                cell_seconds=limits.cell_seconds,
-            ),
-            say("Look for an endless loop, or let it work on less data."),
-        )
-    if stop.kind == "notebook_time":
-        return (
-            say(
-                "The notebook ran longer than {notebook_seconds:g} seconds and was"
-                " stopped in cell {cell}.",
-                notebook_seconds=limits.notebook_seconds,
-                cell=cell,
-            ),
-            say("Shorten or remove the slowest cells."),
-        )
-    if stop.kind == "output":
-        return (
-            say(
-                "The notebook was stopped in cell {cell}, because it printed too"
-                " much: {output_mb:g} MB are allowed for a cell, {all_mb:g} MB for"
-                " all cells together.",
-                cell=cell,
-                output_mb=limits.output_mb,
-                all_mb=OUTPUT_CELLS * limits.output_mb,
-            ),
-            say("Print less, for example only the first few values."),
-        )
-    return (
+_Told = tuple[Text, Text]
+"""What happened and what to do, which are given their values when they are told."""
+
+_STOPS: Mapping[str, _Told] = {
+    "cell_time": (
+        say(
+            "Cell {cell} ran longer than {cell_seconds:g} seconds and was stopped.",
+        ),
+        say("Look for an endless loop, or let it work on less data."),
+    ),
+    "notebook_time": (
+        say(
+            "The notebook ran longer than {notebook_seconds:g} seconds and was"
+            " stopped in cell {cell}.",
+        ),
+        say("Shorten or remove the slowest cells."),
+    ),
+    "output": (
+        say(
+            "The notebook was stopped in cell {cell}, because it printed too"
+            " much: {output_mb:g} MB are allowed for a cell, {all_mb:g} MB for"
+            " all cells together.",
+        ),
+        say("Print less, for example only the first few values."),
+    ),
+    "other": (
         say(
             "Cell {cell} sent something that is not a Jupyter message, and the"
             " notebook was stopped.",
-            cell=cell,
         ),
         say("Do not use the kernel's own connection."),
-    )
+    ),
+}
 
-
-def _excess(cause: Cause, cell: int, limits: Limits) -> tuple[Text, Text]:
-    excesses = {
-        "memory": (
-            say(
-                "Cell {cell} used more than {memory_mb} MB of memory, and the"
-                " notebook was stopped.",
-                cell=cell,
-                memory_mb=limits.memory_mb,
-            ),
-            say("Use smaller arrays, or delete those that you no longer need."),
-        ),
-        "files": (
-            say(
-                "Cell {cell} made more than {files} files, and the notebook was stopped.",
-                cell=cell,
-                files=limits.files,
-            ),
-            say("Write fewer files, or delete those that you no longer need."),
-        ),
-        "disk": (
-            say(
-                "Cell {cell} wrote more than {scratch_mb} MB of files, and the"
-                " notebook was stopped.",
-                cell=cell,
-                scratch_mb=limits.scratch_mb,
-            ),
-            say("Write less, or delete what you no longer need."),
-        ),
-        "descriptors": (
-            say(
-                "Cell {cell} had more files open than the {descriptors} that all processes"
-                " together may have, and the notebook was stopped.",
-                cell=cell,
-                descriptors=limits.resources().descriptors,
-            ),
-            say("Close files, pipes and sockets, or start fewer processes."),
-        ),
-        "machine": (
-            say(
-                "Cell {cell} took nearly all the memory that the machine had left, and the"
-                " notebook was stopped.",
-                cell=cell,
-            ),
-            say("Use smaller arrays, or delete those that you no longer need."),
-        ),
-        "processes": (
-            say(
-                "Cell {cell} started more than {processes} processes and threads,"
-                " and the notebook was stopped.",
-                cell=cell,
-                processes=limits.processes,
-            ),
-            say("Start fewer, and wait for their end."),
-        ),
-    }
-    return excesses[cause]
-
-
-def _death(status: int, cell: int) -> tuple[Text, Text]:
-    causes = {
-        128 + signal.SIGSEGV: (
-            say("Cell {cell} ended the Python process with a segmentation fault.", cell=cell),
-            say(
-                "Look for an index out of range, or a missing function, in code that TVM compiled."
-            ),
-        ),
-        128 + signal.SIGILL: (
-            say(
-                "Cell {cell} ended the Python process: it used an instruction that this processor"
-                " does not have.",
-                cell=cell,
-            ),
-            say(
-                'Compile for tvm.target.Target.from_device("cpu") or for "llvm", without the name'
-                " of a processor (mcpu)."
-            ),
-        ),
-        128 + signal.SIGKILL: (
-            say(
-                "Cell {cell} ended the Python process: it was killed, most often"
-                " because it used too much memory.",
-                cell=cell,
-            ),
-            say("Use smaller arrays, or delete those that you no longer need."),
-        ),
-        128 + signal.SIGABRT: (
-            say(
-                "Cell {cell} ended the Python process: a library gave up, often"
-                " for want of memory.",
-                cell=cell,
-            ),
-            say("Run the cell on your own machine and read what is printed in the terminal."),
-        ),
-        128 + signal.SIGXCPU: (
-            say(
-                "Cell {cell} ended the Python process, because it used too much processor time.",
-                cell=cell,
-            ),
-            say("Look for an endless loop."),
-        ),
-    }
-    other = (
+_EXCESSES: Mapping[Cause, _Told] = {
+    "memory": (
         say(
-            "Cell {cell} ended the Python process (exit status {status}).", cell=cell, status=status
+            "Cell {cell} used more than {memory_mb} MB of memory, and the notebook was stopped.",
         ),
-        say("Remove exit(), quit() and os._exit()."),
+        say("Use smaller arrays, or delete those that you no longer need."),
+    ),
+    "files": (
+        say(
+            "Cell {cell} made more than {files} files, and the notebook was stopped.",
+        ),
+        say("Write fewer files, or delete those that you no longer need."),
+    ),
+    "disk": (
+        say(
+            "Cell {cell} wrote more than {scratch_mb} MB of files, and the notebook was stopped.",
+        ),
+        say("Write less, or delete what you no longer need."),
+    ),
+    "descriptors": (
+        say(
+            "Cell {cell} had more files open than the {descriptors} that all processes"
+            " together may have, and the notebook was stopped.",
+        ),
+        say("Close files, pipes and sockets, or start fewer processes."),
+    ),
+    "machine": (
+        say(
+            "Cell {cell} took nearly all the memory that the machine had left, and the"
+            " notebook was stopped.",
+        ),
+        say("Use smaller arrays, or delete those that you no longer need."),
+    ),
+    "processes": (
+        say(
+            "Cell {cell} started more than {processes} processes and threads,"
+            " and the notebook was stopped.",
+        ),
+        say("Start fewer, and wait for their end."),
+    ),
+}
+
+_DEATHS: Mapping[int, _Told] = {
+    128 + signal.SIGSEGV: (
+        say("Cell {cell} ended the Python process with a segmentation fault."),
+        say("Look for an index out of range, or a missing function, in code that TVM compiled."),
+    ),
+    128 + signal.SIGILL: (
+        say(
+            "Cell {cell} ended the Python process: it used an instruction that this processor"
+            " does not have.",
+        ),
+        say(
+            'Compile for tvm.target.Target.from_device("cpu") or for "llvm", without the name'
+            " of a processor (mcpu)."
+        ),
+    ),
+    128 + signal.SIGKILL: (
+        say(
+            "Cell {cell} ended the Python process: it was killed, most often"
+            " because it used too much memory.",
+        ),
+        say("Use smaller arrays, or delete those that you no longer need."),
+    ),
+    128 + signal.SIGABRT: (
+        say(
+            "Cell {cell} ended the Python process: a library gave up, often for want of memory.",
+        ),
+        say("Run the cell on your own machine and read what is printed in the terminal."),
+    ),
+    128 + signal.SIGXCPU: (
+        say(
+            "Cell {cell} ended the Python process, because it used too much processor time.",
+        ),
+        say("Look for an endless loop."),
+    ),
+}
+"""By the exit status of Python's process."""
+
+_ENDED: _Told = (
+    say("Cell {cell} ended the Python process (exit status {status})."),
+    say("Remove exit(), quit() and os._exit()."),
+)
+
+
+def _happened(stop: Stop, cell: int, limits: Limits) -> _Told:
+    if stop.cause:
+        what, advice = _EXCESSES[stop.cause]
+    elif stop.kind == "died":
+        what, advice = _DEATHS.get(stop.status, _ENDED)
+    else:
+        what, advice = _STOPS.get(stop.kind, _STOPS["other"])
+    told = say(
+        what,
+        cell=cell,
+        status=stop.status,
+        cell_seconds=limits.cell_seconds,
+        notebook_seconds=limits.notebook_seconds,
+        output_mb=limits.output_mb,
+        all_mb=OUTPUT_CELLS * limits.output_mb,
+        memory_mb=limits.memory_mb,
+        files=limits.files,
+        scratch_mb=limits.scratch_mb,
+        descriptors=limits.resources().descriptors,
+        processes=limits.processes,
     )
-    return causes.get(status, other)
+    return told, advice
 
 
 def _left_out(cell: int, cells: int) -> Text:

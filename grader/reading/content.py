@@ -16,7 +16,7 @@ import msgspec
 from grader.errors import SubmissionError
 from grader.language import Sentence, Text, say
 from grader.reading.fields import RawCell, check_count, read_fields
-from grader.reading.messages import NAME_LENGTH, CellText, Content, Told
+from grader.reading.messages import NAME_LENGTH, CellText, Content, SentText
 
 SCRIPT, MARKDOWN = (".py",), (".md", ".markdown")
 """How the names of such files end."""
@@ -241,7 +241,7 @@ def _in_utf8(content: bytes) -> bytes:
     return content.decode(encoding, errors="replace").encode("utf-8", errors="replace")
 
 
-def _assignment(declared: object) -> tuple[str | None, tuple[Told, ...]]:
+def _assignment(declared: object) -> tuple[str | None, tuple[SentText, ...]]:
     """Return the assignment that metadata name, and a note where that is too long to be a name."""
     if not isinstance(declared, str):
         return None, ()
@@ -255,15 +255,15 @@ def _assignment(declared: object) -> tuple[str | None, tuple[Told, ...]]:
     return None, (sentence_of(note),)
 
 
-def sentence_of(text: Text) -> Told:
+def sentence_of(text: Text) -> SentText:
     """Return a sentence as a message."""
     if not isinstance(text, Sentence):
-        return Told(text.english)
+        return SentText(text.english)
     values = {
         name: value if isinstance(value, int) else str(value)[:NAME_LENGTH]
         for name, value in text.values.items()
     }
-    return Told(text.id, values)
+    return SentText(text.id, values)
 
 
 def _cells(found: Iterable[RawCell]) -> Iterator[CellText]:

@@ -66,7 +66,7 @@ class CellText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     names: Annotated[tuple[_Name, ...], msgspec.Meta(max_length=CELL_NAMES)] = ()
 
 
-class Told(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SentText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A sentence for the student, as `say` makes it: English, and the values in it."""
 
     text: _Text
@@ -83,7 +83,7 @@ class Content(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     divided: bool = False
     assignment: _Name | None = None
     language: _Name | None = None
-    notes: tuple[Told, ...] = ()
+    notes: tuple[SentText, ...] = ()
 
 
 class Cost(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -110,8 +110,8 @@ class Unreadable(ReaderMessage, frozen=True):
     """A file that is no submission: why, and what to do."""
 
     sha256: str
-    problem: Told
-    hint: Told
+    problem: SentText
+    hint: SentText
     cost: Cost
 
 

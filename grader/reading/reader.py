@@ -32,7 +32,7 @@ from grader.reading.messages import (
     Read,
     ReaderBounds,
     ReadRequest,
-    Told,
+    SentText,
     Unreadable,
 )
 from grader.reading.submission import SubmissionFile, as_notebook, open_submission
@@ -312,7 +312,7 @@ class _Waiting:
         return False
 
 
-def _said(told: Told) -> Text:
+def _said(told: SentText) -> Text:
     """Return a sentence that the reading process says; without its values it is foreign."""
     text = Sentence(told.text, told.values)
     return foreign(told.text) if text.lacks or not told.text else text

@@ -19,10 +19,10 @@ from grader.language import (
     ENGLISH,
     Clause,
     Clauses,
+    Enumeration,
     Foreign,
     Joined,
     Lines,
-    Row,
     Sentence,
     Sentences,
     Text,
@@ -39,7 +39,7 @@ _FORMAT = re.compile(r",?(?:\.[0-9]{1,2})?[a-z%]?", re.ASCII)
 _KINDS: dict[type[Joined], str] = {
     Sentences: "sentences",
     Lines: "lines",
-    Row: "row",
+    Enumeration: "row",
     Clauses: "clauses",
 }
 _UNBOUNDED = frozenset({"inf", "-inf", "nan"})
@@ -155,7 +155,7 @@ class _Reading:
         for several, kind in (
             (form.sentences, Sentences),
             (form.lines, Lines),
-            (form.row, Row),
+            (form.row, Enumeration),
             (form.clauses, Clauses),
         ):
             if several:

@@ -44,7 +44,7 @@ ATTEMPTS = 4
 """How often a block is measured before a disturbed measurement is taken as it is."""
 
 
-class Subject(Protocol):
+class Measurable(Protocol):
     """A function that is timed. The inputs that its calls take in turn are counted by `ring`."""
 
     @property
@@ -146,7 +146,7 @@ class Length(NamedTuple):
         return calls + 1 if calls > 1 and (calls - 1) % ring == 0 else calls
 
 
-def take_block(subject: Subject, first: int, calls: int, meter: Meter) -> Block:
+def take_block(subject: Measurable, first: int, calls: int, meter: Meter) -> Block:
     """Measure one block."""
     subject.prepare(first)
     switches, processor = meter.switches(), meter.processor()
@@ -160,7 +160,7 @@ def take_block(subject: Subject, first: int, calls: int, meter: Meter) -> Block:
 
 
 def take_quiet_block(
-    subject: Subject,
+    subject: Measurable,
     first: int,
     length: Length,
     generator: np.random.Generator,
@@ -188,7 +188,7 @@ def draw_factor(generator: np.random.Generator) -> float:
     return float(generator.uniform(*FACTORS))
 
 
-def choose_calls(baseline: Subject, block_seconds: float, meter: Meter) -> int:
+def choose_calls(baseline: Measurable, block_seconds: float, meter: Meter) -> int:
     """Return how many calls of the baseline last `block_seconds`."""
     calls = 1
     while (seconds := calls * _least_seconds(baseline, calls, meter)) < block_seconds:
@@ -199,7 +199,7 @@ def choose_calls(baseline: Subject, block_seconds: float, meter: Meter) -> int:
     return calls
 
 
-def affordable_calls(subject: Subject, calls: int, block_seconds: float, meter: Meter) -> int:
+def affordable_calls(subject: Measurable, calls: int, block_seconds: float, meter: Meter) -> int:
     """Return `calls`, or fewer for a function that is more than ten times slower.
 
     That saves time and changes nothing in its mean.
@@ -208,7 +208,7 @@ def affordable_calls(subject: Subject, calls: int, block_seconds: float, meter: 
     return max(1, min(calls, math.floor(SLOW_BLOCKS * block_seconds / each)))
 
 
-def _least_seconds(subject: Subject, calls: int, meter: Meter) -> float:
+def _least_seconds(subject: Measurable, calls: int, meter: Meter) -> float:
     """Return the seconds of one call in the shortest of three blocks that nothing disturbed.
 
     On a machine where nothing is undisturbed it is the shortest of all: a block of too few calls
@@ -266,9 +266,9 @@ class Trio(NamedTuple):
     `baseline` and `reference` have blocks of the same number of calls.
     """
 
-    baseline: Subject
-    submission: Subject
-    reference: Subject
+    baseline: Measurable
+    submission: Measurable
+    reference: Measurable
     calls: int
     submission_calls: int
 
@@ -327,7 +327,9 @@ def take_round(trios: Sequence[Trio], series: Series) -> TimingRound:
     return TimingRound(*series.take(measure))
 
 
-def take_control_round(one: Subject, other: Subject, calls: int, series: Series) -> ControlRound:
+def take_control_round(
+    one: Measurable, other: Measurable, calls: int, series: Series
+) -> ControlRound:
     """Measure a pair of functions that are the same, in random order."""
     pair = ((one, calls), (other, calls))
     (first, second), moment = series.take(lambda: _take_blocks(pair, series))
@@ -343,7 +345,7 @@ def _take_group(trio: Trio, series: Series) -> BlockGroup:
     return BlockGroup(*_take_blocks(lengths, series))
 
 
-def _take_blocks(subjects: Sequence[tuple[Subject, int]], series: Series) -> list[Block]:
+def _take_blocks(subjects: Sequence[tuple[Measurable, int]], series: Series) -> list[Block]:
     """Take a block of each subject in random order; return them in the order of the subjects."""
     first = int(series.generator.integers(subjects[0][0].ring))
     factor = draw_factor(series.generator)

@@ -47,7 +47,7 @@ class NoSandbox:
         """Nothing is made ready for it."""
 
     def start(self, command: object) -> Any:
-        raise SandboxError("Nothing starts here.", "Go elsewhere.")
+        raise SandboxError(foreign("Nothing starts here."), foreign("Go elsewhere."))
 
 
 class StrongerSandbox(NoSandbox):
@@ -122,7 +122,7 @@ class Attempts:
             time.sleep(0.1)
             self.beside.append(self._running)
             if number < self._displaced:
-                raise DisplacedError("There was no room.", "Come again.")
+                raise DisplacedError(foreign("There was no room."), foreign("Come again."))
         return ungraded_report(submission.name, foreign("It was reached."), describe_environment())
 
     @contextmanager

@@ -14,6 +14,7 @@ from grader.batch.recording import RecordingStore
 from grader.errors import GraderError
 from grader.gradebook.book import Gradebook
 from grader.gradebook.opening import open_database
+from grader.language import foreign
 from grader.report import decode_report
 from tests.gradebook.factory import CONTENT, SLUG, conv, enrol, report_of
 
@@ -116,7 +117,7 @@ def test_what_the_gradebook_does_not_take_is_in_the_folder(book: Gradebook, tmp_
 
 
 def _refuse(*_: object) -> None:
-    raise GraderError("no")
+    raise GraderError(foreign("no"))
 
 
 def test_a_file_that_was_changed_meanwhile_is_not_taken_for_the_one_graded(

@@ -14,7 +14,7 @@ from grader.cli.doctor_notebooks import (
     DETECTION,
     IMPORTED,
     UNTRIED,
-    Finding,
+    ImportFault,
     find_faults,
     try_imports,
 )
@@ -25,7 +25,7 @@ PINNED = {"apache-tvm": "0.27.0.post1", "apache-tvm-ffi": "0.1.14.post1"}
 NO_OPERATOR = "RuntimeError: operator torchvision::nms does not exist"
 
 
-def faults(alone: dict[str, str], grading: dict[str, str], **versions: str) -> list[Finding]:
+def faults(alone: dict[str, str], grading: dict[str, str], **versions: str) -> list[ImportFault]:
     known = {**PINNED, **versions}
     return list(find_faults(alone, lambda: grading, known.__getitem__))
 

@@ -193,6 +193,25 @@ class TestWrong:
         steps = run(but(add=None))
         assert "conv2d" == callee(steps, align(steps, LAYERS))
 
+    def test_a_largest_score_that_is_right_says_nothing_of_the_others(self) -> None:
+        """It is the same whatever the scores below it are."""
+
+        def lower(x: Any) -> Any:
+            scores = network.out(x)
+            scores[np.arange(len(scores)), scores.argmin(1)] -= 1
+            return scores
+
+        largest = ("largest", lambda x: x.max(1, keepdims=True))
+        steps = run([*but(dense2=lower, softmax=None), largest])
+        alignment = align(steps, LAYERS)
+        assert "right" == alignment.statuses[-1]
+        assert "dense2" == callee(steps, alignment)
+
+    def test_a_softmax_that_is_right_says_nothing_of_its_scores(self) -> None:
+        """It is the same for scores that are all one too large, and for others where it is flat."""
+        steps = run([*but(dense2=lambda x: network.out(x) + 1), ("double", lambda x: x * 2)])
+        assert "dense2" == callee(steps, align(steps, LAYERS))
+
     def test_a_step_that_only_copies_is_wrong_where_a_layer_is_missing(self) -> None:
         steps = run(but(relu1=lambda x: x))
         assert "relu1" == callee(steps, align(steps, LAYERS))

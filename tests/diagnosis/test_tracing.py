@@ -21,6 +21,7 @@ from grader.evidence.case import Candidate, Problem
 from grader.evidence.oracle import ModelOracle
 from grader.inside.runner.entry import perform
 from grader.ir.read import read_module
+from grader.language import NOTHING, foreign
 from grader.messages import (
     PYTHON_FUNCTION,
     Array,
@@ -181,7 +182,7 @@ class TestDistrust:
     def test_an_answer_that_is_no_message_is_a_problem(self) -> None:
         class Broken:
             def request(self, kind: str, task: ToRunner) -> FromRunner:
-                raise ProtocolError("no message", "")
+                raise ProtocolError(foreign("no message"), NOTHING)
 
         result = gather(twice_and_more(1), model_oracle(), [0], Broken())
         assert isinstance(result, Problem)

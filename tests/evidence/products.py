@@ -66,6 +66,15 @@ def other_order() -> Any:
     return tvm.IRModule({"bmm_relu": te.create_prim_func([A, B, C])})
 
 
+def of_one_place() -> Any:
+    """A product whose sums have one term each."""
+    A = te.placeholder((16, 8, 1), "float32", name="A")
+    B = te.placeholder((16, 1, 8), "float32", name="B")
+    k = te.reduce_axis((0, 1), name="k")
+    Y = te.compute((16, 8, 8), lambda n, i, j: te.sum(A[n, i, k] * B[n, k, j], axis=k), name="Y")
+    return tvm.IRModule({"bmm": te.create_prim_func([A, B, Y])})
+
+
 def transform(
     sch: Any,
     *,

@@ -26,6 +26,7 @@ from grader.evidence.candidates import (
 from grader.evidence.case import Candidate, Problem, StubOutputs
 from grader.evidence.oracle import ModelOracle
 from grader.ir.facts import BufferFacts, FunctionFacts, ModuleFacts, TensorFacts
+from grader.language import NOTHING, foreign
 from grader.messages import (
     PYTHON_FUNCTION,
     Array,
@@ -201,7 +202,7 @@ def test_a_single_batch_is_enough():
 
 def test_an_answer_that_cannot_be_read_is_a_problem():
     damaged = RunResult(Array("float32", (4, 4, 10), b""))
-    for answer in (damaged, ProtocolError("no message", "")):
+    for answer in (damaged, ProtocolError(foreign("no message"), NOTHING)):
         assert isinstance(gather(Runners(lambda inputs, seed, answer=answer: answer)), Problem)
 
 

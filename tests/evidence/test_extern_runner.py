@@ -16,6 +16,7 @@ import pytest
 from grader.errors import SandboxError
 from grader.evidence.problems import told_by
 from grader.evidence.runner_client import Runner
+from grader.language import foreign
 from grader.messages import (
     EXTERN_DIED,
     RunResult,
@@ -151,7 +152,7 @@ class Refusing:
 
     def start(self, command: Command) -> Stand:
         if self.processes:
-            raise SandboxError("no more")
+            raise SandboxError(foreign("no more"))
         self.processes.append(Stand(None))
         return self.processes[0]
 

@@ -16,7 +16,7 @@ from grader.evidence import replay as proving
 from grader.evidence.case import Candidate, Problem, Replay, TargetMatch
 from grader.evidence.replay import UNREADABLE, gather_replay, gather_target
 from grader.evidence.subject import NO_FUNCTION, Subject
-from grader.language import NOTHING
+from grader.language import NOTHING, foreign
 from grader.messages import ReplayResult, ReplayTrace, TargetResult, TaskFailure
 from tests.evidence import products, schedules
 from tests.evidence.factory import ORACLE
@@ -185,7 +185,7 @@ class TestByHand:
         [
             TaskFailure("run", "Died", "It died."),
             TaskFailure("run", "TimeLimit", "There was no answer."),
-            ProtocolError("no message", ""),
+            ProtocolError(foreign("no message"), NOTHING),
         ],
         ids=["died", "silent", "unreadable"],
     )
@@ -409,7 +409,7 @@ def test_a_target_that_cannot_be_read_is_told(document: bytes):
 
 def test_what_a_runner_answers_is_read_before_it_is_believed():
     assert "crashed" in reason(TaskFailure("run", "Died", "It died."))
-    assert UNREADABLE == compare(AnsweringAlike(ProtocolError("no message", "")))
+    assert UNREADABLE == compare(AnsweringAlike(ProtocolError(foreign("no message"), NOTHING)))
     with pytest.raises(ProtocolError):
         compare(AnsweringAlike(ReplayResult("equal")))
 

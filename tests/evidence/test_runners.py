@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from grader.errors import SandboxError
 from grader.evidence.runners import Kind, KnownAnswers, RunnerPool, size_of
+from grader.language import foreign
 from grader.messages import (
     SEARCH_SECONDS,
     FindStep,
@@ -52,7 +53,7 @@ class FakeRunner:
     def await_start(self) -> None:
         self.events.append("await_start")
         if self.fails:
-            raise SandboxError("A runner could not be started.")
+            raise SandboxError(foreign("A runner could not be started."))
 
     def close(self) -> None:
         self.events.append("close")

@@ -9,7 +9,7 @@ import pytest
 from tvm import s_tir
 
 from grader.evidence.steps import NO_STEPS, find_steps, is_unscheduled
-from grader.ir.facts import BufferFacts, Store
+from grader.ir.facts import Block, BufferFacts, Store
 from grader.ir.read import read_module
 from tests.evidence import products, schedules
 from tests.evidence.factory import (
@@ -158,6 +158,11 @@ class TestDecoys:
 
     def test_a_small_block_initialises_nothing(self):
         assert "decompose" not in steps(init(loops(2, 2)), update(has_init=False))
+
+    def test_zeros_below_what_is_no_reduction_initialise_nothing(self):
+        """The block overwrites them: its sum is written out, and nothing was decomposed."""
+        written_out = block("conv", "SSSS", PLAIN[:4], ("pad", *["w"] * 9), "out")
+        assert "decompose" not in steps(padding(), init(), written_out)
 
     def test_blocks_that_leave_sums_out_initialise_nothing(self):
         parts = [init(loops(4, 32, extent)) for extent in (672, 3)]
@@ -425,3 +430,21 @@ class TestAnyFunction:
 
         assert set() == self.steps(schedule)
         assert not is_unscheduled(products.facts_after(schedule), ())
+
+    def test_a_sum_of_one_place_is_not_fused(self):
+        function = products.facts_of(products.of_one_place())
+        assert NO_STEPS == find_steps(function, None, ())
+        assert is_unscheduled(function, ())
+
+    def test_a_bias_that_is_added_in_place_hides_no_step_of_the_sum(self):
+        nest = loops(16, 8, 32, kind="parallel")
+        total = storing("SSR", Store("Y", ("Y", "A", "B"), nest, ((0,), (1,), ())))
+        bias = storing("SS", Store("Y", ("Y", "b"), loops(16, 8), ((0,), (1,))))
+        function = convolution(total, bias)
+        assert {"parallel", "annotate"} == find_steps(function, None, ())
+
+
+def storing(iterators: str, store: Store) -> Block:
+    """A block of a store that says which axes its loops go along."""
+    made = block("made", iterators, store.loops, store.loads, store.buffer)
+    return msgspec.structs.replace(made, statements=(store,))

@@ -18,7 +18,7 @@ from grader.grading.assembly import runner_starter
 from grader.grading.pipeline import grade
 from grader.grading.preparation import Preparation, Settings
 from grader.inside.launcher.protocol import Program
-from grader.language import Text
+from grader.language import Text, foreign
 from grader.machine.quiet import Quiet, TimingLock, Turn
 from grader.progress import Progress, Silent
 from grader.reading.submission import read_submission
@@ -188,7 +188,7 @@ class Refusing:
 
     def start(self, command: Command) -> Process:
         self.commands.append(command)
-        raise SandboxError("Nothing starts here.")
+        raise SandboxError(foreign("Nothing starts here."))
 
     def close(self) -> None:
         """Nothing is to be closed."""

@@ -450,7 +450,7 @@ class TestUnreadable:
 
     def test_an_answer_that_is_no_message_is_a_problem(self) -> None:
         def fail(_: TimingResult) -> None:
-            raise ProtocolError("no", "no")
+            raise ProtocolError(foreign("no"), foreign("no"))
 
         assert "cannot be read" in problem(Machine(spoil=fail)).reason.english
 

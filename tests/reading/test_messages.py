@@ -15,7 +15,7 @@ from grader.reading.messages import (
     Cost,
     FromReader,
     Read,
-    Told,
+    SentText,
     Unreadable,
 )
 
@@ -32,7 +32,7 @@ def read(content: Content) -> Read:
 
 
 def test_an_answer_comes_back_as_it_was() -> None:
-    problem = Unreadable("", Told("{limit} MB", {"limit": 3}), Told(""), COST)
+    problem = Unreadable("", SentText("{limit} MB", {"limit": 3}), SentText(""), COST)
     assert problem == decode(problem)
     assert read(Content((CELL,))) == decode(read(Content((CELL,))))
 
@@ -42,7 +42,7 @@ def test_an_answer_comes_back_as_it_was() -> None:
 )
 def test_a_sentence_has_names_of_values_and_nothing_else(text: str) -> None:
     with pytest.raises(FrameError):
-        decode(Unreadable("", Told(text, {"limit": 3}), Told(""), COST))
+        decode(Unreadable("", SentText(text, {"limit": 3}), SentText(""), COST))
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from grader.course import CourseAssignment
 from grader.errors import SandboxError
 from grader.grading.preparation import Preparation, Settings
+from grader.language import NOTHING, foreign
 from grader.progress import Silent
 from grader.selfcheck.checker import NoSandbox
 
@@ -97,7 +98,7 @@ def secrets_of(
 
 def _hidden_arrays(chosen: CourseAssignment, seed: int) -> Iterator[Array]:
     """Yield what the referee alone has of a grading: hidden inputs, and what is right for them."""
-    nothing_runs = NoSandbox(SandboxError("No module is run.", ""))
+    nothing_runs = NoSandbox(SandboxError(foreign("No module is run."), NOTHING))
     prepared = Preparation(chosen, Settings(sandbox=nothing_runs, seed=seed, data="builtin"))
     answers = prepared.answers(prepared.data(Silent())).result()
     if answers.model is not None:

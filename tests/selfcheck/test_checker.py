@@ -20,7 +20,7 @@ from grader.data.dataset import builtin_data, builtin_parameters, write_idx
 from grader.data.folder import IMAGES, LABELS
 from grader.data.parameters import pickle_arrays
 from grader.errors import DataError, SandboxError, UsageError
-from grader.language import foreign
+from grader.language import NOTHING, foreign
 from grader.messages import Capture, CaptureFailure
 from grader.progress import Silent
 from grader.sandbox.choose import choose_sandbox
@@ -29,7 +29,7 @@ from grader.selfcheck.checker import MOST_IMAGES, Checker, notebook_data
 from grader.selfcheck.messages import Checked, CheckParts, FindAssignment
 from tests.selfcheck.kernels import COURSE, ROOT, write_notebook
 
-NO_SANDBOX = SandboxError("The sandbox needs Linux.", "Use Linux.")
+NO_SANDBOX = SandboxError(foreign("The sandbox needs Linux."), foreign("Use Linux."))
 
 
 def no_sandbox() -> SteppingSandbox:
@@ -192,7 +192,7 @@ class TestData:
         )
         many = np.concatenate([data.images, data.images])
         staged = type(data)(
-            "Fashion-MNIST", foreign(""), many, np.zeros(len(many), np.uint8), data.parameters,
+            "Fashion-MNIST", NOTHING, many, np.zeros(len(many), np.uint8), data.parameters,
             data.parameter_file,
         )  # fmt: skip
         for name, content in staged.staged_files().items():
@@ -286,4 +286,4 @@ def test_a_folder_that_was_named_counts_more(folder: Path) -> None:
     put_images(folder / "data", 5)
     put_parameters(folder, 2.0)
     data = notebook_data(NEEDS, folder, {"GRADER_DATA": "builtin"})
-    assert len(builtin_data(NAME, foreign("")).images) == len(data.images)
+    assert len(builtin_data(NAME, NOTHING).images) == len(data.images)

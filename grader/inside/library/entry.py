@@ -30,7 +30,7 @@ from grader.messages import (
     read_frame,
     unpack_array,
 )
-from grader.timing.rounds import Meter, Subject, SystemMeter, choose_calls, take_block
+from grader.timing.rounds import Measurable, Meter, SystemMeter, choose_calls, take_block
 
 _WARM_SECONDS = 0.02
 """How long the function is called before anything is measured: PyTorch compiles a kernel at the
@@ -157,7 +157,7 @@ def _measure(call: Call, output: Any, task: TimeLibrary) -> LibraryTiming:
     )
 
 
-def warm_up(subject: Subject, meter: Meter) -> None:
+def warm_up(subject: Measurable, meter: Meter) -> None:
     """Call a function for a while."""
     end = meter.wall() + _WARM_SECONDS
     subject.run_calls(0, 1)
@@ -166,7 +166,7 @@ def warm_up(subject: Subject, meter: Meter) -> None:
 
 
 def measure_blocks(
-    subject: Subject, calls: int, task: TimeLibrary, meter: Meter
+    subject: Measurable, calls: int, task: TimeLibrary, meter: Meter
 ) -> tuple[list[float], list[float]]:
     """Return seconds of a call in each undisturbed block, and in each disturbed one.
 

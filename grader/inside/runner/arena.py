@@ -105,7 +105,7 @@ TABLE = 4096
 _ALIGNMENT = 64
 
 
-class Slots(NamedTuple):
+class ArenaSlots(NamedTuple):
     """What calls of a block have left: `values` at the places `places` of their outputs."""
 
     calls: npt.NDArray[np.int32]
@@ -179,9 +179,9 @@ class Ledger:
         """Say whether nothing was written beside the tables."""
         return all(fence.is_intact() for fence in self._fences)
 
-    def read(self, calls: npt.NDArray[np.int32]) -> Slots:
+    def read(self, calls: npt.NDArray[np.int32]) -> ArenaSlots:
         """Return copies of what some of the block's calls have left."""
-        return Slots(calls, self._places[calls % TABLE], self._slots[calls])
+        return ArenaSlots(calls, self._places[calls % TABLE], self._slots[calls])
 
 
 def unwritten(dtype: str, items: int) -> Values:

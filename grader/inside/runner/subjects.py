@@ -14,7 +14,7 @@ import tvm_ffi
 from tvm import tirx
 
 from grader.inside.common.failure import TaskError, stage
-from grader.inside.runner.arena import Arena, Slots
+from grader.inside.runner.arena import Arena, ArenaSlots
 from grader.inside.runner.guards import Guards
 from grader.inside.runner.kernels import Kernel
 from grader.inside.runner.model import load_module
@@ -120,14 +120,14 @@ class TimedOutputs:
         self._whole: Sample[tuple[int, Values]] = Sample(
             max(1, MOST_OUTPUT_BYTES // (self._dtype.itemsize * math.prod(shape))), generator
         )
-        self._slots: Sample[Slots] = Sample(MOST_SLOTS // SLOTS_OF_A_BLOCK, generator)
+        self._slots: Sample[ArenaSlots] = Sample(MOST_SLOTS // SLOTS_OF_A_BLOCK, generator)
 
     def offer(self, arena: Arena, first: int, last: int, calls: int) -> None:
         """Offer a block of so many calls, on the ring's inputs from `first` to `last`."""
         self._whole.offer(lambda: (arena.start + last, arena.output()))
         self._slots.offer(lambda: self._read(arena, first, calls))
 
-    def _read(self, arena: Arena, first: int, calls: int) -> Slots:
+    def _read(self, arena: Arena, first: int, calls: int) -> ArenaSlots:
         """Return the slots of a block, or of calls drawn from it, with the inputs of the calls."""
         chosen = np.arange(calls, dtype=np.int32)
         if calls > SLOTS_OF_A_BLOCK:

@@ -16,7 +16,7 @@ from tvm import te, topi
 from grader.inside.common.failure import TaskError
 from grader.inside.runner import arena as arenas
 from grader.inside.runner import subjects
-from grader.inside.runner.arena import Slots
+from grader.inside.runner.arena import ArenaSlots
 from grader.inside.runner.subjects import CourseSubject, ShapeSubjects, TimedOutputs
 from grader.inside.runner.timing import load_workload
 from grader.messages import TimedFunction, Violation, pack_array, unpack_array
@@ -304,8 +304,8 @@ class Reader:
             self.read += 1
             return np.full((2, 3), which, np.float32)
 
-        def slots(calls: np.ndarray) -> Slots:
-            return Slots(calls, np.zeros_like(calls), np.full(len(calls), which, np.float32))
+        def slots(calls: np.ndarray) -> ArenaSlots:
+            return ArenaSlots(calls, np.zeros_like(calls), np.full(len(calls), which, np.float32))
 
         ledger = SimpleNamespace(read=slots)
         arena: Any = SimpleNamespace(start=which, ring=1, output=read, ledger=ledger)
