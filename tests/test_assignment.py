@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from grader.assignment import Assignment
+from grader.assignment import ArgumentTable, Assignment, Computation, TensorTable
 from grader.assignment_files import load_assignment
+from grader.computation import TOLERANCES
 from grader.errors import CourseError
 
 COMMITTED = Path(__file__).parents[1] / "assignments" / "e2e-conv" / "assignment.toml"
@@ -245,6 +246,30 @@ class TestGuide:
         assert load_assignment(file).guide_to("first", ("relu",)) is None
 
 
+def _computed(fields: str) -> str:
+    """Return the beginning of `[oracle]` behind a computation with one argument."""
+    return (
+        '[[computation]]\nid = "f"\n'
+        f"arguments = [{{ shape = [1], {fields} }}]\noutputs = [{{ shape = [1] }}]\n[oracle]"
+    )
+
+
+class TestTolerances:
+    @pytest.mark.parametrize(("dtype", "expected"), list(TOLERANCES.items()))
+    def test_they_are_those_of_the_dtype_unless_they_are_given(
+        self, dtype: str, expected: tuple[float, float]
+    ) -> None:
+        arguments, outputs = (ArgumentTable((1,)),), (TensorTable((1,), dtype),)
+        plain = Computation("f", arguments, outputs)
+        assert tuple(expected) == (plain.rtol, plain.atol)
+        given = Computation("f", arguments, outputs, rtol=0.5)
+        assert (0.5, expected[1]) == (given.rtol, given.atol)
+
+    def test_integers_have_none(self) -> None:
+        exact = {name for name, each in TOLERANCES.items() if each == (0, 0)}
+        assert {"bool", "int8", "uint8", "int32", "int64"} == exact
+
+
 class TestRefusal:
     """Whatever is wrong, a CourseError names the file and what is wrong."""
 
@@ -274,6 +299,14 @@ class TestRefusal:
             ("points = 1.5", 'points = 1.5\nvisibility = "later"', "part[0].check[0].visibility`"),
             ('title = "First"', 'title = "First"\nvisibility = 1', "`$.part[0].visibility`"),
             ("[oracle]", "[[guide]]\nabout = ['relu']\n[oracle]", "a `heading` or a `url`"),
+            (
+                "[oracle]",
+                _computed('dtype = "int4"'),
+                "use one of bool, int8, uint8, int32, int64",
+            ),
+            ("[oracle]", _computed('dtype = "int8", range = [0, 128]'), "no `range` from 0 to 128"),
+            ("[oracle]", _computed("range = [0, 1]"), "float32 has no `range`"),
+            ("[oracle]", _computed('dtype = "int8", range = [2, 1]'), "no `range` from 2 to 1"),
             ("[oracle]", "[[guide]]\nheading = 'A'\nurl = 'B'\n[oracle]", "a `heading` or a `url`"),
         ],
     )

@@ -13,6 +13,7 @@ import tracemalloc
 from contextlib import suppress
 from functools import reduce
 from pathlib import Path
+from typing import get_args
 
 import msgspec
 import numpy as np
@@ -30,6 +31,7 @@ from grader.messages import (
     CaptureFailure,
     CompareTarget,
     ControlRound,
+    DType,
     EntrySpec,
     Evaluate,
     Evaluated,
@@ -75,6 +77,7 @@ from grader.messages import (
     Violation,
     decode_payload,
     encode_frame,
+    number_type,
     pack_array,
     read_frame,
     unpack_array,
@@ -83,7 +86,7 @@ from grader.messages import (
 NO_NUMBERS = (float("nan"), float("inf"), float("-inf"))
 NO_TIMES = (0.0, -1.0, *NO_NUMBERS)
 
-DTYPES = ["float32", "float64", "int64", "int32", "uint8"]
+DTYPES = get_args(DType)
 
 ARRAY = pack_array(np.arange(6, dtype=np.float32).reshape(2, 3))
 BLOCK = Block(1e-3, 0.99, 4)
@@ -389,12 +392,21 @@ class TestArrays:
         st.randoms(use_true_random=False),
     )
     def test_an_array_survives(self, dtype: str, shape: list[int], random: object) -> None:
-        size = int(np.prod(shape, dtype=int)) * np.dtype(dtype).itemsize
-        bits = bytes(random.getrandbits(8) for _ in range(size))
-        values = np.frombuffer(bits, dtype=dtype).reshape(shape)
+        size = int(np.prod(shape, dtype=int)) * number_type(dtype).itemsize
+        bits = bytes(random.getrandbits(1 if dtype == "bool" else 8) for _ in range(size))
+        values = np.frombuffer(bits, dtype=number_type(dtype)).reshape(shape)
         back = unpack_array(pack_array(values))
         assert (values.dtype, values.shape) == (back.dtype, back.shape)
         assert bits == back.tobytes()
+
+    @pytest.mark.parametrize("data", [b"\x00\x02", b"\xff\x01", b"\x01\x80"])
+    def test_a_byte_that_is_no_bool_is_refused(self, data: bytes) -> None:
+        with pytest.raises(FrameError, match="neither 0 nor 1"):
+            unpack_array(Array("bool", (2,), data))
+
+    def test_memory_that_holds_no_bools_is_packed_as_what_it_counts_for(self) -> None:
+        values = np.array([0, 2, 255, 1], np.uint8).view(np.bool_)
+        assert b"\x00\x01\x01\x01" == pack_array(values).data
 
     def test_a_strided_view_is_packed_in_its_own_order(self) -> None:
         view = np.arange(12, dtype=np.int64).reshape(3, 4).T[::2]
@@ -405,7 +417,7 @@ class TestArrays:
         back[0, 0] = 9  # type: ignore[index]
         assert unpack_array(ARRAY)[0, 0] == 0  # type: ignore[index]
 
-    @pytest.mark.parametrize("dtype", ["float16", "complex64", "object", ">f4", "bool", "<U3"])
+    @pytest.mark.parametrize("dtype", ["float128", "complex64", "object", ">f4", "M8[s]", "<U3"])
     def test_a_dtype_that_no_message_carries_is_refused(self, dtype: str) -> None:
         with pytest.raises(KeyError):
             pack_array(np.zeros(2, dtype=dtype))

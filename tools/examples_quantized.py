@@ -105,6 +105,25 @@ def build_layer():
     return bb.get()
 """
 
+LAYER_BY_OPERATORS = (
+    LAYER.replace("def te_layer(x, weight, bias,", "def te_layer(sums, bias,")
+    .replace(
+        """\
+    k = te.reduce_axis((0, 64), name="k")
+    sums = te.compute((16, 32), lambda i, j: te.sum(
+        x[i, k].astype("int32") * weight[k, j].astype("int32"), axis=k), name="sums")
+""",
+        "",
+    )
+    .replace(
+        "            output = bb.emit_output(bb.emit_te(te_layer, *given))\n",
+        """\
+            product = relax.op.matmul(given[0], given[1], out_dtype="int32")
+            output = bb.emit_output(bb.emit_te(te_layer, bb.emit(product), *given[2:]))
+""",
+    )
+)
+
 FLOATS = """\
 for i, j in T.grid(32, 48):
     with T.sblock("output"):
@@ -147,6 +166,17 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         ),
     ),
     "floats_rounded": (SETUP, requantize(FLOATS), LAYER),
+    "rounded_down": (
+        SETUP,
+        requantize(REQUANTIZE.replace(" + (T.int32(1) << (shift[vj] - 1))", "")),
+    ),
+    "one_shift_for_all_columns": (SETUP, requantize(REQUANTIZE.replace("shift[vj]", "shift[0]"))),
+    "bias_forgotten": (SETUP, LAYER.replace("sums[i, j] + bias[j]", "sums[i, j]")),
+    "product_by_an_operator": (SETUP, LAYER_BY_OPERATORS),
+    "half_of_it_written": (
+        SETUP,
+        matmul(PRODUCT.replace("T.grid(128, 128, 128)", "T.grid(128, 64, 128)")),
+    ),
     "sum_never_initialised": (
         SETUP,
         matmul(PRODUCT.replace("        with T.init():\n            C[vi, vj] = T.int32(0)\n", "")),

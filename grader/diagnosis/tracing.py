@@ -168,9 +168,9 @@ def _value(step: TracedStep) -> Values | None:
     value: Values = values[0]
     if value.dtype.kind in "biu":
         return value
-    missing = np.isnan(value)
-    if value.dtype != np.float64:
-        with np.errstate(invalid="ignore"):  # poison is signalling NaNs, which NumPy warns of
+    with np.errstate(invalid="ignore"):  # poison is signalling NaNs, which NumPy warns of
+        missing = np.isnan(value)
+        if value.dtype != np.float64:
             value = value.astype(np.float32)
     value[missing] = np.nan
     return value

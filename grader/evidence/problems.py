@@ -275,8 +275,14 @@ def is_close(actual: FloatArray, desired: FloatArray, rtol: float, atol: float) 
     """
     if not rtol and not atol and actual.dtype.kind in "biu" and desired.dtype.kind in "biu":
         return np.asarray(actual == desired)
-    found = actual.astype(np.float64)
+    with np.errstate(invalid="ignore"):  # what was never written is a signalling NaN
+        found = actual.astype(np.float64)
     return np.asarray(np.isclose(found, desired, rtol=rtol, atol=atol) & np.isfinite(found))
+
+
+def _is_finite(values: FloatArray) -> Mask:
+    with np.errstate(invalid="ignore"):  # bfloat16 tells of signalling NaN here, too
+        return np.asarray(np.isfinite(values))
 
 
 def explain(
@@ -309,7 +315,7 @@ def _code(outputs: Outputs, comparison: Comparison) -> CheckCode:
         return "shape"
     if str(actual.dtype) != comparison.dtype:
         return "dtype"
-    return "values" if np.isfinite(actual).all() else "not_finite"
+    return "values" if _is_finite(actual).all() else "not_finite"
 
 
 def _seen(outputs: Outputs, wrong: Mask, comparison: Comparison) -> Text:
@@ -327,7 +333,7 @@ def _seen(outputs: Outputs, wrong: Mask, comparison: Comparison) -> Text:
             got=str(actual.dtype),
             wanted=comparison.dtype,
         )
-    finite = np.isfinite(actual)
+    finite = _is_finite(actual)
     if not finite.all():
         share = float((~finite).reshape(len(actual), -1).any(axis=1).mean())
         return say("The output is NaN or infinite for {share:.0%} of the samples.", share=share)
@@ -355,7 +361,7 @@ def _hint(outputs: Outputs, wrong: Mask, comparison: Comparison) -> Text:
             'Use "{wanted}" for the input, the constants and every layer.',
             wanted=comparison.dtype,
         )
-    if not np.isfinite(actual).all():
+    if not _is_finite(actual).all():
         return NOT_FINITE
     return _hint_for_values(actual[wrong].astype(np.float64), outputs.desired[wrong])
 

@@ -147,7 +147,7 @@ def _read(
         pairs=len(kept),
         rejected=len(answer.rounds) - len(kept),
         self_test=self_test,
-        peak_gflops=round(answer.limits.flops * GIGA, 1),
+        peak_gflops=round(answer.limits.flops * setting.work[0].lanes * GIGA, 1),
         bandwidth_gbs=round(answer.limits.bytes * GIGA, 1),
     )
 

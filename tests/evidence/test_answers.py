@@ -136,6 +136,52 @@ def test_a_course_function_that_gives_another_shape_is_the_courses_error() -> No
         _ = oracle(lambda a, b: a[0]).desired
 
 
+@pytest.mark.parametrize(
+    ("dtype", "span", "least", "largest"),
+    [
+        ("int8", None, -128, 127),
+        ("uint8", None, 0, 255),
+        ("bool", None, 0, 1),
+        ("int32", None, -10, 10),
+        ("int32", (-70_000, 70_000), -70_000, 70_000),
+    ],
+)
+def test_integers_are_drawn_from_all_that_there_are_or_from_their_range(
+    dtype: str, span: tuple[int, int] | None, least: int, largest: int
+) -> None:
+    tables = (ArgumentTable((40_000,), dtype, "A", span),)
+    drawn = oracle(arguments=tables, cases=4).arrange(PART, None)
+    assert isinstance(drawn, Arrangement)
+    (values,) = (each.array for each in drawn.arguments)
+    assert dtype == str(values.dtype)
+    assert least <= values.min() <= least + (largest - least) // 100
+    assert largest - (largest - least) // 100 <= values.max() <= largest
+
+
+def test_bfloat16_reaches_the_course_as_float32_of_the_same_numbers() -> None:
+    seen: list[np.ndarray] = []
+
+    def compute(a: np.ndarray) -> np.ndarray:
+        seen.append(a)
+        return a.astype(float)
+
+    found = oracle(
+        compute,
+        arguments=(ArgumentTable((3,), "bfloat16", "A"),),
+        outputs=(TensorTable((3,), "bfloat16"),),
+    )
+    (given,) = (each.array for each in found.arrange(PART, None).arguments)  # type: ignore[union-attr]
+    assert (5, 3) == found.desired.shape
+    assert ["float32", "bfloat16"] == [str(seen[0].dtype), str(given.dtype)]
+    assert np.array_equal(seen[0], given.astype(np.float32))
+
+
+@pytest.mark.parametrize("wrong", [128, -129, 0.5, np.nan])
+def test_numbers_that_the_dtype_does_not_have_are_the_courses_error(wrong: float) -> None:
+    with pytest.raises(CourseError, match="no int8"):
+        _ = oracle(lambda a, b: a * 0 + wrong, outputs=(TensorTable((4, 4), "int8"),)).desired
+
+
 def test_a_computation_without_a_function_is_the_courses_error() -> None:
     with pytest.raises(CourseError, match="no function called add"):
         course_function(object(), table(), {})

@@ -15,7 +15,14 @@ from grader.evidence.problems import (
     wrong_samples,
 )
 from grader.language import join
-from grader.messages import EXTERN_DIED, PYTHON_FUNCTION, Capture, TaskFailure, Violation
+from grader.messages import (
+    EXTERN_DIED,
+    PYTHON_FUNCTION,
+    Capture,
+    TaskFailure,
+    Violation,
+    number_type,
+)
 from grader.messages import ViolationKind as Kind
 from tests.evidence.factory import outputs
 from tests.render.diagnoses import DIAGNOSIS
@@ -131,6 +138,25 @@ class TestWrongSamples:
         actual = desired.astype(np.float32)
         actual[2, 0, 0] = np.nan
         assert [2, 4] == np.flatnonzero(wrong_samples(outputs(actual, desired), FUNCTION)).tolist()
+
+    @pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int32", "int64"])
+    def test_integers_are_right_or_wrong(self, dtype: str) -> None:
+        exact = Computation("f", (ArgumentTable((2,)),), (TensorTable((2,), dtype),), cases=3)
+        largest = 2**62 if dtype == "int64" else exact.outputs[0].widest[1]
+        desired = np.array([[largest, 0], [largest, 1], [0, 0]], np.int64)
+        actual = desired.copy()
+        actual[1, 0] -= 1  # of 2**62 float64 does not have it
+        found = wrong_samples(outputs(actual.astype(dtype), desired), exact)
+        assert [False, True, False] == found.tolist()
+
+    @pytest.mark.parametrize(("dtype", "off"), [("float16", 0.02), ("bfloat16", 0.1)])
+    def test_each_type_has_a_tolerance_of_its_own(self, dtype: str, off: float) -> None:
+        rounded = Computation("f", (ArgumentTable((1,)),), (TensorTable((1,), dtype),), cases=4)
+        desired = np.array([[1.1], [1.1], [1.1], [1.1]])
+        errors = np.array([[0], [off / 4], [off], [np.nan]])
+        actual = (desired + errors).astype(number_type(dtype))
+        found = wrong_samples(outputs(actual, desired), rounded)
+        assert [False, False, True, True] == found.tolist()
 
     @pytest.mark.parametrize("actual", [VALUES[:, :4], VALUES.astype(np.float64)])
     def test_all_are_where_shape_or_dtype_are_other_ones(self, actual: np.ndarray) -> None:

@@ -61,6 +61,10 @@ class TestWork:
         work = function_work([(4, 1, 28, 28), (32, 1, 3, 3)], (4, 32, 26, 26), 18)
         assert Work(4, 4 * 32 * 26 * 26 * 18, 4 * (3136 + 288 + 86528)) == work
 
+    def test_short_integers_are_moved_as_such_and_computed_several_at_a_time(self) -> None:
+        work = function_work([(8, 16), (16, 4)], (8, 4), 32, [1, 1, 4])
+        assert Work(8, 32 * 32, 128 + 64 + 4 * 32, lanes=4) == work
+
 
 class TestTiming:
     def test_it_has_speedups_and_the_share_with_their_intervals(self) -> None:

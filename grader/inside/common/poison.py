@@ -169,10 +169,13 @@ def is_poisoned(tensor: Any, call: int = 0) -> bool:
 def _own_integer(dtype: Any, places: Sequence[Any], call: Any) -> Any:
     """Return the poison of the item at a place, which a vector may be: one of two numbers in turn.
 
-    Behind TVM's passes bfloat16 is an unsigned integer: of that length both numbers are NaN, too.
+    Behind TVM's passes shorter floating-point numbers are unsigned integers: of their length both
+    numbers are NaN, all bits and all but the sign.
     """
     name = str(dtype).split("x")[0]
-    large, small = (0xFFFE, 0x7FFE) if name == "uint16" else integer_poison(name, 2).tolist()
+    large, small = integer_poison(name, 2).tolist()
+    if name in ("uint8", "uint16"):
+        large, small = 2**dtype.bits - 1, 2 ** (dtype.bits - 1) - 1
     turn = call
     for place in places:
         turn = turn + tirx.Cast("int64", place)

@@ -134,8 +134,9 @@ def _difference(
         return float("inf")
     if actual.shape != desired.shape or actual.dtype != desired.dtype:
         return float("inf")
-    if not np.isfinite(actual).all():
-        return float("inf")
+    with np.errstate(invalid="ignore"):  # bfloat16 tells of signalling NaN
+        if not np.isfinite(actual).all():
+            return float("inf")
     worst = float(np.abs(actual.astype(float) - desired.astype(float)).max(initial=0.0))
     scale = float(np.abs(desired.astype(float)).max(initial=0.0))
     return worst if worst > EQUAL * scale else 0.0

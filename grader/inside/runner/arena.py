@@ -165,8 +165,9 @@ class Ledger:
             return np.asarray(self._generator.integers(2, size=TABLE) == 1)
         if self._dtype.startswith(("int", "uint")):
             ends = np.iinfo(self._dtype)
-            drawn = self._generator.integers(ends.min, ends.max, TABLE, np.int64, endpoint=True)
-            return np.asarray(drawn.astype(self._dtype))
+            kind: Any = np.dtype(self._dtype)
+            drawn = self._generator.integers(ends.min, ends.max, TABLE, kind, endpoint=True)
+            return np.asarray(drawn)
         normal = self._generator.standard_normal(TABLE, dtype=np.float32)
         return np.asarray(normal.astype(number_type(self._dtype)))
 

@@ -11,7 +11,7 @@ from grader.inside.common.failure import TaskError
 from grader.inside.common.poison import Poison, fill, is_poisoned
 from grader.inside.runner.guards import Guards
 from grader.inside.runner.model import run_module
-from grader.messages import unpack_array
+from grader.messages import integer_poison, number_type, unpack_array
 from tests.inside.runner import modules
 
 ALLOCATE = "vm.builtin.alloc_tensor"
@@ -36,11 +36,12 @@ def allocate(poison: Poison, output: tvm.runtime.Tensor) -> tvm.runtime.Tensor:
 
 
 class TestFill:
-    @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+    @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
     def test_floats_become_nan(self, dtype: str) -> None:
-        value = tensor(1, 2, dtype=dtype)
+        value = tvm.runtime.tensor(np.array([1, 2], number_type(dtype)))
         fill(value)
-        assert np.isnan(value.numpy()).all()
+        with np.errstate(invalid="ignore"):
+            assert np.isnan(value.numpy()).all()
         assert is_poisoned(value)
 
     @pytest.mark.parametrize("dtype", ["int32", "int64", "uint8", "int8"])
@@ -49,6 +50,19 @@ class TestFill:
         fill(value)
         assert is_poisoned(value)
         assert not set(value.numpy().tolist()) & {0, 1}
+
+    @pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int32", "int64"])
+    def test_whole_numbers_change_along_the_items_and_from_call_to_call(self, dtype: str) -> None:
+        values = []
+        for call in range(2):
+            value = tvm.runtime.tensor(np.zeros(6, dtype))
+            fill(value, call=call)
+            assert is_poisoned(value, call)
+            assert not is_poisoned(value, 1 - call)
+            values.append(value.numpy())
+        first, second = values
+        assert (first[:-1] != first[1:]).all()
+        assert (first != second).all()
 
     def test_one_written_item_is_enough_to_be_written(self) -> None:
         value = tensor(1, 2, 3)
@@ -96,6 +110,18 @@ class TestPoison:
             call(poison, "f", tensor(1), allocate(poison, tensor(2)))
         call(poison, "g", tensor(1), allocate(poison, tensor(2)), writes=0)
         assert poison.unwritten == ["f"]
+
+    def test_integers_that_are_those_of_the_memory_once_were_written_all_the_same(self) -> None:
+        poison, written, never = Poison(), [], []
+        for number in range(2):
+            poison.reset(number)
+            output = allocate(poison, tensor(0, dtype="int8"))
+            call(poison, "lucky", output, writes=integer_poison("int8", 1)[0])
+            call(poison, "never", allocate(poison, tensor(0, dtype="int8")))
+            written.append("lucky" in poison.unwritten)
+            never.append("never" in poison.unwritten)
+        assert [True, False] == written
+        assert [True, True] == never
 
     def test_who_copies_poison_is_not_named(self) -> None:
         poison = Poison()
@@ -204,14 +230,21 @@ class TestOwn:
         values = found(copied(dtype, 30), Poison(), np.zeros(30, dtype))
         right = np.arange(30, dtype=dtype)[::-1]
         assert (values != right).all()
-        assert len(set((values - right).tolist())) == 1
+        rest = (values - right).tolist()
+        assert [1, 1, 2] == [len(set(each)) for each in (rest[::2], rest[1::2], rest)]
+
+    def test_whole_numbers_are_other_ones_in_the_next_call(self) -> None:
+        poison, function = Poison(), copied("int32", 30)
+        first = found(function, poison, np.zeros(30, "int32"))
+        poison.reset(1)
+        assert (first != found(function, poison, np.zeros(30, "int32"))).all()
 
     @pytest.mark.parametrize("dtype", ["bfloat16", "float8_e4m3fn", "bool"])
     def test_other_numbers_are_filled_behind_the_passes_that_store_them_otherwise(
         self, dtype: str
     ) -> None:
         values = found(copied_as(dtype), Poison(), np.zeros(300, "float32"))
-        assert np.isnan(values).all() if dtype != "bool" else values.all()
+        assert np.isnan(values).all() if dtype != "bool" else {0, 1} == set(values.tolist())
 
     def test_where_memory_is_cleared_they_are_zeros(self) -> None:
         cleared = Poison(cleared=True)
