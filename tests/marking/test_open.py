@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,15 @@ from grader.authoring.lint import lint
 from grader.authoring.master import find_master
 from grader.authoring.subject import read_subject
 from grader.authoring.template import build_templates
+from grader.authoring.verify import Notebooks, Verifier
 from grader.course import load_course
+from grader.grading.preparation import Settings
 from grader.lms.handback import Work, Works, grades_of
 from grader.reading.submission import names_of, parse_notebook
 from grader.release.write import encode_assignment, public_assignment
 from grader.render.formats import render_as
 from grader.report import Report, decode_report, encode_report
+from grader.sandbox.interface import Sandbox
 from grader.selfcheck.public import published
 from tests.marking.factory import ASSIGNMENT, COURSE, GRADED, report_of
 
@@ -96,6 +100,20 @@ class TestCourses:
             if each.severity == "error"
         ]
         assert "Students have no cell for the answer to part why." == found_one
+
+    def test_verify_names_parts_that_students_have_no_cell_for(
+        self, tmp_path: Path, sandbox: Sandbox
+    ) -> None:
+        shutil.copytree(COURSE, tmp_path / "course")
+        path = tmp_path / "course" / "assignments" / "written" / "assignment.toml"
+        text = path.read_text("utf-8").replace('answer = ["times-plot"]', 'answer = ["nowhere"]')
+        path.write_text(text, "utf-8")
+        chosen = load_course(tmp_path / "course").get("written")
+        notebooks = Notebooks(tmp_path / "course", chosen)
+        verifier = Verifier(chosen, notebooks, Settings(sandbox), timed=False, jobs=1)
+        (problem,) = verifier.unanswerable()
+        assert problem.startswith("The template has no cell for the answer to part plot.")
+        assert "A person marks part why, for 6 points." in verifier.notes
 
     def test_a_release_has_the_parts_without_their_rubric(self) -> None:
         public = public_assignment(ASSIGNMENT)
