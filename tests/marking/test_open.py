@@ -110,7 +110,7 @@ class TestCourses:
         path.write_text(text, "utf-8")
         chosen = load_course(tmp_path / "course").get("written")
         notebooks = Notebooks(tmp_path / "course", chosen)
-        verifier = Verifier(chosen, notebooks, Settings(sandbox), timed=False, jobs=1)
+        verifier = Verifier(chosen, notebooks, Settings(sandbox, seed=7), timed=False, jobs=1)
         (problem,) = verifier.unanswerable()
         assert problem.startswith("The template has no cell for the answer to part plot.")
         assert "A person marks part why, for 6 points." in verifier.notes
