@@ -75,10 +75,10 @@ class ManualTable(Titled, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if len({each.id for each in self.item}) != len(self.item):
             raise ValueError(f"two items of part {self.id} have the same id")
-        if self.item and self._most() < exact(self.points):
-            most = f"{float(self._most()):g}"
+        most = float(self._most())
+        if self.item and most < self.points - 1e-9:
             raise ValueError(
-                f"the items of part {self.id} give {most} points at most, `points` says"
+                f"the items of part {self.id} give {most:g} points at most, `points` says"
                 f" {self.points:g}"
             )
 

@@ -55,6 +55,45 @@ def refusal(file: Path, text: str | bytes) -> CourseError:
     return caught.value
 
 
+MANUAL = """
+[[manual]]
+id = "{id}"
+title = "Why"
+points = {points}
+
+[[manual.item]]
+id = "right"
+text = "Right"
+points = 2
+"""
+
+
+class TestManualParts:
+    """Parts that a person marks."""
+
+    def test_their_points_are_a_part_of_the_whole(self, file: Path) -> None:
+        file.write_text(
+            SMALL.replace("points = 3", "points = 5", 1) + MANUAL.format(id="why", points=2)
+        )
+        assignment = load_assignment(file)
+        assert (5, 3) == (assignment.points, assignment.graded_points)
+        assert ("first", "why") == assignment.part_ids
+
+    @pytest.mark.parametrize(
+        ("id", "points", "message"),
+        [
+            ("why", 1, "checks and manual parts add up to 4 points, `points` says 5"),
+            ("first", 2, "two parts have the same id"),
+            ("why", 3, "the items of part why give 2 points at most, `points` says 3"),
+        ],
+    )
+    def test_what_cannot_be_marked_right_is_refused(
+        self, file: Path, id: str, points: int, message: str
+    ) -> None:
+        text = SMALL.replace("points = 3", "points = 5", 1) + MANUAL.format(id=id, points=points)
+        assert message in str(refusal(file, text))
+
+
 class TestCommitted:
     """The assignment that comes with the project."""
 

@@ -122,7 +122,7 @@ class Verifier:
         problems = [
             *known.problems,
             *(words.template_problem(e.part, e.score) for e in template.result() if e.score > 0),
-            *self._answers(),
+            *self.unanswerable(),
             *findings,
             *(each.advice for each in mutants if each.advice),
         ]
@@ -222,7 +222,7 @@ class Verifier:
             self.kept.keep_template(scores)
         return scores
 
-    def _answers(self) -> Iterator[str]:
+    def unanswerable(self) -> Iterator[str]:
         """Say of which parts that a person marks students have no cell, or nobody a rubric."""
         cells = [((cell.id, *tags_of(cell)), cell.source) for cell in self.notebooks.template.cells]
         for part in self.prepared.course_assignment.assignment.manual:

@@ -53,6 +53,7 @@ class _Graded(NamedTuple):
     ungraded: tuple[str, ...] = ()
     several: tuple[str, ...] = ()
     unsettled: tuple[str, ...] = ()
+    unmarked: tuple[str, ...] = ()
 
 
 class FeedbackOptions(msgspec.Struct, frozen=True):
@@ -99,14 +100,21 @@ def run_export(options: ExportOptions, messages: Console, write: Callable[[bytes
         say("To be graded again, and not in the file ({count}): {names}."),
         found.unsettled,
     )
-    return not (exported.unknown or found.ungraded or found.several or found.unsettled)
+    _list(
+        messages,
+        say("Not marked by hand yet, and not in the file ({count}): {names}."),
+        found.unmarked,
+    )
+    left_out = found.ungraded or found.several or found.unsettled or found.unmarked
+    return not (exported.unknown or left_out)
 
 
 def _find_grades(options: ExportOptions) -> _Graded:
     """Return the grades of a folder of reports, or those that the gradebook derives."""
     if options.reports is not None:
         works = _works(options.reports, options.collected)
-        return _Graded(grades_of(works), works.ungraded, works.several)
+        unmarked = tuple(work.folder for work in works.each if work.report.open)
+        return _Graded(grades_of(works), works.ungraded, works.several, unmarked=unmarked)
     if options.assignment is None:
         raise UsageError(
             say("Whose grades, and where are they?"),
@@ -121,19 +129,22 @@ def _in_book(slug: str, course: Path | None) -> _Graded:
     """Return what the gradebook makes of an assignment: adjusted, and less what lateness costs."""
     from grader.cli.student_grades import class_grades  # with a database, which reports need not
 
-    grades, unsettled = [], []
+    grades, unsettled, unmarked = [], [], []
     for student, grade in class_grades(slug, course):
         if grade is None or grade.points is None:
             continue
         if not grade.settled:
             unsettled.append(student.login)
             continue
+        if grade.open:
+            unmarked.append(student.login)
+            continue
         fields = {"email": student.email, "github": student.github}
         keys = keys_of(Entry(student.login, fields, student.lms, ""))
         grades.append(
             Grade(student.login, student.name, grade.points, grade.possible, keys, student.section)
         )
-    return _Graded(grades, unsettled=tuple(unsettled))
+    return _Graded(grades, unsettled=tuple(unsettled), unmarked=tuple(unmarked))
 
 
 def run_feedback(

@@ -105,8 +105,11 @@ def _read(path: Path) -> Report:
 
 
 def grades_of(works: Works) -> list[Grade]:
-    """Return everybody's grade: all points of the report, hidden ones as well."""
-    return [_grade(work) for work in works.each]
+    """Return everybody's grade: all points of the report, hidden ones as well.
+
+    Where a person has yet to mark something there is none: what is open is no lost point.
+    """
+    return [_grade(work) for work in works.each if not work.report.open]
 
 
 def _grade(work: Work) -> Grade:

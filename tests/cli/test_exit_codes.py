@@ -85,6 +85,8 @@ def call(folder: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
         ("course init --course file", 2),
         ("roster import nowhere.csv", 2),
         ("grades show ada", 2),
+        ("mark", 2),
+        (f"mark --course {COURSE.parent / 'written'}", 2),
         ("--version", 0),
     ],
 )  # fmt: skip

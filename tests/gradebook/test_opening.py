@@ -22,7 +22,7 @@ VERSIONS = Path(opening.__file__).parent / "versions"
 SCRIPTS = ScriptDirectory(str(VERSIONS.parent), version_locations=[str(VERSIONS)])
 REVISIONS = [each.revision for each in SCRIPTS.walk_revisions()]
 
-_BEFORE = """
+FIRST = """
 INSERT INTO student (login, name, email, section, github, lms, recorded)
     VALUES ('ada', 'Ada', 'a@x.org', 'A', '', '{}', '2026-12-01T00:00:00+00:00');
 INSERT INTO assignment (slug, version, points, counts, parts)
@@ -39,12 +39,16 @@ INSERT INTO adjustment (attempt, part, points, reason, who, recorded)
 INSERT INTO extension (student, assignment, due, reason, who, recorded)
     VALUES (1, 1, '2026-12-05T00:00:00+00:00', 'ill', 'eve', '2026-12-01T00:00:00+00:00');
 """
-ROWS = {
-    "0001": _BEFORE,
-    "0002": _BEFORE
-    + "UPDATE grading SET rubric = 'ef', level = 'strong', dialect = 'current', seconds = '1.5',"
-    " noticed = '', chosen_by = 'command';\n",
-}
+MARKED = """
+INSERT INTO adjustment (attempt, part, points, reason, who, recorded, marking)
+    VALUES (1, 'b', '2', 'so', 'eve', '2026-12-01T00:00:00+00:00',
+        '{"items": [{"id": "i", "text": "I", "points": "2"}], "comment": "so"}');
+"""
+KEYED = """
+UPDATE grading SET rubric = 'ef', level = 'strong', dialect = 'current', seconds = '1.5',
+    noticed = '', chosen_by = 'command';
+"""
+ROWS = {"0001": FIRST, "0002": FIRST + MARKED, "0003": FIRST + MARKED + KEYED}
 """What a gradebook of each version holds; a new version gets rows of its own here."""
 
 

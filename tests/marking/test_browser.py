@@ -123,6 +123,7 @@ def test_three_students_are_marked_by_keyboard_alone(browser: Browser, served: S
     keys.press("?")
     expect(page.get_by_role("dialog")).to_be_visible()
     keys.press("Escape")
+    expect(page.get_by_role("dialog")).to_be_hidden()
     keys.press("2")
     keys.press("Enter")
     expect(page.locator("h1")).to_have_text("A plot of the times")

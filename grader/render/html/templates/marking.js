@@ -118,8 +118,12 @@ const KEYS = {
   "?": () => help && help.showModal(),
 };
 
-// With a Chinese or Korean keyboard a letter is no Latin one: then its place counts.
+// With a Chinese or Korean keyboard a letter is no Latin one, and with a French one a digit is a
+// sign: then the key's place counts.
 function nameOf(event) {
+  if (event.code.startsWith("Digit") && !event.shiftKey) {
+    return event.code.slice(5);
+  }
   const isLetter = event.code.startsWith("Key") && !/^[ -~]$/.test(event.key);
   return isLetter ? event.code.slice(3).toLowerCase() : event.key;
 }
