@@ -111,8 +111,8 @@ class TestCourse:
             Subject((), ORACLE)
 
     @pytest.mark.parametrize(
-        "outputs", [(TensorTable(SHAPE),) * 2, (TensorTable(SHAPE, dtype="int64"),)]
+        "outputs", [(TensorTable(SHAPE),) * 2, (TensorTable(SHAPE, dtype="bfloat16"),)]
     )
-    def test_what_is_not_one_array_of_floats_is_not_timed(self, outputs):
+    def test_what_is_not_one_array_or_of_bfloat16_is_not_timed(self, outputs):
         with pytest.raises(CourseError, match="bmm_relu"):
             Subject((), msgspec.structs.replace(COMPUTATION, outputs=outputs))
