@@ -109,7 +109,7 @@ class TestModel:
             for each in result.mutants[:4]
         ]
         assert {"float16", "return_zeros", "return_input"} < set(kinds(result))
-        assert ["drop_bias", "swap_layers"] == [each.kind for each in result.inapplicable]
+        assert ["drop_bias", "swap_layers", "narrow"] == [each.kind for each in result.inapplicable]
 
     def test_only_what_a_mutation_names_is_changed(self) -> None:
         module, _ = classifier()
