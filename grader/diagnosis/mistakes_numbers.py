@@ -6,6 +6,7 @@ was added or multiplied.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,11 @@ _GARBAGE = 1e6
 
 _LOOKED_AT = 4
 _HALF_RIGHT = 0.5
+ALL_BUT_RIGHT = 0.99
+"""Single numbers are off where more are right, as where something else is rounded: loops that end
+too early leave more."""
+_MOSTLY_WRONG = 0.25
+"""Of the numbers at a loop's end: there are right ones among them by chance, as zeros of ReLU."""
 _BFLOAT_BITS = np.uint32(0xFFFF)
 
 
@@ -105,6 +111,8 @@ def in_the_end(found: Found, program: Program, tolerance: float = TOLERANCE) -> 
         partly = _partly_right(flat, program, other, tolerance)
         if partly is not None:
             return partly
+        if other == place and _differs(flat, program, other, tolerance).mean() < 1 - ALL_BUT_RIGHT:
+            return None  # a few numbers are off: no other layer is meant
     return None
 
 
@@ -122,17 +130,28 @@ def _of_the_same_size(found: Found, program: Program) -> list[int]:
 def _partly_right(flat: Doubles, program: Program, place: int, tolerance: float) -> Sight | None:
     """Say how much of a value is right, and along which axis the rest lies at an end."""
     wanted = known(program.layers[place].value)
-    is_wrong = np.abs(flat - wanted.numbers) > tolerance * wanted.scale
+    is_wrong = _differs(flat, program, place, tolerance)
     share = 1 - float(is_wrong.mean())
     if wanted.is_trivial or not _HALF_RIGHT <= share < 1:
         return None
-    facts: dict[str, Any] = {"share": share}
+    facts: dict[str, Any] = {"share": math.floor(100 * share) / 100}  # never "100% are right"
     for axis, extent in enumerate(wanted.shape):
-        places = np.unique(is_wrong.reshape(wanted.shape).nonzero()[axis])
-        if len(places) < extent and places[-1] - places[0] + 1 == len(places):
+        places = np.unique(is_wrong.nonzero()[axis])
+        is_in_a_row = places[-1] - places[0] + 1 == len(places)
+        is_whole = float(is_wrong.take(places, axis).mean()) >= _MOSTLY_WRONG
+        if len(places) < extent and is_in_a_row and is_whole:
             facts |= {"axis": axis, "start": int(places[0]), "stop": int(places[-1]) + 1}
-            break
-    return Sight("partly_right", place, facts)
+            return Sight("partly_right", place, facts)
+    return Sight("partly_right", place, facts) if share <= ALL_BUT_RIGHT else None
+
+
+def _differs(
+    flat: Doubles, program: Program, place: int, tolerance: float
+) -> npt.NDArray[np.bool_]:
+    """Return where a value is not a layer's, in the layer's shape."""
+    wanted = known(program.layers[place].value)
+    found = np.abs(flat - wanted.numbers) > tolerance * wanted.scale
+    return np.asarray(found.reshape(wanted.shape))
 
 
 def expected(found: Found, program: Program) -> int | None:

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from grader.diagnosis.mistake_messages import DECIDES, MISTAKE_MESSAGES
+from grader.diagnosis.mistakes_numbers import ALL_BUT_RIGHT
 from grader.evidence.problems import NOT_FINITE
 from grader.language import NOTHING, Text, Value, foreign, in_a_row, say
 from grader.report import MistakeKind
@@ -176,7 +177,7 @@ def _compare(departure: Departure) -> Text:
     """Say what to do about a step that no known mistake explains."""
     if departure.nan:
         return NOT_FINITE
-    if departure.right >= _MOSTLY:
+    if _MOSTLY <= departure.right <= ALL_BUT_RIGHT:
         return say(
             "{share:.0%} of its elements are right: look at the edges of the loops, at which index"
             " belongs to which axis, and where a sum begins.",

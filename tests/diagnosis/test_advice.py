@@ -119,7 +119,8 @@ def steps_of(values: Values, program: Program) -> tuple[list[Observed], list[int
                 (before.add if each in shown else waiting.append)(each)
         takes = tuple(sorted(shown.index(each) for each in before))
         value = values.get(place)
-        given = None if value is None else value.astype(np.float32)
+        with np.errstate(over="ignore"):  # what overflows is infinite, as it would be there
+            given = None if value is None else value.astype(np.float32)
         steps.append(Observed(f"lv{place}", program.layers[place].name, given, takes, takes_input))
     return steps, shown
 

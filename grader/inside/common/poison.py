@@ -138,7 +138,7 @@ class Poison:
     def _after(self, name: str, arguments: tuple[Any, ...]) -> None:
         outputs, self._pending = self._pending, []
         left = [output for output in outputs if is_poisoned(output, self.call)]
-        if outputs and not any(str(each.dtype) in _FLOATS for each in left):
+        if outputs and not any(str(each.dtype) in _FLOATS for each in outputs):
             self._note_integers(name, is_left=bool(left))
         if name in self.unwritten or name in self._wrote or not left:
             return
