@@ -98,7 +98,7 @@ class Store:
         del entries, keys
         return {}
 
-    def keep(self, entry: Entry, report: Report, row: Row) -> None:
+    def keep(self, entry: Entry, report: Report, row: Row | None = None) -> None:
         """Take note that a report of an earlier run counts: it is in the folder already."""
 
     def write(self, entry: Entry, report: Report, row: Row | None = None, slug: str = "") -> None:

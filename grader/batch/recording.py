@@ -115,7 +115,7 @@ class RecordingStore(Store):
         self.record(entry, report, row, slug)
         super().write(entry, report)
 
-    def keep(self, entry: Entry, report: Report, row: Row) -> None:
+    def keep(self, entry: Entry, report: Report, row: Row | None = None) -> None:
         """See to it that a report of an earlier run is in the gradebook and in the folder."""
         self.record(entry, report, row)
         if not self.path(entry).exists():
@@ -212,7 +212,7 @@ class RecordingStore(Store):
         when = self.handed_in(entry.path, file.changed)
         given = HandedIn(owner.id, slug, entry.path.name, file.content, when)
         noticed, chosen_by = ("", "") if row is None else (row.noticed, row.chosen_by)
-        self._gradebook.record_all([Recording(given, report, noticed, chosen_by)])
+        self._gradebook.record(given, report, noticed, chosen_by)
 
     def _find_recorded(self, entry: Entry) -> Report | None:
         file = _try_to_read(entry)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from grader.cli.telling import tell
 from grader.course import Course, load_course
 from grader.environment import usable_cores
 from grader.errors import UsageError
+from grader.files import OwnFolder
 from grader.gradebook.book import Gradebook
 from grader.gradebook.entries import show
 from grader.gradebook.grades import Grade, derive_all
@@ -127,15 +128,23 @@ def _do(
     return failed
 
 
+class _Folder(OwnFolder):
+    """Where students' files lie while they are run: removed by a later command if not by this."""
+
+    def close(self) -> None:
+        """Remove it."""
+        self.remove()
+
+
 def _run(
     options: RegradeOptions, book: Gradebook, plan: Plan, slug: str, jobs: int, messages: Console
 ) -> list[str]:
     planned = [each for each in plan.of("run") if each.attempt.slug == slug]
     grading = msgspec.structs.replace(options.grading, assignment=slug)
-    with tempfile.TemporaryDirectory(prefix="grader-regrade-") as folder:
-        store = Rerun(book, planned, Path(folder))
+    with closing(_Folder()) as folder:
+        store = Rerun(book, planned, folder.path)
         entries = tuple(store.entries())
-        own = (Path(folder), *secret_files(options.grading.course))
+        own = (folder.path, *secret_files(options.grading.course))
         with open_batch(grading, own, store) as opened:
             opened.find_data(Silent())
             try:

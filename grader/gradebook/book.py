@@ -130,12 +130,15 @@ class Gradebook:
             found[key[0]][account.rules.slug] = account
         return found
 
-    def record(self, given: HandedIn, report: Report | None) -> None:
+    def record(
+        self, given: HandedIn, report: Report | None, noticed: str = "", chosen_by: str = ""
+    ) -> None:
         """Record a file and its report, if it is graded; what is there already stays as it is.
 
-        So it can be told twice. Raises GradebookError, UsageError for an unknown assignment.
+        So it can be told twice. `noticed` and `chosen_by` are what an overview says of the report.
+        Raises GradebookError, UsageError for an unknown assignment.
         """
-        self.record_all([Recording(given, report)])
+        self.record_all([Recording(given, report, noticed, chosen_by)])
 
     def record_all(self, recordings: Iterable[Recording]) -> None:
         """Record several files as `record` does one: all of them, or none."""

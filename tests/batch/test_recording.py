@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator
 from datetime import datetime, timezone
@@ -11,12 +12,15 @@ import pytest
 
 from grader.batch.collect import Entry
 from grader.batch.recording import RecordingStore
+from grader.environment import describe_environment
 from grader.errors import GraderError
 from grader.gradebook.book import Gradebook
 from grader.gradebook.opening import open_database
 from grader.language import foreign
-from grader.report import decode_report
+from grader.report import decode_report, ungraded_report
 from tests.gradebook.factory import CONTENT, SLUG, conv, enrol, report_of
+
+CONTENT_DIGEST = hashlib.sha256(CONTENT).hexdigest()
 
 
 @pytest.fixture
@@ -162,6 +166,28 @@ def test_when_it_was_handed_in_is_what_was_said(
     os.utime(given.path, (moment.timestamp(), moment.timestamp()))
     RecordingStore(tmp_path / "reports", book, when).write(given, report_of())  # type: ignore[arg-type]
     assert {"ada": [moment]} == attempts(book)
+
+
+def test_what_could_not_be_graded_is_an_attempt_without_a_grading(
+    book: Gradebook, tmp_path: Path
+) -> None:
+    store = RecordingStore(tmp_path / "reports", book)
+    report = ungraded_report("hw.ipynb", foreign("It fell down."), describe_environment())
+    store.write(entry(tmp_path, "ada/hw.ipynb"), report, None, SLUG)
+    (found,) = book.accounts().values()
+    assert [(CONTENT_DIGEST, ())] == [(each.sha256, each.gradings) for each in found[SLUG].attempts]
+    store.write(entry(tmp_path, "ada/hw.ipynb"), report_of())
+    (found,) = book.accounts().values()
+    assert [1] == [len(each.gradings) for each in found[SLUG].attempts]
+
+
+def test_of_what_nobody_knows_the_assignment_nothing_is_recorded(
+    book: Gradebook, tmp_path: Path
+) -> None:
+    store = RecordingStore(tmp_path / "reports", book)
+    report = ungraded_report("hw.ipynb", foreign("It fell down."), describe_environment())
+    store.write(entry(tmp_path, "ada/hw.ipynb"), report)
+    assert ({}, []) == (book.accounts(), store.troubles)
 
 
 def test_a_link_is_not_followed(book: Gradebook, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -178,7 +179,7 @@ def test_the_environment_names_another_gradebook(folder: Path, tmp_path: Path) -
 def test_a_batch_goes_into_the_gradebook_and_is_taken_from_it(tmp_path: Path) -> None:
     course = tmp_path / "course"
     course.mkdir()
-    (course / "assignments").symlink_to(ROOT / "tests" / "courses" / "small" / "assignments")
+    shutil.copytree(ROOT / "tests" / "courses" / "small" / "assignments", course / "assignments")
     (course / "roster.csv").write_text(ROSTER, encoding="utf-8")
     write(course / "class/ada/hw.ipynb", *RIGHT)
     batch = ("batch", "class", "--assignment", "small", "--output")
@@ -192,3 +193,24 @@ def test_a_batch_goes_into_the_gradebook_and_is_taken_from_it(tmp_path: Path) ->
     assert "1 graded, 1 of them before" in said(course, *batch, "other")
     for folder in ("reports", "other"):
         assert (course / folder / "ada" / "hw.json").exists()
+    _regrade_after_a_changed_rubric(course)
+
+
+def _regrade_after_a_changed_rubric(course: Path) -> None:
+    """Other points are counted anew; all that is run again has to be confirmed."""
+    rubric = course / "assignments" / "small" / "assignment.toml"
+    text = rubric.read_text().replace("points = 10", "points = 13")
+    rubric.write_text(text.replace("points = 6", "points = 9"))
+    planned = found(course, "regrade", "--changed", "--dry-run")
+    assert (0, 1, False) == (planned["run"], planned["rescored"], planned["done"])
+    (moved,) = found(course, "regrade", "small", "--changed")["moved"]
+    assert ("ada", 10, 13) == (moved["student"], moved["before"], moved["after"])
+    assert "counted anew; model 10 of 10 is now 13 of 13" == moved["why"]
+    assert "--yes" in call(course, "regrade", "small").stderr
+    rubric.write_text(rubric.read_text().replace("cell_seconds = 20", "cell_seconds = 21"))
+    again = call(course, "regrade", "--changed")
+    assert 0 == again.returncode, again.stderr
+    assert "1 of 1 are run: 1 file, about" in again.stderr
+    assert "0 grades moved." in again.stdout
+    gradings = found(course, "grades", "show", "ada")["assignments"]["small"]["attempts"][0]
+    assert [10, 13, 13] == [each["score"] for each in gradings["gradings"]]
