@@ -6,6 +6,7 @@ Points, tolerances, anchors, limits and entry names live in that file and nowher
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
 from fnmatch import fnmatchcase
@@ -31,8 +32,8 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def _twice(names: Iterable[str]) -> str:
     """Return the first name that is there a second time; "" where none is."""
-    seen: set[str] = set()
-    return next((each for each in names if each in seen or seen.add(each)), "")
+    counts = Counter(names)
+    return next((each for each, count in counts.items() if count > 1), "")
 
 
 class Limits(Table, frozen=True):
