@@ -34,6 +34,14 @@ points = 10
 
 ASSIGNMENT = msgspec.toml.decode(ASSIGNMENT_TOML.encode(), type=Assignment)
 
+ORACLE = """\
+import torch
+
+
+def double(parameters, x):
+    return (2 * torch.tensor(x, dtype=torch.float64)).numpy()
+"""
+
 TRANSLATED = """\
 # %% [markdown]
 # # A task
@@ -72,6 +80,7 @@ def write_course(folder: Path, master: str = TRANSLATED, ending: str = ".py") ->
     table = folder / "assignments" / "task" / "assignment.toml"
     table.parent.mkdir(parents=True)
     table.write_text(ASSIGNMENT_TOML, encoding="utf-8")
+    table.with_name("oracle.py").write_text(ORACLE, encoding="utf-8")
     path = folder / "reference" / f"task{ending}"
     path.parent.mkdir()
     path.write_text(master, encoding="utf-8")

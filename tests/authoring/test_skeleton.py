@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from grader.authoring.languages import remove_language, without_language
 from grader.authoring.lint import lint
 from grader.authoring.skeleton import make_assignment
 from grader.authoring.subject import read_subject
+from grader.authoring.translation import scripts_in
 from grader.course import load_course
 from grader.errors import UsageError
 
@@ -21,7 +24,7 @@ def test_an_empty_folder_becomes_a_course(tmp_path: Path) -> None:
     written = make_assignment(tmp_path, "my-layer")
     assert sorted(content(tmp_path)) == sorted(written)
     assignment = load_course(tmp_path).get("my-layer").assignment
-    assert ("My layer", ["kernel", "graph"]) == (
+    assert ("My layer", ["kernel", "graph", "schedule"]) == (
         assignment.title,
         [part.id for part in assignment.part],
     )
@@ -58,3 +61,66 @@ def test_its_master_has_nothing_to_mend(tmp_path: Path) -> None:
     make_assignment(tmp_path, "x")
     assignment = load_course(tmp_path).get("x").assignment
     assert [] == list(lint(read_subject(tmp_path / "reference" / "x.py", assignment)))
+
+
+def texts(folder: Path) -> str:
+    files = [*folder.glob("assignments/x/*.toml"), *folder.glob("reference/*")]
+    return "".join(path.read_text(encoding="utf-8") for path in sorted(files))
+
+
+def test_it_is_written_in_the_languages_that_were_asked_for(tmp_path: Path) -> None:
+    made = make_assignment(tmp_path, "x", ["en", "zh"])
+    assert {"x.ipynb", "x.zh.ipynb"} == {path.name for path in made if path.suffix == ".ipynb"}
+    assert {"zh"} == scripts_in(texts(tmp_path))
+    assignment = load_course(tmp_path).get("x").assignment
+    assert [{"zh"}] * 3 == [set(part.titles) for part in assignment.part]
+
+
+def test_a_language_that_it_does_not_speak_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not written in de"):
+        make_assignment(tmp_path, "x", ["en", "de"])
+    assert {} == content(tmp_path)
+
+
+def test_a_translation_that_is_deleted_leaves_what_was_never_there(tmp_path: Path) -> None:
+    """English and Chinese are then as if Korean had not been asked for."""
+    make_assignment(tmp_path / "all", "x")
+    chosen = load_course(tmp_path / "all").get("x")
+    changed = remove_language(tmp_path / "all", chosen, "ko")
+    assert {"x.py", "assignment.toml", "x.ko.ipynb"} == {path.name for path in changed}
+    make_assignment(tmp_path / "two", "x", ["en", "zh"])
+    files = {
+        path.relative_to(tmp_path / "all"): text for path, text in content(tmp_path / "all").items()
+    }
+    assert files == {
+        path.relative_to(tmp_path / "two"): text for path, text in content(tmp_path / "two").items()
+    }
+    with pytest.raises(UsageError, match="not translated into ko"):
+        remove_language(tmp_path / "all", chosen, "ko")
+
+
+NOTEBOOK = {
+    "cells": [
+        {"cell_type": "markdown", "metadata": {}, "source": ["Words."]},
+        {"cell_type": "markdown", "metadata": {"lang": "ko"}, "source": ["말."]},
+        {"cell_type": "code", "metadata": {}, "source": ["# One\n", "# ko: 하나\n", "x = 1"]},
+    ]
+}
+MARKDOWN = """Words.
+
+<!-- #region lang="ko" -->
+말.
+<!-- #endregion -->
+
+```python
+# One
+# ko: 하나
+x = 1
+```
+"""
+
+
+def test_masters_of_other_forms_lose_it_too() -> None:
+    left = without_language(json.dumps(NOTEBOOK), "x.ipynb", "ko")
+    assert ["Words.", "# One\nx = 1"] == ["".join(e["source"]) for e in json.loads(left)["cells"]]
+    assert "Words.\n\n\n```python\n# One\nx = 1\n```\n" == without_language(MARKDOWN, "x.md", "ko")

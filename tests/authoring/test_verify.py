@@ -8,15 +8,21 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from grader.authoring.skeleton import make_assignment
+from grader.assignment import CheckTable
+from grader.authoring.kept import KeptResults, Reference, kept_results
 from grader.authoring.subject import Notebooks
 from grader.authoring.verify import Verifier
-from grader.authoring.verify_result import Verification, encode_verification
+from grader.authoring.verify_result import (
+    Verification,
+    encode_verification,
+    is_judged_untimed,
+)
 from grader.course import load_course
 from grader.errors import CourseError
-from grader.grading.preparation import Settings
+from grader.grading.preparation import Preparation, Settings
 from grader.progress import Progress, Silent
 from grader.sandbox.interface import Sandbox
+from tests.authoring.small import make_small
 
 SLUG = "layer"
 
@@ -26,8 +32,8 @@ class Author:
 
     def __init__(self, root: Path, sandbox: Sandbox) -> None:
         self.root = root
-        self._sandbox = sandbox
-        make_assignment(root, SLUG)
+        self.sandbox = sandbox
+        make_small(root, SLUG)
 
     def change(self, name: str, old: str, new: str) -> None:
         path = self.root / (name if "/" in name else f"assignments/{SLUG}/{name}")
@@ -35,11 +41,13 @@ class Author:
         assert 1 == text.count(old)
         path.write_text(text.replace(old, new), encoding="utf-8")
 
-    def verify(self, progress: Progress | None = None) -> Verification:
+    def verify(
+        self, progress: Progress | None = None, kept: KeptResults | None = None
+    ) -> Verification:
         chosen = load_course(self.root).get(SLUG)
         notebooks = Notebooks(self.root, chosen)
-        settings = Settings(self._sandbox, seed=7)
-        return Verifier(chosen, notebooks, settings, timed=True, jobs=2).verify(
+        settings = Settings(self.sandbox, seed=7)
+        return Verifier(chosen, notebooks, settings, timed=True, jobs=2, kept=kept).verify(
             progress or Silent()
         )
 
@@ -54,21 +62,93 @@ def survivors(found: Verification, part: str) -> set[str]:
 
 
 class Labels(Silent):
-    """Keeps what is said of the steps."""
+    """Keeps which stages there were, and what is said of the steps of the last one."""
 
     def __init__(self) -> None:
+        self.stages: list[str] = []
         self.said: list[str] = []
+
+    def stage(self, name: str) -> None:
+        self.stages.append(name)
+        self.said = []
 
     def step(self, done: int, total: int, label: str = "") -> None:
         self.said.append(label)
 
 
-def test_its_progress_says_how_long_the_rest_will_take(author: Author) -> None:
-    labels = Labels()
-    count = len(author.verify(labels).mutants)
+def test_what_has_not_changed_is_not_run_again(author: Author, tmp_path: Path) -> None:
+    """What is run tells how far it is, and how long the rest will take."""
+    path, labels = tmp_path / "kept.json", Labels()
+    first = author.verify(labels, KeptResults(path))
+    count = len(first.mutants)
+    assert ("the reference", "judging mutants") == (labels.stages[0], labels.stages[-1])
     assert f"1 of {count}" == labels.said[0]
     assert re.fullmatch(rf"2 of {count}, about \d+ (s|min) left", labels.said[1])
     assert f"{count} of {count}" == labels.said[-1]
+
+    labels = Labels()
+    again = author.verify(labels, KeptResults(path))
+    assert [] == labels.stages
+    assert (0, count) == (first.kept, again.kept)
+    assert (first.reference, first.mutants, first.oracles) == (
+        again.reference,
+        again.mutants,
+        again.oracles,
+    )
+
+    author.change("mutants.toml", 'id = "bias_forgotten"', 'id = "bias_left_out"')
+    changed, labels = KeptResults(path), Labels()
+    assert count - 1 == author.verify(labels, changed).kept
+    assert ["judging mutants"] == labels.stages
+    assert ["1 of 1"] == labels.said
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("reference/layer.py", ("x: T.Buffer", "x : T.Buffer")),
+        ("oracle.py", ("import torch\n", "import  torch\n")),
+        ("assignment.toml", ("cases = 64", "cases = 65")),
+    ],
+)
+def test_what_has_changed_counts_no_more(
+    author: Author, tmp_path: Path, old: str, new: tuple[str, str]
+) -> None:
+    """The reference is asked for by what it depends on: its code, the oracle, the parts."""
+    found = Reference((), {"kernel": 1})
+    described(author, tmp_path).keep_reference(found)
+    kept = described(author, tmp_path)
+    kept.keep_reference(found)
+    kept.write()
+    assert found == described(author, tmp_path).reference()
+    author.change(old, *new)
+    assert described(author, tmp_path).reference() is None
+
+
+def described(author: Author, folder: Path) -> KeptResults:
+    """Return what is kept of the assignment as it is now."""
+    chosen = load_course(author.root).get(SLUG)
+    kept = KeptResults(folder / "kept.json")
+    prepared = Preparation(chosen, Settings(author.sandbox, seed=7))
+    kept.describe(prepared, Notebooks(author.root, chosen), timed=False)
+    return kept
+
+
+def test_weak_isolation_keeps_nothing(tmp_path: Path) -> None:
+    """There a submission may write to its user's files."""
+    weak = kept_results(tmp_path, SLUG, "minimal", None, is_read=True)
+    strong = kept_results(tmp_path, SLUG, "basic", None, is_read=True)
+    assert (False, True) == (weak.is_there, strong.is_there)
+
+
+def test_mutants_of_what_is_timed_alone_are_no_survivors(author: Author) -> None:
+    (kernel, _) = load_course(author.root).get(SLUG).assignment.part
+    (table,) = kernel.check
+    speed = CheckTable("speed", "speed", points=5)
+    required = msgspec.structs.replace(table, points=0, required=True)
+    alone = msgspec.structs.replace(kernel, check=(speed,))
+    beside = msgspec.structs.replace(kernel, check=(required, speed))
+    assert [True, False, True] == [is_judged_untimed(each) for each in (kernel, alone, beside)]
 
 
 def test_without_a_check_of_outputs_every_mutant_survives(author: Author) -> None:
@@ -97,7 +177,7 @@ def test_a_wide_tolerance_is_named_with_the_check_that_has_it(author: Author) ->
 
 
 def test_a_reference_that_is_wrong_is_told_with_the_reason(author: Author) -> None:
-    author.change("oracle.py", "+ bias[:, None, :]", "- bias[:, None, :]")
+    author.change("oracle.py", "double(bias))", "-double(bias))")
     found = author.verify()
     assert [0, 1] == [each.score for each in found.reference]
     assert "The reference loses points in part kernel, check equivalence: " in found.problems[0]
@@ -145,8 +225,7 @@ def test_a_text_that_is_not_there_is_told_before_anything_runs(author: Author) -
 
 
 def test_an_oracle_that_says_always_the_same_is_told(author: Author) -> None:
-    author.change("oracle.py", "return x @ ", "return 0 * x @ ")
-    author.change("oracle.py", "+ bias[:, None, :]", "")
+    author.change("oracle.py", "[functional.linear(*case)", "[0 * functional.linear(*case)")
     found = author.verify()
     assert any("linear: the outputs are the same for all inputs" in each for each in found.problems)
 

@@ -28,12 +28,14 @@ def lint(course, slug=None):
 
 
 def test_a_master_without_a_fault_is_named_with_no_findings(tmp_path):
-    assert (True, "reference/task.py: 0 errors, 0 warnings\n") == lint(write_course(tmp_path))
+    said = "assignments/task: 0 errors, 0 warnings\nreference/task.py: 0 errors, 0 warnings\n"
+    assert (True, said) == lint(write_course(tmp_path))
 
 
 def test_a_finding_has_its_place_and_what_to_do(tmp_path):
     good, text = lint(write_course(tmp_path, FAULTY), "task")
-    lines = text.splitlines()
+    summary, *lines = text.splitlines()
+    assert "assignments/task: 0 errors, 0 warnings" == summary
     assert not good
     assert "reference/task.py:7 (cell 2): warning: The translation into Chinese lost" in lines[0]
     assert "    Compare it with the original, cell 1." == lines[1]
