@@ -72,7 +72,7 @@ def _read_text(path: Path) -> str:
     except UnicodeDecodeError:
         raise UsageError(
             say("{name} is not text in UTF-8.", name=path.name),
-            say('Save it as "CSV UTF-8": names would be wrong.'),
+            say('Save it as "CSV UTF-8": names would be wrong otherwise.'),
         ) from None
 
 

@@ -179,7 +179,7 @@ def _check(mutant: DeclaredMutant, assignment: Assignment) -> None:
     if mutant.part not in parts:
         raise CourseError(
             say(
-                "Mutant {id} names a part {part} that there is not.",
+                "Mutant {id} names a part {part} that does not exist.",
                 id=mutant.id,
                 part=repr(mutant.part),
             ),
@@ -189,7 +189,7 @@ def _check(mutant: DeclaredMutant, assignment: Assignment) -> None:
     if mutant.expect and mutant.expect not in checks:
         raise CourseError(
             say(
-                "Mutant {id} names a check {check} that its part has not.",
+                "Mutant {id} names a check {check} that its part does not have.",
                 id=mutant.id,
                 check=repr(mutant.expect),
             ),

@@ -102,7 +102,7 @@ def _left_out(collected: Collected) -> list[str]:
             for name, each in everything
         ),
         *(
-            words(say("{name} (its name says not whose it is)", name=name))
+            words(say("{name} (its name does not say whose it is)", name=name))
             for name in collected.strangers
         ),
     ]

@@ -95,7 +95,7 @@ def _course(named: Path | None) -> Course:
     root, is_ours = course_here(named)
     if not is_ours:
         raise UsageError(
-            say("This folder is in no course, which says how to grade."),
+            say("This folder is in no course, and only a course says how to grade."),
             say("Run the command in a folder with assignments/, or name one with --course DIR."),
         )
     return load_course(root)
@@ -108,7 +108,7 @@ def _refuse_all_at_once(options: RegradeOptions, plan: Plan) -> None:
                 "Files that would be run again, whatever has changed: {count}.",
                 count=len(plan.files("run")),
             ),
-            say("With --changed only what has changed is. If you mean all, add --yes."),
+            say("With --changed, only what has changed is run. If you mean all, add --yes."),
         )
 
 

@@ -276,8 +276,8 @@ def _refusal(where: str, error: exc.DBAPIError) -> GradebookError:
         return GradebookError(
             say("The gradebook {where} cannot be reached: {error}.", where=where, error=said[0]),
             say(
-                "Nothing of the last step was kept unless it was reported. Look whether the"
-                " server runs and takes you in, and run the same command again."
+                "Nothing of the last step was kept unless it was reported. See whether the"
+                " server runs and lets you in, and run the same command again."
             ),
         )
     return GradebookError(

@@ -112,7 +112,7 @@ def refuse_names(text: str, file: str, hidden: frozenset[str]) -> None:
                 file=file,
                 name=repr(_key(each)),
             ),
-            say("Name it in one place, of which it can be taken out; docs/ci.md says how."),
+            say("Name it in one place, from which it can be taken out; docs/ci.md says how."),
         )
 
 
