@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import msgspec
 from rich import box
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
+from rich.text import Text as Styled
 
 from grader.api import open_batch
 from grader.batch.grading import Interrupted
@@ -20,7 +21,7 @@ from grader.batch.keys import Keys
 from grader.batch.regrading import Plan, Reason, Rerun, Way, count_anew, make_plan
 from grader.cli.gradebook import Told, course_here, open_book, secret_files
 from grader.cli.progress import LiveBatch
-from grader.cli.telling import tell
+from grader.cli.telling import counted, some_of, tell, words
 from grader.course import Course, load_course
 from grader.environment import usable_cores
 from grader.errors import UsageError
@@ -30,25 +31,39 @@ from grader.gradebook.entries import show
 from grader.gradebook.grades import Grade, derive_all
 from grader.gradebook.roster import Student
 from grader.grading.preparation import GradingOptions
-from grader.language import say
+from grader.language import Text, Value, foreign, in_clauses, say
 from grader.progress import Silent, duration
-from grader.render.wording import count, one_line
+from grader.render.wording import one_line
 
 _SHOWN = 10
 
-_REASONS: Mapping[Reason, str] = {
-    "changed": "what decides has changed",
-    "undecided": "the machine had left something undecided",
-    "ungraded": "never graded",
-    "contested": "by other points, another solution in the notebook may count",
-    "asked": "asked for",
-    "same": "nothing has changed",
-    "points": "points, titles, visibility or the due date have changed",
-    "unknown": "the course has no such assignment, or its data are missing",
+_REASONS: Mapping[Reason, Text] = {
+    "changed": say("what decides has changed"),
+    "undecided": say("the machine had left something undecided"),
+    "ungraded": say("never graded"),
+    "contested": say("by other points, another solution in the notebook may count"),
+    "asked": say("asked for"),
+    "same": say("nothing has changed"),
+    "points": say("points, titles, visibility or the due date have changed"),
+    "unknown": say("the course has no such assignment, or its data are missing"),
 }
+
+_HEADS: Mapping[str, Text] = {"run": say("run again"), "rescored": say("counted anew")}
+
+_GROUPS: Mapping[Way, Text] = {
+    "run": say("{some} of {all} are run: {files}, {cost}, {jobs} at a time. Why: {why}."),
+    "rescored": say("{some} of {all} have their points counted anew: nothing is run. Why: {why}."),
+    "kept": say("{some} of {all} are kept as they are: nothing is done. Why: {why}."),
+    "left": say("{some} of {all} are left as they are. Why: {why}."),
+}
+"""What is done with each group of attempts."""
 
 Grades = dict[tuple[int, str], Grade]
 """Grades by students' ids and assignments."""
+
+
+Moved = tuple[Student, str, Grade | None, Grade, Text]
+"""Whose grade of which assignment is another one: what it was, what it is, and why."""
 
 
 class RegradeOptions(msgspec.Struct, frozen=True):
@@ -78,16 +93,15 @@ def run_regrade(options: RegradeOptions, told: Told, messages: Console) -> bool:
         found = _plan_told(plan, jobs)
         tell(messages, *_plan_lines(plan, jobs))
         if options.only_plan:
-            told.tell({**found, "done": False}, lambda _: tell(messages, "Nothing is done."))
+            told.tell({**found, "done": False}, lambda _: tell(messages, say("Nothing is done.")))
             return True
         _refuse_all_at_once(options, plan)
         before = _grades(book)
         book.take_rules(each.assignment for each in course.assignments.values())
         failed = _do(options, book, keys, plan, jobs, messages)
         moved = _moved(book, plan, before)
-    rows = [_brief(*each) for each in moved]
-    found |= {"done": True, "moved": rows, "ungraded": failed}
-    told.tell(found, lambda console: _tell_people(console, rows, failed))
+    found |= {"done": True, "moved": [_brief(*each) for each in moved], "ungraded": failed}
+    told.tell(found, lambda console: _tell_people(console, moved, failed))
     return not failed
 
 
@@ -151,7 +165,7 @@ def _run(
                 with LiveBatch(messages, total=len(entries)) as progress:
                     summary = opened.batch.run(entries, {}, jobs, progress)
             except Interrupted:
-                tell(messages, "What was graded is kept: with --changed it goes on.")
+                tell(messages, say("What was graded is kept: with --changed it goes on."))
                 raise KeyboardInterrupt from None
     people = {each.id: each.login for each in book.students()}
     noticed = {row.name: row.noticed for row in summary.rows if not (row.graded and row.report)}
@@ -170,9 +184,7 @@ def _grades(book: Gradebook) -> Grades:
     return found
 
 
-def _moved(
-    book: Gradebook, plan: Plan, before: Grades
-) -> list[tuple[Student, str, Grade | None, Grade, str]]:
+def _moved(book: Gradebook, plan: Plan, before: Grades) -> list[Moved]:
     """Return whose grade is another one, by login and assignment, and why."""
     people = {each.id: each for each in book.students() if each.withdrawn is None}
     ways = {(each.attempt.student, each.attempt.slug): each.way for each in plan.of("kept")}
@@ -190,24 +202,31 @@ def _moved(
     return sorted(found, key=lambda each: (each[0].login, each[1]))
 
 
-def _why(way: str, before: Grade | None, after: Grade) -> str:
+def _why(way: str, before: Grade | None, after: Grade) -> Text:
     """Say in a line what made a grade another one."""
     known = {} if before is None else {each.id: each for each in before.parts}
     parts = [
-        f"{each.id} {_of(known.get(each.id))} is now {_of(each)}"
+        say(
+            "{part} {before} is now {after}",
+            part=each.id,
+            before=_of(known.get(each.id)),
+            after=_of(each),
+        )
         for each in after.parts
         if _of(known.get(each.id)) != _of(each)
     ]
-    head = {"run": "run again", "rescored": "counted anew"}.get(way, "due date or late policy")
-    return "; ".join([head, *parts])
+    return in_clauses([_HEADS.get(way, say("due date or late policy")), *parts])
 
 
-def _of(part: Any) -> str:
-    return "–" if part is None else f"{show(part.score)} of {show(part.max_score)}"
+def _of(part: Any) -> Text:
+    if part is None:
+        return foreign("–")
+    points, possible = show(part.score), show(part.max_score)
+    return say("{points} of {possible}", points=points, possible=possible)
 
 
 def _brief(
-    student: Student, slug: str, before: Grade | None, after: Grade, why: str
+    student: Student, slug: str, before: Grade | None, after: Grade, why: Text
 ) -> dict[str, Any]:
     return {
         "student": student.login,
@@ -216,7 +235,7 @@ def _brief(
         "before": None if before is None else before.points,
         "after": after.points,
         "possible": after.possible,
-        "why": why,
+        "why": why.english,
     }
 
 
@@ -232,37 +251,52 @@ def _plan_told(plan: Plan, jobs: int) -> dict[str, Any]:
     }
 
 
-def _plan_lines(plan: Plan, jobs: int) -> list[str]:
+def _plan_lines(plan: Plan, jobs: int) -> list[Text]:
     """Return what is to be done, a line for each group with what it costs."""
-    files, seconds = len(plan.files("run")), plan.seconds
-    cost = "nobody knows how long" if seconds is None else f"about {duration(seconds / jobs)}"
-    said: dict[Way, str] = {
-        "run": f"are run: {count(files, 'file')}, {cost}, {jobs} at a time",
-        "rescored": "have their points counted anew: nothing is run",
-        "kept": "are kept as they are: nothing is done",
-        "left": "are left as they are",
-    }
     lines = []
-    for way, words in said.items():
+    for way, sentence in _GROUPS.items():
         chosen = plan.of(way)
-        reasons = Counter(_REASONS[each.reason] for each in chosen)
         if chosen:
-            why = "; ".join(f"{reason} ({number})" for reason, number in reasons.items())
-            lines.append(f"{len(chosen)} of {len(plan.attempts)} {words}. Why: {why}.")
-    return lines or ["The gradebook has no attempts at it."]
+            reasons = Counter(each.reason for each in chosen)
+            why = in_clauses(
+                say("{reason} ({count})", reason=_REASONS[reason], count=number)
+                for reason, number in reasons.items()
+            )
+            facts: dict[str, Value] = {"some": len(chosen), "all": len(plan.attempts), "why": why}
+            if way == "run":
+                facts |= {
+                    "files": _files(len(plan.files("run"))),
+                    "cost": _cost(plan, jobs),
+                    "jobs": jobs,
+                }
+            lines.append(say(sentence, **facts))
+    return lines or [say("The gradebook has no attempts at it.")]
 
 
-def _tell_people(console: Console, rows: list[dict[str, Any]], failed: list[str]) -> None:
-    if rows:
+def _files(number: int) -> Text:
+    return counted(number, say("{count} file"), say("{count} files"))
+
+
+def _cost(plan: Plan, jobs: int) -> Text:
+    if plan.seconds is None:
+        return say("nobody knows how long")
+    return say("about {time}", time=duration(plan.seconds / jobs))
+
+
+def _tell_people(console: Console, moved: list[Moved], failed: list[str]) -> None:
+    if moved:
         table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="dim")
-        for title in ("Student", "Assignment", "Before", "Now", "Why"):
-            table.add_column(title, overflow="fold")
-        for row in rows:
-            points = ("–" if row[key] is None else show(row[key]) for key in ("before", "after"))
-            words = (row["student"], row["assignment"], *points, row["why"])
-            table.add_row(*(Text(one_line(word)) for word in words))
+        for title in (say("Student"), say("Assignment"), say("Before"), say("Now"), say("Why")):
+            table.add_column(words(title), overflow="fold")
+        for student, slug, before, after, why in moved:
+            points = (_points(None if before is None else before.points), _points(after.points))
+            row = (student.login, slug, *points, words(why))
+            table.add_row(*(Styled(one_line(word)) for word in row))
         console.print(table)
-    tell(console, f"{count(len(rows), 'grade')} moved.")
+    tell(console, counted(len(moved), say("{count} grade moved."), say("{count} grades moved.")))
     if failed:
-        more = f" and {len(failed) - _SHOWN} more" if len(failed) > _SHOWN else ""
-        tell(console, f"Not graded, and as before: {'; '.join(failed[:_SHOWN])}{more}")
+        tell(console, say("Not graded, and as before: {names}", names=some_of(failed, _SHOWN)))
+
+
+def _points(points: Decimal | None) -> str:
+    return "–" if points is None else show(points)
