@@ -95,17 +95,22 @@ def test_the_new_assignment_is_sound_before_and_after_it_was_changed(author: Aut
 
 
 def test_a_submission_of_it_is_graded(author: Author, graded: dict[str, Report]) -> None:
-    assert [5, 5] == [part.score for part in graded["right"].parts]
+    kernel, graph, schedule = graded["right"].parts
+    assert (5, 5) == (kernel.score, graph.score)
+    speed = next(each for each in schedule.checks if each.id == "speed")
+    others = {each.verdict for each in schedule.checks if each is not speed}
+    assert {"passed"} == others
+    assert speed.verdict in ("passed", "partial") or speed.again, "it is slow, not the machine busy"
     (printed,) = (text for command, text in author.outputs if command == "run")
     assert "few calls" in printed
 
 
 def test_a_mistake_costs_the_points_of_the_courses_own_check(graded: dict[str, Report]) -> None:
     """The docstring of the check is what the student reads."""
-    kernel, graph = graded["no_bias"].parts
+    kernel, graph, _ = graded["no_bias"].parts
     assert 5 == kernel.score
     assert ["passed", "failed", "passed"] == [check.verdict for check in graph.checks]
-    _, graph = graded["three_calls"].parts
+    _, graph, _ = graded["three_calls"].parts
     check = next(each for each in graph.checks if each.id == "few_calls")
     assert ("failed", "`main` needs few calls") == (check.verdict, check.title.english)
     assert 4 == graph.score
