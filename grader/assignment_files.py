@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from grader import assignment as tables_of
-from grader.assignment import Assignment, Table
+from grader.assignment import Assignment
 from grader.errors import CourseError, Mistake, MistakeError
 from grader.language import say
 
@@ -129,8 +129,9 @@ def explained(message: str) -> str:
 
 def _known_keys() -> set[str]:
     """Return the keys of all tables of an assignment."""
-    tables = (each for each in vars(tables_of).values() if isinstance(each, type))
-    return {name for each in tables if issubclass(each, Table) for name in each.__struct_fields__}
+    classes = (each for each in vars(tables_of).values() if isinstance(each, type))
+    tables = [each for each in classes if issubclass(each, msgspec.Struct)]
+    return {name for each in tables for name in each.__struct_fields__}
 
 
 def find_line(text: str, message: str) -> int | None:

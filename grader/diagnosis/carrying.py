@@ -59,15 +59,25 @@ class Walk(NamedTuple):
 
 
 class _Call:
-    """One call of a candidate, run with PyTorch's values in place of wrong ones."""
+    """One call of a candidate, run with PyTorch's values in place of wrong ones.
 
-    def __init__(self, diagnosed: Diagnosed, runners: RunnerPool, arrangement: Arrangement) -> None:
+    `dtypes` are those of the candidate's steps, which all of its calls have in common: the first
+    walk, which is without corrections, finds them out.
+    """
+
+    def __init__(
+        self,
+        diagnosed: Diagnosed,
+        runners: RunnerPool,
+        arrangement: Arrangement,
+        dtypes: list[str],
+    ) -> None:
         self._diagnosed, self._runners = diagnosed, runners
         self._arrangement = arrangement
         oracle = diagnosed.oracle
         self.layers = oracle.layers_for(arguments_of(arrangement, oracle))
         self._tolerance = tolerance_of(oracle.options.dtype)
-        self._dtypes: list[str] = []  # known from the first walk, which is without
+        self._dtypes = dtypes
         self._walks: dict[frozenset[tuple[int, int]], Walk | None] = {}
 
     def mended(self, lost: Lost) -> Lost:
@@ -101,7 +111,7 @@ class _Call:
         traced = trace_call(candidate, part, oracle, self._runners, self._arrangement, values)
         if isinstance(traced, Problem) or traced.failure is not None:
             return None
-        self._dtypes = [each.dtype for each in traced.steps]
+        self._dtypes[:] = [each.dtype for each in traced.steps]
         return walk(traced.steps, self.layers, lost, self._tolerance)
 
 
@@ -128,7 +138,8 @@ def judge_layers(
     images = _images(outputs, diagnosed)
     if len(images) >= arrangement.batch:
         calls.append(arrangement.chosen(images)[0])
-    return _judged([_Call(diagnosed, runners, each) for each in calls])
+    dtypes: list[str] = []
+    return _judged([_Call(diagnosed, runners, each, dtypes) for each in calls])
 
 
 def _judged(calls: Sequence[_Call]) -> tuple[JudgedLayer, ...]:

@@ -14,10 +14,11 @@ import tvm
 
 from grader.computation import ArgumentTable
 from grader.course import load_course
+from grader.course_code import import_file
 from grader.inside.runner.timing import load_workload
 
 CHOSEN = load_course(Path(__file__).resolve().parents[2]).get("quantized")
-ORACLE = CHOSEN.load_oracle()
+ORACLE = import_file(CHOSEN.file("oracle.py"), "oracle")
 WORKLOAD = load_workload(CHOSEN.workload())
 GENERATOR = np.random.default_rng(7)
 CASES = 16

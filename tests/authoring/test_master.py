@@ -122,7 +122,7 @@ class TestFinding:
     def test_two_of_one_assignment_are_refused(self, tmp_path):
         write_course(tmp_path)
         (tmp_path / "reference" / "task.md").write_text("text")
-        with pytest.raises(CourseError, match=r"task\.py and task\.md"):
+        with pytest.raises(CourseError, match=r"task\.py, task\.md"):
             find_master(tmp_path, "task")
 
 

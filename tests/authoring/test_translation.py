@@ -93,7 +93,7 @@ class TestCells:
     def test_a_translation_that_fits_nowhere_is_told(self, tmp_path, text, problem):
         master = master_of(tmp_path, text)
         _, (misplaced,) = find_passages(master)
-        assert problem in misplaced.problem
+        assert problem in misplaced.problem.english
         assert len(master.cells) == misplaced.number
 
 
