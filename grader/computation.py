@@ -83,7 +83,7 @@ class TensorTable(Table, frozen=True):
     def __post_init__(self) -> None:
         if self.dtype not in TOLERANCES:
             raise ValueError(
-                f"there is no dtype {self.dtype!r}; use one of {', '.join(TOLERANCES)}"
+                f"there is no `dtype` {self.dtype!r}; use one of {', '.join(TOLERANCES)}"
             )
 
     @property
