@@ -24,7 +24,7 @@ from grader.course import CourseAssignment
 from grader.diagnosis.carrying import judge_layers
 from grader.diagnosis.case import explain_case
 from grader.diagnosis.report import Diagnosed
-from grader.evidence.answers import Answers, bind_symbols
+from grader.evidence.answers import Answers
 from grader.evidence.candidates import (
     READ_LIMIT,
     arrange,
@@ -53,6 +53,7 @@ from grader.grading.judge import (
     select,
 )
 from grader.grading.rubric import outdoes
+from grader.ir.facts import bind_symbols
 from grader.language import foreign, say
 from grader.measurement.measure import Machine, MeasurementSetup, measuring_threads
 from grader.measurement.points import SpeedOptions

@@ -6,63 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
 
 from grader.assignment import ArgumentTable, Computation, PartTable, TensorTable
 from grader.errors import CourseError
-from grader.evidence.answers import CaseOracle, bind_symbols, course_function
+from grader.evidence.answers import CaseOracle, course_function
 from grader.evidence.case import Problem
 from grader.evidence.oracle import Arrangement
-from grader.ir.facts import BufferFacts, ModuleFacts, TensorFacts
-from tests.evidence.factory import argument, call, module
+from grader.ir.facts import ModuleFacts
 from tests.evidence.test_subject import fitting, function
-
-WANTED = ((None, 784), (128, 784))
-
-
-def facts_of_main(*shapes: tuple[int | str, ...]) -> ModuleFacts:
-    used = argument("input", *shapes[-1])
-    made = call("tir", "linear", used, result=(1, *shapes[-1][:1]))
-    inputs = tuple(
-        BufferFacts(f"x{n}", TensorFacts(each, "float32")) for n, each in enumerate(shapes)
-    )
-    return replace(module(made), has_main=True, inputs=inputs)
-
-
-def test_symbols_become_the_extents_of_the_call() -> None:
-    bound = bind_symbols(facts_of_main((1, "m"), ("n", "m")), WANTED)
-    assert [(1, 784), (128, 784)] == [each.tensor.shape for each in bound.inputs]
-    (made,) = bound.calls
-    assert made.arguments[0].tensor is not None
-    assert made.result is not None
-    assert ((128, 784), (1, 128)) == (made.arguments[0].tensor.shape, made.result.shape)
-
-
-def test_a_batch_that_is_free_stays_a_symbol() -> None:
-    bound = bind_symbols(facts_of_main(("b", "m"), ("n", "m")), WANTED)
-    assert ("b", 784) == bound.inputs[0].tensor.shape
-
-
-@pytest.mark.parametrize(
-    "shapes",
-    [
-        ((1, "m"),),
-        ((1, "m"), ("n", "n")),
-        ((1, "m"), ("n", 783)),
-        ((1, "m"), ("n",)),
-        ((1, 784), (128, 784)),
-    ],
-    ids=["fewer", "two extents for one", "another extent", "another rank", "none"],
-)
-def test_what_does_not_fit_stays_as_it_is(shapes: tuple[tuple[int | str, ...], ...]) -> None:
-    given = facts_of_main(*shapes)
-    assert given is bind_symbols(given, WANTED)
-
-
-def test_an_extent_that_is_no_variable_is_not_bound() -> None:
-    bound = bind_symbols(facts_of_main((1, "?"), ("n", 784)), WANTED)
-    assert [(1, "?"), (128, 784)] == [each.tensor.shape for each in bound.inputs]
-
 
 # --- cases ----------------------------------------------------------------------------------------
 # Answers for a computation, on cases drawn for the run.
@@ -92,7 +43,6 @@ def oracle(compute: Any = broadcast, seed: int = 0, **fields: Any) -> CaseOracle
 
 
 def facts(*functions: Any) -> Any:
-    from grader.ir.facts import ModuleFacts
 
     return ModuleFacts(False, (), None, (), {each.name: each for each in functions}, (), ())
 
