@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import copy
 import functools
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import msgspec
@@ -254,3 +255,12 @@ def same_outputs(one: Graded, other: Graded) -> bool:
     if not isinstance(first, Outputs) or not isinstance(second, Outputs):
         return False
     return first.actual.shape == second.actual.shape and np.array_equal(first.actual, second.actual)
+
+
+def named(made: list[Made]) -> Iterator[tuple[Made, str]]:
+    """Give each mutant a name: its kind, and a number where there are several of it."""
+    counts: dict[str, int] = {}
+    for each in made:
+        kind = each.mutation.kind
+        counts[kind] = counts.get(kind, 0) + 1
+        yield each, f"{kind}-{counts[kind]}"

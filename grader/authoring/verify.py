@@ -25,6 +25,7 @@ from grader.authoring.mutants import (
     judge,
     load_declared,
     make_mutants,
+    named,
     run_python_mutants,
     same_outputs,
     up_to,
@@ -101,8 +102,7 @@ class Verifier:
             *(("Speed was left out (--quick).",) if has_times and not timed else ()),
             *map(words.marked_by_people, course_assignment.assignment.manual),
         )
-        self.jobs = jobs
-        self.kept = kept or KeptResults(None)
+        self.jobs, self.kept = jobs, kept or KeptResults(None)
 
     def verify(self, progress: Progress) -> Verification:
         """Do everything. Raises GraderError when the assignment cannot be judged at all."""
@@ -313,7 +313,7 @@ class Verifier:
         if part.entry_kind == "python":
             return self._python_jobs(part, best), []
         made, missing = make_mutants(self.prepared, part, best.case, EACH_KIND)
-        return [self._made_job(each, name) for each, name in _named(made)], missing
+        return [self._made_job(each, name) for each, name in named(made)], missing
 
     def _made_job(self, made: Made, name: str) -> Job:
         def run() -> Mutant:
@@ -398,12 +398,3 @@ class Verifier:
         return msgspec.structs.replace(
             row, verdict=verdict, score=score, full=full, checks=checks, advice=advice
         )
-
-
-def _named(made: list[Made]) -> Iterator[tuple[Made, str]]:
-    """Give each mutant a name: its kind, and a number where there are several of it."""
-    counts: dict[str, int] = {}
-    for each in made:
-        kind = each.mutation.kind
-        counts[kind] = counts.get(kind, 0) + 1
-        yield each, f"{kind}-{counts[kind]}"

@@ -6,7 +6,7 @@ import fcntl
 import os
 import threading
 import traceback
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -17,7 +17,7 @@ import msgspec
 from grader.assignment import Assignment
 from grader.batch.collect import Entry
 from grader.batch.keys import Keys, accepts, current_report, named
-from grader.batch.summary import Row, Summary, is_settled, make_row, misplaced, outcome
+from grader.batch.summary import Row, Summary, is_settled, make_row, misplaced, outcome, summarize
 from grader.course import Chooser, Course, CourseAssignment, choose_assignment, who_chose
 from grader.environment import describe_environment
 from grader.errors import DisplacedError, GraderError, SubmissionError, UsageError
@@ -212,8 +212,8 @@ class Batch:
                 for each in found:
                     rows[each.row.name] = each.row
         except KeyboardInterrupt:
-            raise Interrupted(summarize(entries, rows)) from None
-        return summarize(entries, rows)
+            raise Interrupted(summarize([entry.name for entry in entries], rows)) from None
+        return summarize([entry.name for entry in entries], rows)
 
     def graded(
         self, entries: Iterable[Entry], jobs: int, progress: BatchProgress
@@ -394,9 +394,3 @@ class _Stages(Silent):
 
     def stage(self, name: Text, *, waits: bool = False) -> None:
         self._progress.stage(self._name, name, waits=waits)
-
-
-def summarize(entries: tuple[Entry, ...], rows: Mapping[str, Row]) -> Summary:
-    """Return the overview of a batch, of the rows that there are."""
-    found = tuple(rows[entry.name] for entry in entries if entry.name in rows)
-    return Summary(found, pending=len(entries) - len(found))

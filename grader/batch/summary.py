@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -229,3 +229,9 @@ def _points(row: Row) -> Text:
 def _noticed(row: Row) -> Text:
     said = ", ".join(filter(None, (wording.not_marked(row.open), row.noticed)))
     return Text(wording.one_line(said), style="" if row.graded else "red")
+
+
+def summarize(names: Sequence[str], rows: Mapping[str, Row]) -> Summary:
+    """Return the overview of a batch of submissions, of the rows that there are."""
+    found = tuple(rows[name] for name in names if name in rows)
+    return Summary(found, pending=len(names) - len(found))

@@ -12,8 +12,15 @@ from rich.console import Console
 
 from grader.api import answers, open_batch
 from grader.batch.collect import Entry, collect
-from grader.batch.grading import SUMMARY, Interrupted, Store, open_store, summarize
-from grader.batch.summary import Row, Summary, count_rows, encode_summary, render_overview
+from grader.batch.grading import SUMMARY, Interrupted, Store, open_store
+from grader.batch.summary import (
+    Row,
+    Summary,
+    count_rows,
+    encode_summary,
+    render_overview,
+    summarize,
+)
 from grader.cli.gradebook import recording, secret_files, tell_recorded
 from grader.cli.process import command_language
 from grader.cli.progress import LiveBatch, LiveProgress
@@ -133,7 +140,7 @@ def _grade_all(
     waiting = [entry for entry in entries if entry.name not in kept]
     if not waiting:
         _say_kept(entries, kept, store, messages)
-        return summarize(entries, kept)
+        return summarize([entry.name for entry in entries], kept)
     own = (*options.submissions, options.output, *secret_files(options.grading.course))
     with open_batch(options.grading, own, store) as opened:
         batch = opened.batch
