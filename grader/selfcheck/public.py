@@ -116,6 +116,7 @@ def _left_out(part: PartTable, table: CheckTable, absent: Check | None, why_not_
         visibility=part.visibility_of(table),
         kind=table.kind,
         code="withheld" if absent is None else absent.code,
+        share=None if absent is None else absent.share,
     )
 
 
