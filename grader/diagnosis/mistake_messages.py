@@ -12,6 +12,10 @@ from typing import NamedTuple
 from grader.evidence.problems import WRITE_THE_BUFFER
 from grader.language import Text, say
 
+ALL_BUT_RIGHT = 0.99
+"""Single numbers are off where more are right, as where something else is rounded: loops that end
+too early leave more."""
+
 
 class MistakeMessage(NamedTuple):
     """What is said of a mistake, and the advice: texts whose fields are the mistake's facts."""

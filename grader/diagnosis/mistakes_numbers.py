@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.diagnosis.layers import TOLERANCE, Doubles, Program, is_equal, known, numbers
+from grader.diagnosis.mistake_messages import ALL_BUT_RIGHT
 from grader.messages import integer_poison
 from grader.report import MistakeKind
 
@@ -26,9 +27,6 @@ _GARBAGE = 1e6
 
 _LOOKED_AT = 4
 _HALF_RIGHT = 0.5
-ALL_BUT_RIGHT = 0.99
-"""Single numbers are off where more are right, as where something else is rounded: loops that end
-too early leave more."""
 _MOSTLY_WRONG = 0.25
 """Of the numbers at a loop's end: there are right ones among them by chance, as zeros of ReLU."""
 _BFLOAT_BITS = np.uint32(0xFFFF)

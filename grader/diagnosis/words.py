@@ -7,8 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from grader.diagnosis.mistake_messages import DECIDES, MISTAKE_MESSAGES
-from grader.diagnosis.mistakes_numbers import ALL_BUT_RIGHT
+from grader.diagnosis.mistake_messages import ALL_BUT_RIGHT, DECIDES, MISTAKE_MESSAGES
 from grader.evidence.problems import NOT_FINITE
 from grader.language import NOTHING, Text, Value, foreign, in_a_row, say
 from grader.report import MistakeKind

@@ -20,6 +20,7 @@ from grader.authoring.verify_result import (
 from grader.course import load_course
 from grader.errors import CourseError
 from grader.grading.preparation import Preparation, Settings
+from grader.language import NOTHING, Text
 from grader.progress import Progress, Silent
 from grader.sandbox.interface import Sandbox
 from tests.authoring.small import make_small
@@ -68,12 +69,12 @@ class Labels(Silent):
         self.stages: list[str] = []
         self.said: list[str] = []
 
-    def stage(self, name: str) -> None:
-        self.stages.append(name)
+    def stage(self, name: Text, *, waits: bool = False) -> None:
+        self.stages.append(name.english)
         self.said = []
 
-    def step(self, done: int, total: int, label: str = "") -> None:
-        self.said.append(label)
+    def step(self, done: int, total: int, label: Text = NOTHING) -> None:
+        self.said.append(label.english)
 
 
 def test_what_has_not_changed_is_not_run_again(author: Author, tmp_path: Path) -> None:
