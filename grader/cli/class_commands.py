@@ -10,7 +10,14 @@ from rich.console import Console
 
 from grader.cli.grades import JsonOption
 from grader.cli.help import Command
-from grader.cli.options import HOW, CourseOption, DataOption, Language, SandboxOption, SeedOption
+from grader.cli.options import (
+    CourseOption,
+    DataOption,
+    JobsOption,
+    Language,
+    SandboxOption,
+    SeedOption,
+)
 from grader.cli.process import write_output
 from grader.lms.names import FORMS, LAYOUTS, PACKED
 
@@ -191,15 +198,7 @@ def regrade(
     data: DataOption = None,
     seed: SeedOption = None,
     sandbox: SandboxOption = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            rich_help_panel=HOW,
-            help="How many at a time; one on every core by default.",
-        ),
-    ] = None,
+    jobs: JobsOption = None,
     course: CourseOption = None,
     json: JsonOption = None,
 ) -> None:

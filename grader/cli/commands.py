@@ -21,12 +21,12 @@ from grader.cli.grades import HandedInOption, course_app, grades_app, roster_app
 from grader.cli.help import SETTINGS, Command, Group
 from grader.cli.kernelspec import kernelspec
 from grader.cli.options import (
-    HOW,
     AssignmentOption,
     AudienceOption,
     CourseOption,
     DataOption,
     DialectOption,
+    JobsOption,
     LanguageOption,
     PreambleOption,
     SandboxOption,
@@ -176,15 +176,7 @@ def batch(
     language: LanguageOption = None,
     dialect: DialectOption = "auto",
     preamble: PreambleOption = False,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            rich_help_panel=HOW,
-            help="How many at a time; one on every core by default.",
-        ),
-    ] = None,
+    jobs: JobsOption = None,
     again: Annotated[
         bool, typer.Option("--again", help="Grade anew what was graded before.")
     ] = False,

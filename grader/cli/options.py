@@ -40,6 +40,15 @@ SeedOption = Annotated[
         help="Seed of the hidden inputs, from 0 on; a new secret one if not given.",
     ),
 ]
+JobsOption = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        metavar="N",
+        rich_help_panel=HOW,
+        help="How many at a time; one on every core by default.",
+    ),
+]
 CourseOption = Annotated[
     Path | None,
     typer.Option(

@@ -29,7 +29,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from grader.ir.expressions import Budget, type_of
+from grader.ir.expressions import ARITHMETIC, Budget, type_of
 from grader.ir.facts import Finding
 from grader.ir.graph import Graph
 from grader.ir.vocabulary import load_schema, shown
@@ -84,21 +84,6 @@ _FLOATS = frozenset({"bfloat", "float"})
 _INTEGERS = frozenset({"int", "uint"})
 _EXACT = frozenset({"prim.Add", "prim.Mul", "prim.Sub"})
 _BOUNDS = frozenset({"prim.Max", "prim.Min"})
-_ARITHMETIC = (
-    _EXACT
-    | _BOUNDS
-    | {
-        "prim.BitwiseAnd",
-        "prim.BitwiseOr",
-        "prim.BitwiseXor",
-        "prim.Div",
-        "prim.FloorDiv",
-        "prim.FloorMod",
-        "prim.LShift",
-        "prim.Mod",
-        "prim.RShift",
-    }
-)
 _SHORTEST, _LONG = 8, 32
 """Bits of the shortest integers that may be made longer, and of those that may be computed with."""
 _IN_PLACE = frozenset({"bool", "dtype", "float", "int"})
@@ -199,7 +184,7 @@ class _Function:
             floats = {type_of(graph, each).kind for each in (index, value)} <= _FLOATS
             if not floats and not self.is_widening(index, value):
                 yield value, _CHOICE
-        elif kind in _ARITHMETIC and type_of(graph, index).kind in _INTEGERS:
+        elif kind in ARITHMETIC and type_of(graph, index).kind in _INTEGERS:
             yield from ((each, _CHOICE) for each in self.risky_operands(index, kind))
         elif kind in _DECIDING and not (kind == "prim.Select" and self.is_rectifier(index)):
             fields, what = _DECIDING[kind]

@@ -18,6 +18,26 @@ from grader.language import say
 WORK_LIMIT = 2_000_000
 """Most steps of reading one module: as nodes may be shared, a small text can be a huge program."""
 
+ARITHMETIC = frozenset(
+    {
+        "prim.Add",
+        "prim.BitwiseAnd",
+        "prim.BitwiseOr",
+        "prim.BitwiseXor",
+        "prim.Div",
+        "prim.FloorDiv",
+        "prim.FloorMod",
+        "prim.LShift",
+        "prim.Max",
+        "prim.Min",
+        "prim.Mod",
+        "prim.Mul",
+        "prim.RShift",
+        "prim.Sub",
+    }
+)
+"""Operations on two numbers of one type, which give one of that type."""
+
 
 class Budget:
     """Counts steps. Raises IRError when a module asks for more than an honest one could."""

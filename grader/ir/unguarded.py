@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from grader.ir.expressions import DataType, constant, data_type, item_type, parse, type_of
+from grader.ir.expressions import (
+    ARITHMETIC,
+    DataType,
+    constant,
+    data_type,
+    item_type,
+    parse,
+    type_of,
+)
 from grader.ir.facts import Reasons
 from grader.ir.graph import Graph
 from grader.ir.values import COMPARISONS
@@ -153,24 +161,6 @@ _POINTERS = frozenset(
 )
 """Intrinsics that are or take addresses. The last two also grow the stack at every call."""
 
-_SAME_TYPE = frozenset(
-    {
-        "prim.Add",
-        "prim.BitwiseAnd",
-        "prim.BitwiseOr",
-        "prim.BitwiseXor",
-        "prim.Div",
-        "prim.FloorDiv",
-        "prim.FloorMod",
-        "prim.LShift",
-        "prim.Max",
-        "prim.Min",
-        "prim.Mod",
-        "prim.Mul",
-        "prim.RShift",
-        "prim.Sub",
-    }
-)
 _LOGIC = frozenset({"prim.And", "prim.Or"})
 
 
@@ -208,7 +198,7 @@ class Harmless:
         """
         for index in nodes:
             kind = self.graph.type_of(index)
-            if kind in _SAME_TYPE:
+            if kind in ARITHMETIC:
                 good = self._are_alike(index, *self._fields(index, "a", "b"))
             elif kind in COMPARISONS or kind in _LOGIC:
                 good = self._is_comparison(index, kind in _LOGIC)

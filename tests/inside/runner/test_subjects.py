@@ -114,7 +114,6 @@ class TestSignature:
             {"data": np.zeros(3, "float32")},
             {"data": np.zeros((1, 4, 1, 28, 28), "float32")},
             {"fixed": (np.zeros((0, 3), "float32"),) * 2},
-            {"fixed": (np.zeros((2, 3), "int32"),) * 2},
             {"fixed": ()},
             {"names": ("data", "weight")},
             {"names": ("data", "weight", "data")},
@@ -133,6 +132,14 @@ class TestSignature:
         with pytest.raises(TaskError) as caught:
             prepared(timing_task(shape, **others))
         assert "decode" == caught.value.stage
+
+    def test_arrays_that_the_workload_does_not_take_are_refused(self) -> None:
+        document = modules.document(modules.timed_convolution())
+        shape = TimedFunction(document, "conv2d", pack_array(draw(RING, 4, 1, 28, 28)))
+        integers = pack_array(np.zeros((2, 3), "int32"))
+        with pytest.raises(TaskError) as caught:
+            prepared(timing_task(shape, fixed=(integers, integers)))
+        assert "time" == caught.value.stage
 
 
 class TestSubjects:
