@@ -149,29 +149,36 @@ def export(
 
 
 _FEEDBACK = """
+    grader feedback --assignment e2e-mlp --output pages
+    grader feedback --assignment e2e-mlp --collected class --zip moodle -o fb.zip
     grader feedback --reports reports --output pages
-    grader feedback --reports reports --collected class --zip moodle -o fb.zip
     """
 
 
 def feedback(
-    reports: Annotated[
-        Path, typer.Option(metavar="DIR", help="The folder of reports of `grader batch`.")
-    ],
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="PATH", help="A folder, or the archive.")
     ],
+    assignment: Annotated[
+        str | None, typer.Option(metavar="SLUG", help="Which assignment of the gradebook.")
+    ] = None,
+    reports: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Reports of `grader batch`, in place of a gradebook."),
+    ] = None,
     collected: Annotated[
         Path | None, typer.Option(metavar="DIR", help="The folder of `grader collect`.")
     ] = None,
     packed: Annotated[
         str | None, typer.Option("--zip", metavar="NAME", help=f"For {' or '.join(PACKED)}.")
     ] = None,
+    course: CourseOption = None,
 ) -> None:
     """Write the pages that students may see, one for each, or an archive to upload."""
     from grader.cli.handback import FeedbackOptions, run_feedback
 
-    if not run_feedback(FeedbackOptions(reports, output, collected, packed), Console(stderr=True)):
+    options = FeedbackOptions(output, reports, assignment, collected, packed, course)
+    if not run_feedback(options, Console(stderr=True)):
         raise typer.Exit(NOT_ALL)
 
 

@@ -15,9 +15,10 @@ from grader.errors import UsageError
 from grader.files import unwritable, write_or_rescue, write_whole
 from grader.gradebook.roster import Entry
 from grader.language import Text, in_a_row, say
-from grader.lms.collect import Collected, read_manifest
+from grader.lms.collect import Collected, Student, read_manifest
 from grader.lms.export import Grade, export_grades
 from grader.lms.handback import (
+    Work,
     Works,
     grades_of,
     pack_pages,
@@ -59,10 +60,12 @@ class _Graded(NamedTuple):
 class FeedbackOptions(msgspec.Struct, frozen=True):
     """The arguments of `grader feedback`, as they were given."""
 
-    reports: Path
     output: Path
+    reports: Path | None = None
+    assignment: str | None = None
     collected: Path | None = None
     packed: str | None = None
+    course: Path | None = None
 
 
 def run_export(options: ExportOptions, messages: Console, write: Callable[[bytes], None]) -> bool:
@@ -112,17 +115,22 @@ def run_export(options: ExportOptions, messages: Console, write: Callable[[bytes
 def _find_grades(options: ExportOptions) -> _Graded:
     """Return the grades of a folder of reports, or those that the gradebook derives."""
     if options.reports is not None:
-        works = _works(options.reports, options.collected)
+        works = _in_folder(options.reports, options.collected)
         unmarked = tuple(work.folder for work in works.each if work.report.open)
         return _Graded(grades_of(works), works.ungraded, works.several, unmarked=unmarked)
-    if options.assignment is None:
+    return _in_book(_named(options.assignment), options.course)
+
+
+def _named(assignment: str | None) -> str:
+    """Return an assignment's name. Raises UsageError where neither it nor a folder was given."""
+    if assignment is None:
         raise UsageError(
             say("Whose grades, and where are they?"),
             say(
                 "Name an assignment of the gradebook with --assignment, or a folder with --reports."
             ),
         )
-    return _in_book(options.assignment, options.course)
+    return assignment
 
 
 def _in_book(slug: str, course: Path | None) -> _Graded:
@@ -151,7 +159,7 @@ def run_feedback(
     options: FeedbackOptions, messages: Console, clock: Callable[[], datetime] = utc_now
 ) -> bool:
     """Write the students' pages, or an archive of them. Returns whether everybody's is there."""
-    works = _works(options.reports, options.collected)
+    works = _find_works(options)
     left_out: tuple[str, ...] = ()
     if options.packed is None:
         _write_pages(works, options.output, clock())
@@ -184,14 +192,37 @@ def _write_pages(works: Works, folder: Path, now: datetime) -> None:
         raise unwritable(folder, error, say("the pages")) from None
 
 
-def _works(reports: Path, collected: Path | None) -> Works:
+def _find_works(options: FeedbackOptions) -> Works:
+    """Return the work of a folder of reports, or of the attempts that count in the gradebook."""
+    if options.reports is not None:
+        return _in_folder(options.reports, options.collected)
+    from grader.cli.student_grades import counting_reports  # with a database
+
+    students = _students(options.collected)
+    found, ungraded = [], []
+    for student, grade, report in counting_reports(_named(options.assignment), options.course):
+        if report is None:
+            ungraded.append(student.login)
+            continue
+        theirs = next((e for e in students if student.login in (e.id, e.folder)), None)
+        words = (student.login, report, theirs, grade.attempt, student.name, grade.lines)
+        found.append(Work(*words))
+    return Works(tuple(found), tuple(ungraded))
+
+
+def _in_folder(reports: Path, collected: Path | None) -> Works:
+    return read_works(reports, Collected(students=_students(collected)), collected)
+
+
+def _students(collected: Path | None) -> tuple[Student, ...]:
+    """Return whose folders there are, as `grader collect` has written it down."""
     known = Collected() if collected is None else read_manifest(collected)
     if collected is not None and not known.students:
         raise UsageError(
             say("Nothing was collected into {collected}.", collected=str(collected)),
             say("Name the --output of `grader collect`."),
         )
-    return read_works(reports, known, collected)
+    return known.students
 
 
 def _one_of(name: str, known: tuple[_Name, ...]) -> _Name:

@@ -23,6 +23,7 @@ from grader.gradebook.grades import Account, Grade, Rules, derive_all, told_time
 from grader.gradebook.roster import Student, find_student
 from grader.language import Text, Value, foreign, in_a_row, say
 from grader.render.wording import one_line
+from grader.report import Report
 
 _FIGURES = {
     "graded": say("Graded"),
@@ -86,6 +87,26 @@ def class_grades(slug: str, course: Path | None) -> list[tuple[Student, Grade | 
         students, accounts = book.students(), book.accounts()
     present = [each for each in students if each.withdrawn is None]
     return [(each, _grades_of(accounts, each).get(slug)) for each in present]
+
+
+def counting_reports(
+    slug: str, course: Path | None
+) -> Iterator[tuple[Student, Grade, Report | None]]:
+    """Yield who has handed in an assignment, the grade, and the report of the attempt that counts.
+
+    The report is None where nothing is graded. Who has withdrawn is left out. Raises UsageError
+    where the gradebook has no such assignment.
+    """
+    with open_book(course) as book:
+        _known(book, slug)
+        accounts = book.accounts()
+        for student in book.students():
+            own = accounts.get(student.id, {})
+            if student.withdrawn is not None or slug not in own or not own[slug].attempts:
+                continue
+            grade = derive_all(own.values())[slug]
+            counts = next((e for e in own[slug].attempts if e.number == grade.attempt), None)
+            yield student, grade, None if counts is None else book.report_of(counts.id)
 
 
 def show_student(word: str, course: Path | None, told: Told) -> None:

@@ -1,7 +1,7 @@
-"""What goes back to students: their grades and pages, from a folder of reports.
+"""What goes back to students: their grades and pages, from a folder of reports or a gradebook.
 
-A report belongs to the student in whose folder its submission lies. Where the submissions were made
-by `grader collect`, its manifest says who that is.
+A report of a folder belongs to the student in whose folder its submission lies. Where the
+submissions were made by `grader collect`, its manifest says who that is.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from grader.api import REPORT_LIMIT
 from grader.batch.collect import name_reports
 from grader.batch.grading import SUMMARY
 from grader.errors import UsageError
-from grader.language import say
+from grader.language import Text, say
 from grader.lms.attempts import attempt_number
 from grader.lms.collect import Collected, Student
 from grader.lms.export import Grade
@@ -37,13 +37,22 @@ _PAGE = "report.html"
 class Work(msgspec.Struct, frozen=True):
     """A student's report, and what was collected of the student; None where nothing was.
 
-    `attempt` is which of the student's it is, counted from 1; None where that is not known.
+    `folder` is the student's, or what the gradebook calls the student. `attempt` is which of the
+    student's it is, counted from 1; None where that is not known. `grade` says how the gradebook
+    makes a grade of it, line by line; a folder of reports says nothing of that.
     """
 
     folder: str
     report: Report
     student: Student | None
     attempt: int | None = None
+    name: str = ""
+    grade: tuple[Text, ...] = ()
+
+    @property
+    def whose(self) -> str:
+        """The name of whoever handed it in, as far as it is known."""
+        return self.name or ("" if self.student is None else self.student.name) or self.folder
 
 
 class Works(msgspec.Struct, frozen=True):
@@ -125,9 +134,14 @@ def _grade(work: Work) -> Grade:
 
 
 def student_page(work: Work, now: datetime) -> bytes:
-    """Return a student's page: what students may see at this time, as HTML."""
-    name = "" if work.student is None else work.student.name
-    return render_html(shown(work.report, "student", now), name or work.folder, work.attempt)
+    """Return a student's page: what students may see at this time, as HTML.
+
+    How the grade comes about is part of it as soon as no check's points are kept back: its sums
+    would tell them.
+    """
+    report = shown(work.report, "student", now)
+    is_whole = report.max_score == work.report.max_score
+    return render_html(report, work.whose, work.attempt, work.grade if is_whole else ())
 
 
 def pack_pages(works: Iterable[Work], form: Packed, now: datetime) -> tuple[bytes, tuple[str, ...]]:
@@ -157,7 +171,7 @@ def _packed_name(work: Work, form: Packed) -> str | None:
         given = work.student.attempts[-1].given
         return f"{given.rpartition('.')[0] or given}.html" if given else None
     # Moodle takes what stands between the first underscores for its number.
-    name = work.student.name.replace("_", " ").replace("/", " ")
+    name = (work.student.name or work.whose).replace("_", " ").replace("/", " ")
     return f"{name}_{work.student.keys['moodle']}_assignfeedback_file_/{_PAGE}"
 
 

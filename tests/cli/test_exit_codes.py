@@ -82,6 +82,7 @@ def call(folder: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
         ("export csv --assignment small", 2),
         ("export csv --reports nowhere", 2),
         ("feedback --reports nowhere --output out", 2),
+        ("feedback --output out", 2),
         ("course init --course file", 2),
         ("roster import nowhere.csv", 2),
         ("grades show ada", 2),

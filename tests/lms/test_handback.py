@@ -15,7 +15,15 @@ import pytest
 from grader.errors import UsageError
 from grader.language import foreign
 from grader.lms.collect import Attempt, Collected, Student
-from grader.lms.handback import Works, grades_of, pack_pages, page_names, read_works, student_page
+from grader.lms.handback import (
+    Work,
+    Works,
+    grades_of,
+    pack_pages,
+    page_names,
+    read_works,
+    student_page,
+)
 from grader.report import Report, encode_report
 from tests.sample_reports import nothing_to_grade, typical
 
@@ -102,6 +110,19 @@ def test_a_page_shows_what_students_may_see(tmp_path: Path) -> None:
         parts = (msgspec.structs.replace(part, checks=(each, *part.checks[1:])), *report.parts[1:])
         found = works(tmp_path, {"ada": msgspec.structs.replace(report, parts=parts)})
         assert is_seen is (b"kept back" in student_page(found.each[0], NOW))
+
+
+def test_a_page_says_how_the_grade_comes_about_unless_that_tells_what_is_kept_back() -> None:
+    report = graded()
+    part = report.parts[0]
+    lines = (foreign("Part a: 3 of 4."), foreign("All 3, <b>bold</b>."))
+    for visibility, is_told in (("visible", True), ("score_only", True), ("hidden", False)):
+        check = msgspec.structs.replace(part.checks[0], visibility=visibility)
+        parts = (msgspec.structs.replace(part, checks=(check, *part.checks[1:])), *report.parts[1:])
+        own = msgspec.structs.replace(report, parts=parts)
+        page = student_page(Work("ada", own, None, grade=lines), NOW).decode()
+        assert is_told is ("Part a: 3 of 4." in page)
+        assert is_told is ("All 3, &lt;b&gt;bold&lt;/b&gt;." in page)
 
 
 def test_pages_have_names_of_their_own(tmp_path: Path) -> None:

@@ -6,14 +6,14 @@ import base64
 import functools
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, Final, NamedTuple, TypeVar
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
-from grader.language import say
+from grader.language import Text, say
 from grader.render import wording
 from grader.render.findings import cells_run, circumstances, place_of
 from grader.render.first import first_cause, missing_parts
@@ -211,24 +211,30 @@ _LINK: Final = 120
 _FOLD: Final = 120
 """Bytes that folding cells takes beside what is said of them."""
 
+_GRADE_LINE: Final = 2_000
+"""Characters of a step to a grade: a reason has what somebody wrote as a comment."""
+
 _LEFT_OUT: Final = 1_000
 """Bytes that are kept for the sentence on what is left out of the notebook."""
 
 Row = TypeVar("Row", bound=tuple[object, ...])
 
 
-def render_html(report: Report, whose: str = "", attempt: int | None = None) -> bytes:
+def render_html(
+    report: Report, whose: str = "", attempt: int | None = None, grade: Sequence[Text] = ()
+) -> bytes:
     """Return a report as one HTML page, in its own language, of at most SIZE bytes.
 
     `whose` stands in its title, the name or the folder of whoever handed it in, and which `attempt`
-    of theirs it is, counted from 1, where somebody knows that.
+    of theirs it is, counted from 1, where somebody knows that. `grade` says how a grade comes about
+    of it: a line for each step, the grade itself in the last.
 
     It loads nothing and has no script. All text is escaped by the templates; what nobody can see is
     taken out of it, and images are PNGs. Where it would become too large, the notebook's images
     and then its cells are left out, and the page says so.
     """
     with speaking(report.language):
-        return _Page(report, _heading(whose, attempt)).render().encode("utf-8", "replace")
+        return _Page(report, _heading(whose, attempt), grade).render().encode("utf-8", "replace")
 
 
 def _heading(whose: str, attempt: int | None) -> str:
@@ -240,9 +246,10 @@ def _heading(whose: str, attempt: int | None) -> str:
 class _Page:
     """A report's page, while it is made."""
 
-    def __init__(self, report: Report, whose: str) -> None:
+    def __init__(self, report: Report, whose: str, grade: Sequence[Text]) -> None:
         self._report = cleaned(report)
         self._whose = whose
+        self._grade = grade
         self._cell_count = len(report.cells)
         self._shown, self._is_full = 0, False
         self._budget = Budget(SIZE - _FRAME - _LEFT_OUT)
@@ -268,6 +275,7 @@ class _Page:
             score=score(report),
             cells_run=cells_run(report.submission),
             overview=_some(overview(report)),
+            grade=_some((wording.one_line(line)[:_GRADE_LINE],) for line in self._grade),
             first=self._first,
             own_cells=_some(self._notebook.own_cells(report.cells[: self._shown]), _LINKS, _LINK),
             notes=_some((tell(note),) for note in report.notes),

@@ -27,6 +27,8 @@ _WORDS: Mapping[str, Text] = {
         " these, what brings the most points."
     ),
     "function": say("Function"),
+    "grade": say("Your grade"),
+    "grade_steps": say("How it comes about"),
     "graph": say("The graph of main"),
     "graph_list": say("The same as text"),
     "image_of_cell": say("An image that this cell put out"),
