@@ -17,7 +17,7 @@ from grader.data import DataSet, resolve_data
 from grader.environment import describe_environment
 from grader.errors import GraderError
 from grader.grading.preparation import GradingOptions, grading_basis
-from grader.grading.rubric import rescored, rubric_digest
+from grader.grading.rescoring import rescored, rubric_digest
 from grader.progress import Silent
 from grader.report import Report
 from grader.sandbox.interface import LEVELS

@@ -20,7 +20,7 @@ from grader.batch.summary import Row, overview_notice
 from grader.errors import GraderError, UsageError
 from grader.gradebook.book import Gradebook, Recounted, utc_now
 from grader.gradebook.rows import StoredAttempt, StoredGrading
-from grader.grading.rubric import rescored
+from grader.grading.rescoring import rescored
 from grader.report import Report, decode_report
 
 Way = Literal["kept", "rescored", "run", "left"]

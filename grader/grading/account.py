@@ -21,7 +21,7 @@ from grader.execute.result import Execution
 from grader.grading.handout import as_given
 from grader.grading.listing import listed_code
 from grader.grading.preparation import Preparation
-from grader.grading.rubric import describe_assignment, rubric_digest
+from grader.grading.rescoring import describe_assignment, rubric_digest
 from grader.language import Text, one_of_ours, say
 from grader.reading.submission import (
     SubmissionFile,

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from grader.assignment import Assignment, CheckTable, PartTable
 from grader.checks.registry import Outcome, find_check, not_graded
 from grader.evidence.case import Candidate, Case, Outputs, Problem
-from grader.grading.rubric import certainty, points_of
+from grader.grading.rescoring import certainty, points_of
 from grader.ir.facts import Argument, Call, ModuleFacts, TensorFacts
 from grader.ir.vocabulary import FUNCTION_ATTRIBUTES, shown
 from grader.language import NOTHING, Text, as_text, clause, join, say

@@ -2,7 +2,7 @@
 
 A report that was written earlier says how a submission does as long as this is the same: the grader
 and what it runs on, the files of the assignment, the data, the isolation. What the assignment's
-rubric says beside (`grader.grading.rubric`) is counted anew without a run.
+rubric says beside (`grader.grading.rescoring`) is counted anew without a run.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from grader.environment import (
 from grader.evidence.runners import KnownAnswers
 from grader.files import sweep
 from grader.grading.handout import handout_cells
-from grader.grading.rubric import decided
+from grader.grading.rescoring import decided
 from grader.grading.spelling import Accepted
 from grader.machine.quiet import Quiet, TimingLock
 from grader.progress import Progress

@@ -52,7 +52,7 @@ from grader.grading.judge import (
     judge_problem,
     select,
 )
-from grader.grading.rubric import outdoes
+from grader.grading.rescoring import outdoes
 from grader.ir.facts import bind_symbols
 from grader.language import foreign, say
 from grader.measurement.measure import Machine, MeasurementSetup, measuring_threads

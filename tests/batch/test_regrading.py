@@ -29,7 +29,7 @@ from grader.gradebook.grades import derive_all
 from grader.gradebook.opening import open_database
 from grader.gradebook.roster import plan
 from grader.grading.preparation import GradingOptions
-from grader.grading.rubric import points_of, rubric_digest
+from grader.grading.rescoring import points_of, rubric_digest
 from grader.report import Check, Part, Report, decode_report, encode_report
 from tests.gradebook.factory import enrol
 from tests.sample_reports import typical

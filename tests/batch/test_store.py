@@ -12,7 +12,7 @@ from grader.batch.grading import Store, open_store
 from grader.batch.keys import current_report
 from grader.course import load_course
 from grader.errors import UsageError
-from grader.grading.rubric import rubric_digest
+from grader.grading.rescoring import rubric_digest
 from grader.report import Report
 from tests.sample_reports import typical
 

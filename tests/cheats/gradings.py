@@ -20,9 +20,11 @@ TIMED_SECONDS = 3
 
 @dataclass(frozen=True)
 class Graded:
-    """What a grading gave, and what it left behind: processes, files, damage to secrets."""
+    """What a grading gave, and what it left behind: processes, files, damage to secrets.
 
-    code: int
+    `messages` are what the batch said of this one.
+    """
+
     messages: str
     report: Report | None
     survivors: list[str]
@@ -43,6 +45,8 @@ class Gradings:
         self._by_name = {(cheat.group, cheat.name): cheat for cheat in cheats}
         self._together = {_key(cheat): cheat for cheat in together}
         self._graded: dict[str, Graded] = {}
+        self.ends: list[tuple[int, str]] = []
+        """The exit code of each batch, and the last of what it said."""
 
     def result(self, cheat: Cheat) -> Graded:
         """Return a cheat's grading, waiting for it if need be."""
@@ -77,6 +81,7 @@ class Gradings:
             *("--course", course, "--seed", str(host.seed)),
             environment=host.environment,
         )
+        self.ends.append((batch.code, "\n".join(batch.messages.splitlines()[-20:])))
         for cheat in cheats:
             self._graded[_key(cheat)] = self._outcome(cheat, batch)
 
@@ -87,8 +92,7 @@ class Gradings:
     def _outcome(self, cheat: Cheat, batch: GradedBatch) -> Graded:
         survivors = [line for line in batch.survivors.splitlines() if self._linger(cheat) in line]
         return Graded(
-            batch.code,
-            batch.messages,
+            "\n".join(line for line in batch.messages.splitlines() if _key(cheat) in line),
             batch.reports.get(_key(cheat)),
             survivors,
             batch.leftovers,

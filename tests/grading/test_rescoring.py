@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from grader.assignment import Assignment, CheckTable
 from grader.course import load_course
-from grader.grading.rubric import (
+from grader.grading.rescoring import (
     certainty,
     decided,
     outdoes,
