@@ -10,7 +10,10 @@ the call that takes it: nothing can be in it. So inputs are never poisoned, what
 called, however many outputs it has, and whether its storage was used before.
 
 Integers have no NaN: what they are filled with instead changes from item to item and from call to
-call (`grader.messages.integer_poison` says why).
+call (`grader.messages.integer_poison` says why). NaN do not show everything either: `T.max(y, x)`,
+as LLVM has it, is x where y is NaN, so that a maximum which is never initialised was right. In the
+call `REPEATED`, which is made once more at the end, floats are filled with large numbers, of either
+sign in turn: what depends on them gives another output than before.
 
 Memory that a function allocates for itself no instrument sees: there the build puts in the poison
 (`Poison.own`). A sum that is never set to zero was right, once in some hundred runs, as the memory
@@ -19,7 +22,7 @@ held zeros.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,6 +48,13 @@ _POISON: dict[Any, tuple[type[np.unsignedinteger[Any]], int]] = {
     number_type(BFLOAT16): (np.uint16, 0x7FA5),
 }
 _FLOATS = {str(each) for each in _POISON}
+
+REPEATED = 2**31 - 2
+"""The number of the call that repeats the first one. As that one it is even: what integers are
+filled with has been exchanged in the calls between them."""
+
+_LARGE = {"float16": 3e4, "bfloat16": 1e38, "float32": 1e38, "float64": 1e308}
+"""What floats are filled with in that call: smaller than the largest, to be added to."""
 
 
 class Poison:
@@ -85,21 +95,16 @@ class Poison:
 
         Its NaN are quiet ones: what is computed with them was computed, and is no poison.
         """
-        places = [tirx.Var("place", extent.ty.dtype) for extent in buffer.shape]
-        before: list[Any] = []
         if self.cleared:
-            item = tirx.const(0, buffer.dtype)
-        elif str(buffer.dtype).split("x")[0] in _FLOATS:
-            item = _spread(tirx.const(float("nan"), str(buffer.dtype).split("x")[0]), buffer.dtype)
-        else:
-            declared, call = self._number_of_call()
-            before.append(declared)
-            item = _own_integer(buffer.dtype, places, call)
-        statement = tirx.BufferStore(buffer, item, places)
-        for place, extent in zip(reversed(places), reversed(buffer.shape), strict=True):
-            zero = tirx.const(0, extent.ty.dtype)
-            statement = tirx.For(place, zero, extent, tirx.ForKind.SERIAL, statement)
-        return tirx.SeqStmt([*before, statement]) if before else statement
+            return _filled(buffer, lambda _: tirx.const(0, buffer.dtype))
+        declared, call = self._number_of_call()
+        if str(buffer.dtype).split("x")[0] not in _FLOATS:
+            filled = _filled(buffer, lambda places: _own_integer(buffer.dtype, places, call))
+            return tirx.SeqStmt([declared, filled])
+        is_repeated = tirx.EQ(call, tirx.const(REPEATED, "int64"))
+        others = _filled(buffer, lambda _: tirx.const(float("nan"), buffer.dtype))
+        large = _filled(buffer, lambda places: _large_float(buffer.dtype, places))
+        return tirx.SeqStmt([declared, tirx.IfThenElse(is_repeated, large, others)])
 
     def _number_of_call(self) -> tuple[Any, Any]:
         """Return the declaration of the memory that has the call's number, and that number."""
@@ -166,6 +171,16 @@ def is_poisoned(tensor: Any, call: int = 0) -> bool:
     return bool(bits.size and bits[0] == poison[0] and (bits == poison).all())
 
 
+def _filled(buffer: Any, item: Callable[[Sequence[Any]], Any]) -> Any:
+    """Return the loops that set each item of a buffer to what `item` has for its place."""
+    places = [tirx.Var("place", extent.ty.dtype) for extent in buffer.shape]
+    statement = tirx.BufferStore(buffer, item(places), places)
+    for place, extent in zip(reversed(places), reversed(buffer.shape), strict=True):
+        zero = tirx.const(0, extent.ty.dtype)
+        statement = tirx.For(place, zero, extent, tirx.ForKind.SERIAL, statement)
+    return statement
+
+
 def _own_integer(dtype: Any, places: Sequence[Any], call: Any) -> Any:
     """Return the poison of the item at a place, which a vector may be: one of two numbers in turn.
 
@@ -176,12 +191,23 @@ def _own_integer(dtype: Any, places: Sequence[Any], call: Any) -> Any:
     large, small = integer_poison(name, 2).tolist()
     if name in ("uint8", "uint16"):
         large, small = 2**dtype.bits - 1, 2 ** (dtype.bits - 1) - 1
+    value = tirx.Select(_is_even(places, call), tirx.const(large, name), tirx.const(small, name))
+    return _spread(value, dtype)
+
+
+def _large_float(dtype: Any, places: Sequence[Any]) -> Any:
+    """Return the poison of the item at a place in the call that is repeated."""
+    name = str(dtype).split("x")[0]
+    large, small = (tirx.const(sign * _LARGE[name], name) for sign in (1, -1))
+    even = _is_even(places, tirx.const(0, "int64"))
+    return _spread(tirx.Select(even, large, small), dtype)
+
+
+def _is_even(places: Sequence[Any], call: Any) -> Any:
     turn = call
     for place in places:
         turn = turn + tirx.Cast("int64", place)
-    is_even = tirx.EQ(tirx.truncmod(turn, tirx.const(2, "int64")), tirx.const(0, "int64"))
-    value = tirx.Select(is_even, tirx.const(large, name), tirx.const(small, name))
-    return _spread(value, dtype)
+    return tirx.EQ(tirx.truncmod(turn, tirx.const(2, "int64")), tirx.const(0, "int64"))
 
 
 def _spread(value: Any, dtype: Any) -> Any:
@@ -193,6 +219,10 @@ def _bits(tensor: Any, call: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     array = as_array(tensor).reshape(-1)
     if array.dtype in _POISON:
         kind, poison = _POISON[array.dtype]
+        if call == REPEATED:
+            large = _LARGE[str(array.dtype)]
+            finite = np.array([large, -large]).astype(array.dtype)
+            return array.view(kind), np.resize(finite.view(kind), array.shape)
         return array.view(kind), np.broadcast_to(kind(poison), array.shape)
     return array, integer_poison(str(array.dtype), array.size, call)
 

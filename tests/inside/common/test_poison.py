@@ -8,7 +8,7 @@ import tvm
 from tvm.script import tirx as T  # noqa: N812
 
 from grader.inside.common.failure import TaskError
-from grader.inside.common.poison import Poison, fill, is_poisoned
+from grader.inside.common.poison import REPEATED, Poison, fill, is_poisoned
 from grader.inside.runner.guards import Guards
 from grader.inside.runner.model import run_module
 from grader.messages import integer_poison, number_type, unpack_array
@@ -63,6 +63,17 @@ class TestFill:
         first, second = values
         assert (first[:-1] != first[1:]).all()
         assert (first != second).all()
+
+    @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+    def test_in_the_call_that_is_repeated_floats_become_large_numbers(self, dtype: str) -> None:
+        value = tvm.runtime.tensor(np.array([1, 2, 3], number_type(dtype)))
+        fill(value, call=REPEATED)
+        assert is_poisoned(value, REPEATED)
+        assert not is_poisoned(value)
+        found = value.numpy().astype("float64")
+        assert np.isfinite(found).all()
+        assert (np.sign(found) == [1, -1, 1]).all()
+        assert (np.abs(found) > 1e4).all()
 
     def test_one_written_item_is_enough_to_be_written(self) -> None:
         value = tensor(1, 2, 3)

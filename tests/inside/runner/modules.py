@@ -91,6 +91,57 @@ class SumWithoutInit:
 
 
 @I.ir_module
+class MaximumWithoutInit:
+    """The largest item of each row of x, or of whatever is in the output."""
+
+    @T.prim_func(s_tir=True, private=True)
+    def row_maxima(x: T.Buffer((4, 8), "float32"), y: T.Buffer((4,), "float32")):
+        for i, k in T.grid(4, 8):
+            with T.sblock("largest"):
+                vi = T.axis.spatial(4, i)
+                vk = T.axis.spatial(8, k)
+                T.reads(x[vi, vk], y[vi])
+                T.writes(y[vi])
+                y[vi] = T.max(y[vi], x[vi, vk])
+
+    @R.function
+    def main(x: R.Tensor((4, 8), "float32")) -> R.Tensor((4,), "float32"):
+        cls = MaximumWithoutInit
+        with R.dataflow():
+            y = R.call_tir(cls.row_maxima, (x,), R.Tensor((4,), "float32"))
+            R.output(y)
+        return y
+
+
+@I.ir_module
+class OwnMaximumWithoutInit:
+    """The smallest item of each row of x, or of whatever is in a buffer of the function's own."""
+
+    @T.prim_func(s_tir=True, private=True)
+    def row_minima(x: T.Buffer((4, 8), "float32"), y: T.Buffer((4,), "float32")):
+        smallest = T.sblock_alloc_buffer((4,), "float32")
+        for i, k in T.grid(4, 8):
+            with T.sblock("smallest"):
+                vi = T.axis.spatial(4, i)
+                vk = T.axis.spatial(8, k)
+                T.reads(x[vi, vk], smallest[vi])
+                T.writes(smallest[vi])
+                smallest[vi] = T.min(smallest[vi], x[vi, vk])
+        for i in range(4):
+            with T.sblock("copy"):
+                vi = T.axis.spatial(4, i)
+                y[vi] = smallest[vi]
+
+    @R.function
+    def main(x: R.Tensor((4, 8), "float32")) -> R.Tensor((4,), "float32"):
+        cls = OwnMaximumWithoutInit
+        with R.dataflow():
+            y = R.call_tir(cls.row_minima, (x,), R.Tensor((4,), "float32"))
+            R.output(y)
+        return y
+
+
+@I.ir_module
 class TwoOutputs:
     """One function with two outputs, of which `main` returns the difference: always 1."""
 

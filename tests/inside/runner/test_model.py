@@ -79,6 +79,14 @@ class TestMistakes:
         assert np.isnan(unpack_array(result.outputs)).all()
         assert result.unwritten == ()
 
+    @pytest.mark.parametrize(
+        "module", [modules.MaximumWithoutInit, modules.OwnMaximumWithoutInit], ids=["output", "own"]
+    )
+    def test_a_maximum_without_init_is_refused_though_nan_are_dropped(self, module: object) -> None:
+        """LLVM's maximum of NaN and a number is the number: the outputs were right."""
+        error = failure(module, np.random.default_rng(0).random((3, 4, 8)))
+        assert "NotDeterministic" == error.error_name
+
     def test_an_intermediate_buffer_that_is_read_before_it_is_written_holds_poison(self) -> None:
         result = run(modules.StaleBuffer, np.random.default_rng(0).random((3, 4)))
         assert np.isnan(unpack_array(result.outputs)).all()
