@@ -249,8 +249,8 @@ def _array(value: Any, path: Path, line: int | None, name: str) -> Any:
     with blaming(path, hint, line, code="no_array"):
         array = np.asarray(value)
     if array.dtype.kind not in _NUMBERS:
-        what = type(value).__name__ if array.dtype.kind == "O" else str(array.dtype)
-        told = say("{name} returns no array of numbers but {what}.", name=name, what=what)
+        what = str(array.dtype) if isinstance(value, np.ndarray) else type(value).__name__
+        told = say("{name} returns {what}, not an array of numbers.", name=name, what=what)
         raise fault("no_array", path, line, told, hint)
     return array
 
@@ -314,7 +314,7 @@ def find_maker(module: ModuleType, path: Path, name: str) -> Callable[[int], Any
             model = make(seed)
         if not callable(getattr(model, "eval", None)) or not hasattr(model, "state_dict"):
             told = say(
-                "the function for {name!r} returns no module of PyTorch's but {what}.",
+                "the function for {name!r} returns {what}, not a module of PyTorch's.",
                 name=name,
                 what=type(model).__name__,
             )

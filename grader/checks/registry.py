@@ -122,7 +122,7 @@ class CheckKind(msgspec.Struct, frozen=True):
             "check_outcome",
             path,
             line,
-            say("check {kind} returns no outcome but {what}.", kind=self.kind, what=what),
+            say("check {kind} returns {what}, not an outcome.", kind=self.kind, what=what),
             say(
                 "Return `passed(...)`, `partial(...)` or `failed(...)` on every way through the"
                 " function; a fraction is from 0 to 1."
