@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from grader.computation import ArgumentTable as ArgumentTable
+from grader.computation import CaseTable as CaseTable
 from grader.computation import Comparison as Comparison
 from grader.computation import Computation as Computation
 from grader.computation import OracleOptions as OracleOptions

@@ -8,6 +8,8 @@ from typing import Annotated, NamedTuple
 
 import msgspec
 
+from grader.language import Text, foreign
+
 Positive = Annotated[float, msgspec.Meta(gt=0, le=1e9)]
 NonNegative = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 PositiveInt = Annotated[int, msgspec.Meta(gt=0)]
@@ -126,6 +128,25 @@ class ArgumentTable(TensorTable, frozen=True):
         return self.widest if self.dtype in _WHOLE_RANGE else (-_FEW, _FEW)
 
 
+class CaseTable(Table, frozen=True):
+    """Samples that the course's `inputs(seed, case)` makes, beside those that are drawn.
+
+    `name` is the `case` that it is asked for, `count` times. A report calls them by their `title`,
+    those that are `hidden` by a number alone.
+    """
+
+    name: Slug
+    title: str = ""
+    titles: dict[str, str] = {}
+    count: PositiveInt = 8
+    hidden: bool = False
+
+    @property
+    def named(self) -> Text:
+        """The title in all of its languages; the name where there is none."""
+        return foreign(self.title or self.name, self.titles)
+
+
 class Computation(Table, frozen=True):
     """What a part computes when it is not the model of `[oracle]`: a function of tensors.
 
@@ -135,7 +156,7 @@ class Computation(Table, frozen=True):
     name (with `_` for `-`), which gets the parameters and the arguments, each with a leading axis
     over the cases, and returns the outputs likewise, in double precision or as integers. Instead of
     that, `model` may name a PyTorch model of the course's `models.py`, which is drawn from the seed
-    as well.
+    as well. Samples of each `case` come before those that are drawn.
     """
 
     id: Slug
@@ -146,13 +167,24 @@ class Computation(Table, frozen=True):
     rtol: NonNegative = _BY_TYPE
     atol: NonNegative = _BY_TYPE
     model: str = ""
+    case: tuple[CaseTable, ...] = ()
 
     def __post_init__(self) -> None:
+        names = [each.name for each in self.case]
+        if len({*names}) < len(names):
+            raise ValueError(f"computation {self.id} has two cases of the same name")
+        if names and not all(each.name for each in self.arguments):
+            raise ValueError(f"the arguments of computation {self.id} need a `name`, for its cases")
         if len({each.dtype for each in self.outputs}) > 1:
             raise ValueError(f"the outputs of computation {self.id} have several dtypes")
         for name, by_type in TOLERANCES[self.dtype]._asdict().items():
             if getattr(self, name) == _BY_TYPE:
                 msgspec.structs.force_setattr(self, name, by_type)
+
+    @property
+    def samples(self) -> int:
+        """Return how many samples there are: those of named cases, and those that are drawn."""
+        return self.cases + sum(each.count for each in self.case)
 
     @property
     def output_shape(self) -> tuple[int, ...]:

@@ -77,6 +77,7 @@ MistakeCode = Literal[
     "function_missing",
     "given",
     "import_failed",
+    "inputs",
     "model",
     "mutant",
     "no_array",

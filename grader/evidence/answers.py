@@ -18,6 +18,7 @@ from grader.course_code import blaming, demand_shapes, find_maker
 from grader.data import DataSet
 from grader.errors import CourseError
 from grader.evidence.case import FloatArray, Problem
+from grader.evidence.named_cases import make_inputs, named_cases
 from grader.evidence.operations import Layer, one_thread
 from grader.evidence.oracle import (
     Arrangement,
@@ -48,26 +49,42 @@ def _named(argument: ArgumentTable, place: int) -> Text:
 
 
 class CaseOracle:
-    """The answers for one computation. `compute` is the course's function of its arguments."""
+    """The answers for one computation. `compute` is the course's function of its arguments.
+
+    `made` are the arguments of its named cases, which are its first samples; the others are drawn.
+    """
 
     def __init__(
-        self, computation: Computation, compute: Compute, generator: np.random.Generator
+        self,
+        computation: Computation,
+        compute: Compute,
+        generator: np.random.Generator,
+        made: Sequence[Values] = (),
     ) -> None:
         self.options = computation
+        self.cases = named_cases(computation)
         self._compute = compute
         self._arguments = tuple(
-            self._given(each, _named(each, place), generator)
-            for place, each in enumerate(computation.arguments, start=1)
+            self._given(each, place, generator, made)
+            for place, each in enumerate(computation.arguments)
         )
         for each in self._arguments:
             each.array.setflags(write=False)
-        self.from_test_set: npt.NDArray[np.bool_] = np.zeros(computation.cases, np.bool_)
+        self.from_test_set: npt.NDArray[np.bool_] = np.zeros(computation.samples, np.bool_)
 
-    def _given(self, table: ArgumentTable, name: Text, generator: np.random.Generator) -> Given:
+    def _given(
+        self,
+        table: ArgumentTable,
+        place: int,
+        generator: np.random.Generator,
+        made: Sequence[Values],
+    ) -> Given:
         def draw(fresh: np.random.Generator, shape: tuple[int, ...]) -> Values:
             return _draw(table, self.options, fresh, shape)
 
-        return Given(name, draw(generator, (self.options.cases, *table.shape)), redraw=draw)
+        drawn = draw(generator, (self.options.cases, *table.shape))
+        array = np.concatenate([made[place], drawn]) if made else drawn
+        return Given(_named(table, place + 1), array, redraw=draw)
 
     @cached_property
     def desired(self) -> FloatArray:
@@ -126,7 +143,7 @@ class CaseOracle:
         outputs = tuple(
             TensorSpec(cast(DType, each.dtype), each.shape) for each in self.options.outputs
         )
-        samples = min(part.samples or self.options.cases, self.options.cases)
+        samples = min(part.samples or self.options.samples, self.options.samples)
         if facts is None:
             return Arrangement("main", self._arguments, samples, outputs).first(samples)
         if not facts.has_main:
@@ -167,7 +184,7 @@ class CaseOracle:
         )
 
     def _joined(self, fields: list[npt.NDArray[Any]]) -> FloatArray:
-        cases, tables = self.options.cases, self.options.outputs
+        cases, tables = self.options.samples, self.options.outputs
         if [each.shape for each in fields] != [(cases, *each.shape) for each in tables]:
             raise CourseError(
                 say(
@@ -310,7 +327,9 @@ def load_answers(
             if table.model
             else course_function(module, table, data.parameters)
         )
-        computations[table.id] = CaseOracle(table, compute, np.random.default_rng(sequence))
+        generator = np.random.default_rng(sequence)
+        made = make_inputs(module, course_assignment.file("oracle.py"), table, generator)
+        computations[table.id] = CaseOracle(table, compute, generator, made)
         _ = computations[table.id].desired
     return Answers(module, model, computations, drawn)
 

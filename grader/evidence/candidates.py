@@ -245,7 +245,8 @@ def gather_outputs(
     first = slice(arrangement.samples)
     names = {PYTHON_FUNCTION: candidate.capture.name} if is_python(candidate) else {}
     unwritten = tuple(names.get(each, each) for each in answer.unwritten)
-    return Outputs(actual, oracle.desired[first], oracle.from_test_set[first], unwritten)
+    desired, images = oracle.desired[first], oracle.from_test_set[first]
+    return Outputs(actual, desired, images, unwritten, oracle.cases)
 
 
 def gather_stubs(

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.assignment import Comparison
+from grader.evidence.named_cases import NamedCase
 from grader.ir.facts import FunctionFacts, ModuleFacts
 from grader.language import NOTHING, Text
 from grader.messages import Capture
@@ -39,13 +40,14 @@ class Outputs:
 
     `actual` is as the runner sent it, any shape and dtype; `desired` has shape (samples, *output
     shape). `from_test_set` marks the samples that are test images. `unwritten` names functions that
-    left their output buffer untouched.
+    left their output buffer untouched. `cases` says which of the samples have a name.
     """
 
     actual: FloatArray
     desired: FloatArray
     from_test_set: npt.NDArray[np.bool_]
     unwritten: tuple[str, ...] = ()
+    cases: tuple[NamedCase, ...] = ()
 
 
 @dataclass(frozen=True)

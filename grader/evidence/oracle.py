@@ -15,6 +15,7 @@ import numpy.typing as npt
 from grader.assignment import Comparison, OracleOptions, PartTable
 from grader.data import DataSet
 from grader.evidence.case import FloatArray, Problem
+from grader.evidence.named_cases import NamedCase
 from grader.evidence.operations import Layer, one_thread
 from grader.evidence.recorder import record, replay
 from grader.ir.facts import BufferFacts, ModuleFacts
@@ -204,6 +205,10 @@ class Oracle(Protocol):
     def from_test_set(self) -> npt.NDArray[np.bool_]:
         """Return which samples are test images, bool (samples,); the others are hidden inputs."""
 
+    @property
+    def cases(self) -> tuple[NamedCase, ...]:
+        """Return the cases that have a name, by which samples these are."""
+
     def shapes(self, part: PartTable) -> tuple[Wanted, ...]:
         """Return the shapes of a part's arguments."""
 
@@ -235,6 +240,8 @@ class ModelOracle:
     hidden inputs than the rest: a part that is run on few samples is tried on both. `places` has
     the place of each test image in the test set, and beyond that numbers for hidden inputs.
     """
+
+    cases: tuple[NamedCase, ...] = ()
 
     def __init__(
         self,

@@ -343,7 +343,7 @@ def _places(prepared: Preparation) -> PathRedaction:
 
 def _hidden_inputs(assignment: Assignment) -> int:
     model = 0 if assignment.oracle is None else assignment.oracle.hidden_inputs
-    return model + sum(each.cases for each in assignment.computation)
+    return model + sum(each.samples for each in assignment.computation)
 
 
 def _describe_submission(submission: SubmissionFile, execution: Execution | None) -> Submission:

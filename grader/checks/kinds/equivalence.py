@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 from grader.assignment import Table
@@ -9,6 +10,7 @@ from grader.checks.registry import NOT_RUN, Outcome, check, failed, not_graded, 
 from grader.diagnosis.words import name_layer
 from grader.errors import CourseError
 from grader.evidence.case import Case, JudgedLayer, Problem
+from grader.evidence.named_cases import tell_wrong
 from grader.evidence.problems import explain, wrong_samples
 from grader.language import Text, below, in_a_row, join, say
 from grader.report import Diagnosis
@@ -41,6 +43,8 @@ def equivalence(case: Case, options: EquivalenceOptions) -> Outcome:
     if wrong.any():
         told = diagnosis or case.evidence.schedule
         problem = explain(outputs, wrong, case.comparison, told)
+        reason = join(problem.reason, *tell_wrong(outputs.cases, wrong))
+        problem = replace(problem, reason=reason)
         if case.evidence.layers:
             return _carried(case.evidence.layers, options.weights, problem)
         return failed(problem.reason, problem.hint, code=problem.code)
