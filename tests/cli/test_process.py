@@ -27,6 +27,7 @@ SWALLOWING = """
 import contextlib, os, signal, time
 from grader.cli.process import prepare_process
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 interruption = prepare_process()
 try:
     try:
