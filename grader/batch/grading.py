@@ -20,7 +20,7 @@ from grader.batch.keys import Keys, accepts, current_report, named
 from grader.batch.summary import Row, Summary, is_settled, make_row, misplaced, outcome, summarize
 from grader.course import Chooser, Course, CourseAssignment, choose_assignment, who_chose
 from grader.environment import describe_environment
-from grader.errors import DisplacedError, GraderError, SubmissionError, UsageError
+from grader.errors import DisplacedError, GraderError, SubmissionError, UsageError, told_failure
 from grader.files import rescue, try_place, unwritable, write_whole
 from grader.grading.pipeline import grade
 from grader.grading.preparation import Preparation, Settings
@@ -279,7 +279,7 @@ class Batch:
             if "GRADER_DEBUG" in self._settings.environment:
                 traceback.print_exc()
             reason = foreign(
-                f"The grader failed itself, with {type(error).__name__}. "
+                f"The grader failed itself, with {told_failure(error)}. "
                 "Grade it again with GRADER_DEBUG=1 and report what that prints."
             )
         return ungraded_report(entry.path.name, reason, describe_environment()), None, slug

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import cast
 
 from grader.cli.process import Interruption, OutputError, command_language, prepare_process
-from grader.errors import GraderError
+from grader.errors import GraderError, told_failure
 from grader.language import NOTHING, Text, say
 
 GRADED, UNGRADED, SIGNALLED = 0, 2, 128
@@ -77,7 +77,7 @@ def _say_missing(error: ModuleNotFoundError) -> int:
 def _say_failed(error: Exception) -> int:
     if "GRADER_DEBUG" in os.environ:
         raise error
-    failed = say("it failed itself, with {error}. No grade was given.", error=type(error).__name__)
+    failed = say("it failed itself, with {error}. No grade was given.", error=told_failure(error))
     return _say(failed, say("Run it again with GRADER_DEBUG=1 and report what it prints."))
 
 
