@@ -135,8 +135,7 @@ class Class:
         return [float(each.score) for each in attempt.gradings]
 
     def grade_all(self, shares: Mapping[str, float]) -> None:
-        """Enrol students, and hand in and grade a file of each: with so much of the outputs."""
-        enrol(self.book, *shares)
+        """Hand in and grade a file of each student in the roster: with so much of the outputs."""
         people = {each.login: each.id for each in self.book.students()}
         reports = {share: self.report(b"", share) for share in {*shares.values()}}
         waiting = iter(shares.items())
