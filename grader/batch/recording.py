@@ -166,6 +166,10 @@ class RecordingStore(Store):
         with self.told(recordings):
             self._gradebook.record_all(recordings.values())
 
+    def hurry(self) -> None:
+        """Wait no longer for a gradebook that has gone away."""
+        self._gradebook.hurry()
+
     def document(self, grading: int) -> bytes:
         """Return the report of a grading of the gradebook, as JSON."""
         return self._gradebook.document(grading)

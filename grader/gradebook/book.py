@@ -76,6 +76,10 @@ class Gradebook:
         """Close it."""
         self._database.close()
 
+    def hurry(self) -> None:
+        """Wait no longer for a server that has gone away, also where somebody waits now."""
+        self._database.hurry()
+
     def take_rules(self, assignments: Iterable[Assignment]) -> tuple[str, ...]:
         """Take over what assignments say of grades; return the slugs of those that changed."""
         wanted = {each.slug: rows.rules_row(each) for each in assignments}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -59,6 +60,7 @@ class Database:
     def __init__(self, engine: Engine, where: str) -> None:
         self._engine = engine
         self._patience = 0.0
+        self._hurried = threading.Event()
         self._writer = engine.execution_options(**{_WRITES: True})
         self._reader = engine
         if engine.dialect.name == "postgresql":
@@ -85,6 +87,10 @@ class Database:
             if self._engine.dialect.name == "sqlite":
                 connection.cursor().execute("VACUUM")
 
+    def hurry(self) -> None:
+        """Wait no longer for a server that has gone away."""
+        self._hurried.set()
+
     def close(self) -> None:
         """Close it."""
         self._engine.dispose()
@@ -93,7 +99,7 @@ class Database:
         """Connect, and wait for a server that has been there before."""
         deadline = time.monotonic() + self._patience
         while (connection := self._try_to_connect(engine, deadline)) is None:
-            time.sleep(_PAUSE)
+            self._hurried.wait(_PAUSE)
         return connection
 
     def _try_to_connect(self, engine: Engine, deadline: float) -> Connection | None:
@@ -101,7 +107,7 @@ class Database:
         try:
             connection = engine.connect()
         except exc.OperationalError:
-            if time.monotonic() < deadline:
+            if time.monotonic() < deadline and not self._hurried.is_set():
                 return None
             self._patience = 0.0
             raise

@@ -165,6 +165,25 @@ class TestServerGoesAway:
         back.join()
         assert ({"ada": 1}, []) == (gradings(book), store.troubles)
 
+    def test_who_interrupts_a_batch_need_not_wait_for_it(
+        self,
+        own_server: Server,
+        book: Gradebook,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setattr(opening, "_WAIT", 1e6)
+        store = RecordingStore(tmp_path / "reports", book)
+        own_server.stop()
+        given = entry(tmp_path, "ada")
+        writing = threading.Thread(target=store.write, args=(given, report_of(b"ada")))
+        writing.start()
+        store.hurry()
+        writing.join()
+        own_server.start()
+        assert ["ada/hw"] == store.unrecorded
+        assert report_of(b"ada") == store.find(given)
+
     def test_what_was_being_written_is_written_once_more(
         self, own_server: Server, book: Gradebook, tmp_path: Path
     ) -> None:
