@@ -109,6 +109,9 @@ class Store:
         del row, slug
         self.write_document(entry, encode_report(report))
 
+    def hurry(self) -> None:
+        """Wait for nobody any more: a folder never does."""
+
     def write_document(self, entry: Entry, document: bytes) -> None:
         """Write a report's JSON. Raises UsageError as `write` does."""
         self._replace(self.path(entry), document)
@@ -242,6 +245,7 @@ class Batch:
         finally:
             executor.shutdown(wait=False, cancel_futures=True)
             self._settings.timing_lock.hurry()
+            self._store.hurry()
             try:
                 self._sandbox.revoke()
             finally:
@@ -291,10 +295,7 @@ class Batch:
         stages: Progress,
         notes: tuple[Text, ...],
     ) -> Report:
-        """Grade a file, or say of one with the same content what came of that.
-
-        Who comes while that is being graded waits for it.
-        """
+        """Grade a file; who brings the same content meanwhile waits, and hears what came of it."""
         if not self._store.shares:
             return self._grade(submission, prepared, stages, notes)
         slug = prepared.course_assignment.assignment.slug

@@ -76,8 +76,8 @@ class _File(NamedTuple):
 class RecordingStore(Store):
     """A folder of reports, and a gradebook beside it.
 
-    What the gradebook does not take is in the folder all the same, and `troubles` says why;
-    `strangers` are submissions that are nobody's in the roster, by name.
+    What the gradebook does not take is in the folder all the same: `unrecorded` names it, and
+    `troubles` says why. `strangers` are submissions that are nobody's in the roster, by name.
     """
 
     shares = True
@@ -90,6 +90,7 @@ class RecordingStore(Store):
         self._recorded = gradebook.recorded()
         self._lock = threading.Lock()
         self.troubles: list[GraderError] = []
+        self.unrecorded: list[str] = []
         self.strangers: list[str] = []
 
     def find(self, entry: Entry) -> Report | None:
@@ -157,26 +158,31 @@ class RecordingStore(Store):
         digest = hashlib.sha256(encode_report(report)).hexdigest()
         if (owner.id, digest) in self._recorded and self._handed_in is None:
             return
-        with self.told():
+        with self.told([entry.name]):
             self._record(entry, report, owner, row, slug)
 
-    def record_all(self, recordings: Iterable[Recording]) -> None:
-        """Record several at once, as far as the gradebook takes them."""
-        with self.told():
-            self._gradebook.record_all(recordings)
+    def record_all(self, recordings: Mapping[str, Recording]) -> None:
+        """Record several at once, by the names of their submissions, or note why that is not."""
+        with self.told(recordings):
+            self._gradebook.record_all(recordings.values())
+
+    def hurry(self) -> None:
+        """Wait no longer for a gradebook that has gone away."""
+        self._gradebook.hurry()
 
     def document(self, grading: int) -> bytes:
         """Return the report of a grading of the gradebook, as JSON."""
         return self._gradebook.document(grading)
 
     @contextmanager
-    def told(self) -> Iterator[None]:
-        """Note what the gradebook refuses in the body of a with statement."""
+    def told(self, names: Iterable[str]) -> Iterator[None]:
+        """Note what the gradebook refuses in the body of a with statement, and for whom."""
         try:
             yield
         except GraderError as error:
             with self._lock:
                 self.troubles.append(error)
+                self.unrecorded.extend(names)
 
     def note_stranger(self, entry: Entry) -> None:
         """Note that nobody knows whose a submission is."""
@@ -229,7 +235,7 @@ class _Answering:
         newest: Mapping[tuple[int, str, str], StoredGrading],
     ) -> None:
         self._store, self._keys, self._newest = store, keys, newest
-        self._waiting: list[Recording] = []
+        self._waiting: dict[str, Recording] = {}
         self._now = utc_now().replace(microsecond=0)
         self.rows: dict[str, Row] = {}
 
@@ -261,7 +267,7 @@ class _Answering:
             self._store.write_document(file.entry, self._store.document(grading.id))
         when = self._store.handed_in(file.entry.path, file.changed)
         if owner is not None and when is not None:
-            self._wait(Recording(self._given(file, grading, owner), None))
+            self._wait(file, Recording(self._given(file, grading, owner), None))
         self._tell(file, grading)
 
     def _take(self, file: _File, grading: StoredGrading, key: Key, owner: Student | None) -> None:
@@ -282,7 +288,7 @@ class _Answering:
         self._store.write_document(file.entry, encode_report(report))
         if owner is not None:
             given = self._given(file, grading, owner)
-            self._wait(Recording(given, report, noticed, grading.chosen_by))
+            self._wait(file, Recording(given, report, noticed, grading.chosen_by))
         points = {"score": report.score, "max_score": report.max_score}
         self._tell(file, replace(grading, noticed=noticed, **points))
 
@@ -304,8 +310,8 @@ class _Answering:
         when = self._store.handed_in(file.entry.path, file.changed)
         return HandedIn(owner.id, grading.slug, file.entry.path.name, file.content, when)
 
-    def _wait(self, recording: Recording) -> None:
-        self._waiting.append(recording)
+    def _wait(self, file: _File, recording: Recording) -> None:
+        self._waiting[file.entry.name] = recording
         if len(self._waiting) >= _AT_ONCE:
             self.record()
 

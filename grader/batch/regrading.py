@@ -32,7 +32,8 @@ was never graded; other points may make another candidate count; all was asked f
 no such assignment, or its data are missing."""
 
 _AT_ONCE = 100
-"""So many reports are counted anew in one transaction: more would be much to hold in memory."""
+"""So many reports are read at once, and counted anew in one transaction: more would be much to
+hold in memory."""
 
 
 class Planned(NamedTuple):
@@ -81,20 +82,29 @@ def make_plan(book: Gradebook, keys: Keys, slug: str | None, *, changed: bool) -
         if keys.holds(each):
             usable[each.slug, each.sha256] = each
     attempts = [each for each in book.stored_attempts() if slug in (None, each.slug)]
-    planning = _Planning(book, keys, newest, usable)
-    return Plan(tuple(planning.plan(each, changed=changed) for each in attempts))
+    planning = _Planning(keys, newest, usable)
+    plan = Plan(tuple(planning.plan(each, changed=changed) for each in attempts))
+    counted = _counted(book, keys, plan.of("rescored"))
+    contested = {each.attempt.id for each, report in counted if report is None}
+    return Plan(
+        tuple(
+            each._replace(way="run", reason="contested", grading=None)
+            if each.attempt.id in contested
+            else each
+            for each in plan.attempts
+        )
+    )
 
 
 class _Planning(NamedTuple):
     """Gradings by attempt, and by content those that are today's but for their points."""
 
-    book: Gradebook
     keys: Keys
     newest: dict[int, StoredGrading]
     usable: dict[tuple[str, str], StoredGrading]
 
     def plan(self, attempt: StoredAttempt, *, changed: bool) -> Planned:
-        """Return what becomes of one attempt."""
+        """Return what becomes of one attempt, as far as that is known without its report."""
         last, key = self.newest.get(attempt.id), self.keys.of(attempt.slug)
         seconds = last.seconds if last is not None else None
         if key is None:
@@ -109,10 +119,7 @@ class _Planning(NamedTuple):
             found = self.usable[_file(attempt)]
         else:
             return Planned(attempt, "run", _why_run(last), None, seconds)
-        report = decode_report(self.book.document(found.id))
-        if rescored(report, key.assignment) is None:
-            return Planned(attempt, "run", "contested", None, seconds)
-        return Planned(attempt, "rescored", "points", found)
+        return Planned(attempt, "rescored", "points", found, seconds)
 
 
 def _why_run(last: StoredGrading | None) -> Reason:
@@ -127,30 +134,30 @@ def _file(attempt: StoredAttempt) -> tuple[str, str]:
 
 def count_anew(book: Gradebook, keys: Keys, plan: Plan) -> None:
     """Count the points of what is planned so anew; every hundred of them together or not at all."""
-    waiting = iter(plan.of("rescored"))
-    while chosen := list(islice(waiting, _AT_ONCE)):
-        book.supersede(
-            (each.attempt.id, Recounted(report, overview_notice(report), _chooser(each)))
-            for each, report in _counted(book, keys, chosen)
-        )
+    counted = _counted(book, keys, plan.of("rescored"))
+    while chosen := list(islice(counted, _AT_ONCE)):
+        book.supersede(_superseding(each, report) for each, report in chosen)
 
 
 def _counted(
-    book: Gradebook, keys: Keys, chosen: Iterable[Planned]
-) -> list[tuple[Planned, Report]]:
-    now = utc_now().replace(microsecond=0)
-    found = []
-    for each in chosen:
-        key = keys.of(each.attempt.slug)
-        assert key is not None and each.grading is not None  # or it would not be planned
-        report = rescored(decode_report(book.document(each.grading.id)), key.assignment)
-        assert report is not None
-        found.append((each, named(replace(report, rescored=now), each.attempt.name)))
-    return found
+    book: Gradebook, keys: Keys, planned: Iterable[Planned]
+) -> Iterator[tuple[Planned, Report | None]]:
+    """Yield each with its report in today's rubric, None where that takes a run."""
+    waiting = iter(planned)
+    while chosen := list(islice(waiting, _AT_ONCE)):
+        documents = book.documents(each.grading.id for each in chosen if each.grading is not None)
+        for each in chosen:
+            key = keys.of(each.attempt.slug)
+            assert key is not None and each.grading is not None  # or it would not be planned
+            yield each, rescored(decode_report(documents[each.grading.id]), key.assignment)
 
 
-def _chooser(each: Planned) -> str:
-    return "" if each.grading is None else each.grading.chosen_by
+def _superseding(each: Planned, report: Report | None) -> tuple[int, Recounted]:
+    """Return the attempt's id, and what is its grading from now on."""
+    assert report is not None and each.grading is not None  # or it would be planned to be run
+    report = replace(report, rescored=utc_now().replace(microsecond=0))
+    report = named(report, each.attempt.name)
+    return each.attempt.id, Recounted(report, overview_notice(report), each.grading.chosen_by)
 
 
 class Rerun(Store):
@@ -176,6 +183,10 @@ class Rerun(Store):
         """Return nothing: what is known is not run."""
         del entry
         return None
+
+    def hurry(self) -> None:
+        """Wait no longer for a gradebook that has gone away."""
+        self._book.hurry()
 
     def write(self, entry: Entry, report: Report, row: Row | None = None, slug: str = "") -> None:
         """Give a report to the attempts. What could not be graded stays as it was."""

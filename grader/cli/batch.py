@@ -21,7 +21,7 @@ from grader.batch.summary import (
     render_overview,
     summarize,
 )
-from grader.cli.gradebook import recording, secret_files, tell_recorded
+from grader.cli.gradebook import recording, refuse_unrecorded, secret_files, tell_recorded
 from grader.cli.process import command_language
 from grader.cli.progress import LiveBatch, LiveProgress
 from grader.course import CourseAssignment
@@ -80,6 +80,7 @@ def run_batch(options: BatchOptions, output: Console, messages: Console) -> Summ
             )
             _say(output, where)
             tell_recorded(store, output)
+        refuse_unrecorded(store)
     return summary
 
 

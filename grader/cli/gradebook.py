@@ -19,7 +19,7 @@ from grader.cli.process import write_output
 from grader.cli.telling import line, some_of, students, tell
 from grader.course import load_course
 from grader.course_folder import course_folder
-from grader.errors import UsageError
+from grader.errors import GradebookError, UsageError
 from grader.files import unwritable, write_whole
 from grader.gradebook.book import Gradebook
 from grader.gradebook.opening import VARIABLE, exists, file_of, locate, open_database
@@ -220,9 +220,24 @@ def tell_recorded(store: Store, console: Console) -> None:
             ),
             say("Name the folders by the ids of the roster, or bring it up to date."),
         )
-    for error in store.troubles[:_SHOWN]:
-        why = say("Not in the gradebook: {reason}", reason=join(error.message, error.hint))
-        tell(console, line(why))
+    reasons = dict.fromkeys(join(error.message, error.hint) for error in store.troubles)
+    for reason in [*reasons][:_SHOWN]:  # one of a server that is gone stands for all
+        tell(console, line(say("Not in the gradebook: {reason}", reason=reason)))
+
+
+def refuse_unrecorded(store: Store) -> None:
+    """Raise GradebookError where the gradebook did not take what it should have."""
+    if isinstance(store, RecordingStore) and store.unrecorded:
+        names = some_of(sorted(store.unrecorded), _SHOWN)
+        raise GradebookError(
+            say(
+                "Not in the gradebook ({count}): {names}.", count=len(store.unrecorded), names=names
+            ),
+            say(
+                "Their reports are kept. See above what to do; then run the same command again: it"
+                " brings them in, and grades nothing twice."
+            ),
+        )
 
 
 def exact(text: str, refusal: Text) -> Decimal:

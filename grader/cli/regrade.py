@@ -28,7 +28,7 @@ from grader.errors import UsageError
 from grader.files import OwnFolder
 from grader.gradebook.book import Gradebook
 from grader.gradebook.entries import show
-from grader.gradebook.grades import Grade, derive_all
+from grader.gradebook.grades import Account, Grade, derive_all
 from grader.gradebook.roster import Student
 from grader.grading.preparation import GradingOptions
 from grader.language import Text, Value, foreign, in_clauses, say
@@ -60,6 +60,9 @@ _GROUPS: Mapping[Way, Text] = {
 
 Grades = dict[tuple[int, str], Grade]
 """Grades by students' ids and assignments."""
+
+Accounts = Mapping[int, Mapping[str, Account]]
+"""What happened, by the same."""
 
 
 Moved = tuple[Student, str, Grade | None, Grade, Text]
@@ -96,10 +99,11 @@ def run_regrade(options: RegradeOptions, told: Told, messages: Console) -> bool:
             told.tell({**found, "done": False}, lambda _: tell(messages, say("Nothing is done.")))
             return True
         _refuse_all_at_once(options, plan)
-        before = _grades(book)
-        book.take_rules(each.assignment for each in course.assignments.values())
+        before = book.accounts()
+        is_other = book.take_rules(each.assignment for each in course.assignments.values())
         failed = _do(options, book, keys, plan, jobs, messages)
-        moved = _moved(book, plan, before)
+        can_move = is_other or plan.of("rescored") or plan.of("run")
+        moved = _moved(book, plan, before) if can_move else []
     found |= {"done": True, "moved": [_brief(*each) for each in moved], "ungraded": failed}
     told.tell(found, lambda console: _tell_people(console, moved, failed))
     return not failed
@@ -176,16 +180,17 @@ def _run(
     ]
 
 
-def _grades(book: Gradebook) -> Grades:
+def _grades(accounts: Accounts) -> Grades:
     found = {}
-    for student, accounts in book.accounts().items():
-        for slug, grade in derive_all(accounts.values()).items():
+    for student, own in accounts.items():
+        for slug, grade in derive_all(own.values()).items():
             found[student, slug] = grade
     return found
 
 
-def _moved(book: Gradebook, plan: Plan, before: Grades) -> list[Moved]:
-    """Return whose grade is another one, by login and assignment, and why."""
+def _moved(book: Gradebook, plan: Plan, accounts: Accounts) -> list[Moved]:
+    """Return whose grade is another than by the accounts of before, by login, and why."""
+    before = _grades(accounts)
     people = {each.id: each for each in book.students() if each.withdrawn is None}
     ways = {(each.attempt.student, each.attempt.slug): each.way for each in plan.of("kept")}
     ways |= {
@@ -194,7 +199,7 @@ def _moved(book: Gradebook, plan: Plan, before: Grades) -> list[Moved]:
         for each in plan.of(way)
     }
     found = []
-    for (student, slug), grade in _grades(book).items():
+    for (student, slug), grade in _grades(book.accounts()).items():
         was = before.get((student, slug))
         if student in people and grade.points != (None if was is None else was.points):
             why = _why(ways.get((student, slug), "kept"), was, grade)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timezone
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from grader.errors import GraderError, UsageError
 from grader.gradebook import rows, tables
 from grader.gradebook.entries import Adjustment, Marking, Value, entries_of
 from grader.gradebook.grades import Account, Rules
-from grader.gradebook.opening import Database
+from grader.gradebook.opening import Database, LostError
 from grader.gradebook.roster import Changes, Student
 from grader.language import say
 from grader.report import Report, decode_report
@@ -75,6 +75,10 @@ class Gradebook:
     def close(self) -> None:
         """Close it."""
         self._database.close()
+
+    def hurry(self) -> None:
+        """Wait no longer for a server that has gone away, also where somebody waits now."""
+        self._database.hurry()
 
     def take_rules(self, assignments: Iterable[Assignment]) -> tuple[str, ...]:
         """Take over what assignments say of grades; return the slugs of those that changed."""
@@ -145,20 +149,38 @@ class Gradebook:
         packed = [_packed(each) for each in recordings]
         if not packed:
             return
-        with self._database.writing() as connection:
+
+        def write(connection: sa.Connection) -> None:
             for given, sha256, content, grading in packed:
                 attempt = _attempt(connection, given, sha256, content)
                 if grading and not rows.has_grading(connection, attempt, grading["digest"]):
                     rows.insert(connection, tables.grading, {**grading, "attempt": attempt})
 
+        self._write_surely(write)
+
     def supersede(self, gradings: Iterable[tuple[int, Recounted]]) -> None:
         """Give attempts, by their ids, other gradings: all of them, or none."""
         now = utc_now()
-        with self._database.writing() as connection:
-            for attempt, (report, noticed, chosen_by) in gradings:
-                row = rows.grading_row(report, now, noticed, chosen_by)
-                if not rows.has_grading(connection, attempt, row["digest"]):
-                    rows.insert(connection, tables.grading, {**row, "attempt": attempt})
+        made = {}
+        for attempt, (report, noticed, chosen_by) in gradings:
+            row = {**rows.grading_row(report, now, noticed, chosen_by), "attempt": attempt}
+            made[attempt, row["digest"]] = row
+
+        def write(connection: sa.Connection) -> None:
+            known = rows.gradings_of(connection, {attempt for attempt, _ in made})
+            new = [row for key, row in made.items() if key not in known]
+            rows.insert_all(connection, tables.grading, new)
+
+        self._write_surely(write)
+
+    def _write_surely(self, write: Callable[[sa.Connection], None]) -> None:
+        """Write what may be written twice: once more if the server went away meanwhile."""
+        try:
+            with self._database.writing() as connection:
+                write(connection)
+        except LostError:
+            with self._database.writing() as connection:
+                write(connection)
 
     def stored(self) -> list[rows.StoredGrading]:
         """Return what all gradings are known by, in order."""
@@ -175,6 +197,13 @@ class Gradebook:
         query = sa.select(tables.grading.c.report).where(tables.grading.c.id == grading)
         with self._database.reading() as connection:
             return zlib.decompress(connection.execute(query).scalar_one())
+
+    def documents(self, gradings: Iterable[int]) -> dict[int, bytes]:
+        """Return the reports of gradings, by their ids, as JSON: read by one query."""
+        table = tables.grading
+        query = sa.select(table.c.id, table.c.report).where(table.c.id.in_({*gradings}))
+        with self._database.reading() as connection:
+            return {row.id: zlib.decompress(row.report) for row in connection.execute(query)}
 
     def content(self, attempt: int) -> bytes:
         """Return the file of an attempt, by its id."""

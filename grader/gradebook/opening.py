@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -32,7 +34,10 @@ NEWEST: Final = "0003"
 _VERSIONS = Path(__file__).parent / "versions"
 _VERSION_TABLE = "grader_version"
 _WAIT = 60.0
-"""Seconds for which one waits for others who write."""
+"""Seconds for which one waits for others who write, and for a server that has gone away."""
+
+_PAUSE = 0.5
+"""Seconds after which a server that has gone away is tried again."""
 
 _WRITER = 0x67726164
 """The lock of PostgreSQL that whoever writes has: a number that nobody else is likely to use."""
@@ -41,11 +46,21 @@ _WRITES = "grader_writes"
 _MAKE = say("Make one: grader course init")
 
 
+class LostError(GradebookError):
+    """Raised when a server went away in the midst of something: nobody knows what it has kept."""
+
+
 class Database:
-    """An open database. `where` is what people are told of it, without its password."""
+    """An open database. `where` is what people are told of it, without its password.
+
+    A server that has answered once is waited for when it goes away. Who has waited in vain waits
+    no more until it answers again: a batch has many to write.
+    """
 
     def __init__(self, engine: Engine, where: str) -> None:
         self._engine = engine
+        self._patience = 0.0
+        self._hurried = threading.Event()
         self._writer = engine.execution_options(**{_WRITES: True})
         self._reader = engine
         if engine.dialect.name == "postgresql":
@@ -55,13 +70,13 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """Read in the body of a with statement, all of it as it is at one moment."""
-        with self._told(), self._reader.connect() as connection:
+        with self._told(), self._connect(self._reader) as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Write in the body of a with statement: all of it is there afterwards, or nothing."""
-        with self._told(), self._writer.begin() as connection:
+        with self._told(), self._connect(self._writer) as connection, connection.begin():
             if self._writer.dialect.name == "postgresql":
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_WRITER)))
             yield connection
@@ -72,9 +87,32 @@ class Database:
             if self._engine.dialect.name == "sqlite":
                 connection.cursor().execute("VACUUM")
 
+    def hurry(self) -> None:
+        """Wait no longer for a server that has gone away."""
+        self._hurried.set()
+
     def close(self) -> None:
         """Close it."""
         self._engine.dispose()
+
+    def _connect(self, engine: Engine) -> Connection:
+        """Connect, and wait for a server that has been there before."""
+        deadline = time.monotonic() + self._patience
+        while (connection := self._try_to_connect(engine, deadline)) is None:
+            self._hurried.wait(_PAUSE)
+        return connection
+
+    def _try_to_connect(self, engine: Engine, deadline: float) -> Connection | None:
+        """Connect; return None where that cannot be done yet, and there is time left."""
+        try:
+            connection = engine.connect()
+        except exc.OperationalError:
+            if time.monotonic() < deadline and not self._hurried.is_set():
+                return None
+            self._patience = 0.0
+            raise
+        self._patience = _WAIT if engine.dialect.name == "postgresql" else 0.0
+        return connection
 
     @contextmanager
     def _told(self) -> Iterator[None]:
@@ -244,13 +282,23 @@ def _engine(url: str) -> Engine:
         return sa.create_engine(
             parsed,
             pool_pre_ping=True,  # a server may have been started anew
-            connect_args={"connect_timeout": 10},
+            connect_args=_PATIENCE,
         )
     except ModuleNotFoundError as error:
         raise GradebookError(
             say("A gradebook on a server of PostgreSQL needs {package}.", package=str(error.name)),
             say("pip install 'psycopg[binary]'"),
         ) from None
+
+
+_PATIENCE: Final = {
+    "connect_timeout": 10,
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 60_000,  # milliseconds, as none of the others
+}
+"""After how long a server counts as gone that says nothing: unless told, systems wait for hours."""
 
 
 def _prepare_sqlite(connection: Any, record: object) -> None:
@@ -272,12 +320,15 @@ def _refusal(where: str, error: exc.DBAPIError) -> GradebookError:
     for words, message, hint in _REASONS:
         if any(word in said[0] for word in words) and isinstance(error.orig, sqlite3.Error):
             return GradebookError(say(message, where=where), hint)
+    if getattr(error.orig, "sqlstate", None) == _NO_ROOM:
+        return GradebookError(say(_FULL, where=where), _MAKE_ROOM)
     if not isinstance(error.orig, sqlite3.Error) and isinstance(error, exc.OperationalError):
-        return GradebookError(
+        kind = LostError if error.connection_invalidated else GradebookError
+        return kind(
             say("The gradebook {where} cannot be reached: {error}.", where=where, error=said[0]),
             say(
-                "Nothing of the last step was kept unless it was reported. See whether the"
-                " server runs and lets you in, and run the same command again."
+                "What was reported as done is kept. See whether the server runs and lets you in,"
+                " and run the same command again."
             ),
         )
     return GradebookError(
@@ -285,6 +336,11 @@ def _refusal(where: str, error: exc.DBAPIError) -> GradebookError:
         say("Nothing was changed."),
     )
 
+
+_FULL = say("The gradebook {where} cannot be written: there is no room, or the disk fails.")
+_MAKE_ROOM = say("Make room there, and run the same command again: what was done is kept.")
+_NO_ROOM = "53100"
+"""What PostgreSQL calls a full disk."""
 
 _REASONS = (
     (
@@ -300,11 +356,7 @@ _REASONS = (
         say("The gradebook {where} is being written by somebody else, for a minute already."),
         say("Wait for the other command's end, and run this one again. Nothing was changed."),
     ),
-    (
-        ("disk is full", "disk I/O"),
-        say("The gradebook {where} cannot be written: there is no room, or the disk fails."),
-        say("Make room there. Nothing was changed."),
-    ),
+    (("disk is full", "disk I/O"), _FULL, _MAKE_ROOM),
     (
         ("readonly", "unable to open"),
         say("The gradebook {where} cannot be written or read by you."),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections import defaultdict
+from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -161,6 +162,19 @@ def has_grading(connection: Connection, attempt: int, digest: str) -> bool:
     table = tables.grading
     query = sa.select(table.c.id).where(table.c.attempt == attempt, table.c.digest == digest)
     return connection.execute(query).first() is not None
+
+
+def gradings_of(connection: Connection, attempts: Iterable[int]) -> set[tuple[int, str]]:
+    """Return which reports attempts have: the attempts' ids, and the reports' digests."""
+    table = tables.grading
+    query = sa.select(table.c.attempt, table.c.digest).where(table.c.attempt.in_([*attempts]))
+    return {(row.attempt, row.digest) for row in connection.execute(query)}
+
+
+def insert_all(connection: Connection, table: sa.Table, made: list[dict[str, Any]]) -> None:
+    """Insert rows, if there are any."""
+    if made:
+        connection.execute(sa.insert(table), made)
 
 
 def grading_row(report: Report, now: datetime, noticed: str, chosen_by: str) -> dict[str, Any]:

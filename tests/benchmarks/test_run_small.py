@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.gradebook.postgres import find_programs
+
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 MLP = BENCHMARKS.parent / "examples" / "e2e-mlp" / "reference.ipynb"
 TENSORIR = MLP.parents[1] / "tensorir" / "reference.ipynb"
@@ -53,6 +55,19 @@ def test_the_files_that_are_named_are_migrated() -> None:
     said = run("migration.py", "--repeat", "1", str(MLP)).stdout
     assert said.count(f"{MLP.name}: ") == said.count(" ms the first time") == 1
     assert "the slowest took" in said
+
+
+def test_every_command_of_the_gradebook_has_a_row_on_both_databases(tmp_path: Path) -> None:
+    few = ["--students", "2", "4", "--bars", "3", "--repeat", "1"]
+    said = run("gradebook.py", *few, "--json", str(tmp_path / "found.json")).stdout
+    found = json.loads((tmp_path / "found.json").read_bytes())
+    commands = {(row["database"], row["command"], row["students"]) for row in found["rows"]}
+    each = {(name, size) for name in ("list", "explain", "export", "regrade") for size in (2, 4)}
+    each |= {("regrade", 3), ("rescore", 3)}
+    databases = ("sqlite", "postgresql") if find_programs() else ("sqlite",)
+    assert {(kind, *row) for kind in databases for row in each} == commands
+    assert 4 * len(databases) == len(found["growth"])
+    assert len(databases) == said.count("rescore of 3: ")
 
 
 @pytest.mark.hurried

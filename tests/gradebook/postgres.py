@@ -6,6 +6,7 @@ import os
 import pwd
 import secrets
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -34,6 +35,13 @@ def find_programs() -> Path | None:
 @contextmanager
 def running_server() -> Iterator[str]:
     """Start a server; yields the URL of its first database, without a name of a driver."""
+    with any_server() as server, server.running():
+        yield server.url
+
+
+@contextmanager
+def any_server() -> Iterator[Server]:
+    """Make a server, which is not started."""
     programs = find_programs()
     if programs is None:
         lack(POSTGRESQL.reason())
@@ -43,9 +51,54 @@ def running_server() -> Iterator[str]:
         with closing(socket.socket()) as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        yield from _served(programs, folder, f"postgresql://teacher:{password}@127.0.0.1:{port}")
+        yield Server(programs, folder, port, password)
     finally:
         shutil.rmtree(folder)
+
+
+class Server:
+    """A server that can be started and stopped; `url` is that of its first database."""
+
+    def __init__(self, programs: Path, folder: Path, port: int, password: str) -> None:
+        self._programs, self._folder, self._port = programs, folder, port
+        self.url = f"postgresql://teacher:{password}@127.0.0.1:{port}/postgres"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Start it for the body of a with statement, which may stop and start it."""
+        try:
+            self.start()
+            yield
+        finally:
+            self.stop()
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        words = ["-D", self._folder / "data", "-p", str(self._port)]
+        words += ["-k", "", "-h", "127.0.0.1", "-F"]
+        with (self._folder / "log").open("ab") as log:
+            process = subprocess.Popen(
+                _as_user([self._programs / "postgres", *words]), stdout=log, stderr=log, cwd="/"
+            )
+        self._process = process
+        deadline = time.monotonic() + SECONDS
+        while not _answers(self.url):
+            assert process.poll() is None and time.monotonic() < deadline, (
+                self._folder / "log"
+            ).read_text()
+            time.sleep(0.1)
+
+    def stop(self) -> None:
+        """Stop it at once, with nobody asked: who is connected finds it gone."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGQUIT)
+            try:
+                self._process.wait(SECONDS)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+        self._process = None
 
 
 def _make_cluster(programs: Path, folder: Path) -> str:
@@ -59,31 +112,6 @@ def _make_cluster(programs: Path, folder: Path) -> str:
     words += ["--auth", "scram-sha-256", "--encoding", "UTF8", "--locale", "C", "--no-sync"]
     subprocess.run(_as_user([programs / "initdb", *words]), check=True, capture_output=True)
     return password
-
-
-def _served(programs: Path, folder: Path, server: str) -> Iterator[str]:
-    port = server.rpartition(":")[2]
-    words = ["-D", folder / "data", "-p", port, "-k", "", "-h", "127.0.0.1", "-F"]
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(
-            _as_user([programs / "postgres", *words]), stdout=log, stderr=log, cwd="/"
-        )
-    url = f"{server}/postgres"
-    try:
-        deadline = time.monotonic() + SECONDS
-        while not _answers(url):
-            assert process.poll() is None and time.monotonic() < deadline, (
-                folder / "log"
-            ).read_text()
-            time.sleep(0.1)
-        yield url
-    finally:
-        process.terminate()
-        try:
-            process.wait(5)
-        except subprocess.TimeoutExpired:  # it waits for those who are connected
-            process.kill()
-            process.wait()
 
 
 def _as_user(words: list[str | Path]) -> list[str | Path]:

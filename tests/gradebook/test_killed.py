@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-ROUNDS = {"adjust": 34, "batch": 33, "migrate": 33}
+ROUNDS = {"adjust": 25, "batch": 25, "migrate": 25, "regrade": 25}
 
 
 @pytest.mark.parametrize("work", ROUNDS)

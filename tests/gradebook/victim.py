@@ -22,7 +22,9 @@ from pathlib import Path
 import sqlalchemy as sa
 from alembic import command  # before the children are forked, which then need not
 
+from grader.batch import regrading
 from grader.batch.collect import Entry
+from grader.batch.keys import Keys
 from grader.batch.recording import RecordingStore
 from grader.gradebook import tables
 from grader.gradebook.book import Gradebook
@@ -30,6 +32,7 @@ from grader.gradebook.opening import NEWEST, file_of, open_database, version_of
 from grader.report import decode_report, encode_report
 from tests.gradebook.factory import SLUG, conv, enrol, hand_in, report_of
 from tests.gradebook.postgres import new_database
+from tests.gradebook.small_class import Class
 
 assert command
 
@@ -38,6 +41,8 @@ Moments = Callable[[float], float]
 """A random moment, in seconds, of work that takes so long when nobody kills it."""
 
 BEGUN = "begun"
+ATTEMPTS, AT_ONCE = 12, 4
+"""Attempts that are regraded, and how many of them together or not at all."""
 
 
 def in_child(work: Callable[[Say], None], moment: Moments, alone: float | None) -> list[str]:
@@ -182,10 +187,61 @@ def migrate(url: str, folder: Path, rounds: int, moment: Moments) -> Iterator[tu
         yield len(said), int(not is_new)
 
 
+def regrade(url: str, folder: Path, rounds: int, moment: Moments) -> Iterator[tuple[int, int]]:
+    """Count points anew for a class, by other ones in every round, and go on where it was killed.
+
+    Lost is a grading of before, and a grade that is not of today's points in a round that was done.
+    """
+    small = Class(folder, url)
+    logins = [f"s{number}" for number in range(ATTEMPTS)]
+    enrol(small.book, *logins)
+    small.grade_all(dict.fromkeys(logins, 1.0))
+    small.book.close()
+
+    def work(say: Say) -> None:
+        book = Gradebook(open_database(url))
+        say(BEGUN)
+        _count_all(book, small.keys())
+        say("done")
+
+    alone, before, gradings = None, 6, ATTEMPTS
+    for _ in range(rounds + 1):
+        small.rewrite(f"points = {before}\n", f"points = {before + 10}\n")
+        small.rewrite(f"points = {before + 4}\n", f"points = {before + 14}\n")
+        before += 10
+        if alone is None:
+            said, alone = timed(work)
+        else:
+            said = in_child(work, moment, alone)
+            check_whole(url)
+        book = Gradebook(open_database(url))
+        there, behind = _standing(book, before + 4)
+        lost = max(gradings - there, 0) + there % AT_ONCE + (behind if said else 0)
+        _count_all(book, small.keys())
+        gradings, behind = _standing(book, before + 4)
+        book.close()
+        assert gradings - there in (0, *range(AT_ONCE, ATTEMPTS + 1, AT_ONCE)), "not once each"
+        yield len(said), lost + behind
+
+
+def _count_all(book: Gradebook, keys: Keys) -> None:
+    plan = regrading.make_plan(book, keys, None, changed=True)
+    assert not plan.of("run"), "something would be run"
+    regrading.count_anew(book, keys, plan)
+
+
+def _standing(book: Gradebook, points: int) -> tuple[int, int]:
+    """Return how many gradings there are, and how many attempts whose newest has other points."""
+    found = book.stored()
+    newest = {each.attempt: each for each in found}
+    return len(found), sum(each.score != points for each in newest.values())
+
+
 def main(name: str, url: str, folder: str, rounds: str, seed: str) -> None:
     """Run it, and print what came of it."""
     chance = random.Random(int(seed))
-    work = {"adjust": adjust, "batch": batch, "migrate": migrate}[name]
+    work = {"adjust": adjust, "batch": batch, "migrate": migrate, "regrade": regrade}[name]
+    regrading._AT_ONCE = AT_ONCE
     found = [*work(url, Path(folder), int(rounds), lambda alone: chance.uniform(0, 1.5 * alone))]
     done, lost = (sum(column) for column in zip(*found, strict=True))
     print(json.dumps({"rounds": int(rounds), "done": done, "lost": lost}))
