@@ -240,7 +240,7 @@ class _Answering:
         grading = [*known, *own][-1]
         key = self._keys.of(grading.slug)
         assert key is not None  # or the grading would not hold
-        if grading.rescoring == key.rubric and (own or owner is None):
+        if grading.rubric == key.rubric and (own or owner is None):
             self._keep(file, grading, owner)
         else:
             self._take(file, grading, key, owner)
@@ -267,7 +267,7 @@ class _Answering:
     def _take(self, file: _File, grading: StoredGrading, key: Key, owner: Student | None) -> None:
         """Take a report in today's rubric, or another student's; not where that takes a run."""
         report = decode_report(self._store.document(grading.id))
-        is_counted_anew = grading.rescoring != key.rubric
+        is_counted_anew = grading.rubric != key.rubric
         if is_counted_anew:
             counted = rescored(report, key.assignment)
             if counted is None:
