@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from grader.batch.collect import TEXTS, Entry
 from grader.batch.grading import Store
 from grader.batch.keys import Keys, named
-from grader.batch.summary import Row, overview_notice
+from grader.batch.summary import Row, in_a_line, notice
 from grader.errors import GraderError, UsageError
 from grader.gradebook.book import Gradebook, Recounted, utc_now
 from grader.gradebook.rows import StoredAttempt, StoredGrading
@@ -130,7 +130,7 @@ def count_anew(book: Gradebook, keys: Keys, plan: Plan) -> None:
     waiting = iter(plan.of("rescored"))
     while chosen := list(islice(waiting, _AT_ONCE)):
         book.supersede(
-            (each.attempt.id, Recounted(report, overview_notice(report), _chooser(each)))
+            (each.attempt.id, Recounted(report, in_a_line(notice(report)), _chooser(each)))
             for each, report in _counted(book, keys, chosen)
         )
 
@@ -182,7 +182,7 @@ class Rerun(Store):
         del slug
         if not report.parts:
             return
-        noticed, chosen_by = ("", "") if row is None else (row.noticed, row.chosen_by)
+        noticed, chosen_by = ("", "") if row is None else (in_a_line(row.noticed), row.chosen_by)
         try:
             self._book.supersede(
                 (each.id, Recounted(named(report, each.name), noticed, chosen_by))

@@ -170,7 +170,7 @@ def _run(
     people = {each.id: each.login for each in book.students()}
     noticed = {row.name: row.noticed for row in summary.rows if not (row.graded and row.report)}
     return [
-        one_line(f"{people[each.attempt.student]}, {slug}: {noticed[each.attempt.sha256]}")
+        one_line(f"{people[each.attempt.student]}, {slug}: {words(noticed[each.attempt.sha256])}")
         for each in planned
         if each.attempt.sha256 in noticed
     ]
