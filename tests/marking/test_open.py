@@ -95,7 +95,7 @@ class TestCourses:
         text = master.read_text("utf-8").replace('tags=["answer-why"]', "")
         (tmp_path / "written.py").write_text(text, "utf-8")
         (found_one,) = [
-            each.problem
+            each.problem.english
             for each in lint(read_subject(tmp_path / "written.py", ASSIGNMENT))
             if each.severity == "error"
         ]
