@@ -78,7 +78,7 @@ class Recorder:
         pass
 
     def finished(self, name: str, outcome: Text) -> None:
-        self.ended[name] = outcome
+        self.ended[name] = outcome.english
         self._then()
 
     def put_back(self, name: str, outcome: Text) -> None:
