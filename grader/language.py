@@ -323,6 +323,11 @@ def in_clauses(items: Iterable[Text]) -> Text:
     return Clauses(items)
 
 
+def counted(number: int, one: Text, many: Text) -> Text:
+    """Return the one sentence of a count of one, the other one of any other; both have `count`."""
+    return say(one if number == 1 else many, count=number)
+
+
 def clause(sentence: Text) -> Text:
     """Return a sentence as the end of another one: beginning small, without its full stop."""
     return Clause(sentence)

@@ -48,11 +48,11 @@ class BatchProgress(Protocol):
         """Say what is being done with it, as a Progress is told."""
         ...
 
-    def finished(self, name: str, outcome: str) -> None:
+    def finished(self, name: str, outcome: Text) -> None:
         """Say that it has been graded, and in a line what came out."""
         ...
 
-    def put_back(self, name: str, outcome: str) -> None:
+    def put_back(self, name: str, outcome: Text) -> None:
         """Say that it will be graded once more at the end, and in a line why."""
         ...
 
@@ -66,10 +66,10 @@ class SilentBatch:
     def stage(self, name: str, stage: Text, *, waits: bool = False) -> None:
         """Ignore the stage."""
 
-    def finished(self, name: str, outcome: str) -> None:
+    def finished(self, name: str, outcome: Text) -> None:
         """Ignore the end."""
 
-    def put_back(self, name: str, outcome: str) -> None:
+    def put_back(self, name: str, outcome: Text) -> None:
         """Ignore the delay."""
 
 

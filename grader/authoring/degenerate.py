@@ -15,6 +15,7 @@ from grader.authoring.verify_result import ScoreRange
 from grader.evidence.answers import Answers, CaseOracle
 from grader.evidence.case import FloatArray
 from grader.evidence.oracle import Oracle
+from grader.language import Text, say
 
 ROOM = 10.0
 """An output's items should vary, over inputs, by ten times the tolerance at least: a mistake that
@@ -24,7 +25,7 @@ DISTINCT = 0.5
 """Least share of inputs whose outputs are unlike those of all others."""
 
 
-def examine(answers: Answers, others: Answers) -> tuple[tuple[ScoreRange, ...], tuple[str, ...]]:
+def examine(answers: Answers, others: Answers) -> tuple[tuple[ScoreRange, ...], tuple[Text, ...]]:
     """Return the range of each oracle's outputs, and a sentence for everything that is wrong.
 
     `others` are the answers for another seed.
@@ -36,7 +37,7 @@ def examine(answers: Answers, others: Answers) -> tuple[tuple[ScoreRange, ...], 
         found = list(_findings(desired, other.desired, ~oracle.from_test_set, options))
         if isinstance(oracle, CaseOracle) and not found:
             found = list(_unused_arguments(oracle))
-        findings += [f"{name}: {each}" for each in found]
+        findings += [say("{name}: {reason}", name=name, reason=each) for each in found]
     return tuple(ranges), tuple(findings)
 
 
@@ -62,45 +63,59 @@ def _range(name: str, desired: FloatArray, options: Comparison) -> ScoreRange:
 
 def _findings(
     desired: FloatArray, other: FloatArray, hidden: np.ndarray, options: Comparison
-) -> Iterator[str]:
+) -> Iterator[Text]:
     flat = desired.reshape(len(desired), -1).astype(np.float64)
     if not np.isfinite(flat).all():
         share = float((~np.isfinite(flat)).any(axis=1).mean())
-        yield f"the right outputs are NaN or infinite for {share:.0%} of the inputs."
+        yield say(
+            "the right outputs are NaN or infinite for {share:.0%} of the inputs.", share=share
+        )
         return
     drawn = flat[hidden]
-    same = "the outputs are the same for all inputs"
     if _is_constant(flat):
-        yield f"{same}: a submission that returns them without looking at its input is right."
+        yield say(
+            "the outputs are the same for all inputs: a submission that returns them without"
+            " looking at its input is right."
+        )
         return
     if _is_constant(drawn):
-        yield f"{same} that are drawn: the hidden inputs show nothing. Choose another scale."
+        yield say(
+            "the outputs are the same for all inputs that are drawn: the hidden inputs show"
+            " nothing. Choose another scale."
+        )
         return
     if other.shape == desired.shape and np.array_equal(other, desired):
-        yield "another seed gives the same outputs: they do not depend on what is drawn."
+        yield say("another seed gives the same outputs: they do not depend on what is drawn.")
     yield from _weak(drawn, options)
 
 
-def _weak(drawn: np.ndarray, options: Comparison) -> Iterator[str]:
+def _weak(drawn: np.ndarray, options: Comparison) -> Iterator[Text]:
     """Say where outputs differ, but not by enough."""
     spread, allowed = drawn.std(axis=0), _tolerance(drawn, options)
     narrow = float((spread < ROOM * allowed).mean())
     if narrow > DISTINCT:
-        yield (
-            f"{narrow:.0%} of the output's items vary over the hidden inputs by less than"
-            f" {ROOM:g} times the tolerance (typically {np.median(spread):.2g}, allowed is"
-            f" {np.median(allowed):.2g}): make the tolerance smaller or the inputs larger."
+        yield say(
+            "{share:.0%} of the output's items vary over the hidden inputs by less than {room:g}"
+            " times the tolerance (typically {typical:.2g}, allowed is {allowed:.2g}): make the"
+            " tolerance smaller or the inputs larger.",
+            share=narrow,
+            room=ROOM,
+            typical=float(np.median(spread)),
+            allowed=float(np.median(allowed)),
         )
     distinct = len(np.unique(drawn.round(12), axis=0)) / len(drawn)
     if distinct < DISTINCT:
-        yield f"only {distinct:.0%} of the hidden inputs have an output that no other one has."
+        yield say(
+            "only {share:.0%} of the hidden inputs have an output that no other one has.",
+            share=distinct,
+        )
 
 
-def _unused_arguments(oracle: CaseOracle) -> Iterator[str]:
+def _unused_arguments(oracle: CaseOracle) -> Iterator[Text]:
     """Say which arguments make no difference."""
     for place, name in enumerate(oracle.argument_names):
         if not oracle.depends_on(place):
-            yield f"{name.english} makes no difference to the output."
+            yield say("{name} makes no difference to the output.", name=name)
 
 
 def _tolerance(flat: np.ndarray, options: Comparison) -> np.ndarray:

@@ -21,7 +21,9 @@ from grader.authoring.verify_result import Inapplicable, Mutant, ScoreRange, Ver
 from grader.environment import describe_environment
 from grader.files import write_whole
 from grader.grading.preparation import Preparation, common_basis
+from grader.language import ENGLISH
 from grader.progress import Silent
+from grader.report import texts
 from grader.sandbox.interface import LEVELS, Level
 
 if TYPE_CHECKING:
@@ -175,7 +177,7 @@ class KeptResults:
         if raw is None:
             return None
         try:
-            found = msgspec.json.decode(raw, type=kind)
+            found = msgspec.json.decode(raw, type=kind, dec_hook=texts.decode)
         except msgspec.MsgspecError:
             return None
         self._current[key] = bytes(raw)
@@ -183,7 +185,7 @@ class KeptResults:
 
     def _keep(self, key: str, value: object) -> None:
         if self._path is not None:
-            self._current[key] = msgspec.json.encode(value)
+            self._current[key] = msgspec.json.encode(value, enc_hook=texts.encoder(ENGLISH))
 
 
 def kept_results(

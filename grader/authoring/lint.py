@@ -23,10 +23,17 @@ from grader.authoring.translation import (
     outline_of,
     scripts_in,
 )
+from grader.language import Text, foreign, in_a_row, say
 
 Rule = Callable[[LintedMaster], Iterator[LintFinding]]
 
-_NAMES = {"fences": "a block of code", "rows": "a row of a table", "items": "an item of a list"}
+_NAMES = {
+    "fences": say("a block of code"),
+    "rows": say("a row of a table"),
+    "items": say("an item of a list"),
+}
+_LANGUAGES = {ENGLISH: say("English"), "zh": say("Chinese"), "ko": say("Korean")}
+assert _LANGUAGES.keys() == LANGUAGES.keys()
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
@@ -42,8 +49,11 @@ def metadata_that_cannot_be_read(subject: LintedMaster) -> Iterator[LintFinding]
         if UNREADABLE in cell.metadata:
             yield subject.finding(
                 "error",
-                f"The cell's metadata cannot be read: {cell.metadata[UNREADABLE]}.",
-                'Write them like tags=["instructor"] or lang="zh".',
+                say(
+                    "The cell's metadata cannot be read: {metadata}.",
+                    metadata=str(cell.metadata[UNREADABLE]),
+                ),
+                say('Write them like tags=["instructor"] or lang="zh".'),
                 number,
             )
 
@@ -55,8 +65,11 @@ def tags_that_are_nearly_instructor(subject: LintedMaster) -> Iterator[LintFindi
             if tag != INSTRUCTOR and tag.casefold().startswith(INSTRUCTOR[:8]):
                 yield subject.finding(
                     "error",
-                    f"The tag {tag!r} does not hide the cell from students.",
-                    f"Write {INSTRUCTOR!r}, or choose a tag that cannot be mistaken for it.",
+                    say("The tag {tag} does not hide the cell from students.", tag=repr(tag)),
+                    say(
+                        "Write {tag}, or choose a tag that cannot be mistaken for it.",
+                        tag=repr(INSTRUCTOR),
+                    ),
                     number,
                 )
 
@@ -68,8 +81,11 @@ def marks_that_do_not_pair(subject: LintedMaster) -> Iterator[LintFinding]:
         if error is not None:
             yield subject.finding(
                 "error",
-                f"There is {error}.",
-                "Pair up `### BEGIN SOLUTION` and `### END SOLUTION`, each on a line of its own.",
+                say("There is {problem}.", problem=error.reason),
+                say(
+                    "Pair up `### BEGIN SOLUTION` and `### END SOLUTION`, each on a line of its"
+                    " own."
+                ),
                 number,
                 error.line,
             )
@@ -91,8 +107,10 @@ def cells_that_do_not_parse(subject: LintedMaster) -> Iterator[LintFinding]:
             if problem:
                 yield subject.finding(
                     "error",
-                    f"The cell does not parse without its solution: {problem}.",
-                    "Mark whole statements as the solution.",
+                    say(
+                        "The cell does not parse without its solution: {problem}.", problem=problem
+                    ),
+                    say("Mark whole statements as the solution."),
                     passage.number,
                 )
 
@@ -107,14 +125,22 @@ def entries_that_are_missing(subject: LintedMaster) -> Iterator[LintFinding]:
         if not _matches(bound, part.entry):
             yield subject.finding(
                 "error",
-                f"Part {part.id} is found by the name {part.entry[0]}, which no cell defines.",
-                "Define it, or change `entry` in assignment.toml.",
+                say(
+                    "Part {part} is found by the name {name}, which no cell defines.",
+                    part=part.id,
+                    name=part.entry[0],
+                ),
+                say("Define it, or change `entry` in assignment.toml."),
             )
         elif not _matches(words, part.entry):
             yield subject.finding(
                 "warning",
-                f"Students never read {part.entry[0]}, the name that part {part.id} is found by.",
-                "Name it in a text, or outside of the solution.",
+                say(
+                    "Students never read {name}, the name that part {part} is found by.",
+                    name=part.entry[0],
+                    part=part.id,
+                ),
+                say("Name it in a text, or outside of the solution."),
             )
 
 
@@ -125,22 +151,29 @@ def answers_that_are_missing(subject: LintedMaster) -> Iterator[LintFinding]:
         if not any(part.is_answer(tags, text) for tags, text in cells):
             yield subject.finding(
                 "error",
-                f"Students have no cell for the answer to part {part.id}.",
-                f"Give a cell the tag {part.names[0]!r}, or change `answer` in assignment.toml.",
+                say("Students have no cell for the answer to part {part}.", part=part.id),
+                say(
+                    "Give a cell the tag {tag}, or change `answer` in assignment.toml.",
+                    tag=repr(part.names[0]),
+                ),
             )
         if not part.item:
             yield subject.finding(
                 "error",
-                f"Part {part.id} has no rubric, so nobody can mark it.",
-                "Add [[manual.item]] tables in assignment.toml.",
+                say("Part {part} has no rubric, so nobody can mark it.", part=part.id),
+                say("Add [[manual.item]] tables in assignment.toml."),
             )
         others = [each for each in subject.languages if each != ENGLISH]
         lacking = [each.id for each in part.item if any(code not in each.texts for code in others)]
         if lacking:
             yield subject.finding(
                 "warning",
-                f"Items of part {part.id} are not translated: {', '.join(lacking)}.",
-                "Add `texts` to them in assignment.toml. Until then English is shown.",
+                say(
+                    "Items of part {part} are not translated: {items}.",
+                    part=part.id,
+                    items=in_a_row(lacking),
+                ),
+                say("Add `texts` to them in assignment.toml. Until then English is shown."),
             )
 
 
@@ -157,8 +190,8 @@ def imports_that_students_lack(subject: LintedMaster) -> Iterator[LintFinding]:
             if "grader" in {name.partition(".")[0] for name in names}:
                 yield subject.finding(
                     "error",
-                    "The cell imports the grader, which students need not have.",
-                    "Leave it out, or import it within `try` and go on without it.",
+                    say("The cell imports the grader, which students need not have."),
+                    say("Leave it out, or import it within `try` and go on without it."),
                     passage.number,
                 )
 
@@ -174,8 +207,8 @@ def translations_of_nothing(subject: LintedMaster) -> Iterator[LintFinding]:
     for each in subject.misplaced:
         yield subject.finding(
             "error",
-            f"The cell {each.problem.english}.",
-            "Put it directly after the English text cell that it translates.",
+            say("The cell {problem}.", problem=each.problem),
+            say("Put it directly after the English text cell that it translates."),
             each.number,
         )
     for passage in subject.passages:
@@ -183,8 +216,8 @@ def translations_of_nothing(subject: LintedMaster) -> Iterator[LintFinding]:
             if isinstance(comment, Misplaced):
                 yield subject.finding(
                     "error",
-                    f"The line {comment.problem.english}.",
-                    "Put it directly below a comment with the same indentation.",
+                    say("The line {problem}.", problem=comment.problem),
+                    say("Put it directly below a comment with the same indentation."),
                     passage.number,
                     comment.line,
                 )
@@ -206,9 +239,12 @@ def translations_that_are_missing(subject: LintedMaster) -> Iterator[LintFinding
 
 
 def _missing(subject: LintedMaster, missing: list[str], number: int, line: int = 0) -> LintFinding:
-    names = " and ".join(LANGUAGES.get(each, each) for each in missing)
-    hint = "Add it directly after the original. Until then English is shown."
-    return subject.finding("warning", f"There is no translation into {names}.", hint, number, line)
+    names = _name(missing[0])
+    for each in missing[1:]:
+        names = say("{first} and {second}", first=names, second=_name(each))
+    problem = say("There is no translation into {language}.", language=names)
+    hint = say("Add it directly after the original. Until then English is shown.")
+    return subject.finding("warning", problem, hint, number, line)
 
 
 def translations_that_lost_something(subject: LintedMaster) -> Iterator[LintFinding]:
@@ -220,18 +256,26 @@ def translations_that_lost_something(subject: LintedMaster) -> Iterator[LintFind
             if lost:
                 yield subject.finding(
                     "warning",
-                    f"The translation into {_name(language)} lost {', '.join(lost)}.",
-                    f"Compare it with the original, cell {passage.number}.",
+                    say(
+                        "The translation into {language} lost {lost}.",
+                        language=_name(language),
+                        lost=in_a_row(lost),
+                    ),
+                    say("Compare it with the original, cell {cell}.", cell=passage.number),
                     number,
                 )
 
 
-def _lost(english: Outline, here: Outline) -> list[str]:
-    lost = [f"the code `{each}`" for each in sorted(english.spans - here.spans)]
-    lost += [f"the link to {each}" for each in sorted(english.targets - here.targets)]
-    lost += [f"the number {each}" for each in sorted(english.numbers - here.numbers)]
+def _lost(english: Outline, here: Outline) -> list[Text]:
+    spans = sorted(english.spans - here.spans)
+    targets = sorted(english.targets - here.targets)
+    numbers = sorted(english.numbers - here.numbers)
+    lost = [say("the code {code}", code=f"`{each}`") for each in spans]
+    lost += [say("the link to {target}", target=each) for each in targets]
+    lost += [say("the number {number}", number=each) for each in numbers]
     if here.headings != english.headings:
-        lost.append(f"the headings of levels {list(english.headings)}")
+        levels = repr(list(english.headings))
+        lost.append(say("the headings of levels {levels}", levels=levels))
     for what in ("fences", "rows", "items"):
         if getattr(here, what) < getattr(english, what):
             lost.append(_NAMES[what])
@@ -244,8 +288,8 @@ def emphasis_that_is_not_rendered(subject: LintedMaster) -> Iterator[LintFinding
         if cell.cell_type == "markdown" and "**" in outline_of(cell.source).words:
             yield subject.finding(
                 "warning",
-                "Stars of `**bold**` text are shown as stars.",
-                "Put punctuation and brackets outside of the stars, or a space after them.",
+                say("Stars of `**bold**` text are shown as stars."),
+                say("Put punctuation and brackets outside of the stars, or a space after them."),
                 number,
             )
 
@@ -256,8 +300,11 @@ def text_in_another_language(subject: LintedMaster) -> Iterator[LintFinding]:
         for language in sorted(scripts_in(subject.visible(passage))):
             yield subject.finding(
                 "warning",
-                f"The English template shows text in {_name(language)}.",
-                f'Write English here, and this text as a translation, with lang="{language}".',
+                say("The English template shows text in {language}.", language=_name(language)),
+                say(
+                    'Write English here, and this text as a translation, with lang="{code}".',
+                    code=language,
+                ),
                 passage.number,
             )
         for language, (number, cell) in passage.translations.items():
@@ -266,14 +313,17 @@ def text_in_another_language(subject: LintedMaster) -> Iterator[LintFinding]:
             if known and outline.has_words and language not in scripts_in(outline.words):
                 yield subject.finding(
                     "warning",
-                    f"The translation into {_name(language)} has no word of it.",
-                    "Translate the text, or mend `lang`.",
+                    say(
+                        "The translation into {language} has no word of it.",
+                        language=_name(language),
+                    ),
+                    say("Translate the text, or mend `lang`."),
                     number,
                 )
 
 
-def _name(language: str) -> str:
-    return LANGUAGES.get(language, language)
+def _name(language: str) -> Text:
+    return _LANGUAGES.get(language, foreign(language))
 
 
 def _comments(subject: LintedMaster, source: str, cell_type: str) -> Iterator[Comment | Misplaced]:

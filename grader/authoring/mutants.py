@@ -44,7 +44,7 @@ from grader.grading.assembly import open_runners
 from grader.grading.judge import Graded
 from grader.grading.pipeline import compare_captures, run_notebook
 from grader.grading.preparation import Preparation
-from grader.language import in_a_row, say
+from grader.language import foreign, in_a_row, say
 from grader.messages import Capture, CaptureFailure, MutateModule, Mutation, MutationResult
 from grader.progress import Silent
 
@@ -90,7 +90,9 @@ def make_mutants(
         Made(part, _changed(capture, each.module), each.mutation, each.difference)
         for each in answer.mutants
     ]
-    missing = [Inapplicable(part.id, each.kind, each.reason) for each in answer.inapplicable]
+    missing = [
+        Inapplicable(part.id, each.kind, foreign(each.reason)) for each in answer.inapplicable
+    ]
     return made, missing
 
 

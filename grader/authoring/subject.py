@@ -33,6 +33,7 @@ from grader.authoring.translation import (
     master_languages,
 )
 from grader.course import CourseAssignment
+from grader.language import Text
 from grader.reading.submission import defined_names
 
 Severity = Literal["error", "warning"]
@@ -47,8 +48,8 @@ class LintFinding(msgspec.Struct, frozen=True):
     severity: Severity
     number: int
     line: int | None
-    problem: str
-    hint: str
+    problem: Text
+    hint: Text
 
 
 class LintedMaster(msgspec.Struct, frozen=True):
@@ -76,7 +77,7 @@ class LintedMaster(msgspec.Struct, frozen=True):
         return tuple(each for each in self.passages if INSTRUCTOR not in tags_of(each.cell))
 
     def finding(
-        self, severity: Severity, problem: str, hint: str, number: int = 0, line: int = 0
+        self, severity: Severity, problem: Text, hint: Text, number: int = 0, line: int = 0
     ) -> LintFinding:
         """Return a finding in a cell, or in a line of it, counted from 0."""
         start = self.lines[number - 1] if number else None

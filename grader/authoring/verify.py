@@ -46,7 +46,7 @@ from grader.grading.judge import Graded
 from grader.grading.pipeline import Stages, compare_captures, run_notebook, run_parts
 from grader.grading.preparation import Preparation, Settings
 from grader.grading.spelling import find_respelling
-from grader.language import foreign, say
+from grader.language import NOTHING, Text, foreign, say
 from grader.progress import Estimate, Progress, Silent
 from grader.reading.submission import SubmissionFile
 from grader.report import Part
@@ -68,8 +68,8 @@ class Known(NamedTuple):
 
     best: dict[str, Graded]
     scores: tuple[VerifiedScore, ...]
-    problems: tuple[str, ...]
-    unmeasured: tuple[str, ...]
+    problems: tuple[Text, ...]
+    unmeasured: tuple[Text, ...]
     cells: dict[str, int]
 
 
@@ -99,7 +99,7 @@ class Verifier:
         has_times = any(words.timed_checks(part) for part in self.parts)
         self.timed = timed and has_times
         self.notes = (
-            *(("Speed was left out (--quick).",) if has_times and not timed else ()),
+            *((say("Speed was left out (--quick)."),) if has_times and not timed else ()),
             *map(words.marked_by_people, course_assignment.assignment.manual),
         )
         self.jobs, self.kept = jobs, kept or KeptResults(None)
@@ -177,7 +177,7 @@ class Verifier:
             words.failed_cell(each, self.notebooks.place_of(each.cell))
             for each in execution.problems
         ]
-        unmeasured: list[str] = []
+        unmeasured: list[Text] = []
         for part in self.parts:
             lost, unknown = self._losses(part, by_part[part.id])
             problems += lost
@@ -187,10 +187,10 @@ class Verifier:
         cells = {name: origin.cell for name, origin in origins.items() if origin is not None}
         return Known(best, scores, tuple(problems), tuple(unmeasured), cells)
 
-    def _losses(self, part: PartTable, result: Part) -> tuple[list[str], list[str]]:
+    def _losses(self, part: PartTable, result: Part) -> tuple[list[Text], list[Text]]:
         """Say which checks of the reference lose points, and which could not be measured."""
-        lost: list[str] = []
-        unmeasured: list[str] = []
+        lost: list[Text] = []
+        unmeasured: list[Text] = []
         for check in result.checks:
             is_timed = check.id in words.timed_checks(part)
             enough = check.max_score * (1 - UNCERTAIN if is_timed else 1)
@@ -222,7 +222,7 @@ class Verifier:
             self.kept.keep_template(scores)
         return scores
 
-    def unanswerable(self) -> Iterator[str]:
+    def unanswerable(self) -> Iterator[Text]:
         """Say of which parts that a person marks students have no cell, or nobody a rubric."""
         cells = [((cell.id, *tags_of(cell)), cell.source) for cell in self.notebooks.template.cells]
         for part in self.prepared.course_assignment.assignment.manual:
@@ -231,7 +231,7 @@ class Verifier:
             if not part.item:
                 yield words.no_rubric(part)
 
-    def _oracles(self) -> tuple[tuple[ScoreRange, ...], tuple[str, ...]]:
+    def _oracles(self) -> tuple[tuple[ScoreRange, ...], tuple[Text, ...]]:
         found = self.kept.oracles()
         if found is not None:
             return found, ()
@@ -349,7 +349,7 @@ class Verifier:
             graded = judge(self.prepared, part, captures)
             kind, about = mutant.mutation.kind, mutant.mutation.about
             if same_outputs(graded, best):
-                return Inapplicable(part.id, kind, f"{about}: the outputs stay the same")
+                return Inapplicable(part.id, kind, words.unchanged(about))
             row = Mutant(name, part.id, about, False, "broken", mutation=mutant.mutation)
             return self._decide(row, part, graded, None)
 
@@ -385,7 +385,7 @@ class Verifier:
         checks = tuple(each.id for each in words.not_passed(part, graded.part))
         is_caught = score < full or (full == 0 and bool(words.required_checks(part) & {*checks}))
         verdict: MutantVerdict = "caught" if is_caught else "survived"
-        advice = ""
+        advice = NOTHING
         comparison = self.prepared.course_assignment.assignment.comparison(part)
         if verdict == "survived" and expected:
             advice = words.missed(row.id, expected)
@@ -394,7 +394,7 @@ class Verifier:
         elif expected and expected not in checks:
             advice = words.unexpected(row.id, expected, checks)
         elif row.declared and graded.capture is None:
-            verdict, advice = "broken", words.broken(row.id, graded.part.checks[0].reason.english)
+            verdict, advice = "broken", words.broken(row.id, graded.part.checks[0].reason)
         return msgspec.structs.replace(
             row, verdict=verdict, score=score, full=full, checks=checks, advice=advice
         )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
 
 from grader.assignment import Comparison, PartTable
 from grader.checks.registry import find_check
+from grader.language import NOTHING, Text, foreign, in_a_row, join, say
 from grader.messages import Mutation
 from grader.report import CellProblem, Check, Part
 from grader.rubric import ManualTable
@@ -25,7 +27,7 @@ class VerifiedScore(Struct, frozen=True):
     part: str
     score: float
     full: float
-    lost: tuple[str, ...] = ()
+    lost: tuple[Text, ...] = ()
 
 
 class Mutant(Struct, frozen=True):
@@ -34,7 +36,8 @@ class Mutant(Struct, frozen=True):
     It is "caught" when its part lost points, "survived" when not; "broken" when it was not a
     submission that could be judged, and "not_run" when that needs a time and none was taken.
     `checks` are the checks that it did not pass and the reference did. `advice` says, unless it was
-    caught, what to do. `mutation` names what was changed in a module, for mutants that were made.
+    caught, what to do. `about` is in the words of the course, or of the process that made it.
+    `mutation` names what was changed in a module, for mutants that were made.
     """
 
     id: str
@@ -45,7 +48,7 @@ class Mutant(Struct, frozen=True):
     score: float = 0.0
     full: float = 0.0
     checks: tuple[str, ...] = ()
-    advice: str = ""
+    advice: Text = NOTHING
     mutation: Mutation | None = None
 
 
@@ -54,7 +57,7 @@ class Inapplicable(Struct, frozen=True):
 
     part: str
     kind: str
-    reason: str
+    reason: Text
 
 
 class ScoreRange(Struct, frozen=True):
@@ -91,10 +94,10 @@ class Verification(Struct, frozen=True):
     mutants: tuple[Mutant, ...]
     inapplicable: tuple[Inapplicable, ...]
     oracles: tuple[ScoreRange, ...]
-    problems: tuple[str, ...]
-    unmeasured: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
+    problems: tuple[Text, ...]
+    unmeasured: tuple[Text, ...] = ()
+    notes: tuple[Text, ...] = ()
+    warnings: tuple[Text, ...] = ()
     kept: int = 0
 
     @property
@@ -103,9 +106,10 @@ class Verification(Struct, frozen=True):
         return not self.problems
 
 
-def encode_verification(verification: Verification) -> bytes:
-    """Return the document as JSON, indented, with a final newline."""
-    return msgspec.json.format(msgspec.json.encode(verification), indent=2) + b"\n"
+def encode_verification(found: Verification | Sequence[Verification]) -> bytes:
+    """Return the document, or several, as JSON in English, indented, with a final newline."""
+    document = msgspec.json.encode(found, enc_hook=lambda text: text.english)
+    return msgspec.json.format(document, indent=2) + b"\n"
 
 
 def timed_checks(part: PartTable) -> frozenset[str]:
@@ -123,7 +127,12 @@ def is_judged_untimed(part: PartTable) -> bool:
     return untimed_points(part) > 0 or bool(required_checks(part))
 
 
-SPEED_ALONE = "only its speed earns points, and no mutant is timed"
+SPEED_ALONE = say("only its speed earns points, and no mutant is timed")
+
+
+def unchanged(about: str) -> Text:
+    """Say that a mutant differs in nothing that can be seen."""
+    return say("{about}: the outputs stay the same", about=about)
 
 
 def untimed_points(part: PartTable) -> float:
@@ -144,83 +153,125 @@ def not_passed(part: PartTable, result: Part) -> list[Check]:
     return [each for each in result.checks if each.verdict != "passed" and each.id not in timed]
 
 
-def say_loss(check: Check) -> str:
+def say_loss(check: Check) -> Text:
     """Say what a check found."""
-    return f"{check.id}: {check.reason.english}"
+    return say("{name}: {reason}", name=check.id, reason=check.reason)
 
 
-def reference_problem(part: PartTable, check: Check) -> str:
+def reference_problem(part: PartTable, check: Check) -> Text:
     """Say that the solved notebook does not get all points."""
-    return f"The reference loses points in part {part.id}, check {check.id}: {check.reason.english}"
+    return say(
+        "The reference loses points in part {part}, check {check}: {reason}",
+        part=part.id,
+        check=check.id,
+        reason=check.reason,
+    )
 
 
-def failed_cell(problem: CellProblem, place: str = "") -> str:
+def failed_cell(problem: CellProblem, place: str = "") -> Text:
     """Say that a cell of the solved notebook ends in an error; `place` is its file and line."""
-    where = f" ({place})" if place else ""
-    return f"Cell {problem.cell} of the reference{where} fails: {problem.error}: {problem.message}"
+    error = foreign(f"{problem.error}: {problem.message}")
+    if not place:
+        return say("Cell {cell} of the reference fails: {error}", cell=problem.cell, error=error)
+    return say(
+        "Cell {cell} of the reference ({place}) fails: {error}",
+        cell=problem.cell,
+        place=place,
+        error=error,
+    )
 
 
-def template_problem(part: str, score: float) -> str:
+def template_problem(part: str, score: float) -> Text:
     """Say that a notebook without solutions earns points."""
-    return (
-        f"The empty template gets {score:g} points in part {part}; it should get none."
-        " Put more of it between solution marks, or make a check of the result `required`."
+    problem = say(
+        "The empty template gets {score:g} points in part {part}; it should get none.",
+        score=score,
+        part=part,
     )
+    mended = say("Put more of it between solution marks, or make a check of the result `required`.")
+    return join(problem, mended)
 
 
-def no_answer_cell(part: ManualTable) -> str:
+def no_answer_cell(part: ManualTable) -> Text:
     """Say that students have no cell for what a person marks."""
-    return (
-        f"The template has no cell for the answer to part {part.id}. Give one the tag"
-        f" {part.names[0]!r}, or change `answer` in assignment.toml."
+    return say(
+        "The template has no cell for the answer to part {part}. Give one the tag {tag}, or change"
+        " `answer` in assignment.toml.",
+        part=part.id,
+        tag=repr(part.names[0]),
     )
 
 
-def no_rubric(part: ManualTable) -> str:
+def no_rubric(part: ManualTable) -> Text:
     """Say that there is nothing that a part can be marked by."""
-    return f"Part {part.id} has no rubric. Add [[manual.item]] tables in assignment.toml."
+    return say(
+        "Part {part} has no rubric. Add [[manual.item]] tables in assignment.toml.", part=part.id
+    )
 
 
-def marked_by_people(part: ManualTable) -> str:
+def marked_by_people(part: ManualTable) -> Text:
     """Say that the points of a part were not looked at."""
-    return f"A person marks part {part.id}, for {part.points:g} points."
+    return say(
+        "A person marks part {part}, for {points:g} points.", part=part.id, points=part.points
+    )
 
 
 def survivor(
     name: str, about: str, part: PartTable, comparison: Comparison, difference: float | None
-) -> str:
+) -> Text:
     """Say which check should have caught a mutant that lost nothing, and what may help."""
-    head = f"Mutant {name} of part {part.id} ({about}) keeps all points:"
+    return say(
+        "Mutant {name} of part {part} ({about}) keeps all points: {why}",
+        name=name,
+        part=part.id,
+        about=about,
+        why=_overlooked(part, comparison, difference),
+    )
+
+
+def _overlooked(part: PartTable, comparison: Comparison, difference: float | None) -> Text:
     looking = [table for table in part.check if "outputs" in find_check(table).needs]
     comparing = [table for table in looking if table.kind == "equivalence"]
     if not comparing:
-        return f"{head} no check of the part compares outputs. Add one of kind `equivalence`."
-    check = comparing[0]
+        return say("no check of the part compares outputs. Add one of kind `equivalence`.")
+    check, name = comparing[0], f"`{comparing[0].id}`"
     if check.points == 0 and not check.required:
-        return f"{head} check `{check.id}` has no points and is not `required`."
-    text = f"{head} check `{check.id}` should have caught it."
+        return say("check {check} has no points and is not `required`.", check=name)
+    overlooked = say("check {check} should have caught it.", check=name)
     if difference is None:
-        return f"{text} Give the oracle inputs that tell it from the reference."
-    return (
-        f"{text} Its outputs are off by up to {difference:.2g}, and {comparison.atol:g} +"
-        f" {comparison.rtol:g} * |output| is allowed: make the tolerance smaller, or the inputs"
-        " larger."
+        return join(overlooked, say("Give the oracle inputs that tell it from the reference."))
+    allowed = say(
+        "Its outputs are off by up to {difference:.2g}, and {atol:g} + {rtol:g} * |output| is"
+        " allowed: make the tolerance smaller, or the inputs larger.",
+        difference=difference,
+        atol=comparison.atol,
+        rtol=comparison.rtol,
     )
+    return join(overlooked, allowed)
 
 
-def unexpected(name: str, expected: str, checks: tuple[str, ...]) -> str:
+def unexpected(name: str, expected: str, checks: tuple[str, ...]) -> Text:
     """Say that another check than the one named caught a declared mutant."""
-    return (
-        f"Mutant {name} was to be caught by check `{expected}`, which it passes;"
-        f" it loses points at {', '.join(checks) or 'no check'}."
+    return say(
+        "Mutant {name} was to be caught by check {check}, which it passes; it loses points at"
+        " {others}.",
+        name=name,
+        check=f"`{expected}`",
+        others=in_a_row(checks) if checks else say("no check"),
     )
 
 
-def missed(name: str, expected: str) -> str:
+def missed(name: str, expected: str) -> Text:
     """Say that a declared mutant passes the check that was named for it."""
-    return f"Mutant {name} keeps all points: check `{expected}` should have caught it."
+    return say(
+        "Mutant {name} keeps all points: check {check} should have caught it.",
+        name=name,
+        check=f"`{expected}`",
+    )
 
 
-def broken(name: str, reason: str) -> str:
+def broken(name: str, reason: Text) -> Text:
     """Say that a mutant is no submission that could be judged."""
-    return f"Mutant {name} shows nothing, because it does not run: {reason}"
+    return say(
+        "Mutant {name} shows nothing, because it does not run: {reason}", name=name, reason=reason
+    )

@@ -262,7 +262,7 @@ class Batch:
             self._store.write(entry, report, row, slug)
         except UsageError as error:  # of a full disk, say: the others are graded all the same
             kept = rescue(encode_report(report), ".json")
-            return GradedFile(misplaced(row, join(error.message, kept).english), report)
+            return GradedFile(misplaced(row, join(error.message, kept)), report)
         return GradedFile(row, report)
 
     def _attempt(self, entry: Entry, stages: Progress) -> tuple[Report, Chooser | None, str]:

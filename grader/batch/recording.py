@@ -22,14 +22,14 @@ from grader.assignment import Assignment
 from grader.batch.collect import Entry
 from grader.batch.grading import Store
 from grader.batch.keys import Key, Keys, named
-from grader.batch.summary import Row, overview_notice
+from grader.batch.summary import Row, in_a_line, notice
 from grader.errors import GraderError
 from grader.gradebook.book import Gradebook, HandedIn, Recording, utc_now
 from grader.gradebook.opening import open_database
 from grader.gradebook.roster import Student, folded
 from grader.gradebook.rows import StoredGrading
 from grader.grading.rescoring import rescored
-from grader.language import say
+from grader.language import Text, foreign, say
 from grader.reading.submission import open_handed_in
 from grader.render.wording import one_line
 from grader.report import Report, decode_report, encode_report
@@ -217,7 +217,7 @@ class RecordingStore(Store):
             )
         when = self.handed_in(entry.path, file.changed)
         given = HandedIn(owner.id, slug, entry.path.name, file.content, when)
-        noticed, chosen_by = ("", "") if row is None else (row.noticed, row.chosen_by)
+        noticed, chosen_by = ("", "") if row is None else (in_a_line(row.noticed), row.chosen_by)
         self._gradebook.record(given, report, noticed, chosen_by)
 
     def _find_recorded(self, entry: Entry) -> Report | None:
@@ -268,7 +268,7 @@ class _Answering:
         when = self._store.handed_in(file.entry.path, file.changed)
         if owner is not None and when is not None:
             self._wait(file, Recording(self._given(file, grading, owner), None))
-        self._tell(file, grading)
+        self._tell(file, grading, foreign(grading.noticed))
 
     def _take(self, file: _File, grading: StoredGrading, key: Key, owner: Student | None) -> None:
         """Take a report in today's rubric, or another student's; not where that takes a run."""
@@ -284,15 +284,15 @@ class _Answering:
         known = owner is not None and (owner.id, grading.slug, file.sha256) in self._newest
         if is_counted_anew or known:  # so that it is another one than those that are there
             report = replace(report, rescored=self._now)
-        noticed = overview_notice(report)
+        noticed = notice(report)
         self._store.write_document(file.entry, encode_report(report))
         if owner is not None:
             given = self._given(file, grading, owner)
-            self._wait(file, Recording(given, report, noticed, grading.chosen_by))
+            self._wait(file, Recording(given, report, in_a_line(noticed), grading.chosen_by))
         points = {"score": report.score, "max_score": report.max_score}
-        self._tell(file, replace(grading, noticed=noticed, **points))
+        self._tell(file, replace(grading, **points), noticed)
 
-    def _tell(self, file: _File, grading: StoredGrading) -> None:
+    def _tell(self, file: _File, grading: StoredGrading, noticed: Text) -> None:
         self.rows[file.entry.name] = Row(
             name=file.entry.name,
             file=one_line(file.entry.file),
@@ -301,7 +301,7 @@ class _Answering:
             kept=True,
             score=grading.score,
             max_score=grading.max_score,
-            noticed=grading.noticed,
+            noticed=noticed,
             assignment=grading.slug,
             chosen_by=self._keys.chooser,
         )

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from grader.batch.collect import TEXTS, Entry
 from grader.batch.grading import Store
 from grader.batch.keys import Keys, named
-from grader.batch.summary import Row, overview_notice
+from grader.batch.summary import Row, in_a_line, notice
 from grader.errors import GraderError, UsageError
 from grader.gradebook.book import Gradebook, Recounted, utc_now
 from grader.gradebook.rows import StoredAttempt, StoredGrading
@@ -157,7 +157,7 @@ def _superseding(each: Planned, report: Report | None) -> tuple[int, Recounted]:
     assert report is not None and each.grading is not None  # or it would be planned to be run
     report = replace(report, rescored=utc_now().replace(microsecond=0))
     report = named(report, each.attempt.name)
-    return each.attempt.id, Recounted(report, overview_notice(report), each.grading.chosen_by)
+    return each.attempt.id, Recounted(report, in_a_line(notice(report)), each.grading.chosen_by)
 
 
 class Rerun(Store):
@@ -193,7 +193,7 @@ class Rerun(Store):
         del slug
         if not report.parts:
             return
-        noticed, chosen_by = ("", "") if row is None else (row.noticed, row.chosen_by)
+        noticed, chosen_by = ("", "") if row is None else (in_a_line(row.noticed), row.chosen_by)
         try:
             self._book.supersede(
                 (each.id, Recounted(named(report, each.name), noticed, chosen_by))

@@ -10,15 +10,25 @@ import msgspec
 from rich import box
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
+from rich.text import Text as Styled
 
 from grader.batch.collect import Entry
 from grader.course import Chooser
-from grader.language import join
-from grader.render import wording
+from grader.language import (
+    ENGLISH,
+    NOTHING,
+    Text,
+    counted,
+    foreign,
+    in_a_row,
+    in_clauses,
+    join,
+    say,
+)
 from grader.render.terminal import WIDEST, Page
-from grader.render.wording import one_line, points_of
+from grader.render.wording import one_line, points
 from grader.report import Check, Report
+from grader.report.texts import decode_old
 
 SCHEMA_VERSION: Literal[2] = 2
 
@@ -43,7 +53,7 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kept: bool
     score: float
     max_score: float
-    noticed: str
+    noticed: Text
     assignment: str = ""
     chosen_by: Chooser | Literal[""] = ""
     again: bool = False
@@ -74,8 +84,14 @@ class Summary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def encode_summary(summary: Summary) -> bytes:
-    """Return the overview as indented JSON, ending in a newline."""
-    return msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n"
+    """Return the overview as indented JSON, in English, ending in a newline."""
+    document = msgspec.json.encode(summary, enc_hook=in_a_line)
+    return msgspec.json.format(document, indent=2) + b"\n"
+
+
+def decode_summary(document: bytes) -> Summary:
+    """Read an overview that was written. Raises msgspec.ValidationError."""
+    return msgspec.json.decode(document, type=Summary, dec_hook=decode_old)
 
 
 def make_row(
@@ -90,7 +106,7 @@ def make_row(
         kept=kept,
         score=report.score,
         max_score=report.max_score,
-        noticed=overview_notice(report),
+        noticed=notice(report),
         assignment=report.assignment.slug,
         chosen_by=chooser or "",
         again=is_graded(report) and not is_settled(report),
@@ -98,9 +114,9 @@ def make_row(
     )
 
 
-def misplaced(row: Row, why: str) -> Row:
+def misplaced(row: Row, why: Text) -> Row:
     """Return the row of a submission whose report is not where it should be."""
-    return msgspec.structs.replace(row, report="", noticed=one_line(why))
+    return msgspec.structs.replace(row, report="", noticed=why)
 
 
 def is_graded(report: Report) -> bool:
@@ -113,33 +129,44 @@ def is_settled(report: Report) -> bool:
     return is_graded(report) and not list(_undecided(report))
 
 
-def outcome(row: Row) -> str:
+def outcome(row: Row) -> Text:
     """Return a row without its name, in a line: "7 of 10, cell 3 raised TypeError"."""
-    points = points_of(row.score, row.max_score) if row.graded else ""
-    return ", ".join(filter(None, (points, wording.not_marked(row.open), row.noticed)))
+    told = (_points_of(row) if row.graded else NOTHING, _not_marked(row), row.noticed)
+    return in_a_row(filter(None, told))
 
 
-def notice(report: Report) -> str:
-    """Return what an instructor should know first, in a line; empty when there is nothing.
+def _points_of(row: Row) -> Text:
+    return say("{score} of {maximum}", score=points(row.score), maximum=points(row.max_score))
 
-    It is in English as the rest of the overview, in whichever language the report is.
-    """
+
+def _not_marked(row: Row) -> Text:
+    return say("{points} not marked yet", points=points(row.open)) if row.open else NOTHING
+
+
+def notice(report: Report) -> Text:
+    """Return what an instructor should know first; nothing when there is nothing."""
     if not is_graded(report):
-        return f"not graded: {join(*report.notes).english}"
+        return say("not graded: {reason}", reason=join(*report.notes))
     for check in _undecided(report):
-        return f"to be graded again: {check.reason.english}"
+        return say("to be graded again: {reason}", reason=check.reason)
     if report.problems:
         first, others = report.problems[0], len(report.problems) - 1
-        more = f", and {others} more" if others else ""
-        return f"cell {first.cell} raised {first.error}{more}"
+        if not others:
+            return say("cell {cell} raised {error}", cell=first.cell, error=first.error)
+        return say(
+            "cell {cell} raised {error}, and {count} more",
+            cell=first.cell,
+            error=first.error,
+            count=others,
+        )
     if report.score >= report.max_score:
-        return ""
+        return NOTHING
     if report.submission.executed < report.submission.cells and report.notes:
-        return report.notes[-1].english
+        return report.notes[-1]
     lost = [check for part in report.parts for check in part.checks if _lost(check)]
     # what was not graded mostly waits for another check: that one is the reason
     lost.sort(key=lambda check: check.verdict == "not_graded")
-    return lost[0].reason.english if lost else ""
+    return lost[0].reason if lost else NOTHING
 
 
 def _undecided(report: Report) -> Iterator[Check]:
@@ -150,9 +177,12 @@ def _lost(check: Check) -> bool:
     return check.verdict != "passed" or check.score < check.max_score
 
 
-def overview_notice(report: Report) -> str:
-    """Return what is said of a report in an overview: its notice, in one line that is not long."""
-    line = one_line(notice(report))
+def in_a_line(text: Text, language: str = ENGLISH) -> str:
+    """Return a notice as overviews have it: in one line that is not long.
+
+    It is in English in documents and in the gradebook, in whichever language the report is.
+    """
+    line = one_line(text.in_(language))
     return line if len(line) <= _LONGEST_NOTICE else f"{line[: _LONGEST_NOTICE - 2]} …"
 
 
@@ -160,75 +190,95 @@ NAMED = 5
 """So many submissions of a rarer assignment are named; the table has them all."""
 
 
-def render_overview(summary: Summary, console: Console) -> None:
+def render_overview(summary: Summary, console: Console, language: str = ENGLISH) -> None:
     """Print the rows of a batch, and in a sentence how many there are of which kind."""
     table = Table(
         box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, expand=True, header_style="dim"
     )
-    table.add_column("Submission", ratio=2, overflow="fold")
-    table.add_column("Assignment", overflow="fold")
-    table.add_column("Points", justify="right", no_wrap=True)
-    table.add_column("Noticed", ratio=3, overflow="fold")
+    table.add_column(say("Submission").in_(language), ratio=2, overflow="fold")
+    table.add_column(say("Assignment").in_(language), overflow="fold")
+    table.add_column(say("Points").in_(language), justify="right", no_wrap=True)
+    table.add_column(say("Noticed").in_(language), ratio=3, overflow="fold")
     for row in summary.rows:
         table.add_row(
-            Text(wording.one_line(row.name)), Text(row.assignment), _points(row), _noticed(row)
+            Styled(one_line(row.name)),
+            Styled(row.assignment),
+            _shown_points(row, language),
+            _shown_notice(row, language),
         )
     console.print(Page(table), width=min(console.width, WIDEST), end="")
     console.print()
-    console.print(Page(Text(count_rows(summary))), end="")
+    console.print(Page(Styled(count_rows(summary).in_(language))), end="")
     for text in filter(None, (mixture(summary),)):
-        console.print(Page(Text(text, style="yellow")), end="")
+        console.print(Page(Styled(text.in_(language), style="yellow")), end="")
 
 
-def mixture(summary: Summary) -> str:
+_CHOSEN: Mapping[str, Text] = {
+    "": say("{name} is {assignment}"),
+    "command": say("{name} is {assignment} by its command"),
+    "metadata": say("{name} is {assignment} by its metadata"),
+    "entry points": say("{name} is {assignment} by its entry points"),
+}
+
+
+def mixture(summary: Summary) -> Text:
     """Warn where students chose between assignments, who may have chosen the easier one.
 
-    Empty where there is nothing to warn of.
+    Nothing where there is nothing to warn of.
     """
     most, *others = summary.assignments.items() or [("", 0)]
     if not others:
-        return ""
-    counted = ", ".join(f"{slug} ({count})" for slug, count in (most, *others))
+        return NOTHING
     odd = [row for row in summary.rows if row.graded and row.assignment != most[0]]
-    named = "; ".join(
-        f"{wording.one_line(row.name)} is {row.assignment} by its {row.chosen_by}"
-        for row in odd[:NAMED]
-    )
-    more = f"; and {len(odd) - NAMED} more" if len(odd) > NAMED else ""
-    return (
-        f"Assignments are mixed: {counted}. {named}{more}. What a notebook says of itself is the"
-        " student's to change: name the assignment with --assignment SLUG."
+    named = [_chosen(row) for row in odd[:NAMED]]
+    if len(odd) > NAMED:
+        named.append(say("and {count} more", count=len(odd) - NAMED))
+    return say(
+        "Assignments are mixed: {counted}. {named}. What a notebook says of itself is the student's"
+        " to change: name the assignment with --assignment SLUG.",
+        counted=in_a_row(f"{slug} ({count})" for slug, count in (most, *others)),
+        named=in_clauses(named),
     )
 
 
-def count_rows(summary: Summary) -> str:
+def _chosen(row: Row) -> Text:
+    return say(_CHOSEN[row.chosen_by], name=one_line(row.name), assignment=row.assignment)
+
+
+def count_rows(summary: Summary) -> Text:
     """Return "40 submissions: 38 graded, 12 of them before; 2 could not be graded."."""
     total = len(summary.rows) + summary.pending
     kept = sum(row.kept for row in summary.rows)
-    graded = f"{len(summary.rows) - summary.ungraded} graded"
-    parts = [f"{graded}, {kept} of them before" if kept else graded]
+    graded = say("{count} graded", count=len(summary.rows) - summary.ungraded)
+    if kept:
+        graded = say("{graded}, {count} of them before", graded=graded, count=kept)
     again = sum(row.again for row in summary.rows)
-    if again:
-        parts.append(f"{again} to be graded again")
-    if summary.ungraded:
-        parts.append(f"{summary.ungraded} could not be graded")
-    if summary.misplaced:
-        parts.append(f"{wording.count(summary.misplaced, 'report')} not in the folder of reports")
-    if summary.pending:
-        parts.append(f"{summary.pending} not yet graded")
-    return f"{wording.count(total, 'submission')}: {'; '.join(parts)}."
+    places = (
+        say("{count:,} report not in the folder of reports"),
+        say("{count:,} reports not in the folder of reports"),
+    )
+    told = (
+        (again, say("{count} to be graded again", count=again)),
+        (summary.ungraded, say("{count} could not be graded", count=summary.ungraded)),
+        (summary.misplaced, counted(summary.misplaced, *places)),
+        (summary.pending, say("{count} not yet graded", count=summary.pending)),
+    )
+    submissions = counted(total, say("{count:,} submission"), say("{count:,} submissions"))
+    parts = in_clauses([graded, *(text for number, text in told if number)])
+    return say("{submissions}: {parts}.", submissions=submissions, parts=parts)
 
 
-def _points(row: Row) -> Text:
+def _shown_points(row: Row, language: str) -> Styled:
     if not row.graded:
-        return Text("–", style="red")
+        return Styled("–", style="red")
     style = "green" if row.score >= row.max_score else "yellow" if row.score > 0 else "red"
-    return Text(wording.points_of(row.score, row.max_score), style=style)
+    return Styled(_points_of(row).in_(language), style=style)
 
 
-def _noticed(row: Row) -> Text:
-    said = ", ".join(filter(None, (wording.not_marked(row.open), row.noticed)))
-    return Text(wording.one_line(said), style="" if row.graded else "red")
+def _shown_notice(row: Row, language: str) -> Styled:
+    line = foreign(in_a_line(row.noticed, language))
+    said = in_a_row(filter(None, (_not_marked(row), line)))
+    return Styled(said.in_(language), style="" if row.graded else "red")
 
 
 def summarize(names: Sequence[str], rows: Mapping[str, Row]) -> Summary:

@@ -8,6 +8,7 @@ from os.path import realpath
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 from rich.console import Console
 
 from grader.api import answers, open_batch
@@ -18,6 +19,7 @@ from grader.batch.summary import (
     Summary,
     count_rows,
     encode_summary,
+    notice,
     render_overview,
     summarize,
 )
@@ -28,7 +30,7 @@ from grader.course import CourseAssignment
 from grader.environment import usable_cores
 from grader.errors import UsageError
 from grader.grading.preparation import GradingOptions
-from grader.language import Text, as_text, say
+from grader.language import ENGLISH, Text, as_text, say
 from grader.lms.attempts import attempt_number, collected_around
 from grader.reading.submission import absolute
 from grader.render.audience import shown, utc_now
@@ -72,7 +74,8 @@ def run_batch(options: BatchOptions, output: Console, messages: Console) -> Summ
             if options.html:
                 _write_pages(entries, store)
         finally:
-            render_overview(summary, output)
+            language = command_language()
+            render_overview(_retold(summary, options.output, language), output, language)
             where = say(
                 "The reports: {folder}, the overview as JSON: {summary} in it",
                 folder=str(options.output),
@@ -82,6 +85,22 @@ def run_batch(options: BatchOptions, output: Console, messages: Console) -> Summ
             tell_recorded(store, output)
         refuse_unrecorded(store)
     return summary
+
+
+def _retold(summary: Summary, reports: Path, language: str) -> Summary:
+    """Return an overview whose notices are their reports', where they are not to be in English.
+
+    The gradebook knows what was noticed in English alone.
+    """
+    if language == ENGLISH:
+        return summary
+    rows = (
+        replace(row, noticed=notice(decode_report((reports / row.report).read_bytes())))
+        if row.kept and row.report
+        else row
+        for row in summary.rows
+    )
+    return replace(summary, rows=tuple(rows))
 
 
 def is_below(options: BatchOptions, summary: Summary, points: float, now: datetime) -> bool:

@@ -18,6 +18,7 @@ import msgspec
 
 from grader.environment import DISTRIBUTION
 from grader.inside.launcher.processor import hidden_features
+from grader.language import Text, foreign, in_a_row, say
 
 IMPORTED: Final = {
     "numpy": "numpy",
@@ -44,7 +45,7 @@ provide_torchvision_operators(), detect_what_the_system_shows()
 _PROGRAM = """
 import importlib, json, sys
 for name in sys.argv[1:]:
-    print(json.dumps([name, "The interpreter ended."]), flush=True)
+    print(json.dumps([name, None]), flush=True)
     try:
         importlib.import_module(name)
     except BaseException as error:
@@ -62,17 +63,19 @@ DETECTION: Final = "Target.from_device"
 """What TVM finds out about the processor, beside the modules. Its fault are names of instructions
 that it takes for granted and that the system hides."""
 
-Faults = dict[str, str]
-"""What an import raised, by module; UNTRIED where there was no time for it."""
+Faults = dict[str, Text]
+"""What an import raised, by module; ENDED or UNTRIED where it raised nothing and did not work."""
 
-UNTRIED: Final = "It was not tried."
+ENDED: Final = say("The interpreter ended.")
+UNTRIED: Final = say("It was not tried.")
+"""What comes after the end, or after more than `_SECONDS`, is not tried."""
 
 
 class ImportFault(msgspec.Struct, frozen=True):
     """Something that fails in a student's own kernel, and what mends it."""
 
-    message: str
-    hint: str
+    message: Text
+    hint: Text
 
 
 def kernel_python() -> str:
@@ -104,8 +107,15 @@ def try_imports(python: str, *, helped: bool) -> Faults:
     for line in output.decode("utf-8", "replace").splitlines():
         if line.startswith('["'):  # modules may print, too
             name, fault = json.loads(line)
-            faults[name] = " ".join(hidden_features(fault)) if name == DETECTION else fault
+            faults[name] = _fault(fault)
     return {name: fault for name, fault in faults.items() if fault}
+
+
+def _fault(told: str | list[str] | None) -> Text:
+    """Return what the program told of a module, nothing where it could be imported."""
+    if told is None:
+        return ENDED
+    return foreign(told if isinstance(told, str) else " ".join(hidden_features(told)))
 
 
 def find_faults(
@@ -116,40 +126,60 @@ def find_faults(
     """Yield what fails in a kernel that nobody helps; `grading` tries the same while helped."""
     failed = {name: fault for name, fault in alone.items() if fault != UNTRIED}
     if len(failed) < len(alone):
-        names = ", ".join(name for name in alone if name not in failed)
-        yield ImportFault(f"It was not tried whether {names} can be imported.", "Try again later.")
+        names = in_a_row(name for name in alone if name not in failed)
+        yield ImportFault(
+            say("It was not tried whether {names} can be imported.", names=names),
+            say("Try again later."),
+        )
     while_grading = grading() if failed else {}
     for name, fault in failed.items():
-        where = "Notebooks fail at it here, while they are graded as well."
-        if name not in while_grading:
-            where = "A grading here can {}; a student's own kernel fails, as this one does."
-        yield _finding(name, fault, where)
+        yield _finding(name, fault, is_helped=name not in while_grading)
     for name, wanted in _pins():
         found = version_of(name)
         if found != wanted:
             yield ImportFault(
-                f"{name} is {found}. A grading has {wanted}, and reads modules of that one.",
-                f"pip install {name}=={wanted}",
+                say(
+                    "{name} is {found}. A grading has {wanted}, and reads modules of that one.",
+                    name=name,
+                    found=found,
+                    wanted=wanted,
+                ),
+                foreign(f"pip install {name}=={wanted}"),
             )
 
 
-def _finding(name: str, fault: str, where: str) -> ImportFault:
+def _finding(name: str, fault: Text, *, is_helped: bool) -> ImportFault:
+    """Return what fails in a kernel that nobody helps; `is_helped`: but in no grading."""
+    where = say("Notebooks fail at it here, while they are graded as well.")
     if name == DETECTION:
+        if is_helped:
+            where = say(
+                "A grading here can leave them out; a student's own kernel fails, as this one does."
+            )
         return ImportFault(
-            f"TVM compiles for instructions that this system hides ({fault}), and what is built for"
-            f' {DETECTION}("cpu") ends its process. {where.format("leave them out")}',
-            "In a notebook, %load_ext grader after the import of TVM leaves them out.",
+            say(
+                "TVM compiles for instructions that this system hides ({fault}), and what is built"
+                ' for {target}("cpu") ends its process. {where}',
+                fault=fault,
+                target=DETECTION,
+                where=where,
+            ),
+            say("In a notebook, %load_ext grader after the import of TVM leaves them out."),
         )
+    if is_helped:
+        where = say("A grading here can import it; a student's own kernel fails, as this one does.")
     return ImportFault(
-        f"{name} cannot be imported: {fault} {where.format('import it')}", _mend(name)
+        say("{name} cannot be imported: {fault} {where}", name=name, fault=fault, where=where),
+        _mend(name),
     )
 
 
-def _mend(name: str) -> str:
+def _mend(name: str) -> Text:
     brings = IMPORTED[name]
     if brings == "torchvision":
-        return "Install the one that belongs to this PyTorch: pip install --upgrade torchvision"
-    return f"pip install {brings}"
+        command = "pip install --upgrade torchvision"
+        return say("Install the one that belongs to this PyTorch: {command}", command=command)
+    return foreign(f"pip install {brings}")
 
 
 def _pins() -> Iterator[tuple[str, str]]:

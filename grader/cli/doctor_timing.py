@@ -8,20 +8,23 @@ from pathlib import Path
 
 import msgspec
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
+from grader.checks import kinds as registered
 from grader.checks.registry import find_check
+from grader.cli.telling import tell_beside
 from grader.course import Course, find_course
+from grader.language import NOTHING, Text, foreign, in_a_row, in_clauses, say
 from grader.machine.cpus import quiet_cpus
 from grader.machine.quiet import LockError, TimingLock
-from grader.machine.trust import Doubt, MachineFacts, count_of, doubts, machine_facts
+from grader.machine.trust import Doubt, MachineFacts, doubts, machine_facts, threads_of
 from grader.measurement.points import SpeedOptions
+
+assert registered.__all__  # importing the package registers the checks
 
 LOOK_SECONDS = 1.0
 """How long the machine is watched: a second shows what works now and then, and not only always."""
 
-_LABEL_WIDTH = 10
+UNKNOWN = say("unknown")
 
 
 class SelfTest(msgspec.Struct, frozen=True):
@@ -35,10 +38,10 @@ class SelfTest(msgspec.Struct, frozen=True):
     low: float
     high: float
     is_trusted: bool
-    remedy: str = ""
+    remedy: Text = NOTHING
 
 
-RunSelfTest = Callable[[tuple[int, ...]], SelfTest | str]
+RunSelfTest = Callable[[tuple[int, ...]], SelfTest | Text]
 """Measures on these CPUs, with as many threads; returns a sentence where nothing can be said."""
 
 
@@ -86,76 +89,86 @@ def _ask(lock: TimingLock) -> tuple[bool, tuple[Doubt, ...]]:
     try:
         return lock.is_taken(), ()
     except LockError as error:
-        what = f"Gradings on this machine cannot wait for one another: {error.message.english}."
-        return False, (Doubt(what, error.hint.english, is_obstacle=False),)
+        what = say(
+            "Gradings on this machine cannot wait for one another: {reason}.", reason=error.message
+        )
+        return False, (Doubt("lock", what, error.hint, is_obstacle=False),)
 
 
 def _print_facts(facts: MachineFacts, threads: int, console: Console) -> None:
-    _print_line("Timing", f"with {count_of(threads, 'thread')}, as the course asks", console)
+    asked = say("with {threads}, as the course asks", threads=threads_of(threads))
+    tell_beside(console, say("Timing"), asked)
     for text in _sentences(facts):
-        _print_line("", text, console)
+        tell_beside(console, "", text)
 
 
-def _sentences(facts: MachineFacts) -> Iterable[str]:
+def _sentences(facts: MachineFacts) -> Iterable[Text]:
     """Yield what is known of the machine, a line each."""
-    yield f"CPUs that can be used: {', '.join(map(str, facts.cpus))}"
-    cores = "; ".join("/".join(map(str, core)) for core in facts.shared_cores)
-    yield f"CPUs that share a core: {cores or 'none'}"
-    yield f"quota of CPU time: {'none' if facts.quota is None else f'{facts.quota:g} CPUs'}"
-    yield f"governor: {', '.join(facts.governors) or 'unknown'}; boost: {_yes(facts.boost)}"
-    yield f"on battery: {_yes(facts.on_battery)}"
-    yield f"load: {'unknown' if facts.load is None else f'{facts.load:g}'}"
-    yield f"CPUs in use during the last second: {_busy(facts)}"
-    yield (
-        f"CPU time that the host gave to others: {_share(facts.steal)} in the last second,"
-        f" {_share(facts.steal_since_boot)} since the start"
+    none = say("none")
+    yield say("CPUs that can be used: {cpus}", cpus=in_a_row(map(str, facts.cpus)))
+    cores = [foreign("/".join(map(str, core))) for core in facts.shared_cores]
+    yield say("CPUs that share a core: {cores}", cores=in_clauses(cores) if cores else none)
+    quota = none if facts.quota is None else say("{quota:g} CPUs", quota=facts.quota)
+    yield say("quota of CPU time: {quota}", quota=quota)
+    names = in_a_row(facts.governors) if facts.governors else UNKNOWN
+    yield say("governor: {names}; boost: {boost}", names=names, boost=_yes(facts.boost))
+    yield say("on battery: {answer}", answer=_yes(facts.on_battery))
+    load = UNKNOWN if facts.load is None else foreign(f"{facts.load:g}")
+    yield say("load: {load}", load=load)
+    yield say("CPUs in use during the last second: {shares}", shares=_busy(facts))
+    yield say(
+        "CPU time that the host gave to others: {now} in the last second, {before} since the start",
+        now=_share(facts.steal),
+        before=_share(facts.steal_since_boot),
     )
-    yield f"virtual machine: {_yes(facts.is_virtual)}; container: {_yes(facts.is_container)}"
+    yield say(
+        "virtual machine: {virtual}; container: {container}",
+        virtual=_yes(facts.is_virtual),
+        container=_yes(facts.is_container),
+    )
 
 
-def _busy(facts: MachineFacts) -> str:
+def _busy(facts: MachineFacts) -> Text:
     shares = [f"{cpu} {share:.0%}" for cpu, share in facts.busy.items()]
-    return ", ".join(shares) or "unknown"
+    return in_a_row(shares) if shares else UNKNOWN
 
 
-def _share(value: float | None) -> str:
-    return "unknown" if value is None else f"{value:.1%}"
+def _share(value: float | None) -> Text:
+    return UNKNOWN if value is None else foreign(f"{value:.1%}")
 
 
-def _yes(value: bool | None) -> str:
-    return "unknown" if value is None else "yes" if value else "no"
+def _yes(value: bool | None) -> Text:
+    return UNKNOWN if value is None else say("yes") if value else say("no")
 
 
 def _print_doubt(doubt: Doubt, console: Console) -> None:
-    _print_line("Obstacle" if doubt.is_obstacle else "Note", doubt.what, console)
+    label = say("Obstacle") if doubt.is_obstacle else say("Note")
+    tell_beside(console, label, doubt.what)
     if doubt.remedy:
-        _print_line("", doubt.remedy, console)
+        tell_beside(console, "", doubt.remedy)
 
 
-def _print_self_test(result: SelfTest | str, console: Console) -> bool:
-    if isinstance(result, str):
-        _print_line("Self-test", result, console)
+def _print_self_test(result: SelfTest | Text, console: Console) -> bool:
+    label = say("Self-test")
+    if isinstance(result, Text):
+        tell_beside(console, label, result)
         return False
-    text = (
-        f"one function measured against itself: {result.ratio:.4f} times as fast,"
-        f" interval {result.low:.4f} to {result.high:.4f}"
+    measured = say(
+        "one function measured against itself: {ratio:.4f} times as fast, interval {low:.4f} to"
+        " {high:.4f}",
+        ratio=result.ratio,
+        low=result.low,
+        high=result.high,
     )
-    _print_line("Self-test", text, console)
+    tell_beside(console, label, measured)
     if not result.is_trusted and result.remedy:
-        _print_line("", result.remedy, console)
+        tell_beside(console, "", result.remedy)
     return result.is_trusted
 
 
 def _print_verdict(is_trusted: bool, console: Console) -> bool:
-    text = "times can be trusted here." if is_trusted else "times cannot be trusted here, now."
-    _print_line("Verdict", text, console)
+    verdict = say("times cannot be trusted here, now.")
+    if is_trusted:
+        verdict = say("times can be trusted here.")
+    tell_beside(console, say("Verdict"), verdict)
     return is_trusted
-
-
-def _print_line(label: str, text: str, console: Console) -> None:
-    """Print text beside a label; lines that are too long go on below it."""
-    table = Table.grid()
-    table.add_column(width=_LABEL_WIDTH)
-    table.add_column()
-    table.add_row(label, Text(text))
-    console.print(table, highlight=False)

@@ -13,11 +13,12 @@ from grader.authoring.lint import lint
 from grader.authoring.master import find_master
 from grader.authoring.mistakes import find_mistakes
 from grader.authoring.subject import LintFinding, read_subject
-from grader.cli.process import command_language
+from grader.cli.telling import tell, words
 from grader.cli.template import choose_assignments
 from grader.course import Course, CourseAssignment, load_course
 from grader.course_folder import course_folder
 from grader.errors import Mistake, MistakeError
+from grader.language import Text, counted, foreign, say
 
 STYLES = {"error": "bold red", "warning": "yellow"}
 
@@ -62,45 +63,41 @@ def _lint_master(course: Course, chosen: CourseAssignment, output: Console) -> i
     found = lint(read_subject(path, chosen.assignment))
     name = str(path.relative_to(course.root))
     for finding in found:
-        _print(name, finding, output)
+        _print(place_of(name, finding), finding, output)
     return _say_counts(name, found, output)
 
 
 def _say_counts(name: str, found: Sequence[Mistake | LintFinding], output: Console) -> int:
     mistakes = sum(each.severity == "error" for each in found)
-    counts = f"{_count(mistakes, 'error')}, {_count(len(found) - mistakes, 'warning')}"
-    output.print(f"{name}: {counts}", markup=False, highlight=False)
+    errors = counted(mistakes, say("{count} error"), say("{count} errors"))
+    others = len(found) - mistakes
+    warnings = counted(others, say("{count} warning"), say("{count} warnings"))
+    tell(output, say("{name}: {errors}, {warnings}", name=name, errors=errors, warnings=warnings))
     return mistakes
 
 
 def print_mistakes(found: Iterable[Mistake], root: Path, output: Console) -> None:
     """Print mistakes of an assignment's files, each with its place and what to do."""
-    language = command_language()
     for each in found:
         within = each.path.is_relative_to(root)
         path = each.path.relative_to(root) if within else each.path
-        place = replace(each, path=path).place
-        text = f"{place}: {each.severity}: {each.problem.in_(language)}"
-        style = STYLES[each.severity]
-        output.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
-        hint = each.hint.in_(language)
-        output.print(f"    {hint}", markup=False, highlight=False, soft_wrap=True)
+        _print(foreign(replace(each, path=path).place), each, output)
 
 
-def place_of(name: str, finding: LintFinding) -> str:
+def place_of(name: str, finding: LintFinding) -> Text:
     """Say where a finding is: file and line as editors read it, and the cell."""
     if not finding.number:
-        return name
+        return foreign(name)
     line = "" if finding.line is None else f":{finding.line}"
-    return f"{name}{line} (cell {finding.number})"
+    return say("{place} (cell {cell})", place=f"{name}{line}", cell=finding.number)
 
 
-def _print(name: str, finding: LintFinding, output: Console) -> None:
-    text = f"{place_of(name, finding)}: {finding.severity}: {finding.problem}"
-    style = STYLES[finding.severity]
-    output.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
-    output.print(f"    {finding.hint}", markup=False, highlight=False, soft_wrap=True)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+def _print(place: Text, found: Mistake | LintFinding, output: Console) -> None:
+    severity = say("error") if found.severity == "error" else say("warning")
+    text = say(
+        "{place}: {severity}: {problem}", place=place, severity=severity, problem=found.problem
+    )
+    style = STYLES[found.severity]
+    output.print(words(text), style=style, markup=False, highlight=False, soft_wrap=True)
+    hint = words(found.hint)
+    output.print(f"    {hint}", markup=False, highlight=False, soft_wrap=True)

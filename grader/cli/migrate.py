@@ -10,11 +10,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text as Styled
 
-from grader.cli.telling import counted, printable, tell, words
+from grader.cli.telling import printable, tell, words
 from grader.dialects.table import CURRENT, by_id
 from grader.errors import UsageError
 from grader.files import unwritable, write_whole
-from grader.language import Text, foreign, in_a_row, in_clauses, say
+from grader.language import Text, counted, foreign, in_a_row, in_clauses, say
 from grader.reading.content import SIZE_LIMIT
 from grader.reading.documents import Document, migrate_document
 

@@ -113,7 +113,7 @@ class LiveBatch:
             self._at_work[name] = stage if waits else NOTHING
             self._update()
 
-    def finished(self, name: str, outcome: str) -> None:
+    def finished(self, name: str, outcome: Text) -> None:
         """Count a submission. Without a terminal, say what came out."""
         with self._lock:
             self._at_work.pop(name)
@@ -123,7 +123,7 @@ class LiveBatch:
                 say("{count}: {name}: {outcome}", count=self._count(), name=name, outcome=outcome)
             )
 
-    def put_back(self, name: str, outcome: str) -> None:
+    def put_back(self, name: str, outcome: Text) -> None:
         """Do not count a submission. Without a terminal, say what is to be decided."""
         with self._lock:
             self._at_work.pop(name)

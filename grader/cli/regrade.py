@@ -21,7 +21,7 @@ from grader.batch.keys import Keys
 from grader.batch.regrading import Plan, Reason, Rerun, Way, count_anew, make_plan
 from grader.cli.gradebook import Told, course_here, open_book, secret_files
 from grader.cli.progress import LiveBatch
-from grader.cli.telling import counted, some_of, tell, words
+from grader.cli.telling import some_of, tell, words
 from grader.course import Course, load_course
 from grader.environment import usable_cores
 from grader.errors import UsageError
@@ -31,7 +31,7 @@ from grader.gradebook.entries import show
 from grader.gradebook.grades import Account, Grade, derive_all
 from grader.gradebook.roster import Student
 from grader.grading.preparation import GradingOptions
-from grader.language import Text, Value, foreign, in_clauses, say
+from grader.language import Text, Value, counted, foreign, in_clauses, say
 from grader.progress import Silent, duration
 from grader.render.wording import one_line
 
@@ -174,7 +174,7 @@ def _run(
     people = {each.id: each.login for each in book.students()}
     noticed = {row.name: row.noticed for row in summary.rows if not (row.graded and row.report)}
     return [
-        one_line(f"{people[each.attempt.student]}, {slug}: {noticed[each.attempt.sha256]}")
+        one_line(f"{people[each.attempt.student]}, {slug}: {words(noticed[each.attempt.sha256])}")
         for each in planned
         if each.attempt.sha256 in noticed
     ]

@@ -18,6 +18,7 @@ from grader.evidence.runner_client import start_timing_runner
 from grader.evidence.runners import RunnerPool
 from grader.evidence.subject import Subject
 from grader.grading.referee import speed_options
+from grader.language import Text, say
 from grader.measurement.measure import Machine, MeasurementSetup, Version, measure
 from grader.report import Timing
 from grader.sandbox.choose import choose_sandbox
@@ -44,7 +45,7 @@ def _self_test(course: Course, course_assignment: CourseAssignment, part: PartTa
     limits = assignment.limits.resources()
     subject = Subject(options.weight, assignment.comparison(part))
 
-    def run(cpus: tuple[int, ...]) -> SelfTest | str:
+    def run(cpus: tuple[int, ...]) -> SelfTest | Text:
         with (
             choose_sandbox(None, assignment.sandbox.minimum, protected=course.folders) as sandbox,
             RunnerPool(
@@ -58,9 +59,9 @@ def _self_test(course: Course, course_assignment: CourseAssignment, part: PartTa
             )
             timing = _time_unscheduled(setup, np.random.default_rng(secrets.randbits(64)))
         if isinstance(timing, Problem):
-            return timing.reason.english
+            return timing.reason
         trusted = abs(timing.speedup - 1) < MOST_ERROR
-        remedy = "" if trusted else "Find out what else this machine does, and try again."
+        remedy = say("Find out what else this machine does, and try again.")
         return SelfTest(timing.speedup, timing.ci_low, timing.ci_high, trusted, remedy)
 
     return run

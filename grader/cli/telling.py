@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from rich.console import Console
+from rich.table import Table
+from rich.text import Text as Styled
 
 from grader.cli.process import command_language
-from grader.language import Text, in_a_row, say
+from grader.language import Text, counted, in_a_row, say
 from grader.render.wording import one_line
+
+LABEL_WIDTH = 10
+"""Columns of a terminal for the labels of what is told beside them, with a space at the end."""
 
 
 def words(text: Text) -> str:
@@ -28,9 +33,14 @@ def tell(console: Console, *lines: str | Text) -> None:
         console.print(told, markup=False, highlight=False, soft_wrap=True)
 
 
-def counted(number: int, one: Text, many: Text) -> Text:
-    """Return the one sentence of a count of one, the other one of any other; both have `count`."""
-    return say(one if number == 1 else many, count=number)
+def tell_beside(console: Console, label: str | Text, text: str | Text) -> None:
+    """Print text beside a label; lines that are too long go on below it."""
+    table = Table.grid()
+    table.add_column(width=LABEL_WIDTH)
+    table.add_column(overflow="fold")
+    cells = [printable(each) if isinstance(each, str) else words(each) for each in (label, text)]
+    table.add_row(*map(Styled, cells))
+    console.print(table, highlight=False)
 
 
 def students(number: int) -> Text:

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
+from rich.text import Text as Styled
 
 from grader.authoring.kept import kept_results
 from grader.authoring.mistakes import find_mistakes
 from grader.authoring.subject import Notebooks
 from grader.authoring.verify import Verifier
-from grader.authoring.verify_result import Mutant, Verification, encode_verification
+from grader.authoring.verify_result import (
+    Mutant,
+    MutantVerdict,
+    ScoreRange,
+    Verification,
+    encode_verification,
+)
 from grader.cli.lint import print_mistakes
 from grader.cli.progress import LiveProgress
+from grader.cli.telling import words
 from grader.course import CourseAssignment, find_course
 from grader.environment import usable_cores
 from grader.errors import CourseError
 from grader.files import try_place, write_or_rescue
 from grader.grading.preparation import GradingOptions, open_settings
-from grader.language import say
+from grader.language import Text, in_a_row, join, say
 
 
 class VerifyOptions(msgspec.Struct, frozen=True):
@@ -71,7 +79,9 @@ def run_verify(options: VerifyOptions, output: Console, messages: Console) -> li
     return found
 
 
-def _demand_no_mistakes(chosen: CourseAssignment, root: Path, messages: Console) -> tuple[str, ...]:
+def _demand_no_mistakes(
+    chosen: CourseAssignment, root: Path, messages: Console
+) -> tuple[Text, ...]:
     """Print what is wrong with the assignment's files; return what is for a person to judge.
 
     Raises CourseError where one of them is an error: then nothing of it can be verified.
@@ -85,71 +95,104 @@ def _demand_no_mistakes(chosen: CourseAssignment, root: Path, messages: Console)
             say("{slug} cannot be verified: its files have mistakes.", slug=slug),
             say("Mend them first; `grader lint {slug}` lists them.", slug=slug),
         )
-    return tuple(f"{each.path.name}: {each.problem.english} {each.hint.english}" for each in found)
+    return tuple(
+        say("{name}: {reason}", name=each.path.name, reason=join(each.problem, each.hint))
+        for each in found
+    )
 
 
 def write_json(path: Path, found: list[Verification]) -> None:
     """Write one document, or a list of them where all assignments were verified."""
-    document = encode_verification(found[0]) if len(found) == 1 else _all(found)
+    document = encode_verification(found[0] if len(found) == 1 else found)
     write_or_rescue(path, document, say("what was found"))
 
 
 def render_verification(found: Verification, output: Console) -> None:
     """Print the parts, the mutants, the oracle's range, and then what is wrong."""
-    _say(output, f"{found.assignment}, version {found.version}, seed {found.seed}", "bold")
+    title = say(
+        "{assignment}, version {version}, seed {seed}",
+        assignment=found.assignment,
+        version=found.version,
+        seed=found.seed,
+    )
+    _say(output, title, "bold")
     output.print(_parts(found))
     output.print(_mutants(found))
     _say_inapplicable(found, output)
     for seen in found.oracles:
-        _say(
-            output,
-            f"{seen.oracle}: {seen.inputs} inputs, outputs from {seen.low:.3g} to {seen.high:.3g},"
-            f" which vary by {seen.spread:.2g}; {seen.tolerance:.2g} is allowed",
-        )
+        _say(output, _range(seen))
     for text in found.notes:
         _say(output, text)
     if found.kept:
         _say(output, _say_kept(found))
     for text in found.warnings:
-        _say(output, f"! {text}", "yellow")
+        _say(output, text, "yellow", "! ")
     for text in found.unmeasured:
-        _say(output, f"not measured: {text}", "yellow")
+        _say(output, say("not measured: {problem}", problem=text), "yellow")
     for text in found.problems:
-        _say(output, f"✗ {text}", "red")
+        _say(output, text, "red", "✗ ")
     _say(output, _verdict(found), "bold green" if found.passed else "bold red")
+
+
+def _range(seen: ScoreRange) -> Text:
+    return say(
+        "{oracle}: {inputs} inputs, outputs from {low:.3g} to {high:.3g}, which vary by"
+        " {spread:.2g}; {tolerance:.2g} is allowed",
+        oracle=seen.oracle,
+        inputs=seen.inputs,
+        low=seen.low,
+        high=seen.high,
+        spread=seen.spread,
+        tolerance=seen.tolerance,
+    )
 
 
 def _say_inapplicable(found: Verification, output: Console) -> None:
     """Print each reason once, with the parts that it holds for."""
-    parts: dict[tuple[str, str], list[str]] = {}
+    parts: dict[tuple[str, Text], list[str]] = {}
     for each in found.inapplicable:
         parts.setdefault((each.kind, each.reason), []).append(each.part)
     for (kind, reason), names in parts.items():
-        _say(output, f"no {kind} in {', '.join(names)}: {reason}", "dim")
+        text = say(
+            "no {kind} in {parts}: {reason}", kind=kind, parts=in_a_row(names), reason=reason
+        )
+        _say(output, text, "dim")
 
 
-def _say_kept(found: Verification) -> str:
-    return (
-        f"{found.kept} of {len(found.mutants)} mutants were judged earlier, and nothing that they"
-        " depend on has changed: --all judges them again."
+def _say_kept(found: Verification) -> Text:
+    return say(
+        "{kept} of {all} mutants were judged earlier, and nothing that they depend on has changed:"
+        " --all judges them again.",
+        kept=found.kept,
+        all=len(found.mutants),
     )
 
 
-def _verdict(found: Verification) -> str:
-    caught = sum(each.verdict == "caught" for each in found.mutants)
-    counted = f"{caught} of {len(found.mutants)} mutants are caught, in {found.seconds:.0f} s."
+def _verdict(found: Verification) -> Text:
+    caught = say(
+        "{caught} of {all} mutants are caught, in {seconds:.0f} s.",
+        caught=sum(each.verdict == "caught" for each in found.mutants),
+        all=len(found.mutants),
+        seconds=found.seconds,
+    )
+    verdict = say("{assignment} is sound.", assignment=found.assignment)
     if found.problems:
-        return f"{found.assignment} is weak: {len(found.problems)} problems. {counted}"
-    if found.unmeasured:
-        return f"{found.assignment}: what could be measured is sound. {counted}"
-    return f"{found.assignment} is sound. {counted}"
+        verdict = say(
+            "{assignment} is weak: {count} problems.",
+            assignment=found.assignment,
+            count=len(found.problems),
+        )
+    elif found.unmeasured:
+        verdict = say("{assignment}: what could be measured is sound.", assignment=found.assignment)
+    return join(verdict, caught)
 
 
 def _parts(found: Verification) -> Table:
-    table = Table("part", "reference", "template", "of", box=None, pad_edge=False)
+    heads = (say("part"), say("solved notebook"), say("template"), say("of"))
+    table = Table(*map(words, heads), box=None, pad_edge=False)
     for reference, template in zip(found.reference, found.template, strict=True):
         table.add_row(
-            Text(reference.part),
+            Styled(reference.part),
             f"{reference.score:g}",
             f"{template.score:g}",
             f"{reference.full:g}",
@@ -158,27 +201,31 @@ def _parts(found: Verification) -> Table:
 
 
 def _mutants(found: Verification) -> Table:
-    table = Table("mutant", "part", "got", "caught by", "what it is", box=None, pad_edge=False)
+    heads = (say("mutant"), say("part"), say("got"), say("caught by"), say("what it is"))
+    table = Table(*map(words, heads), box=None, pad_edge=False)
     for each in found.mutants:
+        got = say("{score:g} of {full:g}", score=each.score, full=each.full)
         table.add_row(
-            Text(each.id),
-            Text(each.part),
-            f"{each.score:g} of {each.full:g}",
-            _outcome(each),
-            Text(each.about),
+            Styled(each.id), Styled(each.part), words(got), _outcome(each), Styled(each.about)
         )
     return table
 
 
-def _outcome(mutant: Mutant) -> Text:
+_VERDICTS: Mapping[MutantVerdict, Text] = {
+    "caught": say("caught"),
+    "survived": say("survived"),
+    "broken": say("broken"),
+    "not_run": say("not run"),
+}
+
+
+def _outcome(mutant: Mutant) -> Styled:
     if mutant.verdict == "caught" and not mutant.advice:
-        return Text(", ".join(mutant.checks), "green")
-    return Text(mutant.verdict.replace("_", " "), "yellow" if not mutant.advice else "red")
+        return Styled(", ".join(mutant.checks), "green")
+    return Styled(words(_VERDICTS[mutant.verdict]), "yellow" if not mutant.advice else "red")
 
 
-def _all(found: list[Verification]) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n"
-
-
-def _say(console: Console, text: str, style: str | None = None) -> None:
-    console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+def _say(console: Console, text: Text, style: str | None = None, mark: str = "") -> None:
+    console.print(
+        f"{mark}{words(text)}", style=style, markup=False, highlight=False, soft_wrap=True
+    )

@@ -8,6 +8,8 @@ from typing import Literal
 
 import msgspec
 
+from grader.language import Text, say
+
 Dialect = Literal["2022", "2023-24", "2025", "2026"]
 
 DIALECTS: tuple[Dialect, ...] = ("2022", "2023-24", "2025", "2026")
@@ -122,10 +124,11 @@ def recognise(ids: frozenset[str], others: tuple[tuple[Dialect, ...], ...] = ())
     return DIALECTS[max(range(len(DIALECTS)), key=lambda index: (counts[index], index))]
 
 
-def describe_api(version: str) -> str:
+def describe_api(version: str) -> Text:
     """Say whether a release of TVM has the API that the table ends with."""
     if version.split(".")[:2] == CURRENT_TVM.split("."):
-        return f"the API that grader migrates notebooks to ({CURRENT})"
-    return (
-        f"another API than the one that grader migrates notebooks to, which TVM {CURRENT_TVM} has"
+        return say("the API that grader migrates notebooks to ({dialect})", dialect=CURRENT)
+    return say(
+        "another API than the one that grader migrates notebooks to, which TVM {version} has",
+        version=CURRENT_TVM,
     )

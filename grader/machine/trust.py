@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterator, Mapping
+from typing import Literal
 
 import msgspec
 
+from grader.language import Text, counted, in_a_row, say
 from grader.machine.control_groups import Files, cpu_quota, read_number, read_text
 from grader.machine.cpus import SAMPLE_SECONDS, Sleep, Use, core_of, usage, use_since_boot
 from grader.machine.packages import as_root
@@ -164,11 +166,30 @@ timed block lasts: at 5 % most groups of several blocks meet it."""
 STEADY_GOVERNORS = frozenset({"performance", "userspace"})
 
 
+DoubtCode = Literal[
+    "another_grading",
+    "busy",
+    "partly_busy",
+    "stolen_now",
+    "stolen_before",
+    "few_cpus",
+    "quota",
+    "few_cores",
+    "hyper_threading",
+    "virtual_cores",
+    "battery",
+    "governor",
+    "lock",
+]
+"""What can stand against timing; `lock`: gradings cannot wait for one another."""
+
+
 class Doubt(msgspec.Struct, frozen=True):
     """One thing that stands against timing here: what it is, what mends it, how bad it is."""
 
-    what: str
-    remedy: str
+    code: DoubtCode
+    what: Text
+    remedy: Text
     is_obstacle: bool = True
 
 
@@ -190,37 +211,74 @@ def _others(facts: MachineFacts, threads: int, *, is_taken: bool) -> Iterator[Do
     """Yield what other programs, and other machines on the same host, do to a measurement."""
     if is_taken:
         yield Doubt(
-            "Another grading is timing on this machine right now.",
-            "Wait until it has finished. Gradings wait for one another by themselves.",
+            "another_grading",
+            say("Another grading is timing on this machine right now."),
+            say("Wait until it has finished. Gradings wait for one another by themselves."),
         )
     busy = [cpu for cpu, share in facts.busy.items() if share >= QUIET_SHARE]
     quiet = [cpu for cpu in facts.cpus if cpu not in busy]
     if len(quiet) < min(threads, len(facts.cpus)):
+        some = say(
+            "Other programs are using {which}: {quiet} of the {cpus} that the grader may use are"
+            " quiet."
+        )
+        one = say(
+            "Other programs are using {which}: {quiet} of the {cpus} that the grader may use is"
+            " quiet."
+        )
         yield Doubt(
-            f"Other programs are using {_listed(busy)}: {len(quiet)} of the"
-            f" {count_of(len(facts.cpus), 'CPU')} that the grader may use {_is(len(quiet))} quiet.",
-            "Stop the other programs, or grade when they have finished.",
+            "busy",
+            say(
+                one if len(quiet) == 1 else some,
+                which=_listed(busy),
+                quiet=len(quiet),
+                cpus=_cpus(len(facts.cpus)),
+            ),
+            say("Stop the other programs, or grade when they have finished."),
         )
     elif busy:
         yield Doubt(
-            f"Other programs are using {_listed(busy)}. Enough other CPUs are quiet.",
-            "Times are best when nothing else runs: memory and the clock rate are shared by all.",
+            "partly_busy",
+            say(
+                "Other programs are using {which}. Enough other CPUs are quiet.",
+                which=_listed(busy),
+            ),
+            say(
+                "Times are best when nothing else runs: memory and the clock rate are shared by"
+                " all."
+            ),
             is_obstacle=False,
         )
     yield from _stolen(facts)
 
 
+_STOLEN: tuple[tuple[DoubtCode, Text], ...] = (
+    (
+        "stolen_now",
+        say(
+            "The host of this virtual machine gives {share:.0%} of its CPU time to others, counted"
+            " now."
+        ),
+    ),
+    (
+        "stolen_before",
+        say(
+            "The host of this virtual machine gives {share:.0%} of its CPU time to others, counted"
+            " since this machine started."
+        ),
+    ),
+)
+
+
 def _stolen(facts: MachineFacts) -> Iterator[Doubt]:
-    for share, when in (
-        (facts.steal, "now"),
-        (facts.steal_since_boot, "since this machine started"),
-    ):
+    shares = (facts.steal, facts.steal_since_boot)
+    for share, (code, what) in zip(shares, _STOLEN, strict=True):
         if share is not None and share >= STEAL_CAUTION:
             yield Doubt(
-                f"The host of this virtual machine gives {share:.0%} of its CPU time to others,"
-                f" counted {when}.",
-                "Use a virtual machine with CPUs of its own, or a real one.",
-                is_obstacle=when == "now" and share >= STEAL_OBSTACLE,
+                code,
+                say(what, share=share),
+                say("Use a virtual machine with CPUs of its own, or a real one."),
+                is_obstacle=code == "stolen_now" and share >= STEAL_OBSTACLE,
             )
             return
 
@@ -229,32 +287,62 @@ def _room(facts: MachineFacts, threads: int) -> Iterator[Doubt]:
     """Yield what leaves the threads of a schedule too few CPUs."""
     if len(facts.cpus) < threads:
         yield Doubt(
-            f"The grader may use {count_of(len(facts.cpus), 'CPU')}, and the assignment times"
-            f" schedules with {count_of(threads, 'thread')}.",
-            "Use a machine with more CPUs, or set fewer `threads` in assignment.toml.",
+            "few_cpus",
+            say(
+                "The grader may use {cpus}, and the assignment times schedules with {threads}.",
+                cpus=_cpus(len(facts.cpus)),
+                threads=threads_of(threads),
+            ),
+            say("Use a machine with more CPUs, or set fewer `threads` in assignment.toml."),
         )
     if facts.quota is not None and facts.quota < threads:
         yield Doubt(
-            f"The quota is {facts.quota:g} CPUs, and the assignment times schedules with"
-            f" {count_of(threads, 'thread')}: all of them are stopped whenever it is used up.",
-            f"Give the container a quota of {threads + 1} CPUs (docker: --cpus), or no quota and"
-            " CPUs of its own (docker: --cpuset-cpus).",
+            "quota",
+            say(
+                "The quota is {quota:g} CPUs, and the assignment times schedules with {threads}:"
+                " all of them are stopped whenever it is used up.",
+                quota=facts.quota,
+                threads=threads_of(threads),
+            ),
+            say(
+                "Give the container a quota of {count} CPUs (docker: --cpus), or no quota and CPUs"
+                " of its own (docker: --cpuset-cpus).",
+                count=threads + 1,
+            ),
         )
+    yield from _shared(facts, threads)
+
+
+def _shared(facts: MachineFacts, threads: int) -> Iterator[Doubt]:
+    """Yield what comes of CPUs that share a core."""
     cores = _cores(facts)
     if cores < min(threads, len(facts.cpus)):
         yield Doubt(
-            f"The {len(facts.cpus)} CPUs that the grader may use belong to"
-            f" {count_of(cores, 'core')} (hyper-threading), and the assignment times schedules with"
-            f" {count_of(threads, 'thread')}: some of them would have to share a core.",
-            "Use a machine with as many cores as threads, or set fewer `threads` in"
-            " assignment.toml.",
+            "few_cores",
+            say(
+                "The {count} CPUs that the grader may use belong to {cores} (hyper-threading), and"
+                " the assignment times schedules with {threads}: some of them would have to share"
+                " a core.",
+                count=len(facts.cpus),
+                cores=counted(cores, say("{count} core"), say("{count} cores")),
+                threads=threads_of(threads),
+            ),
+            say(
+                "Use a machine with as many cores as threads, or set fewer `threads` in"
+                " assignment.toml."
+            ),
         )
     elif facts.shared_cores:
         yield Doubt(
-            "Two CPUs share a core here (hyper-threading). The grader uses one of each core, but a"
-            " program on the other one slows it down.",
-            "Let nothing else run, or switch it off: echo off |"
-            f" {as_root('tee /sys/devices/system/cpu/smt/control')}",
+            "hyper_threading",
+            say(
+                "Two CPUs share a core here (hyper-threading). The grader uses one of each core,"
+                " but a program on the other one slows it down."
+            ),
+            say(
+                "Let nothing else run, or switch it off: {command}",
+                command=f"echo off | {as_root('tee /sys/devices/system/cpu/smt/control')}",
+            ),
             is_obstacle=False,
         )
 
@@ -263,9 +351,14 @@ def _host(facts: MachineFacts, threads: int) -> Iterator[Doubt]:
     """Yield what the host of a virtual machine may do that nothing in here shows."""
     if facts.is_virtual and threads > 1:
         yield Doubt(
-            f"This is a virtual machine, and the assignment times schedules with {threads} threads:"
-            " whether their CPUs share a core of the host may change from one grading to the next.",
-            "Set `threads = 1` in assignment.toml, or use a real machine.",
+            "virtual_cores",
+            say(
+                "This is a virtual machine, and the assignment times schedules with {count}"
+                " threads: whether their CPUs share a core of the host may change from one grading"
+                " to the next.",
+                count=threads,
+            ),
+            say("Set `threads = 1` in assignment.toml, or use a real machine."),
             is_obstacle=False,
         )
 
@@ -274,15 +367,22 @@ def _clock(facts: MachineFacts) -> Iterator[Doubt]:
     """Yield what makes the clock rate change while functions are measured."""
     if facts.on_battery:
         yield Doubt(
-            "This machine runs on its battery, so its clock rate is lowered and changes.",
-            "Connect it to its power supply.",
+            "battery",
+            say("This machine runs on its battery, so its clock rate is lowered and changes."),
+            say("Connect it to its power supply."),
         )
     unsteady = [name for name in facts.governors if name not in STEADY_GOVERNORS]
     if unsteady:
         yield Doubt(
-            f"The clock rate of the CPUs follows their load (governor {', '.join(unsteady)}).",
-            "Set it fixed while you grade:"
-            f" {as_root('cpupower frequency-set --governor performance')}",
+            "governor",
+            say(
+                "The clock rate of the CPUs follows their load (governor {names}).",
+                names=in_a_row(unsteady),
+            ),
+            say(
+                "Set it fixed while you grade: {command}",
+                command=as_root("cpupower frequency-set --governor performance"),
+            ),
             is_obstacle=False,
         )
 
@@ -294,14 +394,16 @@ def _cores(facts: MachineFacts) -> int:
     return len(alone) + len(facts.shared_cores)
 
 
-def count_of(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural where it must be."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+def threads_of(number: int) -> Text:
+    """Return how many threads there are."""
+    return counted(number, say("{count} thread"), say("{count} threads"))
 
 
-def _listed(cpus: list[int]) -> str:
-    return f"CPU{'' if len(cpus) == 1 else 's'} {', '.join(map(str, cpus))}"
+def _cpus(number: int) -> Text:
+    return counted(number, say("{count} CPU"), say("{count} CPUs"))
 
 
-def _is(number: int) -> str:
-    return "is" if number == 1 else "are"
+def _listed(cpus: list[int]) -> Text:
+    """Return CPUs by their numbers."""
+    names = in_a_row(map(str, cpus))
+    return say(say("CPU {names}") if len(cpus) == 1 else say("CPUs {names}"), names=names)

@@ -26,7 +26,8 @@ def answers(compute: Function, seed: int, **options: float) -> Answers:
 
 
 def findings(compute: Function, second_seed: int = 2, **options: float) -> tuple[str, ...]:
-    return examine(answers(compute, 1, **options), answers(compute, second_seed, **options))[1]
+    _, found = examine(answers(compute, 1, **options), answers(compute, second_seed, **options))
+    return tuple(each.english for each in found)
 
 
 def test_a_function_of_all_its_arguments_is_sound() -> None:

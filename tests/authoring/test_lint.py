@@ -60,7 +60,7 @@ FAULTS = [
 def test_a_fault_is_found_where_it_is(tmp_path, before, after, severity, problem, number, line):
     assert before in TRANSLATED
     found = findings(tmp_path, TRANSLATED.replace(before, after, 1) + MORE)
-    first = next(finding for finding in found if problem in finding.problem)
+    first = next(finding for finding in found if problem in finding.problem.english)
     assert (severity, number, line) == (first.severity, first.number, first.line)
     assert first.hint
 
@@ -81,7 +81,7 @@ def test_what_a_translation_lost_is_named(tmp_path, english, chinese, lost):
         lines = "\n".join(f"# {line}" for line in words.split("\n"))
         text += f"# %% [markdown]{language}\n{lines}\n"
     (found,) = findings(tmp_path, text)
-    assert f"The translation into Chinese lost {lost}." == found.problem
+    assert f"The translation into Chinese lost {lost}." == found.problem.english
 
 
 def test_a_translation_without_a_word_of_its_language_is_told(tmp_path):
@@ -89,7 +89,7 @@ def test_a_translation_without_a_word_of_its_language_is_told(tmp_path):
     text += '# %% [markdown] lang="zh"\n# Words.\n# %% [markdown] lang="de"\n# Words.\n'
     text += "# %%\ndef answer():\n    return 1"
     (found,) = findings(tmp_path, text)
-    assert "The translation into Chinese has no word of it." == found.problem
+    assert "The translation into Chinese has no word of it." == found.problem.english
 
 
 def test_a_translation_of_code_alone_needs_no_word(tmp_path):
@@ -100,7 +100,7 @@ def test_a_translation_of_code_alone_needs_no_word(tmp_path):
 def test_a_name_that_only_the_solution_has_is_told(tmp_path):
     text = "# %%\n### BEGIN SOLUTION\ndef answer_all():\n    return 1\n### END SOLUTION"
     (found,) = findings(tmp_path, text)
-    assert "Students never read answer" in found.problem
+    assert "Students never read answer" in found.problem.english
 
 
 def test_what_instructors_alone_see_need_not_be_translated_or_english(tmp_path):

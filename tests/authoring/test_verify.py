@@ -14,14 +14,16 @@ from grader.authoring.subject import Notebooks
 from grader.authoring.verify import Verifier
 from grader.authoring.verify_result import (
     Verification,
+    VerifiedScore,
     encode_verification,
     is_judged_untimed,
 )
 from grader.course import load_course
 from grader.errors import CourseError
 from grader.grading.preparation import Preparation, Settings
-from grader.language import NOTHING, Text
+from grader.language import NOTHING, Text, foreign, say
 from grader.progress import Progress, Silent
+from grader.report.texts import decode_old
 from grader.sandbox.interface import Sandbox
 from tests.authoring.small import make_small
 
@@ -116,7 +118,8 @@ def test_what_has_changed_counts_no_more(
     author: Author, tmp_path: Path, old: str, new: tuple[str, str]
 ) -> None:
     """The reference is asked for by what it depends on: its code, the oracle, the parts."""
-    found = Reference((), {"kernel": 1})
+    lost = (say("{name}: {reason}", name="speed", reason=foreign("too slow")),)
+    found = Reference((VerifiedScore("kernel", 4, 5, lost),), {"kernel": 1})
     described(author, tmp_path).keep_reference(found)
     kept = described(author, tmp_path)
     kept.keep_reference(found)
@@ -162,9 +165,9 @@ def test_without_a_check_of_outputs_every_mutant_survives(author: Author) -> Non
         found, "kernel"
     )
     assert set() == survivors(found, "graph")
-    said = [each for each in found.problems if "of part kernel" in each]
+    said = [each for each in found.problems if "of part kernel" in each.english]
     assert len(said) == len(survivors(found, "kernel"))
-    assert all("Add one of kind `equivalence`." in each for each in said)
+    assert all("Add one of kind `equivalence`." in each.english for each in said)
 
 
 def test_a_wide_tolerance_is_named_with_the_check_that_has_it(author: Author) -> None:
@@ -172,7 +175,8 @@ def test_a_wide_tolerance_is_named_with_the_check_that_has_it(author: Author) ->
     author.change("assignment.toml", "atol = 1e-5", "atol = 0.05")
     found = author.verify()
     assert {"float16-1"} == survivors(found, "kernel")
-    (said,) = [each for each in found.problems if "of part kernel" in each]
+    told = [each.english for each in found.problems]
+    (said,) = [each for each in told if "of part kernel" in each]
     assert "check `equivalence` should have caught it" in said
     assert "0.05 + 0.0001 * |output| is allowed" in said
 
@@ -181,7 +185,8 @@ def test_a_reference_that_is_wrong_is_told_with_the_reason(author: Author) -> No
     author.change("oracle.py", "double(bias))", "-double(bias))")
     found = author.verify()
     assert [0, 1] == [each.score for each in found.reference]
-    assert "The reference loses points in part kernel, check equivalence: " in found.problems[0]
+    first = found.problems[0].english
+    assert "The reference loses points in part kernel, check equivalence: " in first
     assert not found.passed
 
 
@@ -197,7 +202,7 @@ def test_a_template_that_is_solved_is_told(author: Author) -> None:
     found = author.verify()
     assert [5, 0] == [each.score for each in found.template]
     assert ["The empty template gets 5 points in part kernel; it should get none."] == [
-        each.split(" Put ")[0] for each in found.problems
+        each.english.split(" Put ")[0] for each in found.problems
     ]
 
 
@@ -208,7 +213,7 @@ def test_the_check_that_was_named_must_catch_a_declared_mutant(author: Author) -
         'dense, x, weight))"\nexpect = "structure"',
     )
     (said,) = author.verify().problems
-    assert said.startswith("Mutant bias_forgotten was to be caught by check `structure`")
+    assert said.english.startswith("Mutant bias_forgotten was to be caught by check `structure`")
 
 
 def test_a_mutant_that_cannot_run_shows_nothing(author: Author) -> None:
@@ -216,7 +221,7 @@ def test_a_mutant_that_cannot_run_shows_nothing(author: Author) -> None:
     found = author.verify()
     (row,) = [each for each in found.mutants if each.verdict == "broken"]
     assert ("bias_forgotten", "graph") == (row.id, row.part)
-    assert "NameError" in row.advice
+    assert "NameError" in row.advice.english
 
 
 def test_a_text_that_is_not_there_is_told_before_anything_runs(author: Author) -> None:
@@ -228,11 +233,13 @@ def test_a_text_that_is_not_there_is_told_before_anything_runs(author: Author) -
 def test_an_oracle_that_says_always_the_same_is_told(author: Author) -> None:
     author.change("oracle.py", "[functional.linear(*case)", "[0 * functional.linear(*case)")
     found = author.verify()
-    assert any("linear: the outputs are the same for all inputs" in each for each in found.problems)
+    told = [each.english for each in found.problems]
+    assert any("linear: the outputs are the same for all inputs" in each for each in told)
 
 
 def test_the_document_says_what_was_changed_in_a_module(author: Author) -> None:
-    document = msgspec.json.decode(encode_verification(author.verify()), type=Verification)
+    written = encode_verification(author.verify())
+    document = msgspec.json.decode(written, type=Verification, dec_hook=decode_old)
     assert document.passed
     changed = {each.id: each.mutation for each in document.mutants if each.mutation is not None}
     assert (

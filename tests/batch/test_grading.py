@@ -77,11 +77,11 @@ class Recorder:
     def stage(self, name: str, stage: Text, *, waits: bool = False) -> None:
         pass
 
-    def finished(self, name: str, outcome: str) -> None:
-        self.ended[name] = outcome
+    def finished(self, name: str, outcome: Text) -> None:
+        self.ended[name] = outcome.english
         self._then()
 
-    def put_back(self, name: str, outcome: str) -> None:
+    def put_back(self, name: str, outcome: Text) -> None:
         self.later.append(name)
 
 
@@ -202,7 +202,7 @@ class TestRun:
         write_sound(world.submissions / "b.ipynb")
         rows = by_name(world.grade())
         assert [True, False, True] == [rows[name].graded for name in "abc"]
-        assert "not graded: Nothing starts here. Go elsewhere." == rows["b"].noticed
+        assert "not graded: Nothing starts here. Go elsewhere." == rows["b"].noticed.english
 
     def test_an_assignment_that_cannot_be_told_is_a_reason(self, world: World) -> None:
         write_sound_one = world.submissions / "b.ipynb"
@@ -210,7 +210,9 @@ class TestRun:
         write_sound(write_sound_one)
         rows = by_name(world.grade(demanded=None))
         assert [False, False] == [row.graded for row in rows.values()]
-        assert rows["a"].noticed.startswith("not graded: a.ipynb cannot be graded: the file")
+        assert rows["a"].noticed.english.startswith(
+            "not graded: a.ipynb cannot be graded: the file"
+        )
 
     def test_a_failure_of_the_grader_is_a_reason_too(self, world: World) -> None:
         write_damaged(world.submissions, "a", "b")
@@ -223,7 +225,7 @@ class TestRun:
 
         rows = world.grade(jobs=1, clock=clock).rows
         assert [False, True] == [row.graded for row in rows]
-        assert rows[0].noticed.startswith(
+        assert rows[0].noticed.english.startswith(
             "not graded: The grader failed itself, with ZeroDivisionError"
         )
 
@@ -248,7 +250,7 @@ class TestRun:
         write_sound(world.submissions / "a.ipynb")
         (row,) = world.grade().rows
         assert (2, False) == (attempts.began, row.graded)
-        assert "not graded: There was no room. Come again." == row.noticed
+        assert "not graded: There was no room. Come again." == row.noticed.english
 
     @pytest.mark.parametrize(("busy", "again"), [(1, False), (9, True)])
     def test_what_was_not_decided_is_graded_once_more_after_all_others(
@@ -288,7 +290,7 @@ class TestRun:
         (world.submissions / "b.ipynb").symlink_to(world.submissions / "a.ipynb")
         rows = by_name(world.grade())
         assert "0 of 10" == f"{rows['a'].score:g} of {rows['a'].max_score:g}"
-        assert rows["b"].noticed.startswith("not graded: b.ipynb is a link, which is not")
+        assert rows["b"].noticed.english.startswith("not graded: b.ipynb is a link, which is not")
 
     def test_data_that_are_missing_are_told_by_whoever_asks(self, world: World) -> None:
         chosen = load_course(Path(__file__).parents[2]).get("e2e-conv")
@@ -336,7 +338,7 @@ class TestHostileFiles:
         (world.submissions / "b.ipynb").write_text(lists)
         rows = by_name(world.grade())
         assert (True, 0, 10) == (rows["b"].graded, rows["b"].score, rows["b"].max_score)
-        assert "too large or too complicated to be read" in rows["b"].noticed
+        assert "too large or too complicated to be read" in rows["b"].noticed.english
 
 
 class TestResuming:

@@ -46,7 +46,7 @@ class TestAnswers:
             row.score,
             row.max_score,
             row.kept,
-            row.noticed,
+            row.noticed.english,
             row.chosen_by,
         )
         document = (world.folder / "other" / "ada" / "hw.json").read_bytes()

@@ -6,6 +6,7 @@ The table at the end of a batch.
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +19,18 @@ from grader.batch.summary import (
     Row,
     Summary,
     count_rows,
+    decode_summary,
     encode_summary,
+    in_a_line,
     make_row,
     notice,
     outcome,
     render_overview,
 )
-from grader.language import foreign, say
+from grader.language import NOTHING, foreign, say
 from tests.sample_reports import HOSTILE, full_marks, nothing_to_grade, typical
 
+SEEN: Any = {"cell": 7, "error": "NameError", "count": 1}
 ENTRY = Entry(Path("/class/ada/hw.ipynb"), "ada/hw.ipynb", "ada/hw", Path("/class"))
 
 
@@ -38,22 +42,28 @@ class TestNotice:
     """What an instructor should know first."""
 
     def test_a_cell_that_failed_comes_first(self) -> None:
-        assert "cell 7 raised NameError, and 1 more" == notice(typical())
+        seen = notice(typical())
+        assert say("cell {cell} raised {error}, and {count} more", **SEEN) == seen
+        assert "cell 7 raised NameError, and 1 more" == seen.english
 
     def test_a_cell_that_failed_is_told_with_full_marks_too(self) -> None:
         report = changed(full_marks(), problems=typical().problems[:1])
-        assert "cell 7 raised NameError" == notice(report)
+        assert "cell 7 raised NameError" == notice(report).english
 
     def test_full_marks_need_no_word(self) -> None:
-        assert "" == notice(changed(full_marks(), problems=(), notes=(foreign("Recognised."),)))
+        assert NOTHING == notice(
+            changed(full_marks(), problems=(), notes=(foreign("Recognised."),))
+        )
 
     def test_a_notebook_that_was_ended_is_told_before_its_checks(self) -> None:
         note = "Cell 15 ran longer than 20 seconds and was stopped."
         report = changed(typical(), problems=(), notes=(foreign("Recognised."), foreign(note)))
-        assert note == notice(report)
+        assert foreign(note) == notice(report)
 
     def test_then_the_first_lost_check(self) -> None:
-        assert notice(changed(typical(), problems=())).startswith("On 4,443 of 4,443 test images")
+        assert notice(changed(typical(), problems=())).english.startswith(
+            "On 4,443 of 4,443 test images"
+        )
 
     def test_what_only_waits_for_another_check_is_told_after_it(self) -> None:
         report = changed(typical(), problems=())
@@ -67,22 +77,25 @@ class TestNotice:
             changed(part, checks=(waiting, *part.checks)) if part is report.parts[0] else part
             for part in report.parts
         ]
-        told = notice(changed(report, parts=tuple(parts)))
+        told = notice(changed(report, parts=tuple(parts))).english
         assert told.startswith("On 4,443 of 4,443 test images")
 
     def test_why_a_submission_was_not_graded(self) -> None:
         report = changed(
             nothing_to_grade(), parts=(), notes=(foreign("No sandbox."), foreign("Install it."))
         )
-        assert "not graded: No sandbox. Install it." == notice(report)
+        assert "not graded: No sandbox. Install it." == notice(report).english
 
-    def test_it_is_in_english_as_the_rest_of_the_overview(self) -> None:
+    def test_it_is_in_the_language_of_the_overview(self) -> None:
         """The reports of a class may be in several languages; who reads of all reads one."""
         reason = say("The notebook defines no function called {entry}.", entry="create")
         report = changed(typical(), problems=(), language="ko")
         lost = changed(report.parts[1].checks[2], reason=reason)
         alone = changed(report, parts=(changed(report.parts[1], checks=(lost,)),))
-        assert "The notebook defines no function called create." == notice(alone)
+        assert reason == notice(alone)
+        assert b"The notebook defines no function called create." in encode_summary(
+            Summary((make_row(ENTRY, alone),), 0)
+        )
 
 
 class TestRow:
@@ -97,7 +110,7 @@ class TestRow:
             kept=True,
             score=77.5,
             max_score=100.0,
-            noticed="cell 7 raised NameError, and 1 more",
+            noticed=say("cell {cell} raised {error}, and {count} more", **SEEN),
             assignment="e2e-conv",
             chosen_by="metadata",
         )
@@ -109,16 +122,17 @@ class TestRow:
         last = msgspec.structs.replace(last, checks=(*last.checks[:-1], check))
         row = make_row(ENTRY, changed(typical(), parts=(*parts, last)))
         assert (True, True) == (row.graded, row.again)
-        assert "to be graded again: Too busy." == row.noticed
+        told = say("to be graded again: {reason}", reason=foreign("Too busy."))
+        assert told == row.noticed
 
     def test_what_a_student_wrote_stays_on_its_line(self) -> None:
         problem = msgspec.structs.replace(typical().problems[0], error=HOSTILE)
         row = make_row(ENTRY, changed(typical(), problems=(problem,)))
-        assert row.noticed.isprintable()
+        assert in_a_line(row.noticed).isprintable()
 
     def test_a_long_reason_is_cut(self) -> None:
         report = changed(typical(), parts=(), notes=(foreign("why " * 100),))
-        assert 160 == len(make_row(ENTRY, report).noticed)
+        assert 160 == len(in_a_line(make_row(ENTRY, report).noticed))
 
     @pytest.mark.parametrize(
         ("graded", "noticed", "line"),
@@ -129,18 +143,20 @@ class TestRow:
         ],
     )
     def test_the_outcome_is_a_line(self, graded: bool, noticed: str, line: str) -> None:
-        assert line == outcome(Row("hw", "hw.ipynb", "hw.json", graded, False, 7, 10, noticed))
+        row = Row("hw", "hw.ipynb", "hw.json", graded, False, 7, 10, foreign(noticed))
+        assert line == outcome(row).english
 
 
 def test_the_document_can_be_read_back() -> None:
-    summary = Summary((make_row(ENTRY, typical()),), pending=3)
-    document = encode_summary(summary)
+    row = make_row(ENTRY, typical())
+    document = encode_summary(Summary((row,), pending=3))
     assert document.endswith(b"}\n")
-    assert summary == msgspec.json.decode(document, type=Summary)
+    told = changed(row, noticed=foreign(in_a_line(row.noticed)))
+    assert Summary((told,), pending=3) == decode_summary(document)
 
 
 def row(name: str, score: float = 7, noticed: str = "", graded: bool = True, kept: bool = False):
-    made = Row(name, f"{name}.ipynb", f"{name}.json", graded, kept, score, 10, noticed)
+    made = Row(name, f"{name}.ipynb", f"{name}.json", graded, kept, score, 10, foreign(noticed))
     return msgspec.structs.replace(made, assignment="conv" if graded else "")
 
 
@@ -148,9 +164,9 @@ def of(assignment: str, row: Row, chooser: str = "metadata") -> Row:
     return msgspec.structs.replace(row, assignment=assignment, chosen_by=chooser)
 
 
-def printed(*rows: Row, pending: int = 0, width: int = 100) -> list[str]:
+def printed(*rows: Row, pending: int = 0, width: int = 100, language: str = "en") -> list[str]:
     file = io.StringIO()
-    render_overview(Summary(rows, pending), Console(file=file, width=width))
+    render_overview(Summary(rows, pending), Console(file=file, width=width), language)
     return [" ".join(line.split()) for line in file.getvalue().splitlines()]
 
 
@@ -189,6 +205,17 @@ def test_what_a_student_wrote_is_text() -> None:
     assert "[bold red]not" in text
 
 
+@pytest.mark.parametrize("language", ["zh", "ko"])
+def test_an_overview_is_in_one_language(language: str) -> None:
+    rows = [msgspec.structs.replace(row("a", kept=True), noticed=notice(typical()), open=3)]
+    rows += [of("easy", row(f"e{n}"), "entry points") for n in range(7)]
+    rows += [row("n", graded=False), *(row(f"c{n}", 10) for n in range(8))]
+    lines = printed(*rows, pending=2, language=language)
+    assert [] == [line for line in lines if re.search("[a-z]+ [a-z]+ [a-z]+", line)]
+    assert "graded" not in " ".join(lines)
+    assert "NameError" in " ".join(lines)
+
+
 @pytest.mark.parametrize(
     ("summary", "sentence"),
     [
@@ -208,4 +235,4 @@ def test_what_a_student_wrote_is_text() -> None:
     ],
 )
 def test_the_last_sentence_counts(summary: Summary, sentence: str) -> None:
-    assert sentence == count_rows(summary)
+    assert sentence == count_rows(summary).english

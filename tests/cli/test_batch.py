@@ -10,11 +10,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
 import nbformat
 import pytest
 
-from grader.batch.summary import Row, Summary
+from grader.batch.summary import Row, decode_summary
 from grader.report import Report, decode_report
 from tests.endtoend.command import heed_interrupts
 from tests.endtoend.warm import run_warm
@@ -71,7 +70,7 @@ def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
 
 def rows(folder: Path) -> dict[str, Row]:
     document = (folder / "reports" / "summary.json").read_bytes()
-    return {row.name: row for row in msgspec.json.decode(document, type=Summary).rows}
+    return {row.name: row for row in decode_summary(document).rows}
 
 
 def read_report(folder: Path, name: str) -> Report:
@@ -170,7 +169,9 @@ def test_one_that_cannot_be_graded_makes_the_exit_code_2(tmp_path: Path) -> None
     done = run(tmp_path)
     assert 2 == done.returncode
     assert "2 submissions: 1 graded; 1 could not be graded." in done.stdout.splitlines()
-    assert rows(tmp_path)["ben"].noticed.startswith("not graded: ben.ipynb cannot be graded")
+    assert rows(tmp_path)["ben"].noticed.english.startswith(
+        "not graded: ben.ipynb cannot be graded"
+    )
     assert "" == read_report(tmp_path, "ben").assignment.slug
 
 

@@ -15,6 +15,7 @@ from rich.console import Console
 from grader.cli.doctor import describe_counting
 from grader.cli.doctor_timing import SelfTest, asked_threads, examine_timing
 from grader.course import load_course
+from grader.language import foreign
 from grader.machine.quiet import TimingLock
 from grader.machine.trust import MachineFacts
 from grader.sandbox.groups import Groups
@@ -26,14 +27,14 @@ class TestCounting:
 
     def test_control_groups_are_named(self) -> None:
         groups = Groups({"memory": ROOT, "cpu": ROOT}, (), unified=True)
-        text = describe_counting(groups, sockets=True)
+        text = describe_counting(groups, sockets=True).english
         assert "cgroup: the kernel counts, in control groups of version 2 (memory, cpu)" == text
 
     @pytest.mark.parametrize(("sockets", "words"), [(True, "pipes too"), (False, "but not")])
     def test_without_them_it_says_what_is_looked_at_and_what_mends_it(
         self, sockets: bool, words: str
     ) -> None:
-        text = describe_counting(None, sockets=sockets)
+        text = describe_counting(None, sockets=sockets).english
         assert text.startswith("watch: ")
         assert words in text
         assert "systemd-run" in text
@@ -129,6 +130,20 @@ class TestVerdict:
         assert words == [line[:10].strip() for line in labelled]
 
 
+class TestLanguages:
+    """What is said of a machine is in one language, but for names."""
+
+    MACHINE = changed(quota=2.5, governors=("powersave",), shared_cores=((0, 4),), steal=0.5)
+
+    @pytest.mark.parametrize("language", ["zh", "ko"])
+    def test_no_line_is_in_english(
+        self, doctor: Doctor, monkeypatch: pytest.MonkeyPatch, language: str
+    ) -> None:
+        monkeypatch.setenv("GRADER_LANG", language)
+        assert not doctor.examine(self.MACHINE, SelfTest(1.2, 0.7, 1.9, is_trusted=False))
+        assert [] == [line for line in doctor.lines if re.search("[a-z]+ [a-z]+ [a-z]+", line)]
+
+
 class TestFacts:
     def test_what_is_not_known_is_unknown(self, doctor: Doctor) -> None:
         doctor.examine(MachineFacts(cpus=(0, 1, 2, 3)))
@@ -173,7 +188,7 @@ class TestSelfTest:
         assert 1 <= len(cpus) <= 4
 
     def test_one_that_fails_is_an_obstacle(self, doctor: Doctor) -> None:
-        result = SelfTest(1.2, 0.7, 1.9, is_trusted=False, remedy="Stop what else runs.")
+        result = SelfTest(1.2, 0.7, 1.9, is_trusted=False, remedy=foreign("Stop what else runs."))
         assert not doctor.examine(GOOD, result)
         assert "Stop what else runs. Verdict times cannot" in doctor.text
 

@@ -12,20 +12,23 @@ import pytest
 from grader.cli import app
 from grader.cli.doctor_notebooks import (
     DETECTION,
+    ENDED,
     IMPORTED,
     UNTRIED,
+    Faults,
     ImportFault,
     find_faults,
     try_imports,
 )
 from grader.environment import FOR_GRADING, only_self_check
+from grader.language import foreign
 
 ROOT = Path(__file__).resolve().parents[2]
 PINNED = {"apache-tvm": "0.27.0.post1", "apache-tvm-ffi": "0.1.14.post1"}
-NO_OPERATOR = "RuntimeError: operator torchvision::nms does not exist"
+NO_OPERATOR = foreign("RuntimeError: operator torchvision::nms does not exist")
 
 
-def faults(alone: dict[str, str], grading: dict[str, str], **versions: str) -> list[ImportFault]:
+def faults(alone: Faults, grading: Faults, **versions: str) -> list[ImportFault]:
     known = {**PINNED, **versions}
     return list(find_faults(alone, lambda: grading, known.__getitem__))
 
@@ -38,30 +41,33 @@ class TestFaults:
 
     def test_what_a_grading_makes_possible_fails_in_a_students_own_kernel(self) -> None:
         (found,) = faults({"torchvision": NO_OPERATOR}, {})
-        assert f"torchvision cannot be imported: {NO_OPERATOR}" in found.message
-        assert "A grading here can import it; a student's own kernel fails" in found.message
-        assert found.hint.endswith("pip install --upgrade torchvision")
+        assert f"torchvision cannot be imported: {NO_OPERATOR.english}" in found.message.english
+        assert "A grading here can import it; a student's own kernel fails" in found.message.english
+        assert found.hint.english.endswith("pip install --upgrade torchvision")
 
     def test_instructions_that_the_system_hides_end_a_students_own_kernel(self) -> None:
-        (found,) = faults({DETECTION: "avx512f avx512bw"}, {})
-        assert "instructions that this system hides (avx512f avx512bw)" in found.message
-        assert "A grading here can leave them out; a student's own kernel fails" in found.message
-        assert "%load_ext grader" in found.hint
+        (found,) = faults({DETECTION: foreign("avx512f avx512bw")}, {})
+        assert "instructions that this system hides (avx512f avx512bw)" in found.message.english
+        assert (
+            "A grading here can leave them out; a student's own kernel fails"
+            in found.message.english
+        )
+        assert "%load_ext grader" in found.hint.english
 
     def test_what_is_missing_altogether_fails_while_grading_too(self) -> None:
-        missing = {"tvm.testing": "ModuleNotFoundError: No module named 'pytest'"}
+        missing = {"tvm.testing": foreign("ModuleNotFoundError: No module named 'pytest'")}
         (found,) = faults(missing, missing)
-        assert "while they are graded as well" in found.message
-        assert "pip install pytest" == found.hint
+        assert "while they are graded as well" in found.message.english
+        assert "pip install pytest" == found.hint.english
 
     def test_what_was_not_tried_is_not_said_to_fail(self) -> None:
         (found,) = faults({"tvm": UNTRIED, "tabulate": UNTRIED}, {})
-        assert "It was not tried whether tvm, tabulate can be imported." == found.message
+        assert "It was not tried whether tvm, tabulate can be imported." == found.message.english
 
     def test_another_version_of_tvm_than_a_grading_has_is_named(self) -> None:
         (found,) = faults({}, {}, **{"apache-tvm-ffi": "0.1.15"})
-        assert "apache-tvm-ffi is 0.1.15. A grading has 0.1.14.post1" in found.message
-        assert "pip install apache-tvm-ffi==0.1.14.post1" == found.hint
+        assert "apache-tvm-ffi is 0.1.15. A grading has 0.1.14.post1" in found.message.english
+        assert "pip install apache-tvm-ffi==0.1.14.post1" == found.hint.english
 
 
 def test_what_ends_the_interpreter_is_a_fault_and_what_follows_was_not_tried(
@@ -72,7 +78,7 @@ def test_what_ends_the_interpreter_is_a_fault_and_what_follows_was_not_tried(
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     found = try_imports(sys.executable, helped=False)
     assert "numpy" not in found
-    assert "The interpreter ended." == found["torch"]
+    assert ENDED == found["torch"]
     assert UNTRIED == found["tvm"]
 
 

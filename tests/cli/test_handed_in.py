@@ -126,7 +126,9 @@ class TestBatch:
         found = rows(tempting)
         assert 2 == len(found)
         assert not any(row.graded for row in found.values())
-        assert all("is a link, which is not followed." in row.noticed for row in found.values())
+        assert all(
+            "is a link, which is not followed." in row.noticed.english for row in found.values()
+        )
         assert "2 submissions: 0 graded; 2 could not be graded." in output
 
     def test_an_absolute_path_from_elsewhere_is_no_way_around(self, tempting: Path) -> None:
@@ -184,7 +186,7 @@ class TestBatch:
                 folder, "batch", "class", "--output", "reports", prefix=tuple(as_user([]))
             )
             assert 2 == code, messages
-            noticed = {name: row.noticed for name, row in rows(folder).items()}
+            noticed = {name: row.noticed.english for name, row in rows(folder).items()}
         assert "Cannot look into cem: Permission denied." in noticed["cem"]
         assert "Nothing to grade in ben: there is no notebook." in noticed["ben"]
         assert "It cannot be read: Permission denied." in noticed["dan/hw"]

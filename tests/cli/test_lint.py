@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -76,3 +77,14 @@ def test_this_course_s_masters_have_no_faults():
     assert 0 == done.returncode, done.stdout + done.stderr
     findings = [line for line in done.stdout.splitlines() if "0 errors, 0 warnings" not in line]
     assert [] == findings
+
+
+@pytest.mark.parametrize("language", ["zh", "ko"])
+def test_findings_are_in_the_command_s_language(tmp_path, monkeypatch, language):
+    monkeypatch.setenv("GRADER_LANG", language)
+    text = FAULTY.replace("定义", "定 义").replace("# # A task", "# # 一道题")
+    _, told = lint(write_course(tmp_path, text), "task")
+    assert 4 < len(told.splitlines())
+    # what stands in backticks is code
+    words = re.sub("`[^`]*`|[a-z/]+[.]py", "", told)
+    assert [] == re.findall(".*[a-z]+ [a-z]+ [a-z]+.*|.*error.*|.*warning.*", words)

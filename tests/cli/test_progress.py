@@ -166,7 +166,7 @@ class TestBatch:
             progress.started("ada/hw")
             progress.started("ben/hw")
             progress.started("cem/hw")
-            progress.finished("ben/hw", "10 of 10")
+            progress.finished("ben/hw", foreign("10 of 10"))
             progress.refresh()
             (line,) = screen(file.getvalue())
             assert line.startswith("graded 12 of 40 ")
@@ -188,7 +188,7 @@ class TestBatch:
             for name in "abc":
                 progress.started(name)
                 now[0] += 90
-                progress.finished(name, "graded")
+                progress.finished(name, foreign("graded"))
         assert file.getvalue().splitlines() == [
             "graded 12 of 33: a: graded",
             "graded 13 of 33, about 30 min left: b: graded",
@@ -201,7 +201,7 @@ class TestBatch:
             progress.started("ada")
             progress.put_back("ada", "to be graded again: The machine was too busy.")
             progress.started("ada")
-            progress.finished("ada", "10 of 10")
+            progress.finished("ada", foreign("10 of 10"))
         assert file.getvalue().splitlines() == [
             "once more at the end: ada: to be graded again: The machine was too busy.",
             "graded 1 of 2: ada: 10 of 10",

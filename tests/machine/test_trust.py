@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from grader.machine.trust import MachineFacts, count_of, doubts, machine_facts
+from grader.language import Sentence, Text
+from grader.machine.trust import MachineFacts, doubts, machine_facts, threads_of
 from tests.machine.trees import Passing, machine, siblings, write
 
 GOOD = MachineFacts(
@@ -29,10 +30,25 @@ GOOD = MachineFacts(
 )
 
 
-def found(threads: int = 4, *, is_taken: bool = False, **changes: Any) -> list[tuple[str, bool]]:
-    """Return what is said of the good machine with these changes, and whether it is an obstacle."""
+Found = tuple[str, dict[str, Any], bool]
+
+
+def found(threads: int = 4, *, is_taken: bool = False, **changes: Any) -> list[Found]:
+    """Return what is said of the good machine with these changes: codes, values, obstacles."""
     facts = MachineFacts(**{name: getattr(GOOD, name) for name in GOOD.__struct_fields__} | changes)
-    return [(each.what, each.is_obstacle) for each in doubts(facts, threads, is_taken=is_taken)]
+    return [
+        (each.code, values_of(each.what), each.is_obstacle)
+        for each in doubts(facts, threads, is_taken=is_taken)
+    ]
+
+
+def values_of(text: Text) -> dict[str, Any]:
+    """Return what a sentence tells of, by name."""
+    assert isinstance(text, Sentence)
+    return {
+        name: value.english if isinstance(value, Text) else value
+        for name, value in text.values.items()
+    }
 
 
 def test_nothing_stands_against_a_good_machine() -> None:
@@ -44,31 +60,59 @@ def test_nothing_that_is_unknown_stands_against_a_machine() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "words", "is_obstacle"),
+    ("changes", "code", "values", "is_obstacle"),
     [
-        ({"is_taken": True}, "Another grading is timing", True),
-        ({"busy": {0: 1.0, 1: 0.9, 2: 0, 3: 0}}, "using CPUs 0, 1: 2 of the 4 CPUs", True),
-        ({"busy": {0: 1.0, 1: 1, 2: 1, 3: 0}}, "1 of the 4 CPUs that the grader may use is", True),
-        ({"busy": {0: 1.0, 1: 0, 2: 0, 3: 0}, "threads": 2}, "using CPU 0. Enough", False),
-        ({"busy": {7: 1.0, 3: 0}}, "using CPU 7. Enough", False),
-        ({"steal": 0.06}, "gives 6% of its CPU time to others, counted now", True),
-        ({"steal": 0.02}, "gives 2% of its CPU time to others, counted now", False),
-        ({"steal_since_boot": 0.3}, "30% of its CPU time to others, counted since", False),
-        ({"threads": 8}, "may use 4 CPUs, and the assignment times schedules with 8", True),
-        ({"cpus": (2,), "threads": 2}, "may use 1 CPU, and", True),
-        ({"quota": 3.5}, "quota is 3.5 CPUs", True),
-        ({"shared_cores": ((0, 2), (1, 3))}, "4 CPUs that the grader may use belong to 2", True),
-        ({"shared_cores": ((0, 2), (1, 3)), "threads": 2}, "Two CPUs share a core", False),
-        ({"shared_cores": ((0, 4), (1, 5), (2, 6), (3, 7))}, "Two CPUs share a core", False),
-        ({"on_battery": True}, "on its battery", True),
-        ({"is_virtual": True, "threads": 2}, "share a core of the host", False),
-        ({"governors": ("performance", "powersave")}, "(governor powersave)", False),
+        ({"is_taken": True}, "another_grading", {}, True),
+        (
+            {"busy": {0: 1.0, 1: 0.9, 2: 0, 3: 0}},
+            "busy",
+            {"which": "CPUs 0, 1", "quiet": 2, "cpus": "4 CPUs"},
+            True,
+        ),
+        (
+            {"busy": {0: 1.0, 1: 1, 2: 1, 3: 0}},
+            "busy",
+            {"which": "CPUs 0, 1, 2", "quiet": 1, "cpus": "4 CPUs"},
+            True,
+        ),
+        (
+            {"busy": {0: 1.0, 1: 0, 2: 0, 3: 0}, "threads": 2},
+            "partly_busy",
+            {"which": "CPU 0"},
+            False,
+        ),
+        ({"busy": {7: 1.0, 3: 0}}, "partly_busy", {"which": "CPU 7"}, False),
+        ({"steal": 0.06}, "stolen_now", {"share": 0.06}, True),
+        ({"steal": 0.02}, "stolen_now", {"share": 0.02}, False),
+        ({"steal_since_boot": 0.3}, "stolen_before", {"share": 0.3}, False),
+        ({"threads": 8}, "few_cpus", {"cpus": "4 CPUs", "threads": "8 threads"}, True),
+        ({"cpus": (2,), "threads": 2}, "few_cpus", {"cpus": "1 CPU", "threads": "2 threads"}, True),
+        ({"quota": 3.5}, "quota", {"quota": 3.5, "threads": "4 threads"}, True),
+        (
+            {"shared_cores": ((0, 2), (1, 3))},
+            "few_cores",
+            {"count": 4, "cores": "2 cores", "threads": "4 threads"},
+            True,
+        ),
+        ({"shared_cores": ((0, 2), (1, 3)), "threads": 2}, "hyper_threading", {}, False),
+        ({"shared_cores": ((0, 4), (1, 5), (2, 6), (3, 7))}, "hyper_threading", {}, False),
+        ({"on_battery": True}, "battery", {}, True),
+        ({"is_virtual": True, "threads": 2}, "virtual_cores", {"count": 2}, False),
+        ({"governors": ("performance", "powersave")}, "governor", {"names": "powersave"}, False),
     ],
 )
-def test_each_doubt_says_what_it_is(changes: dict[str, Any], words: str, is_obstacle: bool) -> None:
-    ((what, obstacle),) = found(**changes)
-    assert words in what
-    assert is_obstacle is obstacle
+def test_each_doubt_says_what_it_is(
+    changes: dict[str, Any], code: str, values: dict[str, Any], is_obstacle: bool
+) -> None:
+    assert [(code, values, is_obstacle)] == found(**changes)
+
+
+@pytest.mark.parametrize(
+    ("quiet", "verb"), [({0: 1.0, 1: 1, 2: 1, 3: 0}, "is"), ({0: 1.0, 1: 1, 2: 0, 3: 0}, "are")]
+)
+def test_the_verb_goes_with_the_count(quiet: dict[int, float], verb: str) -> None:
+    (doubt,) = doubts(msgspec.structs.replace(GOOD, busy=quiet), 4, is_taken=False)
+    assert doubt.what.english.endswith(f"of the 4 CPUs that the grader may use {verb} quiet.")
 
 
 @pytest.mark.parametrize(
@@ -95,7 +139,8 @@ def test_obstacles_come_first_and_each_has_a_remedy() -> None:
 
 
 def test_nouns_are_in_the_plural_where_they_must() -> None:
-    assert ["1 CPU", "2 CPUs", "0 CPUs"] == [count_of(number, "CPU") for number in (1, 2, 0)]
+    counts = [threads_of(number).english for number in (1, 2, 0)]
+    assert ["1 thread", "2 threads", "0 threads"] == counts
 
 
 CPU = "sys/devices/system/cpu"

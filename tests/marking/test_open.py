@@ -95,7 +95,7 @@ class TestCourses:
         text = master.read_text("utf-8").replace('tags=["answer-why"]', "")
         (tmp_path / "written.py").write_text(text, "utf-8")
         (found_one,) = [
-            each.problem
+            each.problem.english
             for each in lint(read_subject(tmp_path / "written.py", ASSIGNMENT))
             if each.severity == "error"
         ]
@@ -112,8 +112,8 @@ class TestCourses:
         notebooks = Notebooks(tmp_path / "course", chosen)
         verifier = Verifier(chosen, notebooks, Settings(sandbox, seed=7), timed=False, jobs=1)
         (problem,) = verifier.unanswerable()
-        assert problem.startswith("The template has no cell for the answer to part plot.")
-        assert "A person marks part why, for 6 points." in verifier.notes
+        assert problem.english.startswith("The template has no cell for the answer to part plot.")
+        assert "A person marks part why, for 6 points." in [each.english for each in verifier.notes]
 
     def test_a_release_has_the_parts_without_their_rubric(self) -> None:
         public = public_assignment(ASSIGNMENT)
