@@ -16,7 +16,8 @@ from grader.course import Course, find_course
 from grader.language import NOTHING, Text, foreign, in_a_row, in_clauses, say
 from grader.machine.cpus import quiet_cpus
 from grader.machine.quiet import LockError, TimingLock
-from grader.machine.trust import Doubt, MachineFacts, doubts, machine_facts, threads_of
+from grader.machine.state import MachineFacts, machine_facts
+from grader.machine.trust import Doubt, doubts, threads_of
 from grader.measurement.points import SpeedOptions
 
 assert registered.__all__  # importing the package registers the checks

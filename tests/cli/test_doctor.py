@@ -17,7 +17,7 @@ from grader.cli.doctor_timing import SelfTest, asked_threads, examine_timing
 from grader.course import load_course
 from grader.language import foreign
 from grader.machine.quiet import TimingLock
-from grader.machine.trust import MachineFacts
+from grader.machine.state import MachineFacts
 from grader.sandbox.groups import Groups
 from tests.endtoend.examples import brisk_course
 
