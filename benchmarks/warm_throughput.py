@@ -24,7 +24,7 @@ import msgspec
 import nbformat
 from process_tree import Usage, measure
 
-from grader.batch.summary import Summary
+from grader.batch.summary import decode_summary
 from grader.course import load_course
 from grader.environment import describe_environment
 
@@ -161,7 +161,7 @@ def grade_all(folder: Path, handed_in: Class, jobs: int) -> tuple[Usage, list[st
     usage = measure([str(GRADER), "batch", *map(str, [*words, *handed_in.options])], log)
     if usage.code != 0:
         return usage, [f"exit code {usage.code}", *log.read_text().splitlines()]
-    summary = msgspec.json.decode((reports / "summary.json").read_bytes(), type=Summary)
+    summary = decode_summary((reports / "summary.json").read_bytes())
     found = {row.name: row.score for row in summary.rows}
     wrong = [
         f"{name}: {found.get(name)} points, it deserves {points:g}"

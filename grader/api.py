@@ -26,6 +26,7 @@ from grader.batch.grading import Batch, GradedFile, Store, open_store
 from grader.batch.keys import Keys
 from grader.batch.summary import Row, make_row
 from grader.course import CourseAssignment, choose_assignment, find_course
+from grader.decoding import prepared
 from grader.environment import describe_environment, usable_cores
 from grader.errors import UsageError
 from grader.grading.pipeline import grade as grade_submission
@@ -314,7 +315,7 @@ class _Versioned(msgspec.Struct):
 def _check_version(content: bytes, path: Path) -> int:
     """Return the version of a report that can be read. Raises UsageError for anything else."""
     try:
-        found = msgspec.json.decode(content, type=_Versioned)
+        found = msgspec.json.decode(content, type=prepared(_Versioned))
     except (msgspec.DecodeError, RecursionError):
         raise UsageError(
             say("{path} is not a report.", path=str(path.name)),

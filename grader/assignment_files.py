@@ -19,6 +19,7 @@ import msgspec
 
 from grader import assignment as tables_of
 from grader.assignment import Assignment
+from grader.decoding import prepared
 from grader.errors import CourseError, Mistake, MistakeError
 from grader.language import say
 
@@ -30,7 +31,7 @@ _DAMAGE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 def load_assignment(path: Path) -> Assignment:
     """Read `assignment.toml`. Raises CourseError, naming the file and the field."""
     try:
-        return _checked(msgspec.toml.decode(_read(path), type=Assignment))
+        return _checked(msgspec.toml.decode(_read(path), type=prepared(Assignment)))
     except _DAMAGE as error:
         raise _invalid(path, error) from None
 
@@ -42,7 +43,7 @@ def load_variant(path: Path, original: Path, slug: str) -> Assignment:
     """
     try:
         tables = merged(*(msgspec.toml.decode(_read(each)) for each in (original, path)))
-        return _checked(msgspec.convert({**tables, "slug": slug}, Assignment))
+        return _checked(msgspec.convert({**tables, "slug": slug}, prepared(Assignment)))
     except _DAMAGE as error:
         raise _invalid(path, error) from None
 
@@ -219,7 +220,7 @@ class Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return form in self.given or (form in self.shown and not by_name)
 
 
-_DECODER = msgspec.json.Decoder(Given)
+_DECODER = msgspec.json.Decoder(prepared(Given))
 
 
 def load_given(folder: Path) -> Given:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
 
 from tests.missing import CHROMIUM
 
@@ -32,6 +32,9 @@ CHECK = "axe.run(document, {resultTypes: ['violations']})"
 WIDE, PHONE = ViewportSize(width=1280, height=900), ViewportSize(width=375, height=700)
 
 Scheme = Literal["light", "dark"]
+
+# Beside other work a page took more than Playwright's five seconds to save and go on.
+expect.set_options(timeout=60_000)
 
 
 @pytest.fixture(scope="module")

@@ -25,6 +25,7 @@ from pathlib import Path
 
 import msgspec
 
+from grader.decoding import prepared
 from grader.errors import CourseError
 from grader.language import say
 from grader.report import MistakeKind, Part, Report, Verdict
@@ -81,7 +82,7 @@ class Expectation(Table, frozen=True):
 def load_expectation(path: Path) -> Expectation:
     """Read a verdict file. Raises CourseError, naming the file and the field."""
     try:
-        return msgspec.toml.decode(path.read_bytes(), type=Expectation)
+        return msgspec.toml.decode(path.read_bytes(), type=prepared(Expectation))
     except OSError as error:
         raise CourseError(
             say("Cannot read {path}: {reason}.", path=str(path), reason=str(error.strerror)),

@@ -18,6 +18,7 @@ import platformdirs
 from grader.assignment import PartTable
 from grader.authoring.mutants import DeclaredMutant
 from grader.authoring.verify_result import Inapplicable, Mutant, ScoreRange, VerifiedScore
+from grader.decoding import prepared
 from grader.environment import describe_environment
 from grader.files import write_whole
 from grader.grading.preparation import Preparation, common_basis
@@ -177,7 +178,7 @@ class KeptResults:
         if raw is None:
             return None
         try:
-            found = msgspec.json.decode(raw, type=kind, dec_hook=texts.decode)
+            found = msgspec.json.decode(raw, type=prepared(kind), dec_hook=texts.decode)
         except msgspec.MsgspecError:
             return None
         self._current[key] = bytes(raw)
@@ -201,7 +202,7 @@ def kept_results(
 
 def _read(path: Path) -> dict[str, msgspec.Raw]:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=dict[str, msgspec.Raw])
+        return msgspec.json.decode(path.read_bytes(), type=prepared(dict[str, msgspec.Raw]))
     except (OSError, msgspec.MsgspecError):
         return {}
 

@@ -36,6 +36,7 @@ from grader.authoring.mutants_python import PythonMutant
 from grader.authoring.verify_result import Inapplicable
 from grader.computation import Slug
 from grader.course import CourseAssignment
+from grader.decoding import prepared
 from grader.diagnosis.tracing import TARGET
 from grader.errors import CourseError
 from grader.evidence.candidates import arrange, run_task, runner_kind
@@ -131,7 +132,7 @@ def load_declared(chosen: CourseAssignment) -> tuple[DeclaredMutant, ...]:
     try:
         tables = [msgspec.toml.decode(each.read_bytes()) for each in every if each.exists()]
         together: Tables = functools.reduce(merged, tables, dict[str, Any]())
-        declared = msgspec.convert(together, Declarations).mutant
+        declared = msgspec.convert(together, prepared(Declarations)).mutant
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise CourseError(
             say("{path} is not a list of mutants: {error}.", path=str(path), error=str(error)),

@@ -14,6 +14,7 @@ from rich.text import Text as Styled
 
 from grader.batch.collect import Entry
 from grader.course import Chooser
+from grader.decoding import prepared
 from grader.language import (
     ENGLISH,
     NOTHING,
@@ -91,7 +92,7 @@ def encode_summary(summary: Summary) -> bytes:
 
 def decode_summary(document: bytes) -> Summary:
     """Read an overview that was written. Raises msgspec.ValidationError."""
-    return msgspec.json.decode(document, type=Summary, dec_hook=decode_old)
+    return msgspec.json.decode(document, type=prepared(Summary), dec_hook=decode_old)
 
 
 def make_row(

@@ -17,6 +17,7 @@ import msgspec
 
 from grader.assignment import CheckTable, Table
 from grader.course_code import blaming, fault
+from grader.decoding import prepared
 from grader.errors import CourseError, MistakeError
 from grader.evidence.case import Case, Problem
 from grader.language import NOTHING, Text, as_text, foreign, in_a_row, join, say
@@ -96,7 +97,7 @@ class CheckKind(msgspec.Struct, frozen=True):
     def parse(self, table: CheckTable) -> Table:
         """Convert a check's options. Raises CourseError that names the check and the field."""
         try:
-            return msgspec.convert(table.options, self.options)
+            return msgspec.convert(table.options, prepared(self.options))
         except msgspec.ValidationError as error:
             known = ", ".join(self.options.__struct_fields__) or "none"
             raise CourseError(
@@ -158,7 +159,7 @@ class check(Generic[Options]):  # noqa: N801 - read as a decorator
         """Register `decide` and return it unchanged."""
         options = self._declared(decide)
         # Checks are parsed in threads: msgspec must not meet the options there for the first time.
-        msgspec.json.Decoder(options)
+        prepared(options)
         title = (inspect.getdoc(decide) or self.kind).split("\n\n")[0].replace("\n", " ")
         known = _KINDS.get(self.kind)
         if known is not None and _file(known.decide) != _file(decide):

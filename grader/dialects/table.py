@@ -8,6 +8,7 @@ from typing import Literal
 
 import msgspec
 
+from grader.decoding import prepared
 from grader.language import Text, say
 
 Dialect = Literal["2022", "2023-24", "2025", "2026"]
@@ -74,7 +75,7 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def _table() -> _Table:
     content = Path(__file__).with_name("table.toml").read_bytes()
-    return msgspec.toml.decode(content, type=_Table)
+    return msgspec.toml.decode(content, type=prepared(_Table))
 
 
 @cache

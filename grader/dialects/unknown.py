@@ -14,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 
+from grader.decoding import prepared
 from grader.dialects.names import Names, as_of_old, today
 from grader.dialects.table import gone
 
@@ -25,7 +26,7 @@ _Scope = frozenset[str]
 @cache
 def _modules() -> dict[str, frozenset[str] | None]:
     content = Path(__file__).with_name("names.json").read_bytes()
-    return msgspec.json.decode(content, type=dict[str, frozenset[str] | None])
+    return msgspec.json.decode(content, type=prepared(dict[str, frozenset[str] | None]))
 
 
 def is_unknown(full: str) -> bool:

@@ -17,7 +17,12 @@ from grader.assignment_files import Given
 from grader.errors import IRError, ProtocolError
 from grader.evidence.case import Candidate, FloatArray, Outputs, Problem, StubOutputs
 from grader.evidence.oracle import Arrangement, Oracle
-from grader.evidence.problems import explain_failure, explain_python_failure
+from grader.evidence.problems import (
+    STALE,
+    explain_failure,
+    explain_python_failure,
+    wrong_samples,
+)
 from grader.evidence.runners import Kind, RunnerPool
 from grader.evidence.subject import find_function
 from grader.ir.facts import ModuleFacts
@@ -219,12 +224,18 @@ def arrange(candidate: Candidate, part: PartTable, oracle: Oracle) -> Arrangemen
 
 
 def gather_outputs(
-    candidate: Candidate, part: PartTable, oracle: Oracle, runners: RunnerPool
+    candidate: Candidate,
+    part: PartTable,
+    oracle: Oracle,
+    runners: RunnerPool,
+    comparison: Comparison,
 ) -> Outputs | Problem:
     """Return a candidate's outputs on all of the oracle's inputs, (samples, *output shape).
 
-    A problem where it cannot be called, fails, or answers for fewer samples than there are. Raises
-    SandboxError where no runner can be started.
+    A problem where it cannot be called, fails, or answers for fewer samples than there are, and
+    where right outputs are a matter of luck: `Y = T.max(Y, x)` that is never initialised is right
+    where NaN are found, which LLVM's maximum drops. Raises SandboxError where no runner can be
+    started.
     """
     arrangement = arrange(candidate, part, oracle)
     if isinstance(arrangement, Problem):
@@ -246,7 +257,8 @@ def gather_outputs(
     names = {PYTHON_FUNCTION: candidate.capture.name} if is_python(candidate) else {}
     unwritten = tuple(names.get(each, each) for each in answer.unwritten)
     desired, images = oracle.desired[first], oracle.from_test_set[first]
-    return Outputs(actual, desired, images, unwritten, oracle.cases)
+    outputs = Outputs(actual, desired, images, unwritten, oracle.cases)
+    return STALE if answer.stale and not wrong_samples(outputs, comparison).any() else outputs
 
 
 def gather_stubs(

@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, Row
 
 from grader.assignment import Assignment
+from grader.decoding import prepared
 from grader.errors import UsageError
 from grader.gradebook import tables
 from grader.gradebook.entries import (
@@ -78,7 +79,7 @@ def as_student(row: Row[Any]) -> Student:
     """Return a student of the roster."""
     found = row._asdict()
     found.pop("recorded")
-    return Student(**{**found, "lms": msgspec.json.decode(row.lms, type=dict[str, str])})
+    return Student(**{**found, "lms": msgspec.json.decode(row.lms, type=prepared(dict[str, str]))})
 
 
 def rules_row(assignment: Assignment) -> dict[str, Any]:
@@ -111,9 +112,9 @@ def read_rules(connection: Connection) -> dict[int, Rules]:
             row.slug,
             row.points,
             row.due,
-            None if row.late is None else msgspec.json.decode(row.late, type=LatePolicy),
+            None if row.late is None else msgspec.json.decode(row.late, type=prepared(LatePolicy)),
             row.counts,
-            tuple(msgspec.json.decode(row.parts, type=list[str])),
+            tuple(msgspec.json.decode(row.parts, type=prepared(list[str]))),
         )
         for row in connection.execute(query)
     }
@@ -248,7 +249,7 @@ def _gradings(connection: Connection, student: int | None) -> dict[int, list[Gra
     query = sa.select(*(table.c[name] for name in names)).where(_of_student(table, student))
     found: dict[int, list[Grading]] = defaultdict(list)
     for row in connection.execute(query.order_by(table.c.id)):
-        parts = msgspec.json.decode(row.parts, type=tuple[PartPoints, ...])
+        parts = msgspec.json.decode(row.parts, type=prepared(tuple[PartPoints, ...]))
         told = row.score, row.max_score, parts, row.settled, row.graded, row.grader
         found[row.attempt].append(Grading(row.id, *told))
     return found
@@ -274,7 +275,7 @@ def _as_adjustment(row: Row[Any]) -> Adjustment:
     fields = row._asdict()
     del fields["attempt"]
     if row.marking is not None:
-        fields["marking"] = msgspec.json.decode(row.marking, type=Marking)
+        fields["marking"] = msgspec.json.decode(row.marking, type=prepared(Marking))
     return Adjustment(**fields)
 
 

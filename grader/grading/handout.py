@@ -7,6 +7,8 @@ from pathlib import Path
 
 import msgspec
 
+from grader.decoding import prepared
+
 
 class _Cell(msgspec.Struct):
     source: str | list[str] = ""
@@ -34,7 +36,7 @@ def handout_cells(assignment: Path) -> frozenset[str]:
 
 def _sources(path: Path) -> Iterator[str]:
     try:
-        cells = msgspec.json.decode(path.read_bytes(), type=_Notebook).cells
+        cells = msgspec.json.decode(path.read_bytes(), type=prepared(_Notebook)).cells
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return
     for cell in cells:

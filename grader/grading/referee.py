@@ -240,7 +240,8 @@ class Referee:
         if "stubs" in needs and candidate.facts.externs:
             stubs = gather_stubs(candidate, part, oracle, self._runners, generator)
         if "outputs" in needs:
-            outputs = gather_outputs(candidate, part, oracle, self._runners)
+            compared = self._course_assignment.assignment.comparison(part)
+            outputs = gather_outputs(candidate, part, oracle, self._runners, compared)
         if "replay" in needs and not isinstance(outputs, Problem):
             weight, batches = _replayed(part)
             subject = self._subject(part, weight)

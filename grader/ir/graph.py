@@ -18,6 +18,7 @@ from typing import Any
 
 import msgspec
 
+from grader.decoding import prepared
 from grader.errors import IRError
 from grader.ir.vocabulary import (
     Rule,
@@ -71,7 +72,7 @@ class _Document(msgspec.Struct, forbid_unknown_fields=True):
 
 
 # Made now: msgspec crashes when two threads are the first to decode a struct.
-_DECODER = msgspec.json.Decoder(_Document)
+_DECODER = msgspec.json.Decoder(prepared(_Document))
 
 
 class Graph:

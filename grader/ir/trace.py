@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from grader.decoding import prepared
 from grader.errors import IRError
 from grader.ir.vocabulary import STORAGE_SCOPES, is_function_name, is_name, shown
 from grader.language import Text, say
@@ -125,7 +126,7 @@ _FORMS = {
 
 _Instruction = tuple[str, list[Any], list[Any], list[str]]
 # Made now: msgspec crashes when two threads are the first to decode a type.
-_DECODER = msgspec.json.Decoder(tuple[list[_Instruction], list[tuple[int, Any]]])
+_DECODER = msgspec.json.Decoder(prepared(tuple[list[_Instruction], list[tuple[int, Any]]]))
 
 
 def read_trace(document: bytes) -> Trace:
@@ -282,7 +283,7 @@ class _Graph(msgspec.Struct, frozen=True):
     nodes: list[_Node]
 
 
-_INDEX_MAP_DECODER = msgspec.json.Decoder(_Graph)
+_INDEX_MAP_DECODER = msgspec.json.Decoder(prepared(_Graph))
 
 
 def rewrite_index_map(text: str) -> str | None:

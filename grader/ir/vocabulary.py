@@ -15,6 +15,7 @@ from typing import Literal
 
 import msgspec
 
+from grader.decoding import prepared
 from grader.errors import Told
 from grader.language import say
 
@@ -285,7 +286,7 @@ class Schema(msgspec.Struct, frozen=True):
 
 
 # Made now: msgspec crashes when two threads are the first to decode a struct.
-_DECODER = msgspec.json.Decoder(Schema)
+_DECODER = msgspec.json.Decoder(prepared(Schema))
 
 
 @cache

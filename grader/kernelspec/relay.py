@@ -26,6 +26,7 @@ from zmq.error import Again, ContextTerminated, ZMQError
 from zmq.sugar.context import Context
 from zmq.sugar.poll import Poller
 
+from grader.decoding import prepared
 from grader.errors import SandboxError, UsageError
 from grader.execute.kernel import CHANNELS
 from grader.language import say
@@ -66,7 +67,7 @@ class Connection(msgspec.Struct, frozen=True):
 def read_connection(file: Path) -> Connection:
     """Read a connection file. Raises UsageError."""
     try:
-        return msgspec.json.decode(file.read_bytes(), type=Connection)
+        return msgspec.json.decode(file.read_bytes(), type=prepared(Connection))
     except OSError as error:
         raise UsageError(
             say("{file} cannot be read: {reason}.", file=str(file), reason=str(error.strerror)),

@@ -24,6 +24,7 @@ from pathlib import Path
 import msgspec
 
 from grader.batch.collect import name_reports
+from grader.decoding import prepared
 from grader.errors import UsageError
 from grader.files import OwnFolder, unwritable, write_whole
 from grader.language import say
@@ -127,7 +128,7 @@ def read_manifest(folder: Path) -> Collected:
     """Read what was collected into a folder before; nothing where it holds nothing of ours."""
     path = folder / MANIFEST
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Collected)
+        return msgspec.json.decode(path.read_bytes(), type=prepared(Collected))
     except FileNotFoundError:
         return Collected()
     except (OSError, msgspec.MsgspecError):

@@ -24,6 +24,7 @@ from typing import Any, cast
 
 import msgspec
 
+from grader.decoding import prepared
 from grader.errors import UsageError
 from grader.language import in_a_row, say
 from grader.lms.archives import is_archive
@@ -236,7 +237,7 @@ def _read_metadata(path: Path) -> dict[str, _Metadata]:
     try:
         if len(content) > _METADATA_LIMIT:
             raise msgspec.ValidationError("it is too large")
-        return msgspec.yaml.decode(content, type=dict[str, _Metadata])
+        return msgspec.yaml.decode(content, type=prepared(dict[str, _Metadata]))
     except msgspec.MsgspecError:
         raise UsageError(
             say("{file} is not what Gradescope writes.", file=_METADATA),

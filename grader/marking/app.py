@@ -19,6 +19,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from grader.decoding import prepared
 from grader.errors import GraderError
 from grader.gradebook.book import OvertakenError
 from grader.gradebook.entries import show
@@ -180,7 +181,7 @@ class _Pages:
                 return self._refuse(413)
         is_json = request.headers.get("content-type") == "application/json"
         try:
-            marked = msgspec.json.decode(content, type=Marked) if is_json else None
+            marked = msgspec.json.decode(content, type=prepared(Marked)) if is_json else None
         except msgspec.DecodeError:
             marked = None
         if marked is None:

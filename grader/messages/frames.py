@@ -15,6 +15,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from grader.decoding import prepared
+
 KERNEL_FRAME_LIMIT = 64 * 2**20
 """Largest frame accepted from a student kernel, in bytes: a 3 MB model and its externs fit well."""
 
@@ -63,7 +65,7 @@ def decode_payload(payload: bytes, expected: type[T], hook: Hook | None = None) 
     # msgspec learns a struct's types when it is first decoded, and crashes when two threads meet
     # there: so one thread learns, and the others wait. Decoding itself needs no lock.
     with _LEARNING:
-        decoder = msgspec.msgpack.Decoder(expected, dec_hook=hook)
+        decoder = msgspec.msgpack.Decoder(prepared(expected), dec_hook=hook)
     try:
         return decoder.decode(payload)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:

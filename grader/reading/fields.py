@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from grader.decoding import prepared
 from grader.errors import SubmissionError
 from grader.language import say
 from grader.reading.messages import CELL_LIMIT, CELL_NAMES, NAME_LENGTH
@@ -114,11 +115,11 @@ def _read_strictly(content: bytes) -> RawNotebook:
     if not content.lstrip(b" \t\r\n").startswith(b"{"):
         msgspec.json.decode(content, type=msgspec.Raw)  # which says whether it is JSON at all
         raise _no_cells()
-    document = msgspec.json.decode(content, type=_Document)
+    document = msgspec.json.decode(content, type=prepared(_Document))
     lists = [document.cells] if _begins(document.cells, b"[") else _of_sheets(document)
     if not lists:
         raise _no_cells()
-    rows = [(each, msgspec.json.decode(each, type=list[msgspec.Raw])) for each in lists]
+    rows = [(each, msgspec.json.decode(each, type=prepared(list[msgspec.Raw]))) for each in lists]
     check_count(sum(len(cells) for _, cells in rows))
     lines = _Lines(content)
     found = [cell for whole, cells in rows for cell in lines.of_cells(whole, cells)]
@@ -141,8 +142,9 @@ def _of_sheets(document: _Document) -> list[msgspec.Raw]:
     """
     if not _begins(document.worksheets, b"[") or not _is_one_of(document.cells, b"", b"null"):
         return []
-    sheets = msgspec.json.decode(document.worksheets, type=list[msgspec.Raw])
-    found = (msgspec.json.decode(each, type=_Sheet) for each in sheets if _begins(each, b"{"))
+    sheets = msgspec.json.decode(document.worksheets, type=prepared(list[msgspec.Raw]))
+    kind = prepared(_Sheet)
+    found = (msgspec.json.decode(each, type=kind) for each in sheets if _begins(each, b"{"))
     lists = [sheet.cells for sheet in found if _begins(sheet.cells, b"[")]
     return lists or [msgspec.Raw(b"[]")]
 
@@ -150,10 +152,10 @@ def _of_sheets(document: _Document) -> list[msgspec.Raw]:
 def _declared(document: _Document) -> dict[str, object]:
     if not _begins(document.metadata, b"{"):
         return {}
-    metadata = msgspec.json.decode(document.metadata, type=_Metadata)
+    metadata = msgspec.json.decode(document.metadata, type=prepared(_Metadata))
     if not _begins(metadata.grader, b"{"):
         return {}
-    declared = msgspec.json.decode(metadata.grader, type=_Declared)
+    declared = msgspec.json.decode(metadata.grader, type=prepared(_Declared))
     names = {"assignment": declared.assignment, "language": declared.language}
     return {name: msgspec.json.decode(raw) for name, raw in names.items() if _begins(raw, b'"')}
 
@@ -189,7 +191,7 @@ def _cell(raw: bytes) -> tuple[RawCell, int | None]:
     """Return a cell, and where its text begins in it; None where that is not certain."""
     if not raw.startswith(b"{"):
         return RawCell(is_code=False, source="", line=None), 0
-    fields = msgspec.json.decode(raw, type=_Cell)
+    fields = msgspec.json.decode(raw, type=prepared(_Cell))
     is_code, names = _is_one_of(fields.cell_type, b'"code"'), _names(fields)
     for name in _SOURCES:
         text: msgspec.Raw = getattr(fields, name)
@@ -205,7 +207,7 @@ def _names(fields: _Cell) -> tuple[str, ...]:
     if _begins(fields.id, b'"') and _is_short(fields.id):
         found.append(msgspec.json.decode(fields.id))
     if _begins(fields.metadata, b"{"):
-        tags = msgspec.json.decode(fields.metadata, type=_CellMetadata).tags
+        tags = msgspec.json.decode(fields.metadata, type=prepared(_CellMetadata)).tags
         if _begins(tags, b"[") and _is_short(tags):
             found += msgspec.json.decode(tags)
     return _short_names(found)

@@ -22,6 +22,7 @@ from typing import NoReturn
 
 import msgspec
 
+from grader.decoding import prepared
 from grader.dialects.migration import migrate_cells, respell_cells
 from grader.errors import SubmissionError
 from grader.inside.launcher import enter, linux
@@ -57,7 +58,7 @@ def main(arguments: Sequence[str]) -> None:
             payload, descriptors, _, _ = socket.recv_fds(requests, REQUEST_LIMIT, 2)
             if not payload:
                 return
-            request = msgspec.msgpack.decode(payload, type=ReadRequest)
+            request = msgspec.msgpack.decode(payload, type=prepared(ReadRequest))
             parent = os.getpid()
             if os.fork() == 0:
                 requests.close()

@@ -18,6 +18,7 @@ from grader.checks import kinds as registered
 from grader.checks.registry import find_check
 from grader.ci.wheel import Wheel, lock_files
 from grader.course import Course, CourseAssignment
+from grader.decoding import prepared
 from grader.errors import CourseError, UsageError
 from grader.files import write_whole
 from grader.language import say
@@ -208,7 +209,7 @@ def release_files(course: Course, wheel: Wheel, secret: str | None) -> dict[str,
 def read_manifest(folder: Path) -> Manifest | None:
     """Return the manifest of a release, None where there is none. Raises CourseError."""
     try:
-        return msgspec.json.decode((folder / MANIFEST).read_bytes(), type=Manifest)
+        return msgspec.json.decode((folder / MANIFEST).read_bytes(), type=prepared(Manifest))
     except FileNotFoundError:
         return None
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:

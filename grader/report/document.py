@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, get_args
 import msgspec
 from msgspec import field
 
+from grader.decoding import prepared
 from grader.language import LANGUAGES, NOTHING, Text
 from grader.report import texts
 from grader.report.parts import CellCode, Frozen, MistakeKind, Part, Timing, nothing
@@ -221,12 +222,12 @@ def decode_report(document: bytes) -> Report:
     msgspec.DecodeError for what is no report.
     """
     try:
-        version = msgspec.json.decode(document, type=_Versioned).schema_version
+        version = msgspec.json.decode(document, type=prepared(_Versioned)).schema_version
         if version in _OF_WORDS:
             return _decode_words(document)
         if version in READABLE - {SCHEMA_VERSION}:
-            return msgspec.convert(_as_today(document), Report, dec_hook=texts.decode)
-        return msgspec.json.decode(document, type=Report, dec_hook=texts.decode)
+            return msgspec.convert(_as_today(document), prepared(Report), dec_hook=texts.decode)
+        return msgspec.json.decode(document, type=prepared(Report), dec_hook=texts.decode)
     except (UnicodeDecodeError, RecursionError) as error:  # a key that is not UTF-8
         raise msgspec.DecodeError(str(error)) from None
 
@@ -240,7 +241,7 @@ _OF_WORDS = frozenset({2, 3})
 
 def _as_today(document: bytes) -> dict[str, Any]:
     """Return the fields of an earlier document: every one that it lacks has a default today."""
-    fields = msgspec.json.decode(document, type=dict[str, Any])
+    fields = msgspec.json.decode(document, type=prepared(dict[str, Any]))
     return {**fields, "schema_version": SCHEMA_VERSION}
 
 
@@ -248,7 +249,7 @@ def _decode_words(document: bytes) -> Report:
     """Read what has fewer fields, and strings for texts."""
     fields = _as_today(document)
     current = {**fields, "parts": _known(fields.get("parts"))}
-    report = msgspec.convert(current, Report, dec_hook=texts.decode_old)
+    report = msgspec.convert(current, prepared(Report), dec_hook=texts.decode_old)
     return msgspec.structs.replace(report, parts=tuple(map(_told, report.parts)))
 
 

@@ -15,6 +15,7 @@ from typing import Annotated, Any, NoReturn
 
 import msgspec
 
+from grader.decoding import prepared
 from grader.language import (
     ENGLISH,
     Clause,
@@ -79,7 +80,7 @@ def encoder(language: str) -> Callable[[Any], Any]:
 
 def decode(wanted: type, value: Any) -> Any:
     """Make a text of builtin values, for msgspec's `dec_hook`. Raises msgspec.ValidationError."""
-    return text_of(msgspec.convert(_checked(wanted, value), Form))
+    return text_of(msgspec.convert(_checked(wanted, value), prepared(Form)))
 
 
 def decode_old(wanted: type, value: Any) -> Any:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from grader.decoding import prepared
 from grader.errors import SandboxError
 from grader.inside.launcher import linux
 from grader.language import NOTHING, Text, below, in_a_row, join, say
@@ -164,7 +165,7 @@ def look(sandbox: SteppingSandbox) -> TrialFindings:
             say("Python does not run in the sandbox: {reason}", reason=words_of(reason)),
             hint_for(obstacle_in(reason)),
         )
-    return msgspec.json.decode(answer, type=TrialFindings)
+    return msgspec.json.decode(answer, type=prepared(TrialFindings))
 
 
 def _powers(process: ProcessFacts, ignored: tuple[str, ...]) -> list[Text]:

@@ -15,6 +15,7 @@ from typing import IO, Protocol
 
 import msgspec
 
+from grader.decoding import prepared
 from grader.errors import SandboxError
 from grader.inside.launcher.memory import kernel_kills
 from grader.inside.launcher.protocol import MESSAGE_LIMIT, Cause, Confinement, Ending
@@ -222,7 +223,7 @@ def _read(channel: socket.socket) -> Ending | None:
         payload = channel.recv(MESSAGE_LIMIT)
     except ConnectionResetError:
         payload = b""
-    return msgspec.msgpack.decode(payload, type=Ending) if payload else None
+    return msgspec.msgpack.decode(payload, type=prepared(Ending)) if payload else None
 
 
 def _ask_for_the_end(channel: socket.socket) -> None:

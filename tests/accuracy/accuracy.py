@@ -230,7 +230,8 @@ class Trial:
             diagnosed, Problem(foreign("not run")), runners
         )  # most mistakes show in any case
         if found is None:
-            outputs = gather_outputs(mutant.candidate, part, oracle, runners)
+            comparison = self.chosen.assignment.comparison(part)
+            outputs = gather_outputs(mutant.candidate, part, oracle, runners, comparison)
             found = diagnose(diagnosed, outputs, runners)
         return Found(mutant, found)
 

@@ -134,7 +134,7 @@ def given(oracle: ModelOracle, **changes: Any) -> tuple[Diagnosed, Outputs]:
     """Return the network with some changes, and what it returns."""
     document = save(model(**changes))
     candidate = Candidate(Capture("model", "f", 1, True, document), read_module(document))
-    outputs = gather_outputs(candidate, PART, oracle, Runners())
+    outputs = gather_outputs(candidate, PART, oracle, Runners(), ASSIGNMENT.comparison(PART))
     assert isinstance(outputs, Outputs)
     return Diagnosed(candidate, PART, ASSIGNMENT, oracle), outputs
 

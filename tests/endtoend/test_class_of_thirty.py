@@ -71,9 +71,9 @@ class Course(NamedTuple):
         assert code == done.returncode, (words, done.stdout, done.stderr)
         return done
 
-    def export(self, form: str, *words: str | Path, code: int = 0) -> bytes:
+    def export(self, form: str, *words: str | Path) -> bytes:
         output = self.folder / f"exported-{form}"
-        self.grader("export", form, "--assignment", SLUG, *words, "-o", output, code=code)
+        self.grader("export", form, "--assignment", SLUG, *words, "-o", output)
         return output.read_bytes()
 
     def grades(self) -> dict[str, Decimal]:
@@ -150,7 +150,7 @@ def test_a_class_goes_the_whole_way(course: Course) -> None:
 
     course.change_rubric()
     moved = course.grader("regrade", "--changed").stdout
-    assert "counted anew" in moved
+    assert "counted anew" in " ".join(moved.split())
     grades = course.grades()
     assert (Decimal(110), Decimal("43.61")) == (grades["amal"], grades["anais"])
     assert {who: due[who] for who in ("kwame", "zoe")} == {
@@ -168,11 +168,11 @@ def _is_exported(course: Course, grades: Mapping[str, Decimal]) -> None:
     def scaled(maximum: int) -> dict[str, Decimal]:
         return {who: round(points * maximum / 110, 2) for who, points in grades.items()}
 
-    own = course.export("canvas", "--into", FOLDER / "canvas.csv", "--column", "Perceptron", code=1)
+    own = course.export("canvas", "--into", FOLDER / "canvas.csv", "--column", "Perceptron")
     read = imports.read_canvas(own, "Perceptron")
     assert {str(by_login[w].number): p for w, p in scaled(50).items()} == read
     worksheet = FOLDER / "moodle.csv"
-    own = course.export("moodle", "--into", worksheet, code=1)
+    own = course.export("moodle", "--into", worksheet)
     read = imports.read_moodle(own, worksheet.read_bytes())
     assert {str(by_login[w].number + 4000): p for w, p in scaled(100).items()} == read
     read = imports.read_gradescope(course.export("gradescope"))

@@ -315,7 +315,13 @@ def answers() -> st.SearchStrategy[RunResult]:
     likely = ((3, 2, WIDTH), (2, 4, WIDTH), (2, 4, 1, WIDTH), (6, 1), (3, 2, 0), (2, 3, WIDTH, 0))
     names = st.lists(st.sampled_from(strategies.STRINGS), max_size=2).map(tuple)
     counts = st.dictionaries(st.text(max_size=3), st.integers(-1, 2**62), max_size=2)
-    return st.builds(RunResult, outputs=strategies.arrays(likely), unwritten=names, calls=counts)
+    return st.builds(
+        RunResult,
+        outputs=strategies.arrays(likely),
+        unwritten=names,
+        calls=counts,
+        stale=st.booleans(),
+    )
 
 
 def check_evidence(answer: RunResult) -> None:
@@ -323,7 +329,7 @@ def check_evidence(answer: RunResult) -> None:
     runners: Any = SimpleNamespace(request=lambda kind, task: answer)
     candidate = _candidate(4)
     with suppress(GraderError), np.errstate(all="ignore"):
-        outputs = gather_outputs(candidate, _PART, _oracle(), runners)
+        outputs = gather_outputs(candidate, _PART, _oracle(), runners, _OPTIONS)
         case = Case(candidate, Evidence(outputs=outputs), _OPTIONS)
         outcomes = (equivalence(case, NoOptions()), writes_output(case, NoOptions()))
         assert all(0 <= outcome.fraction <= 1 for outcome in outcomes)

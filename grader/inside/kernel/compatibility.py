@@ -26,6 +26,7 @@ import tvm
 import tvm_ffi
 from tvm.script.parser.core import dispatch
 
+from grader.decoding import prepared
 from grader.messages import LoopVariable
 
 
@@ -275,7 +276,7 @@ def refused_variable(error: BaseException | None) -> LoopVariable | None:
 def _bounded(found: LoopVariable) -> LoopVariable | None:
     """Return it where it can be told: its names were chosen by a student."""
     try:
-        return msgspec.convert(msgspec.to_builtins(found), LoopVariable)
+        return msgspec.convert(msgspec.to_builtins(found), prepared(LoopVariable))
     except msgspec.ValidationError:
         return None
 

@@ -16,6 +16,7 @@ from typing import NoReturn, cast
 
 import msgspec
 
+from grader.decoding import prepared
 from grader.inside.launcher import linux, warden
 from grader.inside.launcher.protocol import DESCRIPTOR_LIMIT, MESSAGE_LIMIT, Preload, Request
 
@@ -72,7 +73,7 @@ def serve(requests: socket.socket) -> None:
         payload, descriptors, _, _ = socket.recv_fds(requests, MESSAGE_LIMIT, DESCRIPTOR_LIMIT)
         if not payload:
             return
-        request = msgspec.msgpack.decode(payload, type=Request)
+        request = msgspec.msgpack.decode(payload, type=prepared(Request))
         _refuse_threads()
         if os.fork() == 0:
             requests.close()
