@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import struct
-import threading
 from collections.abc import Callable
 from typing import Annotated, Any, Final, Literal, Protocol, TypeVar, get_args
 
@@ -27,7 +26,6 @@ READY = bytes(8)
 """An empty frame: the first thing that a runner or an evaluator writes, once it can be asked."""
 
 _HEADER = struct.Struct("<Q")
-_LEARNING = threading.Lock()
 
 T = TypeVar("T")
 
@@ -62,10 +60,7 @@ def decode_payload(payload: bytes, expected: type[T], hook: Hook | None = None) 
 
     `hook` is msgspec's for values of other kinds.
     """
-    # msgspec learns a struct's types when it is first decoded, and crashes when two threads meet
-    # there: so one thread learns, and the others wait. Decoding itself needs no lock.
-    with _LEARNING:
-        decoder = msgspec.msgpack.Decoder(prepared(expected), dec_hook=hook)
+    decoder = msgspec.msgpack.Decoder(prepared(expected), dec_hook=hook)
     try:
         return decoder.decode(payload)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
