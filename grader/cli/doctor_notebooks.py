@@ -18,7 +18,7 @@ import msgspec
 
 from grader.environment import DISTRIBUTION
 from grader.inside.launcher.processor import hidden_features
-from grader.language import Text, foreign, in_a_row, say
+from grader.language import NOTHING, Text, foreign, in_a_row, say
 
 IMPORTED: Final = {
     "numpy": "numpy",
@@ -115,7 +115,9 @@ def _fault(told: str | list[str] | None) -> Text:
     """Return what the program told of a module, nothing where it could be imported."""
     if told is None:
         return ENDED
-    return foreign(told if isinstance(told, str) else " ".join(hidden_features(told)))
+    if isinstance(told, list):
+        return foreign(" ".join(hidden_features(told)))
+    return foreign(f"{told.rstrip('.')}.") if told else NOTHING  # a sentence comes behind it
 
 
 def find_faults(

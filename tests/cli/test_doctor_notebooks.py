@@ -25,7 +25,7 @@ from grader.language import foreign
 
 ROOT = Path(__file__).resolve().parents[2]
 PINNED = {"apache-tvm": "0.27.0.post1", "apache-tvm-ffi": "0.1.14.post1"}
-NO_OPERATOR = foreign("RuntimeError: operator torchvision::nms does not exist")
+NO_OPERATOR = foreign("RuntimeError: operator torchvision::nms does not exist.")
 
 
 def faults(alone: Faults, grading: Faults, **versions: str) -> list[ImportFault]:
@@ -74,12 +74,14 @@ def test_what_ends_the_interpreter_is_a_fault_and_what_follows_was_not_tried(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "numpy.py").write_text("print('[1]')")
-    (tmp_path / "torch.py").write_text("import os; os._exit(3)")
+    (tmp_path / "torch.py").write_text("raise ValueError('no operator')")
+    (tmp_path / "tvm.py").write_text("import os; os._exit(3)")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     found = try_imports(sys.executable, helped=False)
     assert "numpy" not in found
-    assert ENDED == found["torch"]
-    assert UNTRIED == found["tvm"]
+    assert "ValueError: no operator." == found["torch"].english
+    assert ENDED == found["tvm"]
+    assert UNTRIED == found["tvm.relax"]
 
 
 def test_everything_that_the_courses_notebooks_import_is_tried() -> None:

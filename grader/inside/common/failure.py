@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from traceback import extract_tb
 from typing import Literal, TypeVar
 
 from grader.messages import FailureCode, TaskFailure, Violation
 
 Answer = TypeVar("Answer")
 Stage = Literal["decode", "load", "build", "externs", "signature", "run", "time"]
+
+COURSE_FILES = ("workload.py", "library.py")
+"""Under these names a course's own texts are compiled."""
 
 MESSAGE_LIMIT = 500
 """Longest message of a failure, in characters."""
@@ -61,8 +65,15 @@ class TaskError(Exception):
 
 
 def raised_in(stage: Stage, error: Exception) -> TaskError:
-    """Return the error of a task in which another was raised."""
-    return TaskError(stage, "Raised", str(error), error=type(error).__name__)
+    """Return the error of a task in which another was raised; a course's own names its line."""
+    message = f"{_place(error)}{error}"
+    return TaskError(stage, "Raised", message, error=type(error).__name__)
+
+
+def _place(error: Exception) -> str:
+    """Return the line of the course's file that an error comes from, "" where there is none."""
+    frames = [each for each in extract_tb(error.__traceback__) if each.filename in COURSE_FILES]
+    return f"{frames[-1].filename}, line {frames[-1].lineno}: " if frames else ""
 
 
 @contextmanager

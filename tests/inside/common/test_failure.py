@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from grader.inside.common.failure import MESSAGE_LIMIT, TaskError, shorten, stage
@@ -49,3 +51,11 @@ class TestStage:
     def test_an_interrupt_is_no_failure_of_the_task(self) -> None:
         with pytest.raises(KeyboardInterrupt), stage("run"):
             raise KeyboardInterrupt
+
+    def test_an_error_in_a_file_of_the_course_names_the_line(self) -> None:
+        text = "def reference():\n    return {}['loops']\n"
+        workload: dict[str, Callable[[], object]] = {}
+        exec(compile(text, "workload.py", "exec"), workload)
+        with pytest.raises(TaskError) as caught, stage("time"):
+            workload["reference"]()
+        assert "workload.py, line 2: 'loops'" == caught.value.as_failure().message
