@@ -21,10 +21,13 @@ SECONDS = 300
 
 CHANGES = {
     "right": ("", ""),
-    "no_bias": ("topi.nn.dense, x, weight, bias)", "topi.nn.dense, x, weight)"),
-    "three_calls": (
-        "hidden = bb.emit_te(",
-        "hidden = bb.emit_te(topi.identity, x)\n            hidden = bb.emit_te(",
+    "one_pass": (
+        "topi.multiply, centred, centred)",
+        "lambda x, total: x * x - total * total / 64.0, x, total)",
+    ),
+    "six_calls": (
+        "total = bb.emit_te(",
+        "total = bb.emit_te(topi.identity, x)\n            total = bb.emit_te(",
     ),
 }
 """What is graded: the solution, and two with a mistake."""
@@ -54,8 +57,8 @@ class Author(Follower):
 
     def solve(self, change: tuple[str, str] = ("", "")) -> None:
         """Fill in the stubs of the template as a student does, here with the solutions."""
-        template = nbformat.read(self.folder / "templates" / "relu-layer.ipynb", as_version=4)
-        solved = paste_solutions(template, read_master(find_master(self.folder, "relu-layer")))
+        template = nbformat.read(self.folder / "templates" / "layer-norm.ipynb", as_version=4)
+        solved = paste_solutions(template, read_master(find_master(self.folder, "layer-norm")))
         for cell in solved.cells:
             cell.source = cell.source.replace(*change)
         nbformat.write(solved, self.folder / "submission.ipynb")
@@ -90,7 +93,7 @@ def graded(author: Author) -> dict[str, Report]:
 def test_the_new_assignment_is_sound_before_and_after_it_was_changed(author: Author) -> None:
     said = [text for _, text in author.outputs if "mutants are caught" in text]
     assert 2 == len(said)
-    assert all("relu-layer is sound" in text for text in said)
+    assert all("layer-norm is sound" in text for text in said)
     assert "few_calls" in said[1]
 
 
@@ -105,12 +108,18 @@ def test_a_submission_of_it_is_graded(author: Author, graded: dict[str, Report])
     assert "few calls" in printed
 
 
-def test_a_mistake_costs_the_points_of_the_courses_own_check(graded: dict[str, Report]) -> None:
-    """The docstring of the check is what the student reads."""
-    kernel, graph, _ = graded["no_bias"].parts
+def test_a_case_of_the_course_is_named_where_it_is_wrong(graded: dict[str, Report]) -> None:
+    """A variance in one pass is right for numbers that are drawn, and wrong beside a large mean."""
+    kernel, graph, _ = graded["one_pass"].parts
     assert 5 == kernel.score
     assert ["passed", "failed", "passed"] == [check.verdict for check in graph.checks]
-    _, graph, _ = graded["three_calls"].parts
+    (wrong,) = (each for each in graph.checks if "failed" == each.verdict)
+    assert "rows with a large mean: " in wrong.reason.english
+
+
+def test_a_mistake_costs_the_points_of_the_courses_own_check(graded: dict[str, Report]) -> None:
+    """The docstring of the check is what the student reads."""
+    _, graph, _ = graded["six_calls"].parts
     check = next(each for each in graph.checks if each.id == "few_calls")
     assert ("failed", "`main` needs few calls") == (check.verdict, check.title.english)
     assert 4 == graph.score
