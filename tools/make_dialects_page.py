@@ -84,7 +84,7 @@ def _table(chosen: Iterable[Row]) -> str:
 
 def _gone() -> str:
     lines = ["## What is left as it was", "", "| name | why |", "|---|---|"]
-    lines += [f"| {code(each.name)} | {each.why} |" for each in names_gone()]
+    lines += [f"| {code(each.name)} | {each.reason.english} |" for each in names_gone()]
     return "\n".join(lines) + "\n"
 
 

@@ -124,11 +124,13 @@ def _table_of_the_rest(document: Document) -> Table:
         title_justify="left",
     )
     for left in document.migration.left:
-        why: list[Text] = [foreign(left.why)]
+        why = [left.why]
         if left.supplied:
             why.append(say("`grader run` supplies it"))
         where = _place(document, left.cell, left.line)
-        table.add_row(Styled(left.what), Styled(words(where)), Styled(words(in_clauses(why))))
+        table.add_row(
+            Styled(words(left.what)), Styled(words(where)), Styled(words(in_clauses(why)))
+        )
     return table
 
 

@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 import libcst
 
-from grader.dialects.page import Page, Scope, attributes, dotted
+from grader.dialects.page import Page, Scope, attributes, dotted, not_reached
 from grader.dialects.table import Row, by_id, of_kind
+from grader.language import foreign, say
 
 CALL_TIR = ("tvm.script.relax.call_tir", "tvm.relax.op.call_tir", "tvm.relax.call_tir")
 _RANKED = ("tvm.relax.DynTensorType", "tvm.relax.TensorType")
@@ -170,7 +171,7 @@ def _result_type(page: Page, call: libcst.Call) -> None:
     kind = "tvm.script.relax.Tensor" if script else "tvm.relax.TensorType"
     make = page.names.spell(kind, near)
     if make is None:
-        page.leave(call, near, f"no import of the notebook reaches {kind}")
+        page.leave(call, foreign(near), not_reached(kind))
         return
     if isinstance(value, (libcst.List, libcst.ListComp)) or _are_several(value):
         _result_types(page, call, shape, dtype, make)
@@ -197,14 +198,16 @@ def _result_types(
     if not isinstance(shapes, (libcst.List, libcst.Tuple)) or not all(
         isinstance(each.value, (libcst.List, libcst.Tuple)) for each in shapes.elements
     ):
-        page.leave(call, "call_tir", "it has several outputs, whose shapes are not written out")
+        why = say("it has several outputs, whose shapes are not written out")
+        page.leave(call, foreign("call_tir"), why)
         return
     each = [kinds.value] * len(shapes.elements) if isinstance(kinds, libcst.SimpleString) else []
     if isinstance(kinds, (libcst.List, libcst.Tuple)):
         names = [one.value for one in kinds.elements]
         each = [one.value for one in names if isinstance(one, libcst.SimpleString)]
     if len(each) != len(shapes.elements):
-        page.leave(call, "call_tir", "it has several outputs, whose data types are not written out")
+        why = say("it has several outputs, whose data types are not written out")
+        page.leave(call, foreign("call_tir"), why)
         return
     start, end = page.start(shapes), page.end(shapes)
     if shape.keyword is not None:
@@ -239,7 +242,7 @@ def _target(page: Page, call: libcst.Call, _: Scope) -> None:
     table = _options(value.raw_value)
     make = page.names.spell("tvm.target.Target")
     if table is None or make is None:
-        page.leave(value, "a target", "its options are not known")
+        page.leave(value, say("a target"), say("its options are not known"))
     elif full == "tvm.target.Target":
         page.replace(page.start(value), page.end(value), table, by_id()["target-options"])
     else:

@@ -9,6 +9,7 @@ import libcst
 from grader.dialects.names import renamed
 from grader.dialects.page import Page, dotted
 from grader.dialects.table import Row, gone
+from grader.language import foreign, in_a_row, say
 
 
 def rewrite_import(page: Page, node: libcst.Import) -> None:
@@ -35,7 +36,11 @@ def rewrite_import_from(page: Page, node: libcst.ImportFrom) -> None:
     if len(origins) == 1:
         _rewrite_names(page, node.module, fresh, row)
     elif "\n" in page.text(node):
-        page.leave(node, module, f"today its names are in {' and '.join(origins)}")
+        page.leave(
+            node,
+            foreign(module),
+            say("today its names are in {modules}", modules=in_a_row(origins)),
+        )
     else:
         lines = [
             f"from {origin} import "
@@ -85,4 +90,4 @@ def _rewrite_module(page: Page, place: libcst.CSTNode | None, full: str) -> None
 def _note_missing(page: Page, node: libcst.CSTNode, full: str) -> None:
     missing = gone(full)
     if missing is not None:
-        page.leave(node, missing.name, missing.why)
+        page.leave(node, foreign(missing.name), missing.reason)

@@ -30,6 +30,7 @@ from grader.dialects.table import CURRENT, Dialect, by_id, names_gone, recognise
 from grader.dialects.unknown import WHY as UNKNOWN
 from grader.dialects.unknown import unknown_names
 from grader.dialects.walk import Walk
+from grader.language import NOTHING, Text, foreign, say
 
 TEXT_LIMIT = 2**18
 """Most characters of a notebook that are looked at closely. A notebook of the course has 10,000 of
@@ -52,6 +53,10 @@ class Change(msgspec.Struct, frozen=True):
     line: int
 
 
+_TOO_LONG = say("the notebook is too long")
+_STATEMENT = say("the statement")
+
+
 class Left(msgspec.Struct, frozen=True):
     """What was left as it is: in which cell (from 0), on which line (from 1), what, and why.
 
@@ -60,8 +65,8 @@ class Left(msgspec.Struct, frozen=True):
 
     cell: int
     line: int
-    what: str
-    why: str
+    what: Text
+    why: Text
     supplied: bool = False
 
 
@@ -79,7 +84,7 @@ class Migration(msgspec.Struct, frozen=True):
     @property
     def dialect(self) -> Dialect:
         """The dialect that the cells were written in, as far as the table can tell."""
-        gone = {each.what for each in self.left}
+        gone = {each.what.english for each in self.left}
         return recognise(
             frozenset(change.row for change in self.changes),
             tuple(each.dialects for each in names_gone() if each.name in gone),
@@ -100,11 +105,11 @@ class _Cell:
         self.readable = source
         self.module = ast.Module(body=[], type_ignores=[])
         self.masked = False
-        self.problem = ""
+        self.problem = NOTHING
         if is_foreign(source):
             return
         if not is_read:
-            self.problem = "the notebook is too long"
+            self.problem = _TOO_LONG
             return
         try:
             self.module = _read(source)
@@ -117,7 +122,7 @@ class _Cell:
         try:
             self.module = _read(self.readable)
         except NotParsedError as problem:
-            self.problem = str(problem)
+            self.problem = problem.reason
 
 
 def migrate_cells(sources: Sequence[str], *, thorough: bool = False) -> Migration:
@@ -135,7 +140,7 @@ def migrate_cells(sources: Sequence[str], *, thorough: bool = False) -> Migratio
     left: list[Left] = []
     for cell in cells:
         if cell.problem:
-            left.append(Left(cell.number, 1, "the cell", cell.problem))
+            left.append(Left(cell.number, 1, say("the cell"), cell.problem))
         edits, notes = _edits_of(cell, names, budget)
         left.extend(notes)
         if thorough:
@@ -153,7 +158,7 @@ def respell_cells(sources: Sequence[str]) -> Respelling:
     if dialect == CURRENT:
         return Respelling()
     found = [(each.cell, each.line, by_id()[each.row].was) for each in migration.changes]
-    found += [(each.cell, each.line, each.what) for each in migration.left]
+    found += [(each.cell, each.line, each.what.english) for each in migration.left]
     pairs = zip(sources, migration.sources, migration.lines, strict=True)
     return Respelling(
         cast("report.Dialect", dialect),
@@ -175,10 +180,10 @@ def _dialect_of(migration: Migration) -> Dialect:
 
 def _unknown(cell: _Cell, names: Names, notes: Sequence[Left]) -> Iterator[Left]:
     """Yield the names of a cell that nobody knows, without those of which something is said."""
-    said = {(each.line, each.what) for each in notes}
+    said = {(each.line, each.what.english) for each in notes}
     for line, written in unknown_names(cell.module, names):
         if (line, written) not in said:
-            yield Left(cell.number, line, written, UNKNOWN)
+            yield Left(cell.number, line, foreign(written), UNKNOWN)
 
 
 class _Budget:
@@ -211,7 +216,7 @@ def _unchanged(source: str) -> tuple[str, Sequence[int]]:
 
 def _read(source: str) -> ast.Module:
     if "\r" in source.replace("\r\n", ""):
-        raise NotParsedError("the cell has line ends of its own kind")
+        raise NotParsedError(say("the cell has line ends of its own kind"))
     return parse(source)
 
 
@@ -231,7 +236,7 @@ def _edits_of(cell: _Cell, names: Names, budget: _Budget) -> tuple[list[Edit], l
         if not has_word(text):
             continue
         if not budget.take(text, statement):
-            left.append(Left(cell.number, statement.first, "the rest", "the notebook is too long"))
+            left.append(Left(cell.number, statement.first, say("the rest"), _TOO_LONG))
             break
         found, notes = _rewrite(cell, statement, text, offsets, names)
         edits.extend(found)
@@ -249,11 +254,14 @@ def _rewrite(
         page = Page(tree, cell.source, offsets, statement.first, names)
         page.tree.visit(Walk(page))
     except NotParsedError as problem:
-        return [], [Left(cell.number, statement.first, "the statement", str(problem))]
+        return [], [Left(cell.number, statement.first, _STATEMENT, problem.reason)]
     except RecursionError:
-        return [], [Left(cell.number, statement.first, "the statement", "it nests too deep")]
+        return [], [Left(cell.number, statement.first, _STATEMENT, say("it nests too deep"))]
     supplied = {each.name for each in names_gone() if each.supplied}
-    notes = [Left(cell.number, *each, each[1] in supplied) for each in page.left]
+    notes = [
+        Left(cell.number, line, what, why, what.english in supplied)
+        for line, what, why in page.left
+    ]
     return page.edits, notes
 
 

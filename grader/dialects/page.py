@@ -10,6 +10,12 @@ from libcst.metadata import CodeRange, MetadataWrapper, WhitespaceInclusivePosit
 from grader.dialects.edits import Edit, Offsets
 from grader.dialects.names import Names
 from grader.dialects.table import Row
+from grader.language import Text, say
+
+
+def not_reached(name: str) -> Text:
+    """Say why a name stays: nothing that the notebook imports leads to the one of today."""
+    return say("no import of the notebook reaches {name}", name=name)
 
 
 class Scope:
@@ -47,7 +53,7 @@ class Page:
         self._lines_before = first - 1
         self.names = names
         self.edits: list[Edit] = []
-        self.left: list[tuple[int, str, str]] = []
+        self.left: list[tuple[int, Text, Text]] = []
         self.handled: set[libcst.CSTNode] = set()
 
     def start(self, node: libcst.CSTNode) -> int:
@@ -79,7 +85,7 @@ class Page:
         """Write down an insertion."""
         self.edits.append(Edit(place, place, len(self.edits), text, row.id))
 
-    def leave(self, node: libcst.CSTNode, what: str, why: str) -> None:
+    def leave(self, node: libcst.CSTNode, what: Text, why: Text) -> None:
         """Write down what stays as it is, although today's TVM has no such thing."""
         self.left.append((self._offsets.line(self.start(node)), what, why))
 

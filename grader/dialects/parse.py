@@ -16,6 +16,9 @@ from collections.abc import Iterator
 import libcst
 import msgspec
 
+from grader.errors import Told
+from grader.language import say
+
 CELL_LIMIT = 2**16
 """Longest cell that is looked at, in characters. The longest of the course has 8000."""
 
@@ -30,10 +33,11 @@ CHAIN_LIMIT = 1000
 """Most operands of one `and`, or targets of one `=`: LibCST's tree is as deep as there are some."""
 
 _WARNINGS = threading.Lock()
+_TOO_DEEP = say("it nests too deep, or it is too long")
 
 
-class NotParsedError(Exception):
-    """Raised for a text that is left alone; says why, in words for a person."""
+class NotParsedError(Told):
+    """Raised for a text that is left alone; says why, in a clause."""
 
 
 class Statement(msgspec.Struct, frozen=True):
@@ -47,15 +51,16 @@ class Statement(msgspec.Struct, frozen=True):
 def parse(source: str) -> ast.Module:
     """Read a cell with Python's own parser. Raises NotParsedError."""
     if len(source) > CELL_LIMIT:
-        raise NotParsedError(f"the cell is longer than {CELL_LIMIT} characters")
+        raise NotParsedError(say("the cell is longer than {limit} characters", limit=CELL_LIMIT))
     try:
         with _WARNINGS, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about the student's escapes, which are not ours
             return ast.parse(source)
     except SyntaxError as error:
-        raise NotParsedError(f"the cell is not Python: line {error.lineno or 1}") from None
+        at = error.lineno or 1
+        raise NotParsedError(say("the cell is not Python: line {line}", line=at)) from None
     except (ValueError, RecursionError, MemoryError):
-        raise NotParsedError("the cell is not Python, or it nests too deep") from None
+        raise NotParsedError(say("the cell is not Python, or it nests too deep")) from None
 
 
 def statements(module: ast.Module) -> Iterator[Statement]:
@@ -80,7 +85,7 @@ def parse_exactly(text: str, nodes: tuple[ast.stmt, ...]) -> libcst.Module:
     try:
         return libcst.parse_module(text)
     except (libcst.ParserSyntaxError, RecursionError):
-        raise NotParsedError("it is Python that LibCST does not read") from None
+        raise NotParsedError(say("it is Python that LibCST does not read")) from None
 
 
 def _decorators(node: ast.stmt) -> list[ast.expr]:
@@ -103,11 +108,11 @@ def _check_shape(nodes: tuple[ast.stmt, ...]) -> None:
         depth += 1
         count += len(level)
         if depth > DEPTH_LIMIT or count > NODE_LIMIT:
-            raise NotParsedError("it nests too deep, or it is too long")
+            raise NotParsedError(_TOO_DEEP)
         children: list[ast.AST] = []
         for node in level:
             below = list(ast.iter_child_nodes(node))
             if len(below) > CHAIN_LIMIT and not isinstance(node, (ast.List, ast.Dict)):
-                raise NotParsedError("it nests too deep, or it is too long")
+                raise NotParsedError(_TOO_DEEP)
             children.extend(below)
         level = children

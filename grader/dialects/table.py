@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -55,6 +56,37 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.sees or (self.was.rsplit(".", 1)[-1],)
 
 
+Why = Literal[
+    "structural_equal",
+    "relay",
+    "lower",
+    "te_schedule",
+    "alloc_tensor",
+    "match_shape",
+    "stmt_functor",
+    "autotvm",
+    "auto_scheduler",
+]
+"""Why nothing supplies a name."""
+
+_REASONS: Mapping[Why, Text] = {
+    "structural_equal": say(
+        "today it is structural_equal of the package tvm_ffi, which the"
+        " notebook would have to import"
+    ),
+    "relay": say("Relay has been removed; Relax is what followed it"),
+    "lower": say("there is no function for it any more; build the module"),
+    "te_schedule": say(
+        "schedules of tensor expressions have been removed; make a PrimFunc and a Schedule of it"
+    ),
+    "alloc_tensor": say("it is an operator of the virtual machine, relax.op.builtin.alloc_tensor"),
+    "match_shape": say("R.match_cast, which followed it, takes a type"),
+    "stmt_functor": say("visitors are structural_walk and structural_map of the package tvm_ffi"),
+    "autotvm": say("AutoTVM has been removed"),
+    "auto_scheduler": say("the auto-scheduler has been removed; there is tvm.s_tir.meta_schedule"),
+}
+
+
 class Gone(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A name from `tvm` on that no rewrite supplies, and why not.
 
@@ -63,8 +95,13 @@ class Gone(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     name: str
     dialects: tuple[Dialect, ...]
-    why: str
+    why: Why
     supplied: bool = False
+
+    @property
+    def reason(self) -> Text:
+        """Why not, in a clause."""
+        return _REASONS[self.why]
 
 
 class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

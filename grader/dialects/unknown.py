@@ -17,8 +17,9 @@ import msgspec
 from grader.decoding import prepared
 from grader.dialects.names import Names, as_of_old, today
 from grader.dialects.table import gone
+from grader.language import say
 
-WHY = "neither today's TVM nor the migration table has it"
+WHY = say("neither today's TVM nor the migration table has it")
 
 _Scope = frozenset[str]
 

@@ -7,7 +7,7 @@ import libcst
 from grader.dialects.calls import rewrite_call
 from grader.dialects.imports import rewrite_import, rewrite_import_from
 from grader.dialects.names import as_of_old, renamed, today
-from grader.dialects.page import Page, Scope, attributes, dotted
+from grader.dialects.page import Page, Scope, attributes, dotted, not_reached
 from grader.dialects.script import (
     enter_function,
     rewrite_buffer,
@@ -15,6 +15,7 @@ from grader.dialects.script import (
     rewrite_script_call,
 )
 from grader.dialects.table import by_id, gone, of_kind
+from grader.language import foreign, say
 
 ALLOCATION = "tvm.script.tir.alloc_buffer"
 MODULE_DECORATORS = ("tvm.script.ir_module", "tvm.script.ir.ir_module")
@@ -100,7 +101,7 @@ class Walk(libcst.CSTVisitor):
         page = self._page
         missing = gone(full)
         if missing is not None:
-            page.leave(node, missing.name, missing.why)
+            page.leave(node, foreign(missing.name), missing.reason)
             return
         found = renamed(full)
         if full == ALLOCATION and self.scope.blocked:
@@ -117,7 +118,7 @@ class Walk(libcst.CSTVisitor):
         else:
             spelt = page.names.spell(new)
             if spelt is None:
-                page.leave(node, full, f"no import of the notebook reaches {new}")
+                page.leave(node, foreign(full), not_reached(new))
                 return
             fresh = spelt.split(".")
         same = _common(written, fresh)
@@ -125,7 +126,8 @@ class Walk(libcst.CSTVisitor):
             return
         start, end = page.start(parts[same]), page.end(parts[-1])
         if "\n" in page.source[start:end]:
-            page.leave(node, full, f"it stands on several lines; today it is {new}")
+            why = say("it stands on several lines; today it is {name}", name=new)
+            page.leave(node, foreign(full), why)
             return
         page.replace(start, end, ".".join(fresh[same:]), row)
 

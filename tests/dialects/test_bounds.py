@@ -48,7 +48,7 @@ def test_a_long_cell_is_left_alone_and_listed() -> None:
     source = "tvm.nd.array(x)\n" + "#" * CELL_LIMIT
     migration = migrate_cells([source])
     assert (source,) == migration.sources
-    assert f"the cell is longer than {CELL_LIMIT} characters" == migration.left[0].why
+    assert f"the cell is longer than {CELL_LIMIT} characters" == migration.left[0].why.english
 
 
 def test_a_long_notebook_is_migrated_up_to_its_bound() -> None:
@@ -58,7 +58,7 @@ def test_a_long_notebook_is_migrated_up_to_its_bound() -> None:
     changed = [source != cell for source in migration.sources]
     assert [True] * (TEXT_LIMIT // len(cell)) == changed[: TEXT_LIMIT // len(cell)]
     assert not any(changed[TEXT_LIMIT // len(cell) :])
-    assert "the notebook is too long" == migration.left[-1].why
+    assert "the notebook is too long" == migration.left[-1].why.english
 
 
 @pytest.mark.parametrize("source", ["x = '\0'\ntvm.nd.array", "tvm.nd.array\rx = 1", "\ud800"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.dialects.migration import Left, migrate_cells
+from grader.language import say
 
 
 def migrated(*cells: str) -> str:
@@ -60,7 +61,7 @@ class TestImports:
         migration = migrate_cells(["from tvm.relax import vm\ntvm = relax = 0", "vm.build(m)"])
         assert "vm.build(m)" == migration.sources[1]
         (left,) = migration.left
-        assert (1, 1, "tvm.relax.vm.build") == (left.cell, left.line, left.what)
+        assert (1, 1, "tvm.relax.vm.build") == (left.cell, left.line, left.what.english)
 
 
 class TestWhatStays:
@@ -117,7 +118,8 @@ class TestWhatStays:
     def test_a_cell_that_is_not_python_is_listed_and_others_change(self) -> None:
         migration = migrate_cells(["def f(:", "tvm.nd.array(x)"])
         assert ("def f(:", "tvm.runtime.tensor(x)") == migration.sources
-        assert (Left(0, 1, "the cell", "the cell is not Python: line 1"),) == migration.left
+        wanted = Left(0, 1, say("the cell"), say("the cell is not Python: line {line}", line=1))
+        assert (wanted,) == migration.left
 
     def test_cells_are_never_joined(self) -> None:
         assert ("if x:", "    tvm.nd.array(x)") == migrate_cells(

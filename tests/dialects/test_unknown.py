@@ -17,7 +17,7 @@ IMPORTS = (
 def unknown(*cells: str) -> list[tuple[int, int, str]]:
     """Return what is listed of cells after the imports: cell, line and name."""
     left = migrate_cells([IMPORTS, *cells], thorough=True).left
-    return [(each.cell, each.line, each.what) for each in left if each.why == WHY]
+    return [(each.cell, each.line, each.what.english) for each in left if each.why == WHY]
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_nothing_is_listed_of_the_solved_notebooks(slug: str, dialect: str) -> N
 def test_a_grading_does_not_ask() -> None:
     assert () == migrate_cells(["import tvm\ntvm.quark"]).left
     document = migrate_document(b"import tvm\ntvm.quark\n", ".py")
-    assert ["tvm.quark"] == [each.what for each in document.migration.left]
+    assert ["tvm.quark"] == [each.what.english for each in document.migration.left]
 
 
 def test_a_module_is_no_unknown_name() -> None:
