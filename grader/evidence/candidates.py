@@ -17,12 +17,7 @@ from grader.assignment_files import Given
 from grader.errors import IRError, ProtocolError
 from grader.evidence.case import Candidate, FloatArray, Outputs, Problem, StubOutputs
 from grader.evidence.oracle import Arrangement, Oracle
-from grader.evidence.problems import (
-    STALE,
-    explain_failure,
-    explain_python_failure,
-    wrong_samples,
-)
+from grader.evidence.problems import explain_failure, explain_python_failure, wrong_samples
 from grader.evidence.runners import Kind, RunnerPool
 from grader.evidence.subject import find_function
 from grader.ir.facts import ModuleFacts
@@ -208,6 +203,19 @@ def unreadable() -> Problem:
     )
 
 
+_STALE = Problem(
+    say(
+        "The outputs are right by luck: they change with what memory happened to hold, as a buffer"
+        " is read before it is written."
+    ),
+    say(
+        "Write to the buffer before it is added to or compared with, as `with T.init():` does for"
+        " a reduction."
+    ),
+    code="not_deterministic",
+)
+
+
 def runner_kind(part: PartTable) -> Kind:
     """Return the kind of runner in which a part's candidates are run."""
     return "extern" if part.externs or part.entry_kind == "python" else "pure"
@@ -258,7 +266,7 @@ def gather_outputs(
     unwritten = tuple(names.get(each, each) for each in answer.unwritten)
     desired, images = oracle.desired[first], oracle.from_test_set[first]
     outputs = Outputs(actual, desired, images, unwritten, oracle.cases)
-    return STALE if answer.stale and not wrong_samples(outputs, comparison).any() else outputs
+    return _STALE if answer.stale and not wrong_samples(outputs, comparison).any() else outputs
 
 
 def gather_stubs(

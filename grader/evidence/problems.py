@@ -97,18 +97,6 @@ TIME_LIMIT = Problem(
     code="time_limit",
 )
 
-STALE = Problem(
-    say(
-        "The outputs are right by luck: they change with what memory happened to hold, as a buffer"
-        " is read before it is written."
-    ),
-    say(
-        "Write to the buffer before it is added to or compared with, as `with T.init():` does for"
-        " a reduction."
-    ),
-    code="not_deterministic",
-)
-
 _SPECIAL: Mapping[FailureCode, Problem] = {
     "NotDeterministic": Problem(
         say("The same input gave two different outputs."),
