@@ -105,7 +105,7 @@ inside = {n[2] for n in names if n[1] == "inside" and n[2:]}
 print([sorted({n[1] for n in names}), sorted(inside)])
 """
         rooms, inside = from_kernel(sandbox, code)
-        assert rooms == ["inside", "messages", "timing"]
+        assert rooms == ["decoding", "inside", "messages", "timing"]
         assert inside == ["common", "evaluator", "kernel", "launcher", "library"]
 
 
