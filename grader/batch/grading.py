@@ -24,7 +24,7 @@ from grader.errors import DisplacedError, GraderError, SubmissionError, UsageErr
 from grader.files import rescue, try_place, unwritable, write_whole
 from grader.grading.pipeline import grade
 from grader.grading.preparation import Preparation, Settings
-from grader.language import Text, foreign, join, say
+from grader.language import Text, join, say
 from grader.machine.quiet import Quiet
 from grader.progress import BatchProgress, Progress, Silent
 from grader.reading.reader import Reader
@@ -282,9 +282,10 @@ class Batch:
         except Exception as error:  # noqa: BLE001  the others shall be graded all the same
             if "GRADER_DEBUG" in self._settings.environment:
                 traceback.print_exc()
-            reason = foreign(
-                f"The grader failed itself, with {told_failure(error)}. "
-                "Grade it again with GRADER_DEBUG=1 and report what that prints."
+            reason = say(
+                "The grader failed itself, with {error}. Grade it again with GRADER_DEBUG=1 and"
+                " report what that prints.",
+                error=told_failure(error),
             )
         return ungraded_report(entry.path.name, reason, describe_environment()), None, slug
 
