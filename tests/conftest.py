@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import cast
 
 import hypothesis
@@ -16,6 +18,8 @@ from grader.sandbox.start import SteppingSandbox
 from tests.endtoend.together import together
 
 __all__ = ["sandbox", "together"]
+
+ROOT = Path(__file__).parents[1]
 
 # A run of the tests depends neither on the runs before it nor on chance; benchmarks/decoders.py
 # looks for counterexamples where nobody has looked yet.
@@ -37,7 +41,20 @@ inspect.modulesbyfile.update(
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what lasts longest, so that no process is left with it when others have ended."""
+    lost = left_out_by_make(items)
+    if lost:
+        raise pytest.UsageError(f"`make test` would never run {lost}: name the file in ALONE there")
     items.sort(key=lambda item: "graded" not in item.keywords)
+
+
+def left_out_by_make(items: Iterable[pytest.Item]) -> list[str]:
+    """Return the tests that want the machine to themselves in files that `make test` passes by."""
+    (line,) = re.findall(r"^ALONE := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    places = {ROOT / each for each in line.split()}
+    alone = [each for each in items if {"timed", "hurried"} & set(each.keywords)]
+    return sorted(
+        each.nodeid for each in alone if places.isdisjoint({each.path, *each.path.parents})
+    )
 
 
 @pytest.fixture(scope="session")
