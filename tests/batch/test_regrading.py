@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -142,12 +141,10 @@ class TestAnswers:
         found = api.grade_many(["class"], assignment=SLUG, course=".", gradebook="gradebook.sqlite")
         assert {"ada/hw": 7, "gus": 0} == {name: report.score for name, report in found}
 
-    @pytest.mark.parametrize(("points", "seconds"), [(6, 1), (9, 3)])
-    def test_five_hundred_are_answered_in_a_second_and_counted_anew_in_three(
-        self, world: Class, points: int, seconds: float
-    ) -> None:
-        """Of a processor: beside others it may take longer."""
-        logins = [f"s{number:03}" for number in range(500)]
+    @pytest.mark.parametrize("points", [6, 9])
+    def test_a_class_is_answered_from_what_is_stored(self, world: Class, points: int) -> None:
+        """How long five hundred take is a figure of benchmarks/gradebook.py."""
+        logins = [f"s{number}" for number in range(20)]
         enrol(world.book, *logins)
         people = {each.login: each.id for each in world.book.students()}
         report = world.report(b"")
@@ -164,9 +161,8 @@ class TestAnswers:
         if points != 6:
             world.weigh(points)
         entries = collect([world.folder / "class"])
-        before = time.process_time()
-        assert 500 == len(world.store().answers(entries, world.keys()))
-        assert time.process_time() - before < seconds
+        answers = world.store().answers(entries, world.keys())
+        assert {each.name for each in entries} == set(answers)
 
 
 def _never(*_: object) -> None:

@@ -37,16 +37,35 @@ from tests.gradebook.small_class import Class
 assert command
 
 Say = Callable[[str], None]
-Moments = Callable[[float], float]
-"""A random moment, in seconds, of work that takes so long when nobody kills it."""
 
 BEGUN = "begun"
 ATTEMPTS, AT_ONCE = 12, 4
 """Attempts that are regraded, and how many of them together or not at all."""
 
 
-def in_child(work: Callable[[Say], None], moment: Moments, alone: float | None) -> list[str]:
-    """Run work in a child, kill it at a moment, and return what it said after it had begun.
+class Moments:
+    """Draws random moments at which work is killed, that takes so long when nobody kills it.
+
+    They come later after work that was killed before it had reported anything, and earlier after
+    other work: what was timed in peace takes several times as long while the machine is busy, and
+    of 25 migrations one was done.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._chance = random.Random(seed)
+        self._factor = 1.5
+
+    def draw(self, alone: float) -> float:
+        """Return the seconds from the beginning of work that takes `alone` seconds by itself."""
+        return self._chance.uniform(0, self._factor * alone)
+
+    def hear(self, said: list[str]) -> None:
+        """Learn what was reported as done by work that was killed."""
+        self._factor *= 0.9 if said else 1.25
+
+
+def in_child(work: Callable[[Say], None], moments: Moments, alone: float | None) -> list[str]:
+    """Run work in a child, kill it at a random moment, and return what it said after it had begun.
 
     `alone` is how long it takes by itself; None leaves it in peace until it ends.
     """
@@ -65,16 +84,19 @@ def in_child(work: Callable[[Say], None], moment: Moments, alone: float | None) 
         first = file.readline()
         assert f"{BEGUN}\n" == first, first
         if alone is not None:
-            time.sleep(moment(alone))
+            time.sleep(moments.draw(alone))
             os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-        return file.read().splitlines()
+        said = file.read().splitlines()
+    if alone is not None:
+        moments.hear(said)
+    return said
 
 
 def timed(work: Callable[[Say], None]) -> tuple[list[str], float]:
     """Run work in a child to its end; return what it said, and how long that took, in seconds."""
     begun = time.monotonic()
-    said = in_child(work, lambda seconds: seconds, None)
+    said = in_child(work, Moments(0), None)
     return said, time.monotonic() - begun
 
 
@@ -88,7 +110,7 @@ def check_whole(url: str) -> None:
     database.close()
 
 
-def adjust(url: str, folder: Path, rounds: int, moment: Moments) -> Iterator[tuple[int, int]]:
+def adjust(url: str, folder: Path, rounds: int, moments: Moments) -> Iterator[tuple[int, int]]:
     """Adjust one attempt over and over."""
     book = Gradebook(open_database(url, make=True))
     book.take_rules([conv()])
@@ -106,7 +128,7 @@ def adjust(url: str, folder: Path, rounds: int, moment: Moments) -> Iterator[tup
     said, alone = timed(work)
     told = {int(line) for line in said}
     for _ in range(rounds):
-        said = in_child(work, moment, alone)
+        said = in_child(work, moments, alone)
         told |= {int(line) for line in said}
         check_whole(url)
         database = open_database(url)
@@ -116,7 +138,7 @@ def adjust(url: str, folder: Path, rounds: int, moment: Moments) -> Iterator[tup
         yield len(said), len(told - there)
 
 
-def batch(url: str, folder: Path, rounds: int, moment: Moments) -> Iterator[tuple[int, int]]:
+def batch(url: str, folder: Path, rounds: int, moments: Moments) -> Iterator[tuple[int, int]]:
     """Write reports as a batch does: into the gradebook, and into a folder."""
     book = Gradebook(open_database(url, make=True))
     book.take_rules([conv()])
@@ -143,7 +165,7 @@ def batch(url: str, folder: Path, rounds: int, moment: Moments) -> Iterator[tupl
         if alone is None:
             said, alone = timed(work)
         else:
-            said = in_child(work, moment, alone)
+            said = in_child(work, moments, alone)
             check_whole(url)
         told += said
         yield len(said), sum(not _is_there(url, folder, name) for name in said)
@@ -161,7 +183,7 @@ def _is_there(url: str, folder: Path, name: str) -> bool:
     return stored == wanted == decode_report(content) and content == encode_report(wanted)
 
 
-def migrate(url: str, folder: Path, rounds: int, moment: Moments) -> Iterator[tuple[int, int]]:
+def migrate(url: str, folder: Path, rounds: int, moments: Moments) -> Iterator[tuple[int, int]]:
     """Bring a gradebook from nothing to the newest version, and go on where that was killed."""
     alone = None
     for at in range(rounds + 1):
@@ -177,7 +199,7 @@ def migrate(url: str, folder: Path, rounds: int, moment: Moments) -> Iterator[tu
         if alone is None:
             said, alone = timed(work)
         else:
-            said = in_child(work, moment, alone)
+            said = in_child(work, moments, alone)
         database = open_database(each) if said else open_database(each, make=True)
         with database.reading() as connection:
             is_new = version_of(connection) == NEWEST
@@ -187,7 +209,7 @@ def migrate(url: str, folder: Path, rounds: int, moment: Moments) -> Iterator[tu
         yield len(said), int(not is_new)
 
 
-def regrade(url: str, folder: Path, rounds: int, moment: Moments) -> Iterator[tuple[int, int]]:
+def regrade(url: str, folder: Path, rounds: int, moments: Moments) -> Iterator[tuple[int, int]]:
     """Count points anew for a class, by other ones in every round, and go on where it was killed.
 
     Lost is a grading of before, and a grade that is not of today's points in a round that was done.
@@ -212,7 +234,7 @@ def regrade(url: str, folder: Path, rounds: int, moment: Moments) -> Iterator[tu
         if alone is None:
             said, alone = timed(work)
         else:
-            said = in_child(work, moment, alone)
+            said = in_child(work, moments, alone)
             check_whole(url)
         book = Gradebook(open_database(url))
         there, behind = _standing(book, before + 4)
@@ -239,10 +261,9 @@ def _standing(book: Gradebook, points: int) -> tuple[int, int]:
 
 def main(name: str, url: str, folder: str, rounds: str, seed: str) -> None:
     """Run it, and print what came of it."""
-    chance = random.Random(int(seed))
     work = {"adjust": adjust, "batch": batch, "migrate": migrate, "regrade": regrade}[name]
     regrading._AT_ONCE = AT_ONCE
-    found = [*work(url, Path(folder), int(rounds), lambda alone: chance.uniform(0, 1.5 * alone))]
+    found = [*work(url, Path(folder), int(rounds), Moments(int(seed)))]
     done, lost = (sum(column) for column in zip(*found, strict=True))
     print(json.dumps({"rounds": int(rounds), "done": done, "lost": lost}))
 
