@@ -31,6 +31,7 @@ def add_class_commands(app: typer.Typer, panel: str, keeping: str) -> None:
     for function, epilog in commands:
         app.command(cls=Command, rich_help_panel=panel, epilog=epilog)(function)
     app.command(cls=Command, rich_help_panel=panel, epilog=_INSIGHTS)(insights)
+    app.command(cls=Command, rich_help_panel=panel, epilog=_SIMILAR)(similar)
     app.command(cls=Command, rich_help_panel=keeping, epilog=_REGRADE)(regrade)
 
 
@@ -236,6 +237,44 @@ def insights(
 
     found = ClassOptions(assignment, reports, collected, course)
     run_insights(InsightsOptions(found, output, language, passing, pages), Console())
+
+
+_SIMILAR = """
+    grader similar --output alike
+    grader similar --reports reports --given lecture.ipynb --output alike
+    """
+
+
+def similar(
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="DIR", help="Where SLUG-similar.html and .json are written."
+        ),
+    ],
+    assignment: ClassSlugOption = None,
+    reports: ReportsOption = None,
+    collected: CollectedOption = None,
+    given: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="A text of the course, which everybody may have."),
+    ] = None,
+    least: Annotated[
+        float, typer.Option(min=0.1, max=1.0, metavar="SHARE", help="From which share on.")
+    ] = 0.5,
+    language: PageLanguageOption = None,
+    course: CourseOption = None,
+) -> None:
+    """Show which works are alike beyond what was given, side by side.
+
+    It is evidence for you to look at, and no verdict: it takes no points, and sends nothing to
+    anybody.
+    """
+    from grader.cli.class_reports import ClassOptions
+    from grader.cli.similar import SimilarOptions, run_similar
+
+    found = ClassOptions(assignment, reports, collected, course)
+    run_similar(SimilarOptions(found, output, tuple(given or ()), least, language), Console())
 
 
 _REGRADE = """

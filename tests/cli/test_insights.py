@@ -6,19 +6,22 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from rich.console import Console
 
 from grader.cli.class_reports import ClassOptions
 from grader.cli.insights import InsightsOptions, run_insights
+from grader.cli.similar import SimilarOptions, run_similar
 from grader.errors import UsageError
 from grader.language import foreign
-from grader.report import encode_report, ungraded_report
+from grader.report import Cell, encode_report, ungraded_report
 from tests.cli.test_grades import folder as folder
 from tests.cli.test_grades import found, refused, said
 from tests.gradebook.factory import SLUG
 from tests.insights.classes import report
 from tests.render.html.reading import read
 from tests.sample_reports import typical
+from tests.similarity.classes import TEMPLATE, make_class
 
 
 @pytest.fixture
@@ -98,3 +101,37 @@ def test_stats_have_the_same_numbers(folder: Path) -> None:
     told = said(folder, "grades", "stats", SLUG)
     assert "What was misunderstood" in told or "Passed" in told
     assert "insights" not in found(folder, "grades", "stats")[SLUG]
+
+
+def test_works_that_are_alike_become_a_page_and_json(tmp_path: Path) -> None:
+    place, made = tmp_path / "reports", make_class(12, 3)
+    for each in made.works:
+        (place / each.id).mkdir(parents=True)
+        whole = encode_report(replace(typical(), cells=each.cells))
+        (place / each.id / "hw.json").write_bytes(whole)
+    (place / "summary.json").write_text("{}")
+    lecture = tmp_path / "lecture.py"
+    lecture.write_text("\n".join(TEMPLATE))
+    options = SimilarOptions(ClassOptions(reports=place), tmp_path / "out", (lecture,))
+    run_similar(options, Console(quiet=True))
+    document = json.loads((tmp_path / "out" / "e2e-conv-similar.json").read_text())
+    pairs = {frozenset((each["one"], each["other"])) for each in document["pairs"]}
+    assert made.copies.keys() == pairs
+    assert "no verdict" in (tmp_path / "out" / "e2e-conv-similar.html").read_text()
+
+
+def test_what_is_given_as_a_text_makes_nobody_alike(tmp_path: Path) -> None:
+    source = "def load(path):\n    return {name: np.load(path)[name] for name in np.load(path)}"
+    for name in ("ada", "olga"):
+        (tmp_path / "reports" / name).mkdir(parents=True)
+        found = replace(typical(), cells=(Cell("code", source, 1),), parts=typical().parts[:1])
+        (tmp_path / "reports" / name / "hw.json").write_bytes(encode_report(found))
+    (tmp_path / "reports" / "summary.json").write_text("{}")
+    (tmp_path / "text.py").write_text(source)
+    for given, count in (((), 1), ((tmp_path / "text.py",), 0)):
+        options = SimilarOptions(
+            ClassOptions(reports=tmp_path / "reports"), tmp_path / "out", given, language="en"
+        )
+        run_similar(options, Console(quiet=True))
+        document = json.loads((tmp_path / "out" / "e2e-conv-similar.json").read_text())
+        assert count == len(document["pairs"])
