@@ -17,6 +17,7 @@ from grader.cli.options import (
     Language,
     SandboxOption,
     SeedOption,
+    points_option,
 )
 from grader.cli.process import write_output
 from grader.lms.names import FORMS, LAYOUTS, PACKED
@@ -29,6 +30,8 @@ def add_class_commands(app: typer.Typer, panel: str, keeping: str) -> None:
     commands = ((collect, _COLLECT), (mark, _MARK), (export, _EXPORT), (feedback, _FEEDBACK))
     for function, epilog in commands:
         app.command(cls=Command, rich_help_panel=panel, epilog=epilog)(function)
+    app.command(cls=Command, rich_help_panel=panel, epilog=_INSIGHTS)(insights)
+    app.command(cls=Command, rich_help_panel=panel, epilog=_SIMILAR)(similar)
     app.command(cls=Command, rich_help_panel=keeping, epilog=_REGRADE)(regrade)
 
 
@@ -180,6 +183,98 @@ def feedback(
     options = FeedbackOptions(output, reports, assignment, collected, packed, course)
     if not run_feedback(options, Console(stderr=True)):
         raise typer.Exit(NOT_ALL)
+
+
+_INSIGHTS = """
+    grader insights --output monday
+    grader insights --assignment e2e-mlp --pass 50 --output monday
+    grader insights --reports reports --output monday
+    """
+
+ClassSlugOption = Annotated[
+    str | None, typer.Option("--assignment", metavar="SLUG", help="Which one; all if not given.")
+]
+ReportsOption = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Reports of `grader batch`, in place of a gradebook."),
+]
+CollectedOption = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="The folder of `grader collect`, for names.")
+]
+PageLanguageOption = Annotated[
+    Language | None,
+    typer.Option("--lang", metavar="CODE", help="Language of the page: en, zh or ko."),
+]
+
+
+def insights(
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="DIR", help="Where SLUG.html, SLUG.json and SLUG.csv go."
+        ),
+    ],
+    assignment: ClassSlugOption = None,
+    reports: ReportsOption = None,
+    collected: CollectedOption = None,
+    passing: Annotated[
+        float | None,
+        points_option("Points that one needs: who is near them is looked at.", "--pass"),
+    ] = None,
+    pages: Annotated[
+        bool, typer.Option("--pages/--no-pages", help="Write every student's page, to link to.")
+    ] = True,
+    language: PageLanguageOption = None,
+    course: CourseOption = None,
+) -> None:
+    """Say what the class got wrong: a page, JSON and CSV for each assignment.
+
+    It counts mistakes, errors, checks, speed-ups and attempts, with the students behind each
+    number, and says whose report needs a look. It is for instructors: it has names.
+    """
+    from grader.cli.class_reports import ClassOptions
+    from grader.cli.insights import InsightsOptions, run_insights
+
+    found = ClassOptions(assignment, reports, collected, course)
+    run_insights(InsightsOptions(found, output, language, passing, pages), Console())
+
+
+_SIMILAR = """
+    grader similar --output alike
+    grader similar --reports reports --given lecture.ipynb --output alike
+    """
+
+
+def similar(
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="DIR", help="Where SLUG-similar.html and .json are written."
+        ),
+    ],
+    assignment: ClassSlugOption = None,
+    reports: ReportsOption = None,
+    collected: CollectedOption = None,
+    given: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="A text of the course, which everybody may have."),
+    ] = None,
+    least: Annotated[
+        float, typer.Option(min=0.1, max=1.0, metavar="SHARE", help="From which share on.")
+    ] = 0.5,
+    language: PageLanguageOption = None,
+    course: CourseOption = None,
+) -> None:
+    """Show which works are alike beyond what was given, side by side.
+
+    It is evidence for you to look at, and no verdict: it takes no points, and sends nothing to
+    anybody.
+    """
+    from grader.cli.class_reports import ClassOptions
+    from grader.cli.similar import SimilarOptions, run_similar
+
+    found = ClassOptions(assignment, reports, collected, course)
+    run_similar(SimilarOptions(found, output, tuple(given or ()), least, language), Console())
 
 
 _REGRADE = """

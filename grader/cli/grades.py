@@ -313,8 +313,11 @@ def forget(
 def stats(
     slug: AllSlugsArgument = None, course: CourseOption = None, json: JsonOption = None
 ) -> None:
-    """Say how the class did, without those who have withdrawn."""
+    """Say how the class did, without those who have withdrawn.
+
+    Of one assignment it also says what went wrong, with the numbers of `grader insights`.
+    """
+    from grader.cli.class_stats import tell_stats
     from grader.cli.gradebook import Told
-    from grader.cli.student_grades import tell_stats
 
     tell_stats(slug, course, Told(json))

@@ -115,9 +115,9 @@ AudienceOption = Annotated[
 ]
 
 
-def points_option(help: str) -> Any:
-    """Return an option that takes a number of points."""
-    return typer.Option(metavar="POINTS", callback=_finite, help=help)
+def points_option(help: str, *names: str) -> Any:
+    """Return an option that takes a number of points, called by its argument if it has no names."""
+    return typer.Option(*names, metavar="POINTS", callback=_finite, help=help)
 
 
 def _finite(points: float | None) -> float | None:

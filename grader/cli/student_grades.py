@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
@@ -18,24 +17,12 @@ from grader.cli.telling import line, tell, words
 from grader.cli.telling import students as students_of
 from grader.errors import UsageError
 from grader.gradebook.book import Gradebook
-from grader.gradebook.entries import Adjustment, Attempt, rounded, show
+from grader.gradebook.entries import Adjustment, Attempt, show
 from grader.gradebook.grades import Account, Grade, Rules, derive_all, told_time
 from grader.gradebook.roster import Student, find_student
 from grader.language import Text, Value, foreign, in_a_row, say
 from grader.render.wording import one_line
 from grader.report import Report
-
-_FIGURES = {
-    "graded": say("Graded"),
-    "missing": say("Missing"),
-    "lowest": say("Low"),
-    "quarter": foreign("25 %"),
-    "median": say("Median"),
-    "three_quarters": foreign("75 %"),
-    "highest": say("High"),
-    "mean": say("Mean"),
-}
-"""What is told of a class, and what people read it under."""
 
 Decision = Callable[[Gradebook, Student, Account, Grade], dict[str, Any]]
 """Writes a decision down, given whose grade it is and how that came about; returns what it was."""
@@ -47,7 +34,7 @@ def list_grades(
     """Tell everybody's grades."""
     with open_book(course) as book:
         if slug is not None:
-            _known(book, slug)
+            known_rules(book, slug)
         rules = {each.slug: each for each in book.rules().values() if slug in (None, each.slug)}
         students, accounts = book.students(), book.accounts()
     shown = [
@@ -55,7 +42,7 @@ def list_grades(
         for each in students
         if (everybody or each.withdrawn is None) and section in (None, each.section)
     ]
-    grades = {each.login: _grades_of(accounts, each) for each in shown}
+    grades = {each.login: grades_of(accounts, each) for each in shown}
     rows = [{**_person(each), "grades": _brief_of(grades[each.login], rules)} for each in shown]
 
     def people(console: Console) -> None:
@@ -83,10 +70,10 @@ def class_grades(slug: str, course: Path | None) -> list[tuple[Student, Grade | 
     Raises UsageError where the gradebook has no such assignment.
     """
     with open_book(course) as book:
-        _known(book, slug)
+        known_rules(book, slug)
         students, accounts = book.students(), book.accounts()
     present = [each for each in students if each.withdrawn is None]
-    return [(each, _grades_of(accounts, each).get(slug)) for each in present]
+    return [(each, grades_of(accounts, each).get(slug)) for each in present]
 
 
 def counting_reports(
@@ -98,7 +85,7 @@ def counting_reports(
     where the gradebook has no such assignment.
     """
     with open_book(course) as book:
-        _known(book, slug)
+        known_rules(book, slug)
         accounts = book.accounts()
         for student in book.students():
             own = accounts.get(student.id, {})
@@ -146,7 +133,7 @@ def show_student(word: str, course: Path | None, told: Told) -> None:
 def explain_grade(word: str, slug: str, course: Path | None, told: Told) -> None:
     """Tell how a grade comes about, line by line."""
     with open_book(course) as book:
-        rules = _known(book, slug)
+        rules = known_rules(book, slug)
         student = find_student(book.students(), word)
         accounts = book.accounts(student.id).get(student.id, {})
     account = accounts.get(slug, Account(rules))
@@ -159,7 +146,7 @@ def explain_grade(word: str, slug: str, course: Path | None, told: Told) -> None
 def change_grade(word: str, slug: str, course: Path | None, told: Told, write: Decision) -> None:
     """Write down a decision about one student's grade, and tell the grade before and after."""
     with open_book(course) as book:
-        rules = _known(book, slug)
+        rules = known_rules(book, slug)
         student = find_student(book.students(), word)
 
         def now() -> tuple[Account, Grade]:
@@ -204,59 +191,8 @@ def forget_student(word: str, course: Path | None, told: Told, *, sure: bool) ->
     told.tell({"forgotten": student.login}, lambda console: tell(console, line))
 
 
-def tell_stats(slug: str | None, course: Path | None, told: Told) -> None:
-    """Tell how the class did, without those who have withdrawn."""
-    with open_book(course) as book:
-        if slug is not None:
-            _known(book, slug)
-        students = [each for each in book.students() if each.withdrawn is None]
-        accounts, rules = book.accounts(), book.rules()
-    grades = [_grades_of(accounts, each) for each in students]
-    found = {
-        name: _numbers([each[name] for each in grades if name in each], len(students))
-        for name in rules
-        if slug in (None, name)
-    }
-
-    def people(console: Console) -> None:
-        table = _table(say("Assignment"))
-        table.columns[0].no_wrap = True
-        for title in _FIGURES.values():
-            table.add_column(words(title), justify="right", overflow="fold")
-        for name, numbers in found.items():
-            cells = (numbers[each] for each in _FIGURES)
-            table.add_row(name, *(_number(each) for each in cells))
-        console.print(table)
-
-    told.tell(found, people)
-
-
-def _numbers(grades: Iterable[Grade], students: int) -> dict[str, Any]:
-    """Return how grades are distributed: quartiles with ends, and means, also of parts."""
-    graded = [each for each in grades if each.points is not None]
-    points = sorted(each.points for each in graded if each.points is not None)
-    found: dict[str, Any] = {"graded": len(points), "missing": students - len(points)}
-    cuts: list[Decimal | None] = [None] * 3
-    if points:
-        several = points if len(points) > 1 else points * 2
-        cuts = [*map(rounded, statistics.quantiles(several, n=4, method="inclusive"))]
-    parts: dict[str, list[Decimal]] = {}
-    for each in graded:
-        for part in each.parts:
-            parts.setdefault(part.id, []).append(part.score)
-    return {
-        **found,
-        "lowest": points[0] if points else None,
-        "quarter": cuts[0],
-        "median": cuts[1],
-        "three_quarters": cuts[2],
-        "highest": points[-1] if points else None,
-        "mean": rounded(statistics.mean(points)) if points else None,
-        "parts": {id: rounded(statistics.mean(scores)) for id, scores in parts.items()},
-    }
-
-
-def _known(book: Gradebook, slug: str) -> Rules:
+def known_rules(book: Gradebook, slug: str) -> Rules:
+    """Return what is known of an assignment. Raises UsageError that lists what there is."""
     rules = book.rules()
     if slug not in rules:
         known = in_a_row(rules) if rules else say("none")
@@ -267,7 +203,8 @@ def _known(book: Gradebook, slug: str) -> Rules:
     return rules[slug]
 
 
-def _grades_of(accounts: Mapping[int, dict[str, Account]], student: Student) -> dict[str, Grade]:
+def grades_of(accounts: Mapping[int, dict[str, Account]], student: Student) -> dict[str, Grade]:
+    """Return a student's grades by assignment."""
     return derive_all(accounts.get(student.id, {}).values())
 
 
@@ -326,7 +263,8 @@ def _with_remarks(told: Text, grade: Grade) -> Text:
     return told if grade.settled else say("{points} (to be graded again)", points=told)
 
 
-def _number(value: Decimal | int | None) -> str:
+def told_number(value: Decimal | int | None) -> str:
+    """Return a number as tables have it; a dash for none."""
     return "–" if value is None else show(Decimal(value))
 
 
@@ -401,7 +339,7 @@ def _adjusted(entry: Adjustment) -> Text:
 def _class_table(
     students: Iterable[Student], rules: Mapping[str, Rules], grades: Mapping[str, dict[str, Grade]]
 ) -> Table:
-    table = _table(say("Student"), say("Name"), say("Section"))
+    table = plain_table(say("Student"), say("Name"), say("Section"))
     for name, each in rules.items():
         heading = say("{slug}\nof {points}", slug=name, points=show(each.points))
         table.add_column(words(heading), justify="right", overflow="fold")
@@ -412,7 +350,8 @@ def _class_table(
     return table
 
 
-def _table(*columns: Text) -> Table:
+def plain_table(*columns: Text) -> Table:
+    """Return a table without lines beside it; its columns fold."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="dim")
     for name in columns:
         table.add_column(words(name), overflow="fold")

@@ -268,7 +268,7 @@ class _Page:
         return template("page.html.j2").render(
             words=self._words,
             language=spoken(),
-            style_hash=_style_hash(),
+            style_hash=style_hash("style.css"),
             report=report,
             title=tell(report.assignment.title),
             whose=self._whose,
@@ -361,8 +361,8 @@ def _some(rows: Iterable[Row], room: int = _LIST, each: int = _ROW) -> tuple[Row
 
 
 @functools.cache
-def _style_hash() -> str:
-    """Return what the content security policy calls the page's own style by."""
-    style = template("style.css").render()
+def style_hash(name: str) -> str:
+    """Return what the content security policy calls a page's own style by: that of a template."""
+    style = template(name).render()
     digest = hashlib.sha256(style.encode()).digest()
     return f"sha256-{base64.b64encode(digest).decode()}"

@@ -1,0 +1,182 @@
+"""The reports of a class, one at a time: of a folder of `grader batch`, or of a gradebook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from grader.api import REPORT_LIMIT
+from grader.batch.grading import SUMMARY
+from grader.errors import UsageError
+from grader.insights import Attempt, Person
+from grader.insights.figures import Source
+from grader.language import NOTHING, Text, in_a_row, join, say
+from grader.lms.collect import Student, read_manifest
+from grader.report import Report, decode_report
+
+if TYPE_CHECKING:
+    from grader.gradebook.book import Gradebook
+    from grader.gradebook.entries import Attempt as Handed
+    from grader.gradebook.grades import Account
+    from grader.gradebook.roster import Student as Enrolled
+
+
+class ClassOptions(msgspec.Struct, frozen=True):
+    """Where the reports of a class are: in a folder, or in the gradebook of a course."""
+
+    assignment: str | None = None
+    reports: Path | None = None
+    collected: Path | None = None
+    course: Path | None = None
+
+
+class Work(NamedTuple):
+    """A student's work in an assignment. There is no report where nothing is graded: `why` not.
+
+    `points` of `possible` and the `lines` of the grade are a gradebook's, `number` says which
+    attempt it is. `file` is the report in a folder. What could not be graded has no slug in a
+    folder: nobody knows what it was to be.
+    """
+
+    slug: str
+    person: Person
+    report: Report | None
+    why: Text = NOTHING
+    points: float | None = None
+    possible: float | None = None
+    attempts: tuple[Attempt, ...] = ()
+    lines: tuple[Text, ...] = ()
+    number: int | None = None
+    file: Path | None = None
+
+
+class ClassOfReports(NamedTuple):
+    """The work of a class, read as one goes through it, and who handed in nothing, by slug."""
+
+    source: Source
+    works: Iterator[Work]
+    missing: dict[str, tuple[Person, ...]]
+
+
+def open_class(options: ClassOptions) -> AbstractContextManager[ClassOfReports]:
+    """Open the reports of a class. Raises UsageError where there are none."""
+    if options.reports is not None:
+        return _open_folder(options.reports, options.collected, options.assignment)
+    return _open_book(options)
+
+
+@contextmanager
+def _open_folder(
+    folder: Path, collected: Path | None, slug: str | None
+) -> Iterator[ClassOfReports]:
+    if not (folder / SUMMARY).is_file():
+        raise UsageError(
+            say(
+                "{reports} is no folder of reports: it has no {file}.",
+                reports=str(folder),
+                file=SUMMARY,
+            ),
+            say("Name the folder that was --output of `grader batch`."),
+        )
+    students = read_manifest(collected).students if collected is not None else ()
+    yield ClassOfReports("folder", _in_folder(folder, students, slug), {})
+
+
+def _in_folder(folder: Path, students: tuple[Student, ...], slug: str | None) -> Iterator[Work]:
+    names = {each.folder: each.name for each in students}
+    for path in sorted(folder.rglob("*.json")):
+        if path == folder / SUMMARY:
+            continue
+        report = read_report(path)
+        id = path.relative_to(folder).with_suffix("").parts[0]
+        person = Person(id, names.get(id, ""))
+        if not report.parts:
+            yield Work("", person, None, join(*report.notes), file=path)
+        elif slug in (None, report.assignment.slug):
+            yield Work(report.assignment.slug, person, report, file=path)
+
+
+def read_report(path: Path) -> Report:
+    """Return the report of a file. Raises UsageError for anything else."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(REPORT_LIMIT + 1)
+        if len(content) > REPORT_LIMIT:
+            raise msgspec.ValidationError("it is too large")
+        return decode_report(content)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        raise UsageError(
+            say("{path} is no report.", path=str(path)),
+            say("Take away what `grader batch` has not written."),
+        ) from None
+
+
+@contextmanager
+def _open_book(options: ClassOptions) -> Iterator[ClassOfReports]:
+    from grader.cli.gradebook import open_book  # with a database, which a folder does not need
+
+    with open_book(options.course) as book:
+        rules = book.rules()
+        if options.assignment is not None and options.assignment not in rules:
+            known = in_a_row(rules) if rules else say("none")
+            raise UsageError(
+                say("The gradebook has no assignment {slug}.", slug=repr(options.assignment)),
+                say("There is: {known}.", known=known),
+            )
+        slugs = [each for each in rules if options.assignment in (None, each)]
+        students = [each for each in book.students() if each.withdrawn is None]
+        accounts = book.accounts()
+        given = {(student, slug) for student in accounts for slug in _given(accounts[student])}
+        missing = {
+            slug: tuple(_person(each) for each in students if (each.id, slug) not in given)
+            for slug in slugs
+        }
+        every = (
+            work
+            for student in students
+            for work in _of_student(book, student, accounts.get(student.id, {}))
+            if work.slug in slugs
+        )
+        yield ClassOfReports("gradebook", every, missing)
+
+
+def _given(accounts: Mapping[str, Account]) -> list[str]:
+    """Return what somebody handed in a file for: an extension alone is none."""
+    return [slug for slug, account in accounts.items() if account.attempts]
+
+
+def _person(student: Enrolled) -> Person:
+    return Person(student.login, student.name, "", student.section)
+
+
+def _of_student(
+    book: Gradebook, student: Enrolled, accounts: Mapping[str, Account]
+) -> Iterator[Work]:
+    from grader.gradebook.grades import derive_all
+
+    grades = derive_all(accounts.values())
+    for slug in _given(accounts):
+        grade, attempts = grades[slug], accounts[slug].attempts
+        counts = next((each for each in attempts if each.number == grade.attempt), None)
+        report = None if counts is None else book.report_of(counts.id)
+        yield Work(
+            slug,
+            _person(student),
+            report,
+            why=say("Nothing of it is graded.") if report is None else NOTHING,
+            points=None if grade.points is None else float(grade.points),
+            possible=float(grade.possible),
+            attempts=tuple(map(_attempt, attempts)),
+            lines=grade.lines,
+            number=grade.attempt,
+        )
+
+
+def _attempt(attempt: Handed) -> Attempt:
+    scores = tuple(float(each.score) for each in attempt.gradings)
+    most = max((float(each.max_score) for each in attempt.gradings), default=0.0)
+    return Attempt(attempt.number, attempt.handed_in, scores, most)

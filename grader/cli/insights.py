@@ -1,0 +1,181 @@
+"""`grader insights`: what a class got wrong, as a page, JSON and CSV for each assignment."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from urllib.parse import quote
+
+import msgspec
+from msgspec.structs import replace
+from rich.console import Console
+
+from grader import __version__
+from grader.batch.collect import name_reports
+from grader.cli.class_reports import ClassOptions, Work, open_class
+from grader.cli.process import command_language
+from grader.cli.telling import students, tell
+from grader.errors import UsageError
+from grader.files import unwritable, write_whole
+from grader.insights import Insights, Observation, best_of, insights_of, observe, unobserved
+from grader.insights.documents import encode_insights, insights_table
+from grader.language import say
+from grader.render.audience import utc_now
+from grader.render.html import render_html
+from grader.render.html.insights import render_insights
+from grader.render.mistakes import MISTAKE_NAMES
+
+
+class InsightsOptions(msgspec.Struct, frozen=True):
+    """The arguments of `grader insights`, as they were given."""
+
+    found: ClassOptions
+    output: Path
+    language: str | None = None
+    passing: float | None = None
+    pages: bool = True
+
+
+def run_insights(
+    options: InsightsOptions, console: Console, clock: Callable[[], datetime] = utc_now
+) -> None:
+    """Write the documents of each assignment, and say what is in them.
+
+    Raises UsageError where there is nothing to look at, or nothing can be written.
+    """
+    language = options.language or command_language()
+    every = class_insights(options.found, options.passing, _Pages(options))
+    try:
+        for slug, insights in every.items():
+            made = say(
+                "Made {time} by grader {version}.",
+                time=clock().isoformat(" ", "seconds"),
+                version=__version__,
+            )
+            page = render_insights(insights, language, made.in_(language))
+            table = insights_table(insights, language)
+            for suffix, content in (
+                (".html", page),
+                (".json", encode_insights(insights, language)),
+                (".csv", table),
+            ):
+                write_whole(options.output / f"{slug}{suffix}", content)
+            _tell(console, insights, options.output / f"{slug}.html")
+    except OSError as error:
+        raise unwritable(options.output, error, say("what the class got wrong")) from None
+
+
+def class_insights(
+    found: ClassOptions, passing: float | None = None, pages: _Pages | None = None
+) -> dict[str, Insights]:
+    """Return the figures of assignments, by slug; `pages` writes each student's on the way.
+
+    Reports are read one after the other, and none is kept. Raises UsageError where nothing is
+    graded.
+    """
+    seen: dict[str, dict[str, list[Observation]]] = defaultdict(lambda: defaultdict(list))
+    nobodys: list[Observation] = []
+    with open_class(found) as opened:
+        for work in opened.works:
+            each = _observed(work, passing, pages)
+            if work.slug:
+                seen[work.slug][work.person.id].append(each)
+            else:
+                nobodys.append(each)
+        if not seen:
+            raise UsageError(
+                say("There is no report to look at."),
+                say("Grade a class first: grader batch FOLDER --output reports"),
+            )
+        return {
+            slug: insights_of(
+                slug,
+                opened.source,
+                [*map(best_of, own.values()), *(e for e in nobodys if e.person.id not in own)],
+                opened.missing.get(slug, ()),
+            )
+            for slug, own in sorted(seen.items())
+        }
+
+
+def _observed(work: Work, passing: float | None, pages: _Pages | None) -> Observation:
+    person = work.person
+    if pages is not None:
+        person = replace(person, page=pages.page_of(work))
+    if work.report is None:
+        return unobserved(person, work.why, work.attempts)
+    return observe(
+        work.report,
+        person,
+        points=work.points,
+        possible=work.possible,
+        attempts=work.attempts,
+        passing=passing,
+    )
+
+
+class _Pages:
+    """Writes students' pages into a folder beside the class's, or finds those that are there."""
+
+    def __init__(self, options: InsightsOptions) -> None:
+        self._options = options
+        try:
+            options.output.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise unwritable(options.output, error, say("what the class got wrong")) from None
+
+    def page_of(self, work: Work) -> str:
+        """Return the address of a student's page below the output; empty where there is none."""
+        beside = None if work.file is None else work.file.with_suffix(".html")
+        if beside is not None and beside.is_file():
+            return self._address(beside)
+        if not self._options.pages or work.report is None:
+            return ""
+        key = work.person.id
+        if work.file is not None and self._options.found.reports is not None:
+            key = work.file.relative_to(self._options.found.reports).with_suffix("").as_posix()
+        (name,) = name_reports([key]).values()
+        path = self._options.output / work.slug / f"{name}.html"
+        page = render_html(work.report, work.person.name or key, work.number, work.lines)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, page)
+        except OSError as error:
+            raise unwritable(path, error, say("the pages")) from None
+        return self._address(path)
+
+    def _address(self, path: Path) -> str:
+        """Return a relative address: the folder may be moved, with what lies in it."""
+        here, there = self._options.output.resolve(), path.resolve()
+        up = 0
+        while not there.is_relative_to(here):
+            here, up = here.parent, up + 1
+        return "../" * up + quote(there.relative_to(here).as_posix())
+
+
+SHOWN = 3
+"""So many mistakes are named on the terminal; the page has them all."""
+
+
+def _tell(console: Console, insights: Insights, page: Path) -> None:
+    graded = insights.graded
+    tell(
+        console,
+        say(
+            "{slug}: {students} graded, {looks} to look at.",
+            slug=insights.assignment,
+            students=students(graded),
+            looks=len(insights.concerns),
+        ),
+    )
+    for row in insights.mistakes[:SHOWN]:
+        line = say(
+            "  {count} of {graded}: {mistake}",
+            count=len(row.students),
+            graded=graded,
+            mistake=MISTAKE_NAMES[row.mistake],
+        )
+        tell(console, line)
+    tell(console, say("Written: {path}", path=str(page)))

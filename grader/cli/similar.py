@@ -1,0 +1,130 @@
+"""`grader similar`: which works are alike beyond what was given, as a page and JSON."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+from rich.console import Console
+
+from grader import __version__
+from grader.cli.class_reports import ClassOptions, open_class
+from grader.cli.process import command_language
+from grader.cli.telling import tell
+from grader.course_folder import course_folder
+from grader.errors import UsageError
+from grader.files import unwritable, write_whole
+from grader.grading.handout import handout_cells
+from grader.language import say
+from grader.reading.documents import migrate_document
+from grader.render.audience import utc_now
+from grader.render.html.similar import render_similar
+from grader.similarity import Similarities, Writing, compare, given_keys, writing_of
+
+
+class SimilarOptions(msgspec.Struct, frozen=True):
+    """The arguments of `grader similar`, as they were given."""
+
+    found: ClassOptions
+    output: Path
+    given: tuple[Path, ...] = ()
+    least: float = 0.5
+    language: str | None = None
+
+
+def run_similar(
+    options: SimilarOptions, console: Console, clock: Callable[[], datetime] = utc_now
+) -> None:
+    """Write a page and JSON for each assignment, and say how many pairs there are.
+
+    Raises UsageError where there is nothing to compare, or nothing can be written.
+    """
+    language = options.language or command_language()
+    made = say(
+        "Made {time} by grader {version}.",
+        time=clock().isoformat(" ", "seconds"),
+        version=__version__,
+    ).in_(language)
+    for slug, writings in _writings(options.found).items():
+        found = compare(slug, writings, _given(options, slug), options.least)
+        page = render_similar(found, {each.id: each for each in writings}, language, made)
+        path = options.output / f"{slug}-similar.html"
+        try:
+            options.output.mkdir(parents=True, exist_ok=True)
+            write_whole(path, page)
+            write_whole(path.with_suffix(".json"), encode_similarities(found))
+        except OSError as error:
+            raise unwritable(options.output, error, say("what is alike")) from None
+        _tell(console, found, path)
+
+
+def encode_similarities(found: Similarities) -> bytes:
+    """Return the pairs as indented JSON, ending in a newline: places of fragments, and no code."""
+    return msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n"
+
+
+def _writings(found: ClassOptions) -> dict[str, list[Writing]]:
+    """Return what students wrote, by assignments; all of a student's reports are one work."""
+    every: dict[str, dict[str, Writing]] = defaultdict(dict)
+    with open_class(found) as opened:
+        for work in opened.works:
+            report, person = work.report, work.person
+            if report is None:
+                continue
+            each = writing_of(person.id, person.name, "", report.cells, report.parts)
+            before = every[work.slug].get(person.id)
+            every[work.slug][person.id] = each if before is None else _together(before, each)
+    if not every:
+        raise UsageError(
+            say("There is no report to look at."),
+            say("Grade a class first: grader batch FOLDER --output reports"),
+        )
+    return {slug: [*own.values()] for slug, own in sorted(every.items())}
+
+
+def _together(one: Writing, other: Writing) -> Writing:
+    """Return two reports of a student as one work: nobody copies from themselves."""
+    cells = len(one.sources)
+    moved = (e._replace(cell=e.cell + cells if e.cell >= 0 else -1) for e in other.fragments)
+    return replace(
+        one,
+        sources=one.sources + other.sources,
+        numbers=one.numbers + other.numbers,
+        fragments=(*one.fragments, *moved),
+    )
+
+
+def _given(options: SimilarOptions, slug: str) -> frozenset[int]:
+    """Return the fragments of the course's templates, and of the texts that were named."""
+    root = course_folder(options.found.course, (Path.cwd(),))
+    own = given_keys(handout_cells(root / "assignments" / slug))
+    return own.union(*(given_keys(_sources(path)) for path in options.given))
+
+
+def _sources(path: Path) -> tuple[str, ...]:
+    """Return the cells of a text, as they are and in today's spelling of TVM's names."""
+    try:
+        document = migrate_document(path.read_bytes(), path.suffix)
+    except OSError as error:
+        raise UsageError(
+            say("Cannot read {path}: {reason}.", path=str(path), reason=str(error.strerror)),
+            say("Check the name."),
+        ) from None
+    return (*document.before, *document.migration.sources)
+
+
+def _tell(console: Console, found: Similarities, page: Path) -> None:
+    tell(
+        console,
+        say(
+            "{slug}: {works} works, {pairs} pairs alike. That is evidence, and no verdict.",
+            slug=found.assignment,
+            pairs=len(found.pairs),
+            works=found.works,
+        ),
+        say("Written: {path}", path=str(page)),
+    )

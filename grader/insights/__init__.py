@@ -1,0 +1,15 @@
+"""What a class did: figures of many reports, each of which leads to the students behind it."""
+
+from grader.insights.figures import Insights, insights_of
+from grader.insights.observation import Attempt, Observation, Person, best_of, observe, unobserved
+
+__all__ = [
+    "Attempt",
+    "Insights",
+    "Observation",
+    "Person",
+    "best_of",
+    "insights_of",
+    "observe",
+    "unobserved",
+]

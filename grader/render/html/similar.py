@@ -1,0 +1,151 @@
+"""The page of works that are alike: the evidence of two side by side, for an instructor."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+from markupsafe import escape
+
+from grader.language import Text, say
+from grader.render import wording
+from grader.render.html.page import SIZE, style_hash, template
+from grader.render.html.words import words as report_words
+from grader.render.speech import speaking, spoken, tell
+from grader.similarity.fragments import Fragment, FragmentKind, Writing
+from grader.similarity.pairs import Pair, Similarities, Support
+
+_FRAME: Final = 200_000
+_LINES: Final = 30
+_LINE: Final = 240
+_NAME: Final = 60
+
+KINDS: Mapping[FragmentKind, tuple[Text, Text]] = {
+    "code": (say("{count} fragment of code"), say("{count} fragments of code")),
+    "schedule": (say("{count} step of a schedule"), say("{count} steps of schedules")),
+    "ir": (say("{count} function as graded"), say("{count} functions as graded")),
+}
+
+
+class _Side(NamedTuple):
+    """One of two: where it stands, and its lines; none for a function as graded."""
+
+    place: str
+    lines: str
+
+
+class _Evidence(NamedTuple):
+    rare: str
+    one: _Side
+    other: _Side
+
+
+class _Pair(NamedTuple):
+    anchor: str
+    names: tuple[tuple[str, str], tuple[str, str]]
+    percent: str
+    share: float
+    shared: str
+    evidence: tuple[_Evidence, ...]
+
+
+def render_similar(
+    found: Similarities, writings: Mapping[str, Writing], language: str, made: str
+) -> bytes:
+    """Return the page, in a language, of at most SIZE bytes."""
+    with speaking(language):
+        pairs = tuple(_within(SIZE - _FRAME, _pairs(found, writings)))
+        left_out = len(found.pairs) - len(pairs)
+        page = template("similar.html.j2").render(
+            words=report_words() | {name: tell(text) for name, text in _WORDS.items()},
+            language=spoken(),
+            style_hash=style_hash("insights.css"),
+            slug=wording.one_line(found.assignment)[:_NAME],
+            about=_about(found),
+            pairs=pairs,
+            clusters=tuple(
+                ", ".join(_name(writings, id)[0] for id in each[:200]) for each in found.clusters
+            ),
+            left_out=tell("{count} more pairs are in the JSON.", count=left_out)
+            if left_out
+            else "",
+            made=made,
+        )
+        return page.encode("utf-8", "replace")
+
+
+def _about(found: Similarities) -> str:
+    one, many = say("{count:,} work was compared."), say("{count:,} works were compared.")
+    return wording.counted(found.works, one, many)
+
+
+def _within(room: int, pairs: Iterator[_Pair]) -> Iterator[_Pair]:
+    for each in pairs:
+        sides = (side for shown in each.evidence for side in (shown.one, shown.other))
+        room -= 1_500 + sum(len(escape(side.lines).encode()) + 300 for side in sides)
+        if room < 0:
+            return
+        yield each
+
+
+def _pairs(found: Similarities, writings: Mapping[str, Writing]) -> Iterator[_Pair]:
+    for number, each in enumerate(found.pairs, start=1):
+        names = _name(writings, each.one), _name(writings, each.other)
+        percent = 100 * each.likeness
+        evidence = tuple(_evidence(one, each, writings, found.works) for one in each.evidence)
+        told = f"{percent:.0f} %"
+        yield _Pair(f"pair-{number}", names, told, round(percent, 1), _shared(each), evidence)
+
+
+def _name(writings: Mapping[str, Writing], id: str) -> tuple[str, str]:
+    """Return a student's name and the address of the page, empty where there is none."""
+    found = writings[id]
+    name = wording.one_line(found.name or id)[:_NAME] or "?"
+    return name, found.page if ":" not in found.page.split("/")[0] else ""
+
+
+def _shared(pair: Pair) -> str:
+    told = (wording.counted(pair.shared[k], *KINDS[k]) for k in KINDS if pair.shared.get(k))
+    return ", ".join(told)
+
+
+def _evidence(
+    support: Support, pair: Pair, writings: Mapping[str, Writing], works: int
+) -> _Evidence:
+    rare = tell("{count} of {all} have it", count=support.students, all=works)
+    sides = zip((pair.one, pair.other), (support.one, support.other), strict=True)
+    one, other = (_side(writings[id], fragment) for id, fragment in sides)
+    return _Evidence(rare, one, other)
+
+
+def _side(writing: Writing, fragment: Fragment) -> _Side:
+    if not 0 <= fragment.cell < len(writing.sources):
+        return _Side(tell("the function after its schedule, as TVM prints it"), "")
+    lines = writing.sources[fragment.cell].split("\n")[fragment.first - 1 : fragment.last]
+    own = textwrap.dedent("\n".join(lines[:_LINES])).split("\n")
+    shown = [wording.plain(line)[:_LINE] for line in own]
+    more = ["…"] if len(lines) > _LINES else []
+    number = writing.numbers[fragment.cell]
+    place = tell("code cell {cell}, line {line}", cell=number, line=fragment.first)
+    return _Side(place, "\n".join([*shown, *more]))
+
+
+_WORDS: Mapping[str, Text] = {
+    "clusters": say("Groups"),
+    "evidence": say("Side by side"),
+    "evidence_only": say(
+        "This is evidence, and no verdict: it takes no point from anybody. Two who worked together"
+        " as they may, or who read the same page, look like this, too. Look at both, and ask."
+    ),
+    "for_you": say("For instructors: it has names, and what students wrote."),
+    "how": say(
+        "Names, numbers, comments, layout and the order of cells do not count, nor what the handout"
+        " and given texts hold. What few have counts more than what many have; the number is the"
+        " share of what the one of them who wrote less has in common with the other."
+    ),
+    "nothing": say("No two of them are alike beyond what was given."),
+    "pairs": say("Pairs"),
+    "skip_pairs": say("Skip to the pairs"),
+    "title": say("Works that are alike"),
+}

@@ -1,0 +1,198 @@
+"""The fragments of a work: statements, their neighbours, steps of schedules, functions as graded.
+
+They do not depend on the order of cells, nor, of schedules, on the order of steps that are free.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple
+
+from grader.report import Cell, Frozen, Part
+from grader.similarity.normal import Digest, Normal, bound_names, hashed, parsed
+
+FragmentKind = Literal["code", "schedule", "ir"]
+
+_SMALLEST = 7
+"""Nodes of a statement below which everybody writes the same: `x = f(y)` has six."""
+
+_MOST = 4_000
+"""Fragments of a work that are compared: a long notebook of an honest student has some hundred."""
+
+_STEPS = """
+annotate bind blockize cache_read cache_write compute_at compute_inline decompose_padding
+decompose_reduction fuse get_block get_child_blocks get_consumers get_loops get_producers
+get_sblock loop_partition merge pad_einsum parallel reindex reorder reverse_compute_at
+reverse_compute_inline rfactor set_scope split storage_align tensorize transform_layout
+unannotate unroll vectorize
+"""
+STEPS = frozenset(_STEPS.split())
+"""Methods of a schedule, by which its steps are known."""
+
+
+class Fragment(NamedTuple):
+    """A fragment: where it stands, in which cell of the work, from 0, on which lines, from 1."""
+
+    key: int
+    kind: FragmentKind
+    size: int
+    cell: int
+    first: int
+    last: int
+
+
+class Writing(Frozen, frozen=True):
+    """What one student wrote: `sources` are the cells, with each one's number for people."""
+
+    id: str
+    name: str
+    page: str
+    sources: tuple[str, ...]
+    numbers: tuple[int, ...]
+    fragments: tuple[Fragment, ...]
+
+
+def writing_of(
+    id: str, name: str, page: str, cells: Iterable[Cell], parts: Iterable[Part] = ()
+) -> Writing:
+    """Return what a student wrote beyond the cells of the handout, in fragments.
+
+    `parts` are those of the report: functions as TVM printed them after the schedule are compared,
+    too, and have no place among the cells.
+    """
+    own = [each for each in cells if each.kind == "code" and not each.given]
+    sources = tuple(each.source for each in own)
+    found = [*fragments_of(sources), *_functions(parts)]
+    numbers = tuple(each.number or 0 for each in own)
+    return Writing(id, name, page, sources, numbers, tuple(found[:_MOST]))
+
+
+def given_keys(sources: Iterable[str]) -> frozenset[int]:
+    """Return what fragments of given texts are known by: nobody copied them from a neighbour."""
+    return frozenset(each.key for each in fragments_of(tuple(sources)))
+
+
+def fragments_of(sources: tuple[str, ...]) -> Iterator[Fragment]:
+    """Yield the fragments of cells, in order."""
+    trees = [(place, parsed(source)) for place, source in enumerate(sources)]
+    known = [(place, tree) for place, tree in trees if tree is not None]
+    normal = Normal(*bound_names(tree for _, tree in known))
+    for place, tree in known:
+        yield from _blocks(tree, normal, place)
+        yield from _steps(tree, place)
+
+
+def _blocks(tree: ast.Module, normal: Normal, cell: int) -> Iterator[Fragment]:
+    waiting: list[list[ast.stmt]] = [tree.body]
+    while waiting:
+        block = waiting.pop()
+        heads = [normal.head(each) for each in block]
+        for each, head in zip(block, heads, strict=True):
+            yield from _of_statement(each, head, normal, cell)
+            waiting += _within(each)
+        for one, other, a, b in zip(block, block[1:], heads, heads[1:], strict=False):
+            size = a.size + b.size
+            if min(a.size, b.size) > 3 and size >= 2 * _SMALLEST:
+                key = hashed("both", a.key, b.key)
+                last = _end(other) if not _within(other) else other.lineno
+                yield Fragment(key, "code", size, cell, one.lineno, last)
+
+
+def _of_statement(node: ast.stmt, head: Digest, normal: Normal, cell: int) -> Iterator[Fragment]:
+    inner = _within(node)
+    if head.size >= _SMALLEST:
+        last = inner[0][0].lineno - 1 if inner else _end(node)
+        yield Fragment(head.key, "code", head.size, cell, node.lineno, max(last, node.lineno))
+    if inner:
+        whole = normal.of(node)
+        if whole.size >= 3 * _SMALLEST:
+            key = hashed("whole", whole.key)
+            yield Fragment(key, "code", whole.size, cell, node.lineno, _end(node))
+
+
+def _within(node: ast.stmt) -> list[list[ast.stmt]]:
+    """Return the blocks of statements that a statement has."""
+    fields = (getattr(node, name, None) for name in ("body", "orelse", "finalbody"))
+    found = [block for block in fields if isinstance(block, list) and block]
+    handlers = getattr(node, "handlers", [])
+    return found + [each.body for each in handlers]
+
+
+def _end(node: ast.stmt) -> int:
+    return node.end_lineno or node.lineno
+
+
+def _steps(tree: ast.Module, cell: int) -> Iterator[Fragment]:
+    """Yield the steps of schedules: each by its method and by the steps that made what it takes.
+
+    So a schedule is the same under other names, with other factors, and with steps exchanged that
+    do not need each other.
+    """
+    made: dict[str, int] = {}
+    depth: dict[int, int] = {}
+    for node in _statements(tree.body):
+        value = getattr(node, "value", None)
+        if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
+            continue
+        method = value.func.attr
+        if method not in STEPS:
+            continue
+        taken = [_taken(each, made) for each in (*value.args, *(k.value for k in value.keywords))]
+        key = hashed("step", method, taken)
+        depth[key] = 1 + max((depth.get(each, 0) for each in _numbers(taken)), default=0)
+        for name, place in _targets(node):
+            made[name] = hashed(key, place)
+            depth[made[name]] = depth[key]
+        if depth[key] > 2:  # `get_block` and `get_loops` are how every schedule begins
+            yield Fragment(key, "schedule", 6 + 3 * depth[key], cell, node.lineno, _end(node))
+
+
+def _statements(block: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    for node in block:
+        yield node
+        for inner in _within(node):
+            yield from _statements(inner)
+
+
+def _taken(node: ast.expr, made: dict[str, int]) -> object:
+    if isinstance(node, ast.Name):
+        return made.get(node.id, "?")
+    if isinstance(node, ast.List | ast.Tuple):
+        return [_taken(each, made) for each in node.elts]
+    if isinstance(node, ast.Starred):
+        return ["*", _taken(node.value, made)]
+    if isinstance(node, ast.Subscript):
+        at = node.slice.value if isinstance(node.slice, ast.Constant) else "?"
+        return ["at", _taken(node.value, made), at]
+    return "number" if isinstance(node, ast.Constant) else type(node).__name__
+
+
+def _numbers(taken: object) -> Iterator[int]:
+    if isinstance(taken, list):
+        for each in taken:
+            yield from _numbers(each)
+    elif isinstance(taken, int):
+        yield taken
+
+
+def _targets(node: ast.stmt) -> Iterator[tuple[str, int]]:
+    """Yield the names that a step's results are given, each with its place among them."""
+    if not isinstance(node, ast.Assign):
+        return
+    for target in node.targets:
+        items = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
+        for place, each in enumerate(items):
+            if isinstance(each, ast.Name):
+                yield each.id, place if len(items) > 1 else -1
+
+
+def _functions(parts: Iterable[Part]) -> Iterator[Fragment]:
+    """Yield the functions that were graded, as they are after their schedules."""
+    for part in parts:
+        tree = None if part.scripts is None else parsed(part.scripts.after)
+        if tree is None:
+            continue
+        whole = Normal(*bound_names([tree])).of(tree)
+        if whole.size >= 3 * _SMALLEST:
+            yield Fragment(hashed("ir", part.id, whole.key), "ir", whole.size, -1, 0, 0)

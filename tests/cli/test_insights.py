@@ -1,0 +1,137 @@
+"""`grader insights` and `grader grades stats`, of a folder of reports and of a gradebook."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+from rich.console import Console
+
+from grader.cli.class_reports import ClassOptions
+from grader.cli.insights import InsightsOptions, run_insights
+from grader.cli.similar import SimilarOptions, run_similar
+from grader.errors import UsageError
+from grader.language import foreign
+from grader.report import Cell, encode_report, ungraded_report
+from tests.cli.test_grades import folder as folder
+from tests.cli.test_grades import found, refused, said
+from tests.gradebook.factory import SLUG
+from tests.insights.classes import report
+from tests.render.html.reading import read
+from tests.sample_reports import typical
+from tests.similarity.classes import TEMPLATE, make_class
+
+
+@pytest.fixture
+def reports(tmp_path: Path) -> Path:
+    """A folder as a batch writes it: two mistakes, somebody with two reports, and one ungraded."""
+    place = tmp_path / "reports"
+    made = {
+        "ada/hw": report("bias_missing", score=60.0),
+        "ada/later": report("zeros", score=20.0),
+        "olga/hw": report("bias_missing", score=70.0),
+        "kim/hw": ungraded_report("hw.ipynb", foreign("It is damaged."), typical().environment),
+    }
+    for name, each in made.items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / f"{name}.json").write_bytes(encode_report(each))
+    (place / "summary.json").write_text("{}")
+    return place
+
+
+def run(reports: Path, output: Path, **options: bool) -> None:
+    found = ClassOptions(reports=reports)
+    run_insights(InsightsOptions(found, output, "en", None, **options), Console(quiet=True))
+
+
+def test_a_folder_becomes_a_page_json_a_table_and_pages(reports: Path, tmp_path: Path) -> None:
+    run(reports, tmp_path / "out")
+    document = json.loads((tmp_path / "out" / "e2e-conv.json").read_text())
+    assert [("bias_missing", ["ada", "olga"])] == [
+        (row["mistake"], row["students"]) for row in document["mistakes"]
+    ]
+    assert {"ada": ["several"], "kim": ["ungraded"]} == {
+        row["student"]: [each["kind"] for each in row["reasons"]] for row in document["concerns"]
+    }
+    page = read((tmp_path / "out" / "e2e-conv.html").read_bytes())
+    pages = [href for href in page.values("href") if not href.startswith("#")]
+    assert ["e2e-conv/ada/hw.html", "e2e-conv/olga/hw.html"] == pages
+    assert all((tmp_path / "out" / each).is_file() for each in pages)
+    assert (tmp_path / "out" / "e2e-conv.csv").read_bytes().startswith(b"figure,")
+
+
+def test_pages_that_a_batch_wrote_are_linked_and_none_is_written(
+    reports: Path, tmp_path: Path
+) -> None:
+    (reports / "olga" / "hw.html").write_text("page")
+    run(reports, tmp_path / "out", pages=False)
+    page = read((tmp_path / "out" / "e2e-conv.html").read_bytes())
+    pages = [href for href in page.values("href") if not href.startswith("#")]
+    assert ["../reports/olga/hw.html"] == pages
+    assert not (tmp_path / "out" / "e2e-conv").exists()
+
+
+def test_what_is_no_folder_of_reports_is_refused(reports: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no folder of reports"):
+        run(tmp_path, tmp_path / "out")
+    (reports / "odd.json").write_text("{}")
+    with pytest.raises(UsageError, match="is no report"):
+        run(reports, tmp_path / "out")
+
+
+def test_a_gradebook_has_grades_attempts_and_who_handed_in_nothing(folder: Path) -> None:
+    assert "1 student graded" in said(folder, "insights", "--output", "monday")
+    document = json.loads((folder / "monday" / f"{SLUG}.json").read_text())
+    assert ["k", "leilei", "m"] == [each["id"] for each in document["missing"]]
+    assert [1, 2] == [row["number"] for row in document["attempts"]]
+    assert 77.5 == document["numbers"]["median"]
+    assert "Ada Lovelace" in (folder / "monday" / SLUG / "ada.html").read_text()
+    assert "has no assignment" in refused(folder, "insights", "--assignment", "x", "-o", "other")
+
+
+def test_stats_have_the_same_numbers(folder: Path) -> None:
+    said(folder, "insights", "--output", "monday")
+    document = json.loads((folder / "monday" / f"{SLUG}.json").read_text())
+    numbers = found(folder, "grades", "stats", SLUG)[SLUG]["insights"]
+    for each in (*document["students"], *numbers["students"]):
+        each["person"].pop("page")
+    assert document == numbers
+    told = said(folder, "grades", "stats", SLUG)
+    assert "What was misunderstood" in told or "Passed" in told
+    assert "insights" not in found(folder, "grades", "stats")[SLUG]
+
+
+def test_works_that_are_alike_become_a_page_and_json(tmp_path: Path) -> None:
+    place, made = tmp_path / "reports", make_class(12, 3)
+    for each in made.works:
+        (place / each.id).mkdir(parents=True)
+        whole = encode_report(replace(typical(), cells=each.cells))
+        (place / each.id / "hw.json").write_bytes(whole)
+    (place / "summary.json").write_text("{}")
+    lecture = tmp_path / "lecture.py"
+    lecture.write_text("\n".join(TEMPLATE))
+    options = SimilarOptions(ClassOptions(reports=place), tmp_path / "out", (lecture,))
+    run_similar(options, Console(quiet=True))
+    document = json.loads((tmp_path / "out" / "e2e-conv-similar.json").read_text())
+    pairs = {frozenset((each["one"], each["other"])) for each in document["pairs"]}
+    assert made.copies.keys() == pairs
+    assert "no verdict" in (tmp_path / "out" / "e2e-conv-similar.html").read_text()
+
+
+def test_what_is_given_as_a_text_makes_nobody_alike(tmp_path: Path) -> None:
+    source = "def load(path):\n    return {name: np.load(path)[name] for name in np.load(path)}"
+    for name in ("ada", "olga"):
+        (tmp_path / "reports" / name).mkdir(parents=True)
+        found = replace(typical(), cells=(Cell("code", source, 1),), parts=typical().parts[:1])
+        (tmp_path / "reports" / name / "hw.json").write_bytes(encode_report(found))
+    (tmp_path / "reports" / "summary.json").write_text("{}")
+    (tmp_path / "text.py").write_text(source)
+    for given, count in (((), 1), ((tmp_path / "text.py",), 0)):
+        options = SimilarOptions(
+            ClassOptions(reports=tmp_path / "reports"), tmp_path / "out", given, language="en"
+        )
+        run_similar(options, Console(quiet=True))
+        document = json.loads((tmp_path / "out" / "e2e-conv-similar.json").read_text())
+        assert count == len(document["pairs"])
