@@ -24,9 +24,13 @@ Group = tuple[str, ...]
 
 
 class OperatorOptions(Table, frozen=True):
-    """`counts` says of operators of Relax (`relax.nn.silu`) how many calls `main` makes of each."""
+    """`counts` says of operators of Relax (`relax.nn.silu`) how many calls `main` makes of each.
+
+    With `lowered`, `main` may call TensorIR and external functions too: what they do is not counted.
+    """
 
     counts: dict[str, Count]
+    lowered: bool = False
 
 
 @check("operators", options=OperatorOptions)
@@ -39,6 +43,9 @@ def operators(case: Case, options: OperatorOptions) -> Outcome:
     facts = case.candidate.facts
     if not facts.has_main:
         return _no_main()
+    others = [each for each in facts.calls if each.kind in ("tir", "extern")]
+    if others and not options.lowered:
+        return _other(others[0])
     called = _operators(facts.calls)
     used = _operators(used_calls(facts))
     for name, wanted in options.counts.items():
@@ -61,6 +68,17 @@ def operators(case: Case, options: OperatorOptions) -> Outcome:
 
 def _operators(calls: tuple[Call, ...]) -> Counter[str]:
     return Counter(each.callee for each in calls if each.kind == "operator")
+
+
+def _other(call: Call) -> Outcome:
+    return failed(
+        say(
+            "`{binding}` is made by `{callee}`, which is no operator.",
+            binding=call.binding,
+            callee=call.callee,
+        ),
+        say("Let the pass leave operators, and functions of operators: others are lowered later."),
+    )
 
 
 def _left(name: str, count: int, wanted: int) -> Outcome:
@@ -179,7 +197,10 @@ def _is_symbolic(declared: tuple[BufferFacts, ...], argument: int, axis: int) ->
 
 
 def _fixed(declared: tuple[BufferFacts, ...], argument: int, axis: int) -> Outcome:
-    hint = say('Write the axis with a name in quotes, as in R.Tensor(("n", 64), "float32").')
+    hint = say(
+        'Let the axis be a variable: R.Tensor(("n", 64), "float32") in TVMScript, with'
+        ' n = tirx.Var("n", "int64") and without quotes elsewhere.'
+    )
     if argument >= len(declared):
         return failed(say("`main` takes {count} arguments.", count=len(declared)), hint)
     each = declared[argument]
