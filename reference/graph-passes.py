@@ -113,7 +113,7 @@ import numpy as np
 import torch
 import tvm
 from torch import fx, nn
-from tvm import relax, te, tirx, topi
+from tvm import relax, te, tirx
 from tvm.relax.dpl import is_op, rewrite_call, wildcard
 from tvm.relax.frontend.torch import from_fx
 from tvm.script import ir as I
@@ -238,12 +238,8 @@ class FusedByHand:
     ):
         cls = FusedByHand
         with R.dataflow():
-            hidden = R.call_tir(
-                cls.dense_relu, (x, w0, b0), out_ty=R.Tensor((16, 40), "float32")
-            )
-            out = R.call_tir(
-                cls.dense, (hidden, w1, b1), out_ty=R.Tensor((16, 10), "float32")
-            )
+            hidden = R.call_tir(cls.dense_relu, (x, w0, b0), out_ty=R.Tensor((16, 40), "float32"))
+            out = R.call_tir(cls.dense, (hidden, w1, b1), out_ty=R.Tensor((16, 10), "float32"))
             R.output(out)
         return out
 
@@ -350,9 +346,7 @@ DynamicModel.show()
 for batch in (1, 4, 30):
     x, w, b = noise(batch, 24), noise(24, 20), noise(20)
     y = np.maximum(x @ w + b, 0)
-    np.testing.assert_allclose(
-        run(DynamicModel, x, w, b), y - y.mean(axis=0), rtol=1e-4, atol=1e-4
-    )
+    np.testing.assert_allclose(run(DynamicModel, x, w, b), y - y.mean(axis=0), rtol=1e-4, atol=1e-4)
 print("Batches of 1, 4 and 30 are right.")
 
 # %% [markdown]
@@ -728,7 +722,7 @@ class DenseFuser(relax.PyExprMutator):
 
     def fused(self, arguments, is_relu):
         """Add a function for one layer, and return the variable that it is called by."""
-        names = zip("xwb", arguments)
+        names = zip("xwb", arguments, strict=True)
         x, w, b = parameters = [relax.Var(name, each.ty) for name, each in names]
         inner = relax.BlockBuilder()
         with inner.function("fused", parameters, attrs={"Primitive": True}, private=True):

@@ -50,8 +50,8 @@ class EntrySpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `kind` is "function" for an entry point that is called without arguments and returns an
     IRModule, "module" for one that is bound to a name, "schedule" for a `Schedule` or a module that
     was scheduled, "python" for a function that computes with NumPy, "importer" for one that is
-    called with a traced model and its input shapes, "pass" for what is applied to an imported model.
-    `names` are fnmatch patterns.
+    called with a traced model and its input shapes, "pass" for what is applied to an imported
+    model. `names` are fnmatch patterns.
 
     `holds` says what counts as a module: one with a Relax `main` ("model"), or any that has a
     PrimFunc, and a PrimFunc by itself ("function"). `model` is for importers and passes.

@@ -11,4 +11,13 @@ from grader.checks.kinds import (
     tensorir,
 )
 
-__all__ = ["equivalence", "externs", "graph", "python", "rewriting", "schedule", "speed", "tensorir"]
+__all__ = [
+    "equivalence",
+    "externs",
+    "graph",
+    "python",
+    "rewriting",
+    "schedule",
+    "speed",
+    "tensorir",
+]

@@ -26,7 +26,7 @@ Group = tuple[str, ...]
 class OperatorOptions(Table, frozen=True):
     """`counts` says of operators of Relax (`relax.nn.silu`) how many calls `main` makes of each.
 
-    With `lowered`, `main` may call TensorIR and external functions too: what they do is not counted.
+    With `lowered`, `main` may call TensorIR and external functions too, which are not counted.
     """
 
     counts: dict[str, Count]

@@ -138,11 +138,7 @@ class PassSupply:
 
 def is_pass(value: object, namespace: Namespace, folders: tuple[str, ...]) -> bool:
     """Say whether a value is a pass of TVM, a class of one, or a function of the notebook."""
-    return (
-        _is_class(value)
-        or _is_of_tvm(value)
-        or is_notebook_callable(value, namespace, folders)
-    )
+    return _is_class(value) or _is_of_tvm(value) or is_notebook_callable(value, namespace, folders)
 
 
 def _is_of_tvm(value: object) -> bool:
