@@ -44,16 +44,18 @@ BY_MODULE = """
     module.update_func(main, without_tanh(module["main"]))
     return module
 """
+DECORATOR = "@tvm.transform.module_pass(opt_level=0)\n"
+TAKEN = BY_FUNCTION.replace("Remove", "Taken")
 FORMS = {
     "function_pass": BY_FUNCTION,
-    "module_pass": "@tvm.transform.module_pass(opt_level=0)\ndef Remove(module, context):" + BY_MODULE,
-    "class": "@tvm.transform.module_pass(opt_level=0)\nclass Remove:\n"
-    "    def transform_module(self, module, context):" + BY_MODULE.replace("\n    ", "\n        "),
-    "instance": BY_FUNCTION.replace("Remove", "Taken") + "Remove = tvm.transform.Sequential([Taken])",
-    "function": "def Remove(module):" + BY_MODULE,
-    "with a context": "def Remove(module, context):" + BY_MODULE,
-    "maker": BY_FUNCTION.replace("Remove", "Taken") + "def Remove():\n    return Taken",
-}  # fmt: skip
+    "module_pass": f"{DECORATOR}def Remove(module, context):{BY_MODULE}",
+    "class": f"{DECORATOR}class Remove:\n    def transform_module(self, module, context):"
+    + BY_MODULE.replace("\n    ", "\n        "),
+    "sequence": TAKEN + "Remove = tvm.transform.Sequential([Taken])",
+    "function": f"def Remove(module):{BY_MODULE}",
+    "with a context": f"def Remove(module, context):{BY_MODULE}",
+    "maker": f"{TAKEN}def Remove():\n    return Taken",
+}
 
 
 def spec(seed: int = 5) -> EntrySpec:
@@ -97,7 +99,7 @@ def test_a_pass_in_any_form_is_applied_to_the_model(notebook: Notebook, form: st
 
 def test_a_pass_is_applied_again_when_what_it_calls_is_mended(notebook: Notebook) -> None:
     notebook.run(BY_FUNCTION.replace("without_tanh(function)", "helper(function)"))
-    assert ["NameError"] == [each.error_name for each in notebook.failures("pass")][:1]
+    assert [True] == ["helper" in each.message for each in notebook.failures("pass")]
     notebook.run("def helper(function):\n    return function")
     notebook.run("def helper(function):\n    return without_tanh(function)")
     found = [(each.cell, operators(each)) for each in notebook.captures("pass")]
@@ -105,9 +107,7 @@ def test_a_pass_is_applied_again_when_what_it_calls_is_mended(notebook: Notebook
 
 
 def test_a_pass_is_not_applied_again_when_nothing_has_changed(notebook: Notebook) -> None:
-    notebook.run(
-        "calls = 0\n" + FORMS["function"].replace("):", "):\n    global calls; calls += 1")
-    )
+    notebook.run(BY_FUNCTION)
     notebook.run("import builtins; count = 7")
     notebook.run("x = np.zeros(3)")
     assert 1 == len(notebook.captures("pass"))
