@@ -96,15 +96,16 @@ class CheckTable(Table, frozen=True):
     withheld: bool = False
 
 
-EntryKind = Literal["function", "module", "schedule", "python", "importer"]
+EntryKind = Literal["function", "module", "schedule", "python", "importer", "pass"]
 
 
 class PartTable(Titled, frozen=True, kw_only=True):
     """One part: the names that it is found by, and its checks in the order of the report.
 
     `entry_kind` says what bears one of the names in `entry`: a "function" that returns a module, a
-    "module" itself, a "schedule", a "python" function that computes with NumPy, or an "importer",
-    which is given a traced PyTorch model and its input shapes and returns a module. Modules compute
+    "module" itself, a "schedule", a "python" function that computes with NumPy, an "importer",
+    which is given a traced PyTorch model and its input shapes and returns a module, or a "pass",
+    which is given such a model as a module and returns another one. Modules compute
     `computation`, or the model of `[oracle]` where there is none; then `main` takes the named
     `parameters` after the input. At most `samples` inputs are used: slow Python takes few. A
     `hidden` part is no part of what students can check themselves. `only_named`: a module under
@@ -293,8 +294,10 @@ class Assignment(Titled, frozen=True, kw_only=True):
             if part.computation is not None and part.computation not in known:
                 raise ValueError(f"part {part.id} names no computation that there is")
             model = known[part.computation].model if part.computation is not None else ""
-            if (part.entry_kind == "importer") != bool(model):
-                raise ValueError(f"part {part.id}: an importer, and only it, computes a `model`")
+            if (part.entry_kind in ("importer", "pass")) != bool(model):
+                raise ValueError(
+                    f"part {part.id}: an importer or a pass, and nothing else, computes a `model`"
+                )
 
     def guide_to(self, part: str, subjects: tuple[str, ...]) -> GuideTable | None:
         """Return where one of the subjects of a part is explained, None where nowhere.

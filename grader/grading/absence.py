@@ -45,6 +45,13 @@ _ABSENT: dict[EntryKind, tuple[Text, Text]] = {
             " failed, mend that first."
         ),
     ),
+    "pass": (
+        say("The notebook has no pass called {entry}."),
+        say(
+            "Let {entry} be a pass, or a function from one IRModule to another. If a cell failed,"
+            " mend that first."
+        ),
+    ),
 }
 """What is missing, and what to do, by what is looked for."""
 
@@ -75,6 +82,10 @@ _OTHERWISE: dict[tuple[EntryKind, str], tuple[Text, Text]] = {
     ("importer", "needs_arguments"): (
         _NEEDS,
         say("Let it take the traced model and the list of its input shapes, and nothing else."),
+    ),
+    ("pass", "not_a_module"): (
+        say("{where} made {told} of a model, not an IRModule."),
+        say("Let it return the module that it is given, with another `main`."),
     ),
     ("python", "extern_not_portable"): (
         say("{where} cannot be taken over: {told}"),

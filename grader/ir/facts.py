@@ -210,13 +210,26 @@ class FunctionFacts(Facts, frozen=True):
     form: str = ""
 
 
+class GraphFacts(Facts, frozen=True):
+    """One Relax function beside `main`, as what a pass has put a group of operators into.
+
+    `calls` are its bindings in order. `primitive` says that it has TVM's mark for what is to become
+    one function, the attribute `Primitive`.
+    """
+
+    calls: tuple[Call, ...]
+    primitive: bool = False
+
+
 class ModuleFacts(Facts, frozen=True):
     """A whole module. `inputs` and `output` are those of `main`, `calls` its bindings in order.
 
     `has_main` is true for a `main` of Relax only, and `result` says where its output comes from.
     `functions` are the PrimFuncs by name, `function_names` the names of all functions in the order
     of the module. `externs` names every external function that is called anywhere. `form` is that
-    of a `main` of Relax, with what it calls.
+    of a `main` of Relax, with what it calls. `graphs` are the other functions of Relax by name.
+    `declared` are the inputs as `main` has them, where symbols of theirs were bound to extents
+    (`bind_symbols`); None where there was nothing to bind.
     """
 
     has_main: bool
@@ -229,6 +242,8 @@ class ModuleFacts(Facts, frozen=True):
     function_names: tuple[str, ...] = ()
     result: Argument | None = None
     form: str = ""
+    graphs: dict[str, GraphFacts] = {}
+    declared: tuple[BufferFacts, ...] | None = None
 
 
 # --- reasons against a function -------------------------------------------------------------------
@@ -316,6 +331,7 @@ def bind_symbols(facts: ModuleFacts, wanted: Sequence[tuple[int | None, ...]]) -
     output = facts.output and _tensor(facts.output, symbols)
     return replace(
         facts,
+        declared=facts.inputs,
         inputs=tuple(replace(each, tensor=_tensor(each.tensor, symbols)) for each in facts.inputs),
         output=output,
         calls=tuple(_call(each, symbols) for each in facts.calls),

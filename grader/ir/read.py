@@ -17,8 +17,16 @@ from grader.ir.allow import find_forbidden
 from grader.ir.bounds import find_out_of_bounds
 from grader.ir.consistency import check_consistency
 from grader.ir.content import find_decisions
-from grader.ir.expressions import Budget, tensor_facts
-from grader.ir.facts import Argument, BufferFacts, Call, FunctionFacts, ModuleFacts, TensorFacts
+from grader.ir.expressions import Budget, constant, tensor_facts
+from grader.ir.facts import (
+    Argument,
+    BufferFacts,
+    Call,
+    FunctionFacts,
+    GraphFacts,
+    ModuleFacts,
+    TensorFacts,
+)
 from grader.ir.form import find_forms
 from grader.ir.graph import Graph, decode_graph
 from grader.ir.safety import WORK_LIMIT, find_safety
@@ -317,7 +325,21 @@ def read_module(document: bytes, externs: tuple[str, ...] = ()) -> ModuleFacts:
         function_names=tuple(functions),
         result=main_facts.result,
         form=forms.get("main", "") if has_main else "",
+        graphs={
+            name: GraphFacts(read_main(graph, node, budget).calls, _is_primitive(graph, node))
+            for name, node in functions.items()
+            if name != "main" and graph.type_of(node) == "relax.expr.Function"
+        },
     )
+
+
+def _is_primitive(graph: Graph, function: int) -> bool:
+    """Say whether a Relax function has the attribute `Primitive`, and it is not 0."""
+    for key, value in graph.pairs(graph.field(graph.field(function, "attrs"), "__dict__")):
+        if graph.text(key) == "Primitive":
+            plain = graph.type_of(value) in ("int", "bool")
+            return bool(graph.values[value] if plain else constant(graph, value))
+    return False
 
 
 def _functions(

@@ -188,7 +188,6 @@ FUNCTION_ATTRIBUTES = frozenset(
 ACTING_ATTRIBUTES = (
     "Codegen",
     "Compiler",
-    "[Cc]omposite",
     "WorkspaceSize",
     "[Ii]nline",
     "calling_conv",
@@ -205,7 +204,8 @@ ACTING_ATTRIBUTES = (
     "tvm*",
 )
 """Attributes of functions that TVM acts by, as patterns: refused. What is neither here nor above is
-unknown to it, and left out.
+unknown to it, or does nothing without one of these, and is left out: `Composite`, by which
+`FuseOpsByPattern` says what a group of operators was found by, means something beside `Codegen`.
 """
 
 ANNOTATIONS = frozenset(

@@ -13,7 +13,7 @@ SOURCE_LIMIT = 64 * 1024
 
 
 class ModelSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A PyTorch model that an importer is to import.
+    """A PyTorch model that an importer is to import, or a pass to rewrite.
 
     `code` is the text of the course's `models.py`, whose `MODELS[name](seed)` makes the model.
     `shapes` are those of its inputs, `dtype` is float32.
@@ -50,15 +50,16 @@ class EntrySpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `kind` is "function" for an entry point that is called without arguments and returns an
     IRModule, "module" for one that is bound to a name, "schedule" for a `Schedule` or a module that
     was scheduled, "python" for a function that computes with NumPy, "importer" for one that is
-    called with a traced model and its input shapes. `names` are fnmatch patterns.
+    called with a traced model and its input shapes, "pass" for what is applied to an imported
+    model. `names` are fnmatch patterns.
 
     `holds` says what counts as a module: one with a Relax `main` ("model"), or any that has a
-    PrimFunc, and a PrimFunc by itself ("function"). `model` is for importers. `arguments` are what
-    functions other than importers are given.
+    PrimFunc, and a PrimFunc by itself ("function"). `model` is for importers and passes.
+    `arguments` are what functions other than these are given.
     """
 
     part: str
-    kind: Literal["function", "module", "schedule", "python", "importer"]
+    kind: Literal["function", "module", "schedule", "python", "importer", "pass"]
     names: tuple[str, ...]
     holds: Literal["model", "function"] = "model"
     model: ModelSpec | None = None

@@ -53,3 +53,9 @@ def test_what_does_not_fit_stays_as_it_is(shapes: tuple[tuple[int | str, ...], .
 def test_an_extent_that_is_no_variable_is_not_bound() -> None:
     bound = bind_symbols(facts_of_main((1, "?"), ("n", 784)), WANTED)
     assert [(1, "?"), (128, 784)] == [each.tensor.shape for each in bound.inputs]
+
+
+def test_inputs_are_kept_as_they_were_declared_where_symbols_were_bound() -> None:
+    given = facts_of_main((1, "m"), ("n", "m"))
+    assert given.declared is None
+    assert given.inputs == bind_symbols(given, WANTED).declared

@@ -335,3 +335,18 @@ def test_tuples_of_tuples_that_stand_for_endless_arguments_are_refused() -> None
     document.target(at + len(nodes))["data"]["fields"] = at + len(nodes) - 1
     with pytest.raises(IRError, match="too many parts"):
         read_module(document.encode())
+
+
+@pytest.mark.parametrize(
+    ("mark", "primitive"), [(None, False), (True, True), (1, True), (0, False), (False, False)]
+)
+def test_other_functions_of_relax_are_read_with_their_mark(mark, primitive) -> None:
+    x = relax.Var("x", relax.TensorType((2, 3), "float32"))
+    builder = relax.BlockBuilder()
+    attributes = {} if mark is None else {"Primitive": mark}
+    with builder.function("other", [x], attrs=attributes, private=True):
+        with builder.dataflow():
+            result = builder.emit_output(relax.op.exp(x))
+        builder.emit_func_output(result)
+    graph = read_module(save(builder.get())).graphs["other"]
+    assert (["relax.exp"], primitive) == ([each.callee for each in graph.calls], graph.primitive)

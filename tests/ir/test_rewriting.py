@@ -29,7 +29,7 @@ def document(name: str, value: object = True) -> bytes:
     return tvm.ir.save_json(module).encode()
 
 
-@pytest.mark.parametrize("name", ["tir.alias", "tir_noalias", "author", "Noalias"])
+@pytest.mark.parametrize("name", ["tir.alias", "tir_noalias", "author", "Noalias", "Composite"])
 def test_what_is_unknown_is_left_out_and_told(name: str) -> None:
     cleaned, names = without_idle_attributes(document(name))
     assert (name,) == names

@@ -36,7 +36,9 @@ def write(path: Path, *sources: str) -> None:
     nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
 
 
-@pytest.mark.parametrize("slug", ["e2e-conv", "e2e-mlp", "from-torch", "quantized", "tensorir"])
+@pytest.mark.parametrize(
+    "slug", ["e2e-conv", "e2e-mlp", "from-torch", "graph-passes", "quantized", "tensorir"]
+)
 def test_a_solved_notebook_has_them_and_a_template_has_none(
     tmp_path: Path, known: tuple[Fingerprint, ...], slug: str
 ) -> None:

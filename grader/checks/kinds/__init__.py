@@ -1,5 +1,23 @@
 """The checks. Importing this package registers all of them."""
 
-from grader.checks.kinds import equivalence, externs, graph, python, schedule, speed, tensorir
+from grader.checks.kinds import (
+    equivalence,
+    externs,
+    graph,
+    python,
+    rewriting,
+    schedule,
+    speed,
+    tensorir,
+)
 
-__all__ = ["equivalence", "externs", "graph", "python", "schedule", "speed", "tensorir"]
+__all__ = [
+    "equivalence",
+    "externs",
+    "graph",
+    "python",
+    "rewriting",
+    "schedule",
+    "speed",
+    "tensorir",
+]

@@ -38,11 +38,17 @@ from grader.inside.kernel.candidates import (
     exact_names,
 )
 from grader.inside.kernel.cells import Cells
-from grader.inside.kernel.entries import EntryCaller, EntryPoints
+from grader.inside.kernel.entries import EntryCaller, EntryPoints, IsCallable
 from grader.inside.kernel.externs import ExternRegistry
 from grader.inside.kernel.faults import Faults
 from grader.inside.kernel.modules import ScheduleLedger
-from grader.inside.kernel.objects import Namespace, is_alive, public_values
+from grader.inside.kernel.objects import (
+    Namespace,
+    is_alive,
+    is_notebook_callable,
+    public_values,
+)
+from grader.inside.kernel.passes import ImportedModel, PassPart, PassSupply, is_pass
 from grader.inside.kernel.sender import Sender
 from grader.messages import Capture, CaptureFailure, EntrySpec, ModelSpec
 
@@ -265,6 +271,7 @@ class Watcher:
         self._sender = Sender(emit, self._registry, shell, self._cells, self._quiet)
         self._caller = EntryCaller(shell, self._cells, self._registry, self._ledger, self._quiet)
         self._models: dict[ModelSpec, TracedModel] = {}
+        self._imported: dict[ModelSpec, ImportedModel] = {}
         self._parts = [self._make_part(spec) for spec in entries]
 
     @property
@@ -318,6 +325,8 @@ class Watcher:
         if spec.kind == "importer" and spec.model is not None:
             model = self._models.setdefault(spec.model, TracedModel(spec.model, self._quiet))
             return ImporterPart(model, self._make_entries(spec, ImporterSupply(model)))
+        if spec.kind == "pass" and spec.model is not None:
+            return self._make_pass(spec, spec.model)
         entries = self._make_entries(spec, NotebookSupply(spec.arguments, sender.asked))
         if spec.kind == "module":
             return ModulePart(spec, entries, sender, faults)
@@ -325,11 +334,30 @@ class Watcher:
             return SchedulePart(spec, entries, sender, self._ledger, faults)
         return FunctionPart(spec, entries, sender, faults)
 
-    def _make_entries(self, spec: EntrySpec, supply: Supply) -> EntryPoints:
-        is_called = spec.kind in ("function", "importer")  # what else bears a pattern's name is not
+    def _make_pass(self, spec: EntrySpec, named: ModelSpec) -> WatchedPart:
+        traced = self._models.setdefault(named, TracedModel(named, self._quiet))
+        model = self._imported.setdefault(named, ImportedModel(traced, self._quiet))
+        entries = self._make_entries(spec, PassSupply(model), lambda *_: True)
+        return PassPart(model, entries, spec.names, self._is_pass)
+
+    def _is_pass(self, value: object) -> bool:
+        return is_pass(value, self._shell.user_ns, self._sender.folders)
+
+    def _make_entries(
+        self, spec: EntrySpec, supply: Supply, is_callable: IsCallable = is_notebook_callable
+    ) -> EntryPoints:
+        # What else bears a pattern's name is not called.
+        is_called = spec.kind in ("function", "importer", "pass")
         names = spec.names if is_called else exact_names(spec)
         return EntryPoints(
-            spec.part, names, self._caller, self._sender, self.faults, spec.holds, supply
+            spec.part,
+            names,
+            self._caller,
+            self._sender,
+            self.faults,
+            spec.holds,
+            supply,
+            is_callable,
         )
 
     @contextlib.contextmanager

@@ -47,6 +47,7 @@ CALL_LIMIT = 40
 
 Reason = Literal["raised", "not_a_module", "needs_arguments"]
 Arguments = Callable[[Namespace], inspect.BoundArguments]
+IsCallable = Callable[[object, Namespace, tuple[str, ...]], bool]
 
 
 class Complaint(msgspec.Struct, frozen=True):
@@ -160,8 +161,10 @@ class EntryPoints:
         faults: Faults,
         holds: Holds = "model",
         supply: Supply | None = None,
+        is_callable: IsCallable = is_notebook_callable,
     ) -> None:
         self.defined = False
+        self._is_callable = is_callable
         self._holds = holds
         self._supply = NotebookSupply() if supply is None else supply
         self._part = part
@@ -187,7 +190,7 @@ class EntryPoints:
         return [
             name
             for name in ranked(values, self._names)
-            if is_notebook_callable(values[name], namespace, self._sender.folders)
+            if self._is_callable(values[name], namespace, self._sender.folders)
         ]
 
     def _consider(self, name: str, function: object) -> None:

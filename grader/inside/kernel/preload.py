@@ -28,6 +28,17 @@ _MODULES = (
 )
 """What every notebook imports, and what the kernel would import when it starts."""
 
+_ERRORS = (
+    ImportError,
+    KeyboardInterrupt,
+    ModuleNotFoundError,
+    NameError,
+    NotImplementedError,
+    RecursionError,
+    UnboundLocalError,
+    ZeroDivisionError,
+)
+
 
 def prepare() -> None:
     """Import what every submission needs, so that no cell's time pays for it."""
@@ -35,6 +46,20 @@ def prepare() -> None:
         importlib.import_module(name)
     provide_torchvision_operators()
     detect_what_the_system_shows()
+    keep_errors_of_python()
+
+
+def keep_errors_of_python() -> None:
+    """Let an error go through TVM as what it is, where TVM would make a RuntimeError of it.
+
+    A pass is a Python function that TVM calls. One that is not solved yet raises
+    NotImplementedError, and one that takes too long is ended by a KeyboardInterrupt: both say what
+    is the matter by their class alone, without a message.
+    """
+    import tvm_ffi
+
+    for error in _ERRORS:
+        tvm_ffi.register_error(error.__name__, error)
 
 
 def detect_what_the_system_shows(cpuinfo: Path = Path("/proc/cpuinfo")) -> None:

@@ -1,0 +1,222 @@
+"""Checks of what a pass made of a model: which operators are left, which were put together.
+
+They also say whether `main` is for shapes of any size.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated
+
+import msgspec
+
+from grader.assignment import Table
+from grader.checks.kinds.graph import used_calls
+from grader.checks.registry import Outcome, check, failed, partial, passed
+from grader.evidence.case import Case
+from grader.ir.facts import BufferFacts, Call, ModuleFacts
+from grader.language import Text, in_a_row, say
+
+Count = Annotated[int, msgspec.Meta(ge=0, le=10_000)]
+Place = Annotated[int, msgspec.Meta(ge=0, le=100)]
+Group = tuple[str, ...]
+"""Names of operators, in the order of the alphabet: which of them is called first is the pass's."""
+
+
+class OperatorOptions(Table, frozen=True):
+    """`counts` says of operators of Relax (`relax.nn.silu`) how many calls `main` makes of each.
+
+    With `lowered`, `main` may call TensorIR and external functions too, which are not counted.
+    """
+
+    counts: dict[str, Count]
+    lowered: bool = False
+
+
+@check("operators", options=OperatorOptions)
+def operators(case: Case, options: OperatorOptions) -> Outcome:
+    """What should be rewritten is rewritten, and nothing else.
+
+    Calls of each operator in `main` are counted. Those whose results are not used count as well: a
+    pass leaves none behind.
+    """
+    facts = case.candidate.facts
+    if not facts.has_main:
+        return _no_main()
+    others = [each for each in facts.calls if each.kind in ("tir", "extern")]
+    if others and not options.lowered:
+        return _other(others[0])
+    called = _operators(facts.calls)
+    used = _operators(used_calls(facts))
+    for name, wanted in options.counts.items():
+        if called[name] > wanted:
+            unused = called[name] - used[name]
+            return _left(name, called[name], wanted) if not unused else _unused(name)
+        if used[name] < wanted:
+            return failed(
+                say(
+                    "Calls of `{name}` in `main`: {count}. There should be {wanted}.",
+                    name=name,
+                    count=used[name],
+                    wanted=wanted,
+                ),
+                say("Print the module before and after the pass: something was not rewritten."),
+            )
+    told = (say("`{name}` {count} times", name=name, count=n) for name, n in options.counts.items())
+    return passed(say("The operators in `main` are as asked for: {told}.", told=in_a_row(told)))
+
+
+def _operators(calls: tuple[Call, ...]) -> Counter[str]:
+    return Counter(each.callee for each in calls if each.kind == "operator")
+
+
+def _other(call: Call) -> Outcome:
+    return failed(
+        say(
+            "`{binding}` is made by `{callee}`, which is no operator.",
+            binding=call.binding,
+            callee=call.callee,
+        ),
+        say("Let the pass leave operators, and functions of operators: others are lowered later."),
+    )
+
+
+def _left(name: str, count: int, wanted: int) -> Outcome:
+    return failed(
+        say(
+            "Calls of `{name}` in `main`: {count}. There should be {wanted}.",
+            name=name,
+            count=count,
+            wanted=wanted,
+        ),
+        say(
+            "Print the module before and after the pass. Is the pattern matched in each order of"
+            " its operands, and everywhere?"
+        ),
+    )
+
+
+def _unused(name: str) -> Outcome:
+    return failed(
+        say("`main` still calls `{name}`, and its result is not used.", name=name),
+        say("Remove what nothing uses: relax.analysis.remove_all_unused(function)."),
+    )
+
+
+class FusedOptions(Table, frozen=True):
+    """`groups` are the operators that a function must do, one group for each call of one.
+
+    With `primitive`, a function must have the attribute of that name to count.
+    """
+
+    groups: tuple[tuple[str, ...], ...]
+    primitive: bool = True
+
+
+@check("fused", options=FusedOptions)
+def fused(case: Case, options: FusedOptions) -> Outcome:
+    """Operators that belong together are in one function, and no others are.
+
+    Points are in proportion to the groups that are right, of those that are asked for or there.
+    """
+    facts = case.candidate.facts
+    if not facts.has_main:
+        return _no_main()
+    calls = [each for each in used_calls(facts) if each.kind == "function"]
+    unmarked = _unmarked(facts, calls) if options.primitive else ()
+    if unmarked:
+        return failed(
+            say("The function `{name}` is not marked as one to be compiled.", name=unmarked[0]),
+            say('Give it the attribute: function.with_attr("Primitive", True).'),
+        )
+    made = Counter(_group(facts, each) for each in calls)
+    wanted = Counter(tuple(sorted(each)) for each in options.groups)
+    if made == wanted:
+        return passed(say("Groups of operators, each in a function: {count}.", count=len(calls)))
+    right, most = (made & wanted).total(), max(made.total(), wanted.total())
+    return partial(right / most, *_explain(made, wanted))
+
+
+def _unmarked(facts: ModuleFacts, calls: list[Call]) -> tuple[str, ...]:
+    """Return the functions that are called and are not marked."""
+    found = {each.callee: facts.graphs.get(each.callee) for each in calls}
+    return tuple(name for name, graph in found.items() if graph is None or not graph.primitive)
+
+
+def _group(facts: ModuleFacts, call: Call) -> Group:
+    """Return what a function that is called does: its operators, and functions by their names."""
+    graph = facts.graphs.get(call.callee)
+    return () if graph is None else tuple(sorted(each.callee for each in graph.calls))
+
+
+def _explain(made: Counter[Group], wanted: Counter[Group]) -> tuple[Text, Text]:
+    """Say which group is not there; where none is missing, which one should not be."""
+    for group in wanted - made:
+        return (
+            say(
+                "Functions that do {group} and nothing else: {count}. There should be {wanted}.",
+                group=_spell(group),
+                count=made[group],
+                wanted=wanted[group],
+            ),
+            say("Print the module after the pass: which of these operators are still in `main`?"),
+        )
+    group = next(iter(made - wanted))
+    return (
+        say("A function does {group}, and none should.", group=_spell(group)),
+        say("Leave in `main` what does not fit the pattern."),
+    )
+
+
+def _spell(group: Group) -> Text:
+    return in_a_row(f"`{each}`" for each in group)
+
+
+class SymbolicOptions(Table, frozen=True):
+    """`axes` are pairs: an argument of `main`, and an axis of it that must be of any size."""
+
+    axes: tuple[tuple[Place, Place], ...]
+
+
+@check("symbolic", options=SymbolicOptions)
+def symbolic(case: Case, options: SymbolicOptions) -> Outcome:
+    """`main` takes tensors of any size where it is asked for."""
+    facts = case.candidate.facts
+    if not facts.has_main:
+        return _no_main()
+    declared = facts.inputs if facts.declared is None else facts.declared
+    for argument, axis in options.axes:
+        if not _is_symbolic(declared, argument, axis):
+            return _fixed(declared, argument, axis)
+    return passed(say("`main` takes tensors of any size where it is asked for."))
+
+
+def _is_symbolic(declared: tuple[BufferFacts, ...], argument: int, axis: int) -> bool:
+    shape = declared[argument].tensor.shape if argument < len(declared) else ()
+    return shape is None or (axis < len(shape) and isinstance(shape[axis], str))
+
+
+def _fixed(declared: tuple[BufferFacts, ...], argument: int, axis: int) -> Outcome:
+    hint = say(
+        'Let the axis be a variable: R.Tensor(("n", 64), "float32") in TVMScript, with'
+        ' n = tirx.Var("n", "int64") and without quotes elsewhere.'
+    )
+    if argument >= len(declared):
+        return failed(say("`main` takes {count} arguments.", count=len(declared)), hint)
+    each = declared[argument]
+    return failed(
+        say(
+            "Axis {axis} of `{name}` has one size: `main` takes a tensor of shape {shape}.",
+            axis=axis,
+            name=each.name,
+            shape=str(each.tensor.shape),
+        ),
+        hint,
+    )
+
+
+def _no_main() -> Outcome:
+    return failed(
+        say("The module has no Relax function called `main`."),
+        say("Write the graph as a function `main` with R.function."),
+    )

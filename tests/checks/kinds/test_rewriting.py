@@ -1,0 +1,143 @@
+"""Checks of what a pass left, what it put together, and of tensors of any size."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from grader.checks.kinds.rewriting import (
+    FusedOptions,
+    OperatorOptions,
+    SymbolicOptions,
+    fused,
+    operators,
+    symbolic,
+)
+from grader.ir.facts import (
+    Argument,
+    BufferFacts,
+    Call,
+    GraphFacts,
+    ModuleFacts,
+    TensorFacts,
+    bind_symbols,
+)
+from tests.evidence.factory import argument, call, case, module, tensor
+
+MATMUL, ADD, RELU = "relax.matmul", "relax.add", "relax.nn.relu"
+
+
+def chain(*calls: Call) -> ModuleFacts:
+    """Return a module in which each call is given the one before, and the last is returned."""
+    linked = [
+        replace(each, arguments=(Argument("value", "", tensor(4, 8), place - 1),))
+        if place
+        else replace(each, arguments=(argument("input", 4, 8),))
+        for place, each in enumerate(calls)
+    ]
+    result = Argument("value", "", tensor(4, 8), len(calls) - 1)
+    return replace(module(*linked), result=result)
+
+
+def group(*names: str, primitive: bool = True) -> GraphFacts:
+    return GraphFacts(tuple(call("operator", name) for name in names), primitive)
+
+
+class TestOperators:
+    def judge(self, facts: ModuleFacts, **counts: int):
+        return operators(case(facts), OperatorOptions({f"relax.{n}": c for n, c in counts.items()}))
+
+    def test_as_many_calls_as_asked_for_pass(self):
+        facts = chain(call("operator", ADD), call("operator", "relax.exp"), call("operator", ADD))
+        assert "passed" == self.judge(facts, add=2, exp=1, tanh=0).verdict
+
+    @pytest.mark.parametrize(
+        ("counts", "count"), [({"add": 1}, 2), ({"add": 3}, 2), ({"exp": 1}, 0)]
+    )
+    def test_more_and_fewer_fail_and_are_told(self, counts: dict[str, int], count: int):
+        outcome = self.judge(chain(call("operator", ADD), call("operator", ADD)), **counts)
+        (wanted,) = counts.values()
+        assert "failed" == outcome.verdict
+        assert f"{count}. There should be {wanted}." in outcome.reason.english
+
+    def test_one_that_nothing_uses_is_to_be_removed(self):
+        facts = chain(call("operator", ADD), call("operator", RELU))
+        unused = replace(call("operator", ADD), arguments=(argument("input", 4, 8),))
+        outcome = self.judge(replace(facts, calls=(*facts.calls, unused)), add=1)
+        assert "remove_all_unused" in outcome.hint.english
+
+    def test_one_that_nothing_uses_does_not_help(self):
+        facts = chain(call("operator", RELU))
+        unused = replace(call("operator", ADD), arguments=(argument("input", 4, 8),))
+        assert "failed" == self.judge(replace(facts, calls=(*facts.calls, unused)), add=1).verdict
+
+    @pytest.mark.parametrize("kind", ["tir", "extern"])
+    def test_what_is_lowered_fails_unless_it_is_allowed(self, kind: str):
+        facts = chain(call("operator", ADD), call(kind, "other"))
+        assert "`other`" in self.judge(facts, add=1).reason.english
+        allowed = OperatorOptions({ADD: 1}, lowered=True)
+        assert "passed" == operators(case(facts), allowed).verdict
+
+
+class TestFused:
+    def judge(
+        self, graphs: dict[str, GraphFacts], called: str, *groups: tuple[str, ...], **options
+    ):
+        facts = replace(chain(*(call("function", name) for name in called)), graphs=graphs)
+        return fused(case(facts), FusedOptions(groups, **options))
+
+    def test_each_group_in_a_function_passes_whatever_its_order(self):
+        graphs = {"a": group(MATMUL, ADD), "b": group(RELU, ADD, MATMUL)}
+        outcome = self.judge(graphs, "ab", (MATMUL, ADD, RELU), (MATMUL, ADD))
+        assert "passed" == outcome.verdict
+
+    def test_a_function_that_is_called_twice_is_two_groups(self):
+        graphs = {"a": group(MATMUL, ADD)}
+        assert "passed" == self.judge(graphs, "aa", (MATMUL, ADD), (MATMUL, ADD)).verdict
+
+    def test_a_group_that_is_missing_costs_its_share(self):
+        outcome = self.judge({"a": group(MATMUL, ADD)}, "a", (MATMUL, ADD), (ADD, RELU))
+        assert 0.5 == outcome.fraction
+        assert "`relax.add` and `relax.nn.relu`" in outcome.reason.english.replace(", ", " and ")
+
+    def test_a_group_that_should_not_be_costs_its_share_too(self):
+        graphs = {"a": group(MATMUL, ADD), "b": group(RELU)}
+        outcome = self.judge(graphs, "ab", (MATMUL, ADD))
+        assert (0.5, True) == (outcome.fraction, "none should" in outcome.reason.english)
+
+    def test_a_function_without_the_mark_does_not_count_unless_none_is_asked_for(self):
+        graphs = {"a": group(MATMUL, ADD, primitive=False)}
+        assert 0 == self.judge(graphs, "a", (MATMUL, ADD)).fraction
+        assert 1 == self.judge(graphs, "a", (MATMUL, ADD), primitive=False).fraction
+
+    def test_a_function_that_calls_tensorir_is_another_group(self):
+        graphs = {"a": GraphFacts((call("tir", "whole"),), primitive=True)}
+        assert 0 == self.judge(graphs, "a", (MATMUL, ADD)).fraction
+
+
+class TestSymbolic:
+    def judge(self, *shape: int | str, axes=((0, 0),)):
+        inputs = (BufferFacts("x", TensorFacts(shape, "float32")),)
+        facts = bind_symbols(replace(module(), inputs=inputs), ((8, 24),))
+        return symbolic(case(facts), SymbolicOptions(axes))
+
+    def test_a_variable_passes_where_it_was_bound_to_an_extent(self):
+        assert "passed" == self.judge("n", 24).verdict
+
+    def test_a_number_fails_and_is_told(self):
+        outcome = self.judge(8, "m")
+        assert "Axis 0 of `x` has one size" in outcome.reason.english
+
+    @pytest.mark.parametrize("axes", [((0, 2),), ((1, 0),)])
+    def test_what_there_is_not_fails(self, axes: tuple[tuple[int, int], ...]):
+        assert "failed" == self.judge("n", "m", axes=axes).verdict
+
+
+def test_a_module_without_a_graph_fails_each_of_them():
+    facts = replace(module(), has_main=False)
+    outcomes = (
+        operators(case(facts), OperatorOptions({})),
+        fused(case(facts), FusedOptions(())),
+        symbolic(case(facts), SymbolicOptions(())),
+    )
+    assert {"failed"} == {each.verdict for each in outcomes}
