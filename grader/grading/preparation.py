@@ -214,10 +214,14 @@ class Preparation:
             return self._answers
 
     def with_settings(self, settings: Settings) -> Preparation:
-        """Return the same assignment, data and answers under other settings, with the same seed."""
+        """Return the same assignment, data and answers under other settings, with the same seed.
+
+        `settings` have the same preamble: the digest of what decides a grade is kept, too.
+        """
         other = Preparation(self.course_assignment, settings)
         with self._lock:
             other._data, other._answers = self._data, self._answers
+            other._basis, other._handout = self._basis, self._handout
         return other
 
     def model_seed(self) -> int:
