@@ -49,6 +49,11 @@ class Attempts:
         self._preparations: dict[str, Preparation] = {}
         self._lock = threading.Lock()
 
+    @property
+    def sandbox(self) -> Sandbox:
+        """The sandbox that all of them share."""
+        return self._alone.sandbox
+
     def prepare(self, chosen: CourseAssignment) -> Preparation:
         """Return what all gradings of an assignment share."""
         with self._lock:

@@ -253,9 +253,14 @@ class Batch:
 
     def _grade_one(self, entry: Entry, progress: BatchProgress) -> GradedFile:
         progress.started(entry.name)
-        report, chooser, slug = self._attempt(entry, _Stages(entry.name, progress))
+        attempt = self._attempt(entry, _Stages(entry.name, progress))
         if self._sandbox.is_revoked:  # then the report may tell of an end that was ours
             raise SubmissionError(say("The batch was interrupted."))
+        return self.write(entry, attempt)
+
+    def write(self, entry: Entry, attempt: Attempt) -> GradedFile:
+        """Write what came of a submission to its place, or where that cannot be elsewhere."""
+        report, chooser, slug = attempt
         row = make_row(entry, report, chooser)
         try:
             self._store.write(entry, report, row, slug)

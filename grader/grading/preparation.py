@@ -76,7 +76,7 @@ def common_basis(data: DataSet, environment: Environment, *, preamble: bool = Fa
     """Return what of that is no assignment's: grader, packages, data; as lines of text."""
     versions = [f"{name} {version}" for name, version in sorted(environment.packages.items())]
     how = "with preamble" if preamble else ""
-    found = (__version__, environment.python, *versions, how, _grader(), _data(data))
+    found = (__version__, environment.python, *versions, how, source_digest(), _data(data))
     return "".join(f"{text}\n" for text in found)
 
 
@@ -90,8 +90,8 @@ def _deciding(chosen: CourseAssignment) -> Iterator[Path]:
 
 
 @functools.cache
-def _grader() -> str:
-    """Digest this package itself: it changes without its version, as in a checkout."""
+def source_digest() -> str:
+    """Digest this package itself, in hexadecimal; its version may stay when it changes."""
     inside = (path for path in _OWN.rglob("*") if path.relative_to(_OWN).parts[0] not in _TELLING)
     return _files(_OWN, inside)
 
