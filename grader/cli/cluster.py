@@ -75,6 +75,7 @@ def local(
             say("What they do: {dashboard}", dashboard=started.dashboard_link),
             say("Ctrl-C ends them."),
         )
+        sys.stdout.flush()  # who reads it from a file waits for the address
         while True:
             time.sleep(3600)
 

@@ -36,7 +36,6 @@ def local_cluster(workers: int, port: int, level: str | None = None) -> Iterator
             preload=[PRELOAD],
             preload_argv=[] if level is None else ["--level", level],
             preload_nanny=[PRELOAD],
-            security=False,
         )
     except (OSError, RuntimeError) as error:
         raise UsageError(

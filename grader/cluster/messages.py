@@ -33,7 +33,7 @@ FACTS: Final = "grader"
 
 Word = Annotated[str, Meta(max_length=1000)]
 Digest = Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
-Seed = Annotated[int, Meta(ge=0, lt=2**63)]
+Seed = Annotated[int, Meta(ge=0)]
 
 
 class Job(Message, frozen=True):

@@ -32,7 +32,7 @@ from grader.grading.preparation import GradingOptions, Settings, source_digest
 from grader.language import Text, below, say
 from grader.sandbox.interface import LEVELS, Level
 
-CONNECT_SECONDS = 30.0
+CONNECT_SECONDS = 15.0
 """How long to try to reach a scheduler, also one that was there before."""
 
 SHOWN = 5
