@@ -1,9 +1,9 @@
 """The client's end of a cluster: who grades what now, and what becomes of it when somebody dies.
 
-Only as many submissions are on their way as the workers can grade, and a few that wait there: so
-the client's memory does not grow with the class, and whoever was graded when a worker died is
-known. Dask would give a submission to a fourth worker after three have died of it, and blame those
-that only waited beside it.
+Only as many submissions are on their way as the workers can grade, and one more for each that waits
+there: so the client's memory does not grow with the class. Each is sent to a worker by name. Left
+to itself, Dask gave a class to the one worker that had the course already, tried a submission on a
+fourth worker after three had died of it, and blamed those that only waited beside it.
 
 All decisions are made in one thread, which reads one queue: Dask's threads do nothing but write
 into it. A submission during which a worker died is graded again, at its end; the second time it may
@@ -19,15 +19,14 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 from distributed import Client, Future, KilledWorker
 
-from grader.cluster.demand import Wanted
+from grader.cluster.current import hold
 from grader.cluster.messages import FACTS, WorkerFacts, facts_of
-from grader.cluster.task import hold
 from grader.errors import UsageError
-from grader.language import say
+from grader.language import Text, say
 
 MOST_DEATHS = 3
 """So many workers may die while one submission is graded, before it is given up."""
@@ -39,6 +38,13 @@ _LOOK_SECONDS = 1.0
 _FETCHERS = 4
 
 What = Literal["started", "waits", "works"]
+
+
+class Choice(Protocol):
+    """Which workers may grade, as `grader.cluster.choice.Wanted` has it."""
+
+    def lacks(self, worker: str, facts: WorkerFacts | None) -> Text:
+        """Say why a worker may not; empty if it may."""
 
 
 class Returned(NamedTuple):
@@ -66,10 +72,25 @@ Outcome = Returned | Killed | Failed
 
 
 class _Sent:
-    """One attempt at a submission. `worker` is who has begun it, empty before that."""
+    """One attempt at a submission: who was to make it, and whether it was begun."""
 
-    def __init__(self, name: str, future: Future) -> None:
-        self.name, self.future, self.worker = name, future, ""
+    def __init__(self, name: str, worker: str, future: Future) -> None:
+        self.name, self.worker, self.future = name, worker, future
+        self.is_begun = False
+
+
+class _Worker:
+    """One that may grade: `course` is what it was sent of it, `keys` what it has in hand."""
+
+    def __init__(self, threads: int, course: Future) -> None:
+        self.threads, self.course = threads, course
+        self.keys: set[str] = set()
+        self.is_missed = False
+
+    @property
+    def room(self) -> int:
+        """How many more it may be sent: one waits there, so that none waits for the network."""
+        return self.threads + 1 - len(self.keys)
 
 
 class _Done(NamedTuple):
@@ -98,12 +119,12 @@ class Dispatch:
         client: Client,
         function: Callable[[bytes, bytes], bytes],
         archive: bytes,
-        wanted: Wanted,
+        choice: Choice,
         tell: Callable[[str, What, str], None] = lambda *_: None,
         patience: float = PATIENCE_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._client, self._function, self._wanted = client, function, wanted
+        self._client, self._function, self._choice = client, function, choice
         self._archive, self._tell = archive, tell
         self._patience, self._clock = patience, clock
         self._topic = f"grader-{secrets.token_hex(8)}"
@@ -112,9 +133,9 @@ class Dispatch:
         self._sent: dict[str, _Sent] = {}
         self._deaths: dict[str, int] = {}
         self._suspects: deque[str] = deque()
-        self._course: Future | None = None
+        self._workers: dict[str, _Worker] = {}
         self._number = 0
-        self._room = 0
+        self._is_heard = False
         self._looked = -_LOOK_SECONDS
         self._useful = self._clock()
 
@@ -128,7 +149,6 @@ class Dispatch:
         """
         waiting = deque(names)
         try:
-            self._connect()
             while waiting or self._suspects or self._sent:
                 self._look()
                 self._fill(waiting, make)
@@ -137,39 +157,38 @@ class Dispatch:
         finally:
             self._take_back()
 
-    def _connect(self) -> None:
-        """Hear what workers tell, and give the scheduler the course."""
-        for topic in (self._topic, "all"):
-            self._client.subscribe_topic(topic, self._on_event)
-        self._course = self._client.submit(
-            hold,
-            self._archive,
-            key=f"{self._topic}-course-{self._number}",
-            resources=self._wanted.resources(),
-        )
-
     def _on_event(self, event: tuple[float, Any]) -> None:
         self._messages.put(_Event(event[1]))
 
     def _fill(self, waiting: deque[str], make: Callable[[str], bytes]) -> None:
-        while waiting and len(self._sent) < self._room:
-            self._send(waiting.popleft(), make)
+        while waiting and (worker := self._freest()) is not None:
+            self._send(waiting.popleft(), worker, make)
         if not waiting and not self._sent and self._suspects:
-            self._send(self._suspects.popleft(), make)
+            worker = self._freest()
+            if worker is not None:
+                self._send(self._suspects.popleft(), worker, make)
 
-    def _send(self, name: str, make: Callable[[str], bytes]) -> None:
+    def _freest(self) -> str | None:
+        """Return the worker that can be sent the most; None where all have enough."""
+        free = {address: each.room for address, each in self._workers.items() if each.room > 0}
+        return max(free, key=lambda address: free[address], default=None)
+
+    def _send(self, name: str, worker: str, make: Callable[[str], bytes]) -> None:
+        key = self._new_key()
+        course = self._workers[worker].course
+        job = make(name)
+        future = self._client.submit(self._function, job, course, key=key, workers=[worker])
+        self._sent[key] = _Sent(name, worker, future)
+        self._workers[worker].keys.add(key)
+        future.add_done_callback(self._on_done)
+
+    def _new_key(self) -> str:
         self._number += 1
-        key = f"{self._topic}-{self._number}"
-        future = self._client.submit(
-            self._function,
-            make(name),
-            self._course,
-            key=key,
-            resources=self._wanted.resources(),
-            pure=False,
-        )
-        self._sent[key] = _Sent(name, future)
-        future.add_done_callback(lambda done: self._fetchers.submit(self._fetch, done))
+        return f"{self._topic}-{self._number}"
+
+    def _on_done(self, future: Future) -> None:
+        with suppress(RuntimeError):  # nobody fetches any more: it was taken back
+            self._fetchers.submit(self._fetch, future)
 
     def _fetch(self, future: Future) -> None:
         """Put into the queue what came of an attempt; in a thread of its own."""
@@ -194,7 +213,7 @@ class Dispatch:
             yield from self._hear(message.message, waiting)
 
     def _end(self, done: _Done, waiting: deque[str]) -> Generator[Outcome, None, None]:
-        sent = self._sent.pop(done.key, None)
+        sent = self._forget(done.key)
         if sent is None:  # it was taken back
             return
         if done.error is None:
@@ -207,26 +226,37 @@ class Dispatch:
         else:
             yield Failed(sent.name, type(done.error).__name__)
 
+    def _forget(self, key: str) -> _Sent | None:
+        sent = self._sent.pop(key, None)
+        if sent is not None and sent.worker in self._workers:
+            self._workers[sent.worker].keys.discard(key)
+        return sent
+
     def _hear(self, event: dict[str, Any], waiting: deque[str]) -> Generator[Outcome, None, None]:
-        if event.get("action") == "remove-worker":
-            if not event.get("expected"):
-                yield from self._mourn(str(event.get("worker")), waiting)
-            self._looked = -_LOOK_SECONDS
-        elif event.get("action") == "add-worker":
+        action, worker = event.get("action"), str(event.get("worker"))
+        if action == "remove-worker":
+            yield from self._part(worker, waiting, has_died=not event.get("expected"))
+        if action in ("remove-worker", "add-worker"):
             self._looked = -_LOOK_SECONDS
         sent = self._sent.get(str(event.get("key")))
         what = event.get("what")
         if sent is not None and what in ("started", "waits", "works"):
-            sent.worker = str(event.get("worker"))
-            self._tell(sent.name, what, sent.worker)
+            sent.is_begun = True
+            self._tell(sent.name, what, worker)
 
-    def _mourn(self, worker: str, waiting: deque[str]) -> Generator[Outcome, None, None]:
-        """Take back what a worker had begun that has died."""
+    def _part(
+        self, worker: str, waiting: deque[str], *, has_died: bool
+    ) -> Generator[Outcome, None, None]:
+        """Take back what a worker had in hand that has gone; what it had begun may be why."""
+        self._workers.pop(worker, None)
         for key, sent in list(self._sent.items()):
             if sent.worker == worker:
                 del self._sent[key]
                 sent.future.cancel()
-                yield from self._bury(sent.name, waiting)
+                if has_died and sent.is_begun:
+                    yield from self._bury(sent.name, waiting)
+                else:
+                    waiting.appendleft(sent.name)
 
     def _bury(self, name: str, waiting: deque[str]) -> Generator[Outcome, None, None]:
         deaths = self._deaths[name] = self._deaths.get(name, 0) + 1
@@ -243,35 +273,50 @@ class Dispatch:
         if now - self._looked < _LOOK_SECONDS:
             return
         self._looked = now
-        self._room = 0
         if self._client.status == "running":
-            self._reconnect()
-            self._room = sum(threads + 1 for threads in self._useful_threads())
-        if self._room:
+            self._update()
+        else:
+            self._workers.clear()
+            self._is_heard = False
+        if self._workers:
             self._useful = now
         elif self._client.status == "closed" or now - self._useful > self._patience:
             raise _nobody_left()
 
-    def _reconnect(self) -> None:
-        """Give the course to a scheduler that has lost it: another one, or one out of reach."""
-        if self._course is None or self._course.cancelled():
-            self._number += 1
-            self._connect()
-
-    def _useful_threads(self) -> list[int]:
+    def _update(self) -> None:
+        """Take in workers that have come, and part with those whose end nobody has told of."""
+        if not self._is_heard:
+            for topic in (self._topic, "all"):
+                self._client.subscribe_topic(topic, self._on_event)
+            self._is_heard = True
         try:
-            workers = workers_of(self._client)
+            found = {each.address: each for each in workers_of(self._client)}
         except (OSError, TimeoutError, RuntimeError):  # the connection was lost just now
-            return []
-        return [each.threads for each in workers if not self._wanted.lacks("", each.facts)]
+            return
+        for address, each in found.items():
+            known = self._workers.get(address)
+            if known is not None and not known.course.cancelled():
+                known.threads, known.is_missed = each.threads, False
+            elif not self._choice.lacks(address, each.facts):
+                self._workers[address] = _Worker(each.threads, self._course_for(address))
+        for address in self._workers.keys() - found.keys():
+            if self._workers[address].is_missed:
+                self._messages.put(_Event({"action": "remove-worker", "worker": address}))
+            self._workers[address].is_missed = True
+
+    def _course_for(self, worker: str) -> Future:
+        """Send the course to a worker, once."""
+        return self._client.submit(hold, self._archive, key=self._new_key(), workers=[worker])
 
     def _take_back(self) -> None:
         """Leave nothing on any worker. What runs there is ended by its watch."""
         futures = [sent.future for sent in self._sent.values()]
+        futures += [each.course for each in self._workers.values()]
         self._sent.clear()
+        self._workers.clear()
         if self._client.status == "running":
             with suppress(Exception):  # the scheduler may be gone at this moment, and all with it
-                self._client.cancel([*futures, *filter(None, (self._course,))])
+                self._client.cancel(futures)
                 for topic in (self._topic, "all"):
                     self._client.unsubscribe_topic(topic)
         self._fetchers.shutdown(wait=False, cancel_futures=True)

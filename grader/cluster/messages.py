@@ -6,7 +6,6 @@ what a student wrote, and a report, are never more than bytes in a field.
 
 from __future__ import annotations
 
-import hashlib
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -85,13 +84,6 @@ class WorkerFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     level: Level
     environment: Environment
     source: Digest
-
-    @property
-    def fingerprint(self) -> str:
-        """A digest of what has to be the same on all machines."""
-        versions = sorted(self.environment.packages.items())
-        text = repr((self.source, self.environment.python, versions))
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
     def machine(self) -> str:

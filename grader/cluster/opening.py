@@ -5,6 +5,7 @@ What is decided here once for all jobs: who may grade, the seed, and the course 
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 from collections import Counter
@@ -20,7 +21,7 @@ from grader.batch.grading import Store
 from grader.cluster.address import checked, security_of
 from grader.cluster.archive import digest_of, pack
 from grader.cluster.batch import ClusterBatch, Elsewhere, Tell
-from grader.cluster.demand import Wanted
+from grader.cluster.choice import Wanted
 from grader.cluster.dispatch import PATIENCE_SECONDS, Dispatch, KnownWorker, workers_of
 from grader.cluster.messages import Job, WorkerFacts
 from grader.cluster.task import grade_submission
@@ -102,6 +103,7 @@ def connected(cluster: ClusterOptions) -> Iterator[Client]:
     """Connect to a scheduler. Raises UsageError where nothing answers there."""
     address = checked(cluster.address, insecure=cluster.insecure)
     security = security_of(address)
+    _quieten()
     try:
         client = Client(
             address,
@@ -123,6 +125,13 @@ def connected(cluster: ClusterOptions) -> Iterator[Client]:
         yield client
     finally:
         client.close(timeout=2)
+
+
+def _quieten() -> None:
+    """Leave it to this command to tell a person what has become of the connection."""
+    for name in ("distributed", *logging.root.manager.loggerDict):
+        if name.partition(".")[0] == "distributed":
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
 def _wanted(options: GradingOptions, possible: Iterable[CourseAssignment]) -> Wanted:

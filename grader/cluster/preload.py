@@ -1,7 +1,7 @@
 """`dask worker ... --preload grader.cluster.preload`: opens what grading needs, once per worker.
 
 A worker that cannot grade does not join. What it says of itself stands in the scheduler's record of
-it, and among its events; by its resources it is given what it may grade, and nothing else.
+it, and among its events; by that a batch chooses whom it sends what.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from distributed import Nanny, Worker
 from distributed.diagnostics.plugin import WorkerPlugin
 
 from grader.cluster import task
-from grader.cluster.demand import offered
 from grader.cluster.messages import FACTS
 from grader.cluster.station import Station
 from grader.errors import GraderError
@@ -43,9 +42,6 @@ async def dask_setup(target: Any, level: Any = None) -> None:
         raise SystemExit(2) from None  # Dask goes on after any other exception
     facts = msgspec.to_builtins(station.facts)
     task.open_at(worker.id, station)
-    resources = offered(station.facts)
-    worker.state.total_resources.update(resources)
-    worker.state.available_resources.update(resources)
     worker.startup_information[FACTS] = lambda _: facts
     worker.plugins["grader-watch"] = _Watch(station)
     packages = station.facts.environment.packages

@@ -10,7 +10,7 @@ import logging
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from grader.batch.attempts import Attempts
 from grader.cluster.archive import digest_of, unpack
+from grader.cluster.current import Tell
 from grader.cluster.messages import (
     Job,
     Withdrawn,
@@ -45,9 +46,6 @@ from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import LEVELS, Level
 from grader.sandbox.room import RevocableSandbox
 from grader.sandbox.start import SteppingSandbox
-
-Tell = Callable[[str], None]
-"""Is told in a word what a grading does: "started", "waits" for its turn to time, "works" again."""
 
 _OPEN = 2
 """So many batches are kept ready at once: each holds its data and its oracle's answers."""

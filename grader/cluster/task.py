@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from distributed import get_worker
 
+from grader.cluster.current import current
 from grader.cluster.station import Station
-
-TOPIC_END = "-"
 
 _OPENED: dict[str, Station] = {}
 """The station of each worker of this process, by the worker's address: mostly there is one."""
@@ -30,16 +29,6 @@ def close_at(worker: str) -> None:
 
 def grade_submission(job: bytes, archive: bytes) -> bytes:
     """Return the answer to a job (`grader.cluster.messages`); `archive` is its course."""
-    worker = get_worker()
-    key = str(worker.get_current_task())
-    topic = key.rpartition(TOPIC_END)[0]
-
-    def tell(what: str) -> None:
-        worker.log_event(topic, {"key": key, "worker": worker.address, "what": what})
-
-    return _OPENED[worker.id].grade(key, job, archive, tell)
-
-
-def hold(archive: bytes) -> bytes:
-    """Return an archive: so a worker has it, gives it to the others, and has it made anew."""
-    return archive
+    station = _OPENED[get_worker().id]
+    key, tell = current()
+    return station.grade(key, job, archive, tell)

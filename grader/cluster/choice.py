@@ -1,22 +1,13 @@
-"""What workers offer and jobs demand: Dask's resources, by names that say what has to be the same.
-
-Who grades with other versions, or below the level that an assignment asks for, offers too little
-and is given nothing, whenever it joins. Quantities mean nothing: there is always enough.
-"""
+"""Which workers may grade: those with the versions that are here, isolated as is asked for."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from grader.cluster.messages import WorkerFacts
 from grader.language import NOTHING, Text, in_clauses, say
 from grader.sandbox.interface import LEVELS, Level
-
-ENOUGH = 1e6
-
-Resources = Mapping[str, float]
 
 
 class Wanted(NamedTuple):
@@ -29,13 +20,6 @@ class Wanted(NamedTuple):
     level: Level | None = None
     machine: str = ""
 
-    def resources(self) -> dict[str, float]:
-        """Return what a job demands of the worker that it is given to."""
-        names = [_versions(self.like), _at_least(self.minimum)]
-        names += [_just(self.level)] if self.level else []
-        names += [_machine(self.machine)] if self.machine else []
-        return dict.fromkeys(names, 1.0)
-
     def lacks(self, worker: str, facts: WorkerFacts | None) -> Text:
         """Say why a worker may grade nothing; empty if it may."""
         if facts is None:
@@ -46,25 +30,17 @@ class Wanted(NamedTuple):
             )
         if differences := _differences(self.like, facts):
             return say("{worker} has {differences}.", worker=worker, differences=differences)
-        if not set(self.resources()) <= set(offered(facts)):
-            if self.machine and facts.machine != self.machine:
-                return say(
-                    "{worker} is another machine: {type}.", worker=worker, type=facts.machine
-                )
+        is_strong = LEVELS.index(facts.level) <= LEVELS.index(self.minimum)
+        if not is_strong or self.level not in (None, facts.level):
             return say(
-                'The assignment asks for the sandbox level "{needed}"; {worker} has "{level}".',
+                'The sandbox level "{needed}" is asked for; {worker} has "{level}".',
                 needed=self.level or self.minimum,
                 worker=worker,
                 level=facts.level,
             )
+        if self.machine not in ("", facts.machine):
+            return say("{worker} is another machine: {kind}.", worker=worker, kind=facts.machine)
         return NOTHING
-
-
-def offered(facts: WorkerFacts) -> dict[str, float]:
-    """Return what a worker of these facts offers."""
-    weaker = LEVELS[LEVELS.index(facts.level) :]
-    names = [_versions(facts), _just(facts.level), _machine(facts.machine)]
-    return dict.fromkeys([*names, *map(_at_least, weaker)], ENOUGH)
 
 
 def _differences(ours: WorkerFacts, theirs: WorkerFacts) -> Text:
@@ -91,19 +67,3 @@ def _difference(name: str, ours: str, theirs: str) -> Text:
     if not ours:
         return say("{name} {theirs}, which is not here", name=name, theirs=theirs)
     return say("{name} {theirs} where {ours} is here", name=name, theirs=theirs, ours=ours)
-
-
-def _versions(facts: WorkerFacts) -> str:
-    return f"grader-{facts.fingerprint}"
-
-
-def _at_least(level: Level) -> str:
-    return f"grader-level-{level}"
-
-
-def _just(level: Level) -> str:
-    return f"grader-just-{level}"
-
-
-def _machine(name: str) -> str:
-    return f"grader-machine-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
