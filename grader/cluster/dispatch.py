@@ -94,11 +94,14 @@ class _Worker:
 
 
 class _Done(NamedTuple):
-    """An attempt has ended: `value` is what came back, else `error` says why nothing did."""
+    """An attempt has ended: `value` is what came back, else `error` says why nothing did. It is
+    lost where that was not on the worker: a connection broke, and all that was on its way with it.
+    """
 
     key: str
     value: object = None
     error: BaseException | None = None
+    is_lost: bool = False
 
 
 class _Event(NamedTuple):
@@ -195,7 +198,8 @@ class Dispatch:
         try:
             self._messages.put(_Done(future.key, future.result()))
         except (Exception, CancelledError) as error:  # noqa: BLE001 - whatever a worker has raised
-            self._messages.put(_Done(future.key, error=error))
+            is_lost = future.status != "error"
+            self._messages.put(_Done(future.key, error=error, is_lost=is_lost))
 
     def _received(self) -> list[_Done | _Event]:
         """Wait for a message, and return all that are there."""
@@ -219,7 +223,7 @@ class Dispatch:
         if done.error is None:
             self._deaths.pop(sent.name, None)
             yield Returned(sent.name, done.value)
-        elif isinstance(done.error, CancelledError):  # the connection was lost, and all with it
+        elif done.is_lost:
             waiting.append(sent.name)
         elif isinstance(done.error, KilledWorker):
             yield from self._bury(sent.name, waiting)

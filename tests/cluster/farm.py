@@ -43,6 +43,7 @@ class Farm:
         self._processes: list[subprocess.Popen[bytes]] = []
         words = ("--host", self.address.rpartition(":")[0], "--port", str(self.port))
         self.scheduler = self._run("dask_scheduler", *words, "--no-dashboard")
+        wait_until(self._listens)
 
     def add_worker(self, nanny: bool = False) -> subprocess.Popen[bytes]:
         """Start a worker; with a nanny another one comes when it has died."""
@@ -53,6 +54,10 @@ class Farm:
         """Return a client, by way of another port if one is given."""
         address = f"tcp://127.0.0.1:{port or self.port}"
         return Client(address, timeout=timeout, set_as_default=False, security=Security())
+
+    def _listens(self) -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
 
     def close(self) -> None:
         for process in reversed(self._processes):
