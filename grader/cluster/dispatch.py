@@ -225,6 +225,7 @@ class Dispatch:
             yield Returned(sent.name, done.value)
         elif done.is_lost:
             waiting.append(sent.name)
+            self._begin_anew()
         elif isinstance(done.error, KilledWorker):
             yield from self._bury(sent.name, waiting)
         else:
@@ -280,12 +281,18 @@ class Dispatch:
         if self._client.status == "running":
             self._update()
         else:
-            self._workers.clear()
-            self._is_heard = False
+            self._begin_anew()
         if self._workers:
             self._useful = now
         elif self._client.status == "closed" or now - self._useful > self._patience:
             raise _nobody_left()
+
+    def _begin_anew(self) -> None:
+        """Send nothing before the next look: the scheduler has forgotten this client, and all that
+        it was sent.
+        """
+        self._workers.clear()
+        self._is_heard = False
 
     def _update(self) -> None:
         """Take in workers that have come, and part with those whose end nobody has told of."""
