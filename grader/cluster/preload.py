@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 import msgspec
-from distributed import Nanny, Worker
+from distributed import Nanny, Status, Worker
 from distributed.diagnostics.plugin import WorkerPlugin
 
 from grader.cluster import task
@@ -57,8 +57,8 @@ async def dask_teardown(target: Any) -> None:
 
 
 def _announce(worker: Worker, facts: Any) -> None:
-    """Put into the scheduler's log of events who has joined, once there is a connection."""
-    if worker.batched_stream is None or worker.batched_stream.closed():
+    """Put into the scheduler's log of events who has joined, once it has."""
+    if worker.status != Status.running:
         worker.loop.call_later(0.1, _announce, worker, facts)
         return
     worker.log_event(FACTS, {"worker": worker.address, **facts})

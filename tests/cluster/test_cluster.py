@@ -191,7 +191,7 @@ named = [line.split()[7] for line in listening if len(line.split()) > 7]
 words = [open(path, "rb").read() for path in glob.glob("/proc/[0-9]*/cmdline")]
 seen = [path for path in ({facts["local_directory"]!r}, {str(COURSE)!r}) if os.path.exists(path)]
 dask = [name for name in os.environ if "DASK" in name or "GRADER" in name]
-report([open_ports, named, [1 for each in words if b"spawn_main" in each], seen, dask])
+report([open_ports, named, [1 for each in words if b"spawn" + b"_main" in each], seen, dask])
 """
     assert [[], [], [], [], []] == report_from(sandbox, code)
 
