@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import os
 import threading
-import traceback
 from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing, contextmanager
@@ -15,22 +14,20 @@ from typing import NamedTuple
 import msgspec
 
 from grader.assignment import Assignment
+from grader.batch.attempts import Attempt, Attempts
 from grader.batch.collect import Entry
 from grader.batch.keys import Keys, accepts, current_report, named
 from grader.batch.summary import Row, Summary, is_settled, make_row, misplaced, outcome, summarize
-from grader.course import Chooser, Course, CourseAssignment, choose_assignment, who_chose
-from grader.environment import describe_environment
-from grader.errors import DisplacedError, GraderError, SubmissionError, UsageError, told_failure
+from grader.course import Course, CourseAssignment, choose_assignment, who_chose
+from grader.errors import SubmissionError, UsageError
 from grader.files import rescue, try_place, unwritable, write_whole
-from grader.grading.pipeline import grade
 from grader.grading.preparation import Preparation, Settings
 from grader.language import Text, join, say
-from grader.machine.quiet import Quiet
 from grader.progress import BatchProgress, Progress, Silent
 from grader.reading.reader import Reader
 from grader.reading.submission import SubmissionFile
-from grader.report import Report, decode_report, encode_report, ungraded_report
-from grader.sandbox.room import CrowdedSandbox, RevocableSandbox, Room
+from grader.report import Report, decode_report, encode_report
+from grader.sandbox.room import RevocableSandbox
 
 SUMMARY = "summary.json"
 
@@ -186,9 +183,11 @@ class Batch:
         self._store = store
         self._seed = seed
         self._sandbox = RevocableSandbox(settings.sandbox)
-        self._settings = msgspec.structs.replace(settings, sandbox=CrowdedSandbox(self._sandbox))
+        self._settings = settings
+        self._attempts = Attempts(
+            course, demanded, msgspec.structs.replace(settings, sandbox=self._sandbox)
+        )
         self._reader = Reader(settings.quiet)
-        self._preparations: dict[str, Preparation] = {}
         self._answers: dict[tuple[str, str], _Answer] = {}
         self._lock = threading.Lock()
 
@@ -254,9 +253,14 @@ class Batch:
 
     def _grade_one(self, entry: Entry, progress: BatchProgress) -> GradedFile:
         progress.started(entry.name)
-        report, chooser, slug = self._attempt(entry, _Stages(entry.name, progress))
+        attempt = self._attempt(entry, _Stages(entry.name, progress))
         if self._sandbox.is_revoked:  # then the report may tell of an end that was ours
             raise SubmissionError(say("The batch was interrupted."))
+        return self.write(entry, attempt)
+
+    def write(self, entry: Entry, attempt: Attempt) -> GradedFile:
+        """Write what came of a submission to its place, or where that cannot be elsewhere."""
+        report, chooser, slug = attempt
         row = make_row(entry, report, chooser)
         try:
             self._store.write(entry, report, row, slug)
@@ -265,84 +269,31 @@ class Batch:
             return GradedFile(misplaced(row, join(error.message, kept)), report)
         return GradedFile(row, report)
 
-    def _attempt(self, entry: Entry, stages: Progress) -> tuple[Report, Chooser | None, str]:
-        """Grade a submission, or return a report that says why that was not possible.
+    def _attempt(self, entry: Entry, stages: Progress) -> Attempt:
+        """Grade a submission, or return a report that says why that was not possible."""
 
-        Beside it stands who chose the assignment, and which it was or would have been.
-        """
-        slug = "" if self._demanded not in self._course.slugs else str(self._demanded)
-        try:
-            submission = self._read(entry)
-            chosen, note = choose_assignment(self._course, submission, self._demanded)
-            slug = chosen.assignment.slug
-            report = self._answer(submission, self.prepare(chosen), stages, (note,) if note else ())
-            return report, who_chose(submission, chosen.assignment, self._demanded), slug
-        except GraderError as error:
-            reason = join(error.message, error.hint)
-        except Exception as error:  # noqa: BLE001  the others shall be graded all the same
-            if "GRADER_DEBUG" in self._settings.environment:
-                traceback.print_exc()
-            reason = say(
-                "The grader failed itself, with {error}. Grade it again with GRADER_DEBUG=1 and"
-                " report what that prints.",
-                error=told_failure(error),
-            )
-        return ungraded_report(entry.path.name, reason, describe_environment()), None, slug
+        def answer(submission: SubmissionFile, prepared: Preparation) -> Report:
+            return self._answer(submission, prepared, stages)
+
+        return self._attempts.attempt(entry.path.name, lambda: self._read(entry), answer)
 
     def _answer(
-        self,
-        submission: SubmissionFile,
-        prepared: Preparation,
-        stages: Progress,
-        notes: tuple[Text, ...],
+        self, submission: SubmissionFile, prepared: Preparation, stages: Progress
     ) -> Report:
         """Grade a file; who brings the same content meanwhile waits, and hears what came of it."""
         if not self._store.shares:
-            return self._grade(submission, prepared, stages, notes)
+            return self._attempts.grade(submission, prepared, stages)
         slug = prepared.course_assignment.assignment.slug
         with self._lock:
             answer = self._answers.setdefault((submission.sha256, slug), _Answer())
         with answer.lock:
             if answer.report is None or not is_settled(answer.report):
-                answer.report = self._grade(submission, prepared, stages, notes)
+                answer.report = self._attempts.grade(submission, prepared, stages)
             return named(answer.report, submission.name)
-
-    def _grade(
-        self,
-        submission: SubmissionFile,
-        prepared: Preparation,
-        stages: Progress,
-        notes: tuple[Text, ...],
-    ) -> Report:
-        try:
-            return grade(submission, prepared, stages, notes)
-        except DisplacedError:
-            return self._grade_alone(submission, prepared, stages, notes)
-
-    def _grade_alone(
-        self,
-        submission: SubmissionFile,
-        prepared: Preparation,
-        stages: Progress,
-        notes: tuple[Text, ...],
-    ) -> Report:
-        """Grade once more, with nothing beside it: what it is ended for now is its own doing.
-
-        The others wait meanwhile. It takes no turn among them: it has all of them.
-        """
-        with self._settings.quiet.exclusive():
-            settings = msgspec.structs.replace(
-                self._settings, sandbox=self._sandbox, quiet=Quiet(), room=Room()
-            )
-            return grade(submission, prepared.with_settings(settings), stages, notes)
 
     def prepare(self, chosen: CourseAssignment) -> Preparation:
         """Return what all gradings of an assignment share."""
-        with self._lock:
-            slug = chosen.assignment.slug
-            if slug not in self._preparations:
-                self._preparations[slug] = Preparation(chosen, self._settings)
-            return self._preparations[slug]
+        return self._attempts.prepare(chosen)
 
     def _graded_before(self, entry: Entry) -> Row | None:
         """Return the row of a report that counts, in today's rubric: also the file's is then."""

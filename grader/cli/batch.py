@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from os.path import realpath
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -36,6 +37,9 @@ from grader.reading.submission import absolute
 from grader.render.audience import shown, utc_now
 from grader.report import Report, decode_report
 
+if TYPE_CHECKING:
+    from grader.cluster.opening import ClusterOptions
+
 
 class BatchOptions(msgspec.Struct, frozen=True):
     """The arguments of `grader batch`, as they were given. `jobs` is None for one on every core."""
@@ -47,6 +51,7 @@ class BatchOptions(msgspec.Struct, frozen=True):
     again: bool = False
     html: bool = False
     handed_in: str | None = None
+    cluster: ClusterOptions | None = None
 
 
 def run_batch(options: BatchOptions, output: Console, messages: Console) -> Summary:
@@ -161,6 +166,8 @@ def _grade_all(
     if not waiting:
         _say_kept(entries, kept, store, messages)
         return summarize([entry.name for entry in entries], kept)
+    if options.cluster is not None:
+        return _grade_elsewhere(options, options.cluster, entries, kept, store, messages)
     own = (*options.submissions, options.output, *secret_files(options.grading.course))
     with open_batch(options.grading, own, store) as opened:
         batch = opened.batch
@@ -175,6 +182,35 @@ def _grade_all(
         _say_kept(entries, kept, store, messages)
         with LiveBatch(messages, total=len(entries), done=len(kept)) as progress:
             return batch.run(entries, kept, options.jobs or usable_cores(), progress)
+
+
+def _grade_elsewhere(
+    options: BatchOptions,
+    cluster: ClusterOptions,
+    entries: tuple[Entry, ...],
+    kept: dict[str, Row],
+    store: Store,
+    messages: Console,
+) -> Summary:
+    """Have a cluster grade what is not kept. Raises GraderError when it cannot, or has gone."""
+    from grader.cluster.opening import open_cluster
+
+    waiting = [entry for entry in entries if entry.name not in kept]
+    with open_cluster(options.grading, cluster, store) as opened:
+        if options.again:
+            store.take_rules(each.assignment for each in opened.possible)
+        else:
+            kept |= opened.batch.find_graded(waiting)
+        for reason in opened.left_out:
+            _say(messages, reason)
+        count, dashboard = len(opened.workers), opened.dashboard
+        told = say(
+            "{count} workers grade; what they do: {dashboard}", count=count, dashboard=dashboard
+        )
+        _say(messages, told)
+        _say_kept(entries, kept, store, messages)
+        with LiveBatch(messages, total=len(entries), done=len(kept)) as progress:
+            return opened.batch.run(entries, kept, 0, progress)
 
 
 def _say_kept(

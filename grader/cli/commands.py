@@ -8,7 +8,7 @@ says what the codes mean. Here they are said where they arise, but for those tha
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -17,6 +17,8 @@ from grader import __version__
 from grader.cli.author_commands import add_author_commands
 from grader.cli.ci import ci
 from grader.cli.class_commands import add_class_commands
+from grader.cli.cluster import InsecureOption, need_cluster
+from grader.cli.cluster import cluster as cluster_app
 from grader.cli.grades import HandedInOption, course_app, grades_app, roster_app
 from grader.cli.help import SETTINGS, Command, Group
 from grader.cli.kernelspec import kernelspec
@@ -39,6 +41,9 @@ from grader.cli.process import write_output
 from grader.render.audience import utc_now
 from grader.render.formats import FORMATS
 
+if TYPE_CHECKING:
+    from grader.cluster.opening import ClusterOptions
+
 app = typer.Typer(
     name="grader",
     cls=Group,
@@ -50,6 +55,7 @@ app = typer.Typer(
 BELOW, UNGRADED = 1, 2
 STALE = FAULTY = LEFT = 1
 
+MACHINES = "Many machines"
 _GRADE, _KEEP, _AUTHOR, _SET_UP = "Grade", "Keep grades", "Make assignments", "Set up"
 
 
@@ -184,6 +190,23 @@ def batch(
         bool, typer.Option("--html", help="Write every report as a page too, for the student.")
     ] = False,
     handed_in: HandedInOption = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            rich_help_panel=MACHINES,
+            help="Have the workers of this Dask scheduler grade, in place of this machine.",
+        ),
+    ] = None,
+    same_machine_type: Annotated[
+        bool,
+        typer.Option(
+            "--same-machine-type",
+            rich_help_panel=MACHINES,
+            help="With --cluster: only workers of the type of machine that most of them are.",
+        ),
+    ] = False,
+    insecure: InsecureOption = False,
     fail_under: Annotated[
         float | None,
         points_option("Exit with 1 if one has fewer of the points that students are shown."),
@@ -197,12 +220,23 @@ def batch(
     from grader.grading.preparation import GradingOptions
 
     grading = GradingOptions(assignment, data, seed, course, sandbox, language, dialect, preamble)
-    options = BatchOptions(tuple(submissions), output, grading, jobs, again, html, handed_in)
+    where = _cluster_options(cluster, insecure=insecure, alike=same_machine_type)
+    options = BatchOptions(tuple(submissions), output, grading, jobs, again, html, handed_in, where)
     summary = run_batch(options, Console(), Console(stderr=True))
     if summary.ungraded or summary.misplaced:
         raise typer.Exit(UNGRADED)
     if fail_under is not None and is_below(options, summary, fail_under, utc_now()):
         raise typer.Exit(BELOW)
+
+
+def _cluster_options(address: str | None, *, insecure: bool, alike: bool) -> ClusterOptions | None:
+    """Return what was asked of a cluster, None without one. Raises UsageError."""
+    if address is None:
+        return None
+    need_cluster()
+    from grader.cluster.opening import ClusterOptions
+
+    return ClusterOptions(address, insecure, alike)
 
 
 add_class_commands(app, _GRADE, _KEEP)
@@ -338,5 +372,6 @@ def migrate(
 app.add_typer(course_app, name="course", rich_help_panel=_KEEP)
 app.add_typer(roster_app, name="roster", rich_help_panel=_KEEP)
 app.add_typer(grades_app, name="grades", rich_help_panel=_KEEP)
+app.add_typer(cluster_app, name="cluster", rich_help_panel=_SET_UP)
 app.add_typer(ci, name="ci", rich_help_panel=_SET_UP)
 app.add_typer(kernelspec, name="kernelspec", rich_help_panel=_SET_UP)

@@ -26,9 +26,6 @@ class OutputError(GraderError):
 
 _AGAIN_SECONDS = 0.05
 
-_LARGE = 2**20
-"""Bytes of an array that is worth a place of its own."""
-
 
 class _Interrupt(KeyboardInterrupt):
     """Says when it is gone: because it arrived, or because somebody swallowed it."""
@@ -138,22 +135,12 @@ def prepare_process() -> Interruption:
     if sys.platform.startswith("linux"):
         # Where sandboxes are weak, submissions are processes of the same user.
         linux.close_own_proc()
-        give_memory_back()
+        linux.give_memory_back()
     os.umask(os.umask(0o077) & 0o077)  # what we make we have to read ourselves, with umask 777 too
     sys.stdout = _replaced(sys.stdout, 1, _Output)
     sys.stderr = _replaced(sys.stderr, 2, _Messages)
     faulthandler.enable(file=2)  # a library's crash, which nothing can catch, says where it was
     return Interruption()
-
-
-def give_memory_back() -> None:
-    """Have the C library give large arrays back to the system as soon as they are freed.
-
-    By default it does so up to the size of the largest that was freed, 32 MB at most, and for every
-    thread apart: what lay between them stayed, some 100 MB for each submission of a batch.
-    """
-    settings = {linux.MMAP_THRESHOLD: _LARGE, linux.TRIM_THRESHOLD: _LARGE, linux.ARENA_MAX: 2}
-    linux.set_allocator(settings)
 
 
 def _open_standard_streams() -> None:

@@ -76,7 +76,7 @@ def common_basis(data: DataSet, environment: Environment, *, preamble: bool = Fa
     """Return what of that is no assignment's: grader, packages, data; as lines of text."""
     versions = [f"{name} {version}" for name, version in sorted(environment.packages.items())]
     how = "with preamble" if preamble else ""
-    found = (__version__, environment.python, *versions, how, _grader(), _data(data))
+    found = (__version__, environment.python, *versions, how, source_digest(), _data(data))
     return "".join(f"{text}\n" for text in found)
 
 
@@ -90,8 +90,8 @@ def _deciding(chosen: CourseAssignment) -> Iterator[Path]:
 
 
 @functools.cache
-def _grader() -> str:
-    """Digest this package itself: it changes without its version, as in a checkout."""
+def source_digest() -> str:
+    """Digest this package itself, in hexadecimal; its version may stay when it changes."""
     inside = (path for path in _OWN.rglob("*") if path.relative_to(_OWN).parts[0] not in _TELLING)
     return _files(_OWN, inside)
 
@@ -214,10 +214,14 @@ class Preparation:
             return self._answers
 
     def with_settings(self, settings: Settings) -> Preparation:
-        """Return the same assignment, data and answers under other settings, with the same seed."""
+        """Return the same assignment, data and answers under other settings, with the same seed.
+
+        `settings` have the same preamble: the digest of what decides a grade is kept, too.
+        """
         other = Preparation(self.course_assignment, settings)
         with self._lock:
             other._data, other._answers = self._data, self._answers
+            other._basis, other._handout = self._basis, self._handout
         return other
 
     def model_seed(self) -> int:

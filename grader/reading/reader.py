@@ -101,8 +101,21 @@ class Reader:
         and for one behind a link below the `trusted` folder, by default the file's own.
         """
         with open_submission(path, trusted) as file:
-            answer = self.ask(file.fileno(), path.suffix)
-            digest = getattr(answer, "sha256", None) or _digest(file.fileno())
+            return self._read(file.fileno(), path)
+
+    def read_bytes(self, name: str, content: bytes) -> SubmissionFile:
+        """Read the content of a file of this name that is on another machine, as `read` does."""
+        memory = os.memfd_create("submission", os.MFD_CLOEXEC)
+        with os.fdopen(memory, "w+b", buffering=0) as file:
+            rest = memoryview(content)
+            while rest:
+                rest = rest[file.write(rest) :]
+            file.seek(0)
+            return self._read(memory, Path(name))
+
+    def _read(self, file: int, path: Path) -> SubmissionFile:
+        answer = self.ask(file, path.suffix)
+        digest = getattr(answer, "sha256", None) or _digest(file)
         if isinstance(answer, Read):
             notebook = as_notebook(answer.content)
             notes = tuple(map(_said, answer.content.notes))

@@ -233,7 +233,7 @@ class TestRun:
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         attempts = Attempts(displaced=1)
-        monkeypatch.setattr("grader.batch.grading.grade", attempts)
+        monkeypatch.setattr("grader.batch.attempts.grade", attempts)
         world.submissions.mkdir()
         for name in "abc":
             write_sound(world.submissions / f"{name}.ipynb")
@@ -245,7 +245,7 @@ class TestRun:
 
     def test_it_is_not_graded_for_ever(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         attempts = Attempts(displaced=9)
-        monkeypatch.setattr("grader.batch.grading.grade", attempts)
+        monkeypatch.setattr("grader.batch.attempts.grade", attempts)
         world.submissions.mkdir()
         write_sound(world.submissions / "a.ipynb")
         (row,) = world.grade().rows
@@ -265,7 +265,7 @@ class TestRun:
             return too_busy(report) if submission.name.startswith("a") and times <= busy else report
 
         write_damaged(world.submissions, "a", "b", "c")
-        monkeypatch.setattr("grader.batch.grading.grade", undecided)
+        monkeypatch.setattr("grader.batch.attempts.grade", undecided)
         progress = Recorder()
         rows = by_name(world.batch().run(world.entries(), {}, 1, progress))
         assert ["a.ipynb", "b.ipynb", "c.ipynb", "a.ipynb"] == begun

@@ -1,0 +1,125 @@
+"""`grader cluster`: workers of a Dask cluster, and a whole one on this machine for trying."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import time
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from grader.cli.help import SETTINGS, Command, Group
+from grader.cli.telling import tell
+from grader.environment import usable_cores
+from grader.errors import UsageError
+from grader.language import say
+from grader.sandbox.interface import Level
+
+cluster = typer.Typer(
+    cls=Group,
+    context_settings=SETTINGS,
+    help="Grade a class on many machines, with Dask.",
+    no_args_is_help=True,
+)
+
+InsecureOption = Annotated[
+    bool,
+    typer.Option(
+        "--insecure", help="Speak to a scheduler without TLS that is not on this machine."
+    ),
+]
+LevelOption = Annotated[
+    Level | None,
+    typer.Option(
+        "--sandbox",
+        metavar="LEVEL",
+        help="Demand a level of isolation of the workers; otherwise the strongest that works.",
+    ),
+]
+
+
+@cluster.command(
+    cls=Command,
+    epilog="""
+    grader cluster local --workers 4
+    grader batch class/ --output reports/ --cluster tcp://127.0.0.1:8786
+    """,
+)
+def local(
+    workers: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="How many; one for each processor.")
+    ] = None,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, metavar="N", help="The scheduler's; 0 is a free one.")
+    ] = 8786,
+    sandbox: LevelOption = None,
+) -> None:
+    """Start a scheduler and workers on this machine, until Ctrl-C, to try what a cluster does."""
+    need_cluster()
+    from grader.cluster.local import local_cluster
+
+    with local_cluster(workers or usable_cores(), port, sandbox) as started:
+        count = len(started.scheduler.workers)
+        if not count:
+            raise UsageError(
+                say("No worker could be started."), say("See what `grader doctor` says.")
+            )
+        tell(
+            Console(),
+            say(
+                "{count} workers wait at {address}", count=count, address=started.scheduler_address
+            ),
+            say("What they do: {dashboard}", dashboard=started.dashboard_link),
+            say("Ctrl-C ends them."),
+        )
+        sys.stdout.flush()  # who reads it from a file waits for the address
+        while True:
+            time.sleep(3600)
+
+
+@cluster.command(
+    cls=Command,
+    epilog="""
+    grader cluster worker tls://10.0.0.5:8786
+    grader cluster worker tls://10.0.0.5:8786 --jobs 8 --sandbox strong
+    """,
+)
+def worker(
+    scheduler: Annotated[
+        str, typer.Argument(metavar="ADDRESS", help="Where the scheduler is, as its log says.")
+    ],
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs", "-j", min=1, metavar="N", help="Gradings at a time; one for each processor."
+        ),
+    ] = None,
+    sandbox: LevelOption = None,
+    insecure: InsecureOption = False,
+) -> None:
+    """Let this machine grade for a cluster, until Ctrl-C or the scheduler's end.
+
+    It opens sandbox and launchers before it joins, and does not join where it cannot grade.
+    """
+    need_cluster()
+    from grader.cluster.address import checked
+    from grader.cluster.local import PRELOAD
+
+    words = [checked(scheduler, insecure=insecure), "--nworkers", "1", "--no-dashboard"]
+    words += ["--nthreads", str(jobs or usable_cores()), "--memory-limit", "0"]
+    words += ["--preload-nanny", PRELOAD, "--preload", PRELOAD]
+    words += [] if sandbox is None else ["--level", sandbox]
+    program = [sys.executable, "-m", "distributed.cli.dask_worker", *words]
+    os.execv(program[0], program)  # noqa: S606 - this process becomes the worker
+
+
+def need_cluster() -> None:
+    """Raise UsageError where what a cluster needs is not installed."""
+    if importlib.util.find_spec("distributed") is None:
+        raise UsageError(
+            say("A cluster needs {missing}, too.", missing="distributed"),
+            say("Install the same wheel with its extra: pip install 'FILE.whl[grading,cluster]'"),
+        )

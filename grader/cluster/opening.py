@@ -1,0 +1,204 @@
+"""Opening a batch on a cluster: the same door as that of a batch on this machine.
+
+What is decided here once for all jobs: who may grade, the seed, and the course as it is sent.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+from distributed import Client
+
+from grader.batch.grading import Store
+from grader.cluster.address import checked, security_of
+from grader.cluster.archive import digest_of, pack
+from grader.cluster.batch import ClusterBatch, Elsewhere, Tell
+from grader.cluster.choice import Wanted
+from grader.cluster.dispatch import PATIENCE_SECONDS, Dispatch, KnownWorker, workers_of
+from grader.cluster.messages import Job, WorkerFacts
+from grader.cluster.task import grade_submission
+from grader.course import CourseAssignment, find_course
+from grader.environment import describe_environment, missing_for_grading, only_self_check
+from grader.errors import UsageError
+from grader.files import sweep
+from grader.grading.preparation import GradingOptions, Settings, source_digest
+from grader.language import Text, below, say
+from grader.sandbox.interface import LEVELS, Level
+
+CONNECT_SECONDS = 15.0
+"""How long to try to reach a scheduler, also one that was there before."""
+
+SHOWN = 5
+"""So many workers that may not grade are named."""
+
+
+class ClusterOptions(msgspec.Struct, frozen=True):
+    """Where the scheduler is, and what is asked of its workers."""
+
+    address: str
+    insecure: bool = False
+    same_machine_type: bool = False
+    patience: float = PATIENCE_SECONDS
+
+
+class OpenCluster(NamedTuple):
+    """A batch on a cluster: the assignments that its submissions may be of, who grades, and why
+    each of the other workers does not.
+    """
+
+    batch: ClusterBatch
+    possible: tuple[CourseAssignment, ...]
+    workers: tuple[KnownWorker, ...]
+    left_out: tuple[Text, ...]
+    dashboard: str
+
+
+@contextmanager
+def open_cluster(
+    options: GradingOptions, cluster: ClusterOptions, store: Store
+) -> Iterator[OpenCluster]:
+    """Connect to a cluster for the gradings of one batch.
+
+    Raises UsageError where there is no such course or scheduler, or no worker that may grade.
+    """
+    if missing := missing_for_grading():
+        raise only_self_check(missing)
+    if options.data not in (None, "builtin"):
+        raise UsageError(
+            say("A cluster's workers do not see the folder {data}.", data=options.data),
+            say("Let the variable GRADER_DATA name the data on each of their machines."),
+        )
+    sweep()
+    course = find_course(options.course, (Path.cwd(),))
+    possible = course.possible(options.assignment)
+    with connected(cluster) as client:
+        wanted = _wanted(options, possible)
+        workers = _wait_for(client, wanted, cluster.patience)
+        if cluster.same_machine_type:
+            wanted = wanted._replace(machine=_commonest(workers, wanted))
+        useful, left_out = _sorted(workers, wanted)
+        archive = pack(possible)
+        job = _job(options, digest_of(archive))
+
+        def start(tell: Tell) -> Dispatch:
+            return Dispatch(client, grade_submission, archive, wanted, tell, cluster.patience)
+
+        levels = frozenset(each.facts.level for each in useful if each.facts is not None)
+        batch = ClusterBatch(
+            course, _settings(options, job, levels), store, job, start, levels, options.seed
+        )
+        yield OpenCluster(batch, possible, useful, left_out, client.dashboard_link)
+
+
+@contextmanager
+def connected(cluster: ClusterOptions) -> Iterator[Client]:
+    """Connect to a scheduler. Raises UsageError where nothing answers there."""
+    address = checked(cluster.address, insecure=cluster.insecure)
+    security = security_of(address)
+    _quieten()
+    try:
+        client = Client(
+            address,
+            security=security,
+            timeout=CONNECT_SECONDS,
+            set_as_default=False,
+            name="grader",
+        )
+    except (OSError, TimeoutError) as error:
+        raise UsageError(
+            say(
+                "No scheduler answers at {address} ({error}).",
+                address=address,
+                error=type(error).__name__,
+            ),
+            say("Start one, as with `grader cluster local`, or check the address."),
+        ) from None
+    try:
+        yield client
+    finally:
+        client.close(timeout=2)
+
+
+def _quieten() -> None:
+    """Leave it to this command to tell a person what has become of the connection."""
+    for name in ("distributed", *logging.root.manager.loggerDict):
+        if name.partition(".")[0] == "distributed":
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+
+
+def _wanted(options: GradingOptions, possible: Iterable[CourseAssignment]) -> Wanted:
+    minimum = min((each.assignment.sandbox.minimum for each in possible), key=LEVELS.index)
+    here = WorkerFacts("none", describe_environment(), source_digest())
+    return Wanted(here, minimum, options.sandbox)
+
+
+def _wait_for(client: Client, wanted: Wanted, patience: float) -> tuple[KnownWorker, ...]:
+    """Return who has joined, when one has. Raises UsageError when nobody does, or none that may."""
+    try:
+        client.wait_for_workers(1, timeout=patience)
+    except TimeoutError:
+        raise UsageError(
+            say("The cluster has no workers."),
+            say("Start one on each machine: grader cluster worker ADDRESS."),
+        ) from None
+    workers = tuple(workers_of(client))
+    useful, left_out = _sorted(workers, wanted)
+    if not useful:
+        raise UsageError(
+            say("None of the cluster's workers may grade this."), below(*left_out[:SHOWN])
+        )
+    return workers
+
+
+def _sorted(
+    workers: Iterable[KnownWorker], wanted: Wanted
+) -> tuple[tuple[KnownWorker, ...], tuple[Text, ...]]:
+    """Return who may grade, and why each of the others may not."""
+    why = [(each, wanted.lacks(each.address, each.facts)) for each in workers]
+    useful = tuple(each for each, lack in why if not lack)
+    return useful, tuple(lack for _, lack in why if lack)
+
+
+def _commonest(workers: Iterable[KnownWorker], wanted: Wanted) -> str:
+    """Return the type of machine that most gradings at a time fit on."""
+    threads: Counter[str] = Counter()
+    for each in _sorted(workers, wanted)[0]:
+        assert each.facts is not None  # or it might not grade
+        threads[each.facts.machine] += each.threads
+    return threads.most_common(1)[0][0]
+
+
+def _job(options: GradingOptions, digest: str) -> Job:
+    """Return what all jobs have in common; name and content are each one's own."""
+    return Job(
+        name="",
+        content=b"",
+        course=digest,
+        seed=secrets.randbits(48) if options.seed is None else options.seed,
+        assignment=options.assignment,
+        data="builtin" if options.data == "builtin" else None,
+        language=options.language,
+        dialect=options.dialect,
+        preamble=options.preamble,
+    )
+
+
+def _settings(options: GradingOptions, job: Job, levels: frozenset[Level]) -> Settings:
+    """Return the settings by which is known what an earlier run has graded."""
+    return Settings(
+        sandbox=Elsewhere(min(levels, key=LEVELS.index)),
+        seed=job.seed,
+        data=options.data,
+        language=options.language,
+        dialect=options.dialect,
+        preamble=options.preamble,
+        environment=os.environ,
+    )

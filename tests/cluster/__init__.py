@@ -1,0 +1,1 @@
+"""Grading on the workers of a Dask cluster, with real processes on loopback."""

@@ -1,0 +1,154 @@
+"""A scheduler and workers as processes of their own on loopback, which a test may kill."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from distributed import Client
+from distributed.security import Security
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE = 60.0
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+def wait_until(holds: Callable[[], object], seconds: float = PATIENCE) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "it did not come to that"
+        time.sleep(0.05)
+
+
+class Farm:
+    """A cluster without stations: its workers run what `tests.cluster.simulated` has."""
+
+    def __init__(self, scheme: str = "tcp", environment: Mapping[str, str] | None = None) -> None:
+        self.port = free_port()
+        self.address = f"{scheme}://127.0.0.1:{self.port}"
+        self._environment = {**os.environ, **(environment or {})}
+        self._environment.pop("PYTHONDONTWRITEBYTECODE", None)  # each would compile all it imports
+        self._processes: list[subprocess.Popen[bytes]] = []
+        words = ("--host", self.address.rpartition(":")[0], "--port", str(self.port))
+        self.scheduler = self._run("dask_scheduler", *words, "--no-dashboard")
+        wait_until(self._listens)
+
+    def add_worker(self, nanny: bool = False) -> subprocess.Popen[bytes]:
+        """Start a worker; with a nanny another one comes when it has died."""
+        words = ("--nthreads", "1", "--no-dashboard", "--memory-limit", "0")
+        return self._run("dask_worker", self.address, *words, "--nanny" if nanny else "--no-nanny")
+
+    def client(self, port: int | None = None, timeout: float = 30) -> Client:
+        """Return a client, by way of another port if one is given."""
+        address = f"tcp://127.0.0.1:{port or self.port}"
+        return Client(address, timeout=timeout, set_as_default=False, security=Security())
+
+    def _listens(self) -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+    def close(self) -> None:
+        for process in reversed(self._processes):
+            process.send_signal(signal.SIGTERM)
+        for process in self._processes:
+            _end(process)
+
+    def _run(self, program: str, *words: str) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", f"distributed.cli.{program}", *words],
+            cwd=ROOT,
+            env=self._environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        self._processes.append(process)
+        return process
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+@contextmanager
+def farm(
+    workers: int, nanny: bool = False, scheme: str = "tcp", environment: Mapping[str, str] = {}
+) -> Iterator[Farm]:
+    made = Farm(scheme, environment)
+    try:
+        for _ in range(workers):
+            made.add_worker(nanny)
+        yield made
+    finally:
+        made.close()
+
+
+class Proxy:
+    """A network between a client and a scheduler, which can stand still or break."""
+
+    def __init__(self, target: int) -> None:
+        import threading
+
+        self._target = target
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = int(self._listener.getsockname()[1])
+        self._pairs: list[tuple[socket.socket, socket.socket]] = []
+        self._flows = threading.Event()
+        self._flows.set()
+        self._start = lambda *target: threading.Thread(
+            target=target[0], args=target[1:], daemon=True
+        ).start()
+        self._start(self._accept)
+
+    def stand_still(self) -> None:
+        self._flows.clear()
+
+    def flow(self) -> None:
+        self._flows.set()
+
+    def cut(self) -> None:
+        """End all connections; new ones are made as before."""
+        for each in (end for pair in self._pairs for end in pair):
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+        self._pairs.clear()
+
+    def close(self) -> None:
+        self._listener.close()
+        self._flows.set()
+        self.cut()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                ours, _ = self._listener.accept()
+            except OSError:
+                return
+            theirs = socket.create_connection(("127.0.0.1", self._target))
+            self._pairs.append((ours, theirs))
+            self._start(self._copy, ours, theirs)
+            self._start(self._copy, theirs, ours)
+
+    def _copy(self, source: socket.socket, target: socket.socket) -> None:
+        try:
+            while chunk := source.recv(2**16):
+                self._flows.wait()
+                target.sendall(chunk)
+            target.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass

@@ -1,0 +1,213 @@
+"""The command on a real cluster: what it writes, and what is left when it is interrupted or killed.
+
+Its submissions are the cheapest that there are: most of them are read, and never run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from grader.report import decode_report
+from tests.cluster.farm import ROOT, free_port, wait_until
+from tests.conftest import require
+from tests.endtoend.command import GRADER, heed_interrupts, without_times
+from tests.endtoend.warm import run_warm
+from tests.sandbox.inside import report_from
+
+COURSE = ROOT / "tests" / "courses" / "small"
+pytestmark = pytest.mark.filterwarnings(  # what Dask leaves to the collector
+    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
+
+SLEEPING = "import time\ntime.sleep(15)"
+RIGHT_AWAY = "def create_model():\n    raise NotImplementedError('to do')"
+
+
+class Local:
+    """A cluster as `grader cluster local` starts it."""
+
+    def __init__(self, folder: Path, port: int) -> None:
+        self.address = f"tcp://127.0.0.1:{port}"
+        self.log = folder / "log"
+        environment = {**os.environ, "COLUMNS": "200"}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [GRADER, "cluster", "local", "--workers", "1", "--port", str(port)],
+                stdout=log,
+                stderr=log,
+                env=environment,
+                preexec_fn=heed_interrupts,
+            )
+        wait_until(lambda: self.address in self.log.read_text() or self.process.poll() is not None)
+        assert self.process.poll() is None, self.log.read_text()
+
+    def close(self) -> None:
+        self.process.send_signal(signal.SIGINT)
+        assert 130 == self.process.wait(60), self.log.read_text()
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
+    local = Local(tmp_path_factory.mktemp("cluster"), free_port())
+    yield local
+    local.close()
+
+
+def write_notebook(path: Path, *cells: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    made = [nbformat.v4.new_code_cell(each, id=f"c{at}") for at, each in enumerate(cells)]
+    metadata = {"grader": {"assignment": "small", "version": 1}}
+    nbformat.write(nbformat.v4.new_notebook(cells=made, metadata=metadata), path)
+
+
+def words(folder: Path, output: str, *more: str) -> list[str]:
+    common = ["--course", str(COURSE), "--assignment", "small", "--data", "builtin", "--seed", "7"]
+    return ["batch", str(folder / "class"), "--output", str(folder / output), *common, *more]
+
+
+def sandboxed() -> list[str]:
+    """Return the sandboxed programs of notebooks that run on this machine, by their names."""
+    found = subprocess.run(["ps", "-eo", "comm"], capture_output=True, text=True, check=True)
+    return [line for line in found.stdout.splitlines() if line.startswith("grader-kernel")]
+
+
+def begin(folder: Path, cluster: Local) -> subprocess.Popen[str]:
+    """Start a batch of a notebook that sleeps, and wait until it does."""
+    write_notebook(folder / "class" / "ada" / "hw.ipynb", SLEEPING)
+    (folder / "class" / "bob").mkdir()
+    (folder / "class" / "bob" / "hw.ipynb").write_text("no notebook")
+    before = len(sandboxed())
+    batch = subprocess.Popen(
+        [GRADER, *words(folder, "reports", "--cluster", cluster.address)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        preexec_fn=heed_interrupts,
+    )
+    wait_until(lambda: len(sandboxed()) > before)
+    return batch
+
+
+def test_the_reports_are_those_of_this_machine_but_for_times(
+    cluster: Local, tmp_path: Path
+) -> None:
+    write_notebook(tmp_path / "class" / "ada" / "hw.ipynb", RIGHT_AWAY)
+    (tmp_path / "class" / "bob").mkdir()
+    (tmp_path / "class" / "bob" / "hw.ipynb").write_text("no notebook")
+    (tmp_path / "class" / "eve").mkdir()
+    there = run_warm(words(tmp_path, "there", "--cluster", cluster.address), tmp_path)
+    here = run_warm(words(tmp_path, "here", "--jobs", "2"), tmp_path)
+    assert (2, 2) == (there.returncode, here.returncode), there.stderr  # eve handed in nothing
+    names = ("ada/hw", "bob/hw", "eve")
+    for name in names:
+        found = [
+            without_times(decode_report((tmp_path / each / f"{name}.json").read_bytes()))
+            for each in ("there", "here")
+        ]
+        assert found[0] == found[1]
+    rows = [
+        json.loads((tmp_path / each / "summary.json").read_text())["rows"]
+        for each in ("there", "here")
+    ]
+    assert rows[0] == rows[1]
+    again = run_warm(words(tmp_path, "there", "--cluster", cluster.address), tmp_path)
+    assert "2 of 3 were graded before." in again.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_nothing_runs_on_a_worker_when_nobody_waits_for_it(
+    cluster: Local, tmp_path: Path, number: signal.Signals
+) -> None:
+    batch = begin(tmp_path, cluster)
+    batch.send_signal(number)
+    ended = time.monotonic()
+    output, _ = batch.communicate(timeout=10)
+    wait_until(lambda: not sandboxed(), 10 - (time.monotonic() - ended))
+    if number == signal.SIGINT:
+        assert 130 == batch.returncode
+        assert "the same command goes on from here" in output
+        assert "Traceback" not in output
+    assert (tmp_path / "reports" / "bob" / "hw.json").exists()
+    assert not (tmp_path / "reports" / "ada" / "hw.json").exists()
+
+
+def test_a_course_of_a_higher_level_than_the_worker_s_is_refused(
+    cluster: Local, tmp_path: Path
+) -> None:
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "hw.ipynb").write_text("no notebook")
+    asked = words(tmp_path, "reports", "--cluster", cluster.address, "--sandbox", "none")
+    done = run_warm(asked, tmp_path)
+    assert 2 == done.returncode
+    assert "None of the cluster's workers may grade this." in done.stderr
+    assert 'The sandbox level "none" is asked for' in done.stderr
+
+
+def test_the_worker_s_log_says_what_it_grades_with(cluster: Local) -> None:
+    from distributed import Client
+
+    from grader.cluster.dispatch import workers_of
+    from grader.cluster.messages import FACTS
+
+    with Client(cluster.address, set_as_default=False) as client:
+        (known,) = workers_of(client)
+        assert known.facts is not None
+        (event, *_) = client.get_events(FACTS)
+    assert known.facts.level == event[1]["level"]
+    assert "apache-tvm" in event[1]["environment"]["packages"]
+
+
+def test_a_sandboxed_program_reaches_neither_worker_nor_scheduler(cluster: Local, sandbox) -> None:
+    require(sandbox, "container")
+    from distributed import Client
+
+    with Client(cluster.address, set_as_default=False) as client:
+        info = client.scheduler_info()
+    ((worker, facts),) = info["workers"].items()
+    ports = [int(each.rpartition(":")[2]) for each in (cluster.address, worker, facts["nanny"])]
+    code = f"""
+import glob, socket
+open_ports = []
+for port in {ports}:
+    with socket.socket() as probe:
+        try:
+            probe.settimeout(2)
+            probe.connect(("127.0.0.1", port))
+            open_ports.append(port)
+        except OSError:
+            pass
+listening = open("/proc/net/unix").read().splitlines()[1:]
+named = [line.split()[7] for line in listening if len(line.split()) > 7]
+words = [open(path, "rb").read() for path in glob.glob("/proc/[0-9]*/cmdline")]
+seen = [path for path in ({facts["local_directory"]!r}, {str(COURSE)!r}) if os.path.exists(path)]
+dask = [name for name in os.environ if "DASK" in name or "GRADER" in name]
+report([open_ports, named, [1 for each in words if b"spawn" + b"_main" in each], seen, dask])
+"""
+    assert [[], [], [], [], []] == report_from(sandbox, code)
+
+
+def test_the_scheduler_dies_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    port = free_port()
+    first = Local(tmp_path, port)
+    batch = begin(tmp_path, first)
+    wait_until((tmp_path / "reports" / "bob" / "hw.json").exists)
+    first.process.kill()
+    output, _ = batch.communicate(timeout=120)
+    assert 2 == batch.returncode
+    assert "The cluster has gone" in output
+    write_notebook(tmp_path / "class" / "ada" / "hw.ipynb", RIGHT_AWAY)
+    second = Local(tmp_path, port)
+    done = run_warm(words(tmp_path, "reports", "--cluster", second.address), tmp_path)
+    second.close()
+    assert 0 == done.returncode, done.stderr
+    assert "1 of 2 were graded before." in done.stderr

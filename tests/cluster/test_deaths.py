@@ -1,0 +1,154 @@
+"""What becomes of a class when a worker, the scheduler or the network fails: real processes die."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from distributed import Client
+
+from grader.cluster.dispatch import Dispatch, Failed, Killed, Outcome, Returned
+from grader.errors import UsageError
+from tests.cluster.farm import Farm, Proxy, farm
+from tests.cluster.simulated import Anyone, simulate
+
+ARCHIVE = b"course"
+
+pytestmark = pytest.mark.filterwarnings(  # what Dask leaves to the collector when it is killed
+    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
+
+
+class Class:
+    """Jobs by name, sent to a cluster; `made` counts how often each was."""
+
+    def __init__(
+        self,
+        client: Client,
+        jobs: dict[str, bytes],
+        patience: float = 60.0,
+    ) -> None:
+        self.made = dict.fromkeys(jobs, 0)
+        self.told: list[tuple[str, str]] = []
+        self._jobs = jobs
+        self.dispatch = Dispatch(client, simulate, ARCHIVE, Anyone(), self._tell, patience=patience)
+
+    def run(self) -> Iterator[Outcome]:
+        return self.dispatch.run(self._jobs, self._make)
+
+    def outcomes(self) -> dict[str, Outcome]:
+        return {each.name: each for each in self.run()}
+
+    def _make(self, name: str) -> bytes:
+        self.made[name] += 1
+        return self._jobs[name]
+
+    def _tell(self, name: str, what: str, worker: str) -> None:
+        self.told.append((name, what))
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Farm]:
+    """Two workers that come back when they have died."""
+    with farm(2, nanny=True) as made:
+        yield made
+
+
+@pytest.fixture
+def client(cluster: Farm) -> Iterator[Client]:
+    with cluster.client(timeout=30) as made:
+        made.wait_for_workers(2, timeout=120)
+        yield made
+
+
+def workers_of(outcomes: dict[str, Outcome]) -> set[bytes]:
+    documents = [each.document for each in outcomes.values() if isinstance(each, Returned)]
+    return {bytes(each).split()[2] for each in documents}  # type: ignore[call-overload]
+
+
+def test_all_are_graded_by_all_workers_and_each_has_the_course(client: Client) -> None:
+    outcomes = Class(client, {f"s{n}": b"nap 0.05" for n in range(12)}).outcomes()
+    assert 12 == len(outcomes)
+    assert 2 == len(workers_of(outcomes))
+    assert all(each.document.endswith(ARCHIVE) for each in outcomes.values())  # type: ignore
+
+
+def test_an_error_of_a_worker_is_one_submission_s(client: Client) -> None:
+    outcomes = Class(client, {"a": b"raise", "b": b"nap"}).outcomes()
+    assert Failed("a", "ArithmeticError") == outcomes["a"]
+    assert isinstance(outcomes["b"], Returned)
+
+
+def test_what_a_worker_had_in_hand_when_it_died_is_graded_once_more(
+    client: Client, tmp_path: Path
+) -> None:
+    once = b"once " + bytes(tmp_path / "marker")
+    work = Class(client, {"bad": once, "a": b"nap", "b": b"nap"})
+    assert {Returned} == set(map(type, work.outcomes().values()))
+    assert 2 == work.made["bad"]
+
+
+def test_one_of_which_three_workers_die_is_given_up_and_the_others_go_on(client: Client) -> None:
+    work = Class(client, {"bad": b"die", **{f"s{n}": b"nap 0.05" for n in range(8)}})
+    outcomes = work.outcomes()
+    assert Killed("bad", 3) == outcomes.pop("bad")
+    assert 3 == work.made["bad"]
+    assert 8 == len(outcomes)
+    assert {Returned} == set(map(type, outcomes.values()))
+
+
+def test_a_network_that_stands_still_for_a_while_loses_nothing(
+    cluster: Farm, client: Client
+) -> None:
+    proxy = Proxy(cluster.port)
+    with cluster.client(proxy.port) as distant:
+        work = Class(distant, {f"s{n}": b"nap 0.1" for n in range(8)})
+        outcomes = {}
+        for each in work.run():
+            outcomes[each.name] = each
+            if len(outcomes) == 2:
+                proxy.stand_still()
+                time.sleep(1.5)
+                proxy.flow()
+    proxy.close()
+    assert {Returned} == set(map(type, outcomes.values()))
+    assert {1} == set(work.made.values())
+
+
+def test_a_connection_that_breaks_costs_what_was_on_its_way(cluster: Farm, client: Client) -> None:
+    proxy = Proxy(cluster.port)
+    with cluster.client(proxy.port) as distant:
+        work = Class(distant, {f"s{n}": b"nap 0.1" for n in range(10)})
+        outcomes = {}
+        for each in work.run():
+            outcomes[each.name] = each
+            if len(outcomes) == 2:
+                proxy.cut()
+    proxy.close()
+    assert 10 == len(outcomes)
+    assert {Returned} == set(map(type, outcomes.values()))
+    assert 2 == max(work.made.values())
+
+
+def test_without_a_scheduler_it_ends_and_says_so() -> None:
+    with farm(1) as made, made.client(timeout=5) as client:
+        client.wait_for_workers(1, timeout=60)
+        work = Class(client, {f"s{n}": b"nap 0.1" for n in range(200)}, patience=5)
+        came = 0
+        with pytest.raises(UsageError, match="scheduler cannot be reached"):
+            for _ in work.run():
+                came += 1
+                if came == 2:
+                    made.scheduler.kill()
+        assert came >= 2
+
+
+def test_without_a_worker_it_waits_no_longer_than_its_patience() -> None:
+    with farm(0) as made, made.client(timeout=30) as client:
+        work = Class(client, {"a": b"nap"}, patience=2)
+        began = time.monotonic()
+        with pytest.raises(UsageError, match="no worker is left"):
+            list(work.run())
+        assert time.monotonic() - began < 10
