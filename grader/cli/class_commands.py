@@ -32,6 +32,7 @@ def add_class_commands(app: typer.Typer, panel: str, keeping: str) -> None:
         app.command(cls=Command, rich_help_panel=panel, epilog=epilog)(function)
     app.command(cls=Command, rich_help_panel=panel, epilog=_INSIGHTS)(insights)
     app.command(cls=Command, rich_help_panel=panel, epilog=_SIMILAR)(similar)
+    app.command(cls=Command, rich_help_panel=panel, epilog=_LEADERBOARD)(leaderboard)
     app.command(cls=Command, rich_help_panel=keeping, epilog=_REGRADE)(regrade)
 
 
@@ -275,6 +276,49 @@ def similar(
 
     found = ClassOptions(assignment, reports, collected, course)
     run_similar(SimilarOptions(found, output, tuple(given or ()), least, language), Console())
+
+
+_LEADERBOARD = """
+    grader leaderboard --consent consent.csv --output board
+    grader leaderboard --consent consent.csv --machine EPYC --output board
+    """
+
+
+def leaderboard(
+    consent: Annotated[
+        Path,
+        typer.Option(
+            metavar="CSV",
+            help="Who wants to be in it: columns student and name; an empty name is made up, and"
+            " written there.",
+        ),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="DIR", help="Where SLUG-leaderboard.html, .md, .json go."
+        ),
+    ],
+    assignment: ClassSlugOption = None,
+    reports: ReportsOption = None,
+    machine: Annotated[
+        str,
+        typer.Option(metavar="WORDS", help="Which kind of machine; that of most if not given."),
+    ] = "",
+    language: PageLanguageOption = None,
+    course: CourseOption = None,
+) -> None:
+    """Rank schedules by their speed-up, of students who want that, under names of their own.
+
+    Of each student the best attempt counts, on one kind of machine. Whose intervals overlap share a
+    rank.
+    """
+    from grader.cli.class_reports import ClassOptions
+    from grader.cli.leaderboard import LeaderboardOptions, run_leaderboard
+
+    found = ClassOptions(assignment, reports, None, course, every=True)
+    options = LeaderboardOptions(found, output, consent, machine, language)
+    run_leaderboard(options, Console())
 
 
 _REGRADE = """

@@ -26,12 +26,16 @@ if TYPE_CHECKING:
 
 
 class ClassOptions(msgspec.Struct, frozen=True):
-    """Where the reports of a class are: in a folder, or in the gradebook of a course."""
+    """Where the reports of a class are: in a folder, or in the gradebook of a course.
+
+    `every` asks for the reports of all attempts, and not of those alone that count.
+    """
 
     assignment: str | None = None
     reports: Path | None = None
     collected: Path | None = None
     course: Path | None = None
+    every: bool = False
 
 
 class Work(NamedTuple):
@@ -138,7 +142,7 @@ def _open_book(options: ClassOptions) -> Iterator[ClassOfReports]:
         every = (
             work
             for student in students
-            for work in _of_student(book, student, accounts.get(student.id, {}))
+            for work in _of_student(book, student, accounts.get(student.id, {}), options.every)
             if work.slug in slugs
         )
         yield ClassOfReports("gradebook", every, missing)
@@ -154,26 +158,27 @@ def _person(student: Enrolled) -> Person:
 
 
 def _of_student(
-    book: Gradebook, student: Enrolled, accounts: Mapping[str, Account]
+    book: Gradebook, student: Enrolled, accounts: Mapping[str, Account], every: bool
 ) -> Iterator[Work]:
     from grader.gradebook.grades import derive_all
 
     grades = derive_all(accounts.values())
     for slug in _given(accounts):
         grade, attempts = grades[slug], accounts[slug].attempts
-        counts = next((each for each in attempts if each.number == grade.attempt), None)
-        report = None if counts is None else book.report_of(counts.id)
-        yield Work(
-            slug,
-            _person(student),
-            report,
-            why=say("Nothing of it is graded.") if report is None else NOTHING,
-            points=None if grade.points is None else float(grade.points),
-            possible=float(grade.possible),
-            attempts=tuple(map(_attempt, attempts)),
-            lines=grade.lines,
-            number=grade.attempt,
-        )
+        counting = [each for each in attempts if every or each.number == grade.attempt]
+        reports = (book.report_of(each.id) for each in counting) if counting else (None,)
+        for report in reports:
+            yield Work(
+                slug,
+                _person(student),
+                report,
+                why=say("Nothing of it is graded.") if report is None else NOTHING,
+                points=None if grade.points is None else float(grade.points),
+                possible=float(grade.possible),
+                attempts=tuple(map(_attempt, attempts)),
+                lines=grade.lines,
+                number=grade.attempt,
+            )
 
 
 def _attempt(attempt: Handed) -> Attempt:

@@ -168,7 +168,7 @@ def observe(
         checks=tuple(_checks(report)),
         mistakes=tuple(_mistakes(report)),
         failures=tuple(_failures(report)),
-        speed=_speed(report),
+        speed=speed_of(report),
         stages=dict(report.duration.stages),
         attempts=attempts,
         concerns=(*_concerns(report), *_of_points(reached, most, attempts, passing)),
@@ -219,7 +219,8 @@ def machine_of(report: Report) -> str:
     return f"{machine.cpu}, {timing.threads} × {timing.target}" + (f", TVM {tvm}" if tvm else "")
 
 
-def _speed(report: Report) -> Speed | None:
+def speed_of(report: Report) -> Speed | None:
+    """Return what was measured; None where nothing was that makes sense."""
     timing = report.timing
     if timing is None or min(timing.ci_low, timing.speedup, timing.reference_speedup) <= 0:
         return None

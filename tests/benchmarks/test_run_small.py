@@ -57,6 +57,12 @@ def test_the_files_that_are_named_are_migrated() -> None:
     assert "the slowest took" in said
 
 
+def test_copies_are_planted_and_found() -> None:
+    found = json.loads(run("similarity.py", "--students", "24").stdout)
+    assert (24, 0) == (found["students"], found["false_among_first_ten"])
+    assert {"2 of 2", "1 of 1"} >= {*found["found"].values()}
+
+
 def test_every_command_of_the_gradebook_has_a_row_on_both_databases(tmp_path: Path) -> None:
     few = ["--students", "2", "4", "--bars", "3", "--repeat", "1"]
     said = run("gradebook.py", *few, "--json", str(tmp_path / "found.json")).stdout
