@@ -36,7 +36,7 @@ def _stages(function: FunctionFacts, weight: tuple[int, ...]) -> frozenset[Stage
         "rfactor": any(_is_factored(function, main, other) for other in updates),
         "cache_read": any(_is_read_through(function, main, each) for each in function.blocks),
         "cache_write": any(_is_written_through(function, main, each) for each in function.blocks),
-        "compute_at": any(_is_moved(main.block, each) for each in function.blocks),
+        "compute_at": any(_is_moved(function, main.block, each) for each in function.blocks),
     }
     return frozenset(name for name, is_done in seen.items() if is_done)
 
@@ -68,16 +68,28 @@ def _is_written_through(function: FunctionFacts, main: Update, block: Block) -> 
 
 def _is_cache(function: FunctionFacts, block: Block) -> bool:
     shapes = {_shape(function, name) for name in (*block.loads, *block.stores)}
-    return block.is_copy and bool(block.loads) and len(shapes) == 1
+    is_whole = _covers(function, block, set(block.stores))
+    return block.is_copy and bool(block.loads) and len(shapes) == 1 and is_whole
 
 
-def _is_moved(main: Block, other: Block) -> bool:
+def _covers(function: FunctionFacts, block: Block, buffers: set[str]) -> bool:
+    """Say whether a block is run often enough for all items of some buffers.
+
+    A block that copies one item beside the sum, to where nobody looks, is there for show.
+    """
+    rounds = math.prod(loop.extent for loop in block.loops if loop.extent is not None)
+    shapes = (_shape(function, name) for name in buffers)
+    return all(rounds >= math.prod(e for e in shape if isinstance(e, int)) for shape in shapes)
+
+
+def _is_moved(function: FunctionFacts, main: Block, other: Block) -> bool:
     """Say whether a block that makes or takes what another one does is in a loop of it."""
     if set(main.stores) & set(other.stores):  # the initialisation of a sum, where it is decomposed
         return False
     related = set(main.stores) & set(other.loads) or set(other.stores) & set(main.loads)
     shared = (one for one in main.loops if any(one is loop for loop in other.loops))
-    return bool(related) and any(loop.extent != 1 for loop in shared)
+    is_inside = any(loop.extent != 1 for loop in shared)
+    return bool(related) and is_inside and _covers(function, other, related)
 
 
 def _shape(function: FunctionFacts, name: str) -> Shape:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import tvm
 from tvm import te
+from tvm.script import tirx as T  # noqa: N812
 
 from grader.evidence.stages import find_stages
 from grader.ir.facts import FunctionFacts
@@ -110,3 +111,27 @@ def test_a_copy_of_what_the_sum_does_not_load_is_no_cache() -> None:
         schedule.cache_write(schedule.get_sblock("D"), 0, "global")
 
     assert set() == done(elsewhere)
+
+
+@T.prim_func(s_tir=True)
+def decoy(
+    a: T.Buffer((32, 64), "float32"),
+    b: T.Buffer((64, 48), "float32"),
+    c: T.Buffer((32, 48), "float32"),
+):
+    shown = T.sblock_alloc_buffer((32, 48), "float32")
+    for i in range(32):
+        for j, k in T.grid(48, 64):
+            with T.sblock("C"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    c[vi, vj] = T.float32(0)
+                c[vi, vj] += a[vi, vk] * b[vk, vj]
+        with T.sblock("shown"):
+            vi = T.axis.spatial(32, i)
+            shown[vi, 0] = c[vi, 0]
+
+
+def test_a_block_that_takes_a_few_items_for_show_is_none() -> None:
+    found = read_module(save(tvm.IRModule({"main": decoy}))).functions["main"]
+    assert frozenset() == find_stages(found, None, ())
