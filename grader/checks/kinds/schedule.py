@@ -12,7 +12,8 @@ from grader.assignment import Points, Table
 from grader.checks.difference import THIRDS, Third, compare_functions
 from grader.checks.registry import Outcome, check, not_graded, partial, passed
 from grader.evidence.case import Case, Problem, Replay, TargetMatch
-from grader.evidence.steps import Step, Steps, find_steps
+from grader.evidence.stages import Stage, find_stages
+from grader.evidence.steps import Step, find_steps
 from grader.evidence.subject import Subject, find_convolutions
 from grader.ir.facts import FunctionFacts
 from grader.language import NOTHING, Text, in_a_row, join, say
@@ -37,6 +38,10 @@ class StepOptions(Table, frozen=True):
     vectorize: Points = 0.0
     unroll: Points = 0.0
     parallel: Points = 0.0
+    rfactor: Points = 0.0
+    cache_read: Points = 0.0
+    cache_write: Points = 0.0
+    compute_at: Points = 0.0
 
     def __post_init__(self) -> None:
         """Refuse a table in which no step is worth anything."""
@@ -51,6 +56,9 @@ class StepOptions(Table, frozen=True):
         return {name: points for name, points in worth.items() if points > 0}
 
 
+Done = frozenset[Step | Stage]
+"""The steps that were done."""
+
 Paid = Literal[
     "inline",
     "reorganize",
@@ -61,6 +69,10 @@ Paid = Literal[
     "vectorize",
     "unroll",
     "parallel",
+    "rfactor",
+    "cache_read",
+    "cache_write",
+    "compute_at",
 ]
 """What an assignment may give points for."""
 
@@ -92,6 +104,25 @@ _WORDING: dict[Paid, tuple[Text, Text]] = {
     ),
     "unroll": (say("a loop is unrolled"), say("Unroll the short loops inside of a tile.")),
     "parallel": (say("a loop is parallel"), say("Run the outermost loop in parallel.")),
+    "rfactor": (
+        say("the sum is computed in parts, which are summed up (rfactor)"),
+        say("Split a loop of the sum, and call rfactor on one of the two."),
+    ),
+    "cache_read": (
+        say("what the sum loads is read through a cache"),
+        say("Call cache_read for an input of the sum, and move the copy to where it is used."),
+    ),
+    "cache_write": (
+        say("the sum is written through a cache"),
+        say("Call cache_write for the sum, and move the copy into the loops over the output."),
+    ),
+    "compute_at": (
+        say("another block stands in a loop of the sum"),
+        say(
+            "Move a block with compute_at or reverse_compute_at into a loop of the block that makes"
+            " what it takes, or takes what it makes."
+        ),
+    ),
 }
 """What a step is called when it was done, and what to do where it was not."""
 
@@ -104,6 +135,10 @@ _WORTH: tuple[Paid, ...] = (
     "reorder",
     "decompose",
     "unroll",
+    "compute_at",
+    "cache_write",
+    "cache_read",
+    "rfactor",
     "inline",
 )
 """Among steps of the same points, the hint names the one that helps most."""
@@ -129,7 +164,7 @@ def schedule_steps(case: Case, options: StepOptions) -> Outcome:
     if not functions:
         return not_graded(subject.missing)
     base = subject.find(case.candidate.base) if case.candidate.base is not None else None
-    steps = reduce(and_, (find_steps(function, base, options.weight) for function in functions))
+    steps = reduce(and_, (_steps_of(each, base, options.weight) for each in functions))
     points = options.points()
     done = [name for name in points if _is_done(name, steps)]
     missing = [name for name in points if name not in done]
@@ -140,6 +175,10 @@ def schedule_steps(case: Case, options: StepOptions) -> Outcome:
     return partial(earned / sum(points.values()), join(*sentences), _next_step(points, missing))
 
 
+def _steps_of(function: FunctionFacts, base: FunctionFacts | None, weight: tuple[int, ...]) -> Done:
+    return find_steps(function, base, weight) | find_stages(function, base, weight)
+
+
 def _functions(case: Case, subject: Subject) -> tuple[FunctionFacts, ...]:
     """Return the functions that must show the steps: one, or all that do the convolution."""
     if subject.weight:
@@ -148,11 +187,11 @@ def _functions(case: Case, subject: Subject) -> tuple[FunctionFacts, ...]:
     return () if function is None else (function,)
 
 
-def _is_done(name: Paid, steps: Steps) -> bool:
+def _is_done(name: Paid, steps: Done) -> bool:
     return name in steps and (name != "vectorize" or "contiguous" in steps)
 
 
-def _spell(steps: Steps, done: list[Paid], missing: list[Paid]) -> list[Text]:
+def _spell(steps: Done, done: list[Paid], missing: list[Paid]) -> list[Text]:
     sentences = []
     if done:
         names = in_a_row(_name(name, steps) for name in done)
@@ -165,7 +204,7 @@ def _spell(steps: Steps, done: list[Paid], missing: list[Paid]) -> list[Text]:
     return sentences
 
 
-def _name(name: Paid, steps: Steps) -> Text:
+def _name(name: Paid, steps: Done) -> Text:
     """Name a step that was done; one that may be done in several ways says how it was."""
     ways = [text for step, text in _PARTS.get(name, {}).items() if step in steps]
     step = _WORDING[name][0]
