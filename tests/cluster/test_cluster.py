@@ -82,8 +82,8 @@ def sandboxed() -> list[str]:
 
 
 def begin(folder: Path, cluster: Local) -> subprocess.Popen[str]:
-    """Start a batch of a notebook that sleeps, and wait until it does."""
-    write_notebook(folder / "class" / "ada" / "hw.ipynb", SLEEPING)
+    """Start a batch whose last notebook sleeps, and wait until it does and the other is graded."""
+    write_notebook(folder / "class" / "zoe" / "hw.ipynb", SLEEPING)
     (folder / "class" / "bob").mkdir()
     (folder / "class" / "bob" / "hw.ipynb").write_text("no notebook")
     before = len(sandboxed())
@@ -95,6 +95,7 @@ def begin(folder: Path, cluster: Local) -> subprocess.Popen[str]:
         preexec_fn=heed_interrupts,
     )
     wait_until(lambda: len(sandboxed()) > before)
+    wait_until((folder / "reports" / "bob" / "hw.json").exists)
     return batch
 
 
@@ -138,7 +139,7 @@ def test_nothing_runs_on_a_worker_when_nobody_waits_for_it(
         assert "the same command goes on from here" in output
         assert "Traceback" not in output
     assert (tmp_path / "reports" / "bob" / "hw.json").exists()
-    assert not (tmp_path / "reports" / "ada" / "hw.json").exists()
+    assert not (tmp_path / "reports" / "zoe" / "hw.json").exists()
 
 
 def test_a_course_of_a_higher_level_than_the_worker_s_is_refused(
@@ -200,12 +201,11 @@ def test_the_scheduler_dies_and_the_same_command_goes_on(tmp_path: Path) -> None
     port = free_port()
     first = Local(tmp_path, port)
     batch = begin(tmp_path, first)
-    wait_until((tmp_path / "reports" / "bob" / "hw.json").exists)
     first.process.kill()
     output, _ = batch.communicate(timeout=120)
     assert 2 == batch.returncode
     assert "The cluster has gone" in output
-    write_notebook(tmp_path / "class" / "ada" / "hw.ipynb", RIGHT_AWAY)
+    write_notebook(tmp_path / "class" / "zoe" / "hw.ipynb", RIGHT_AWAY)
     second = Local(tmp_path, port)
     done = run_warm(words(tmp_path, "reports", "--cluster", second.address), tmp_path)
     second.close()
