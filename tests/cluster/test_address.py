@@ -85,5 +85,5 @@ def test_with_its_certificate_a_class_is_graded_and_without_nobody_answers(
         found = list(Dispatch(client, simulate, b"", Anyone()).run(jobs, jobs.__getitem__))
     assert [Returned, Returned] == list(map(type, found))
     plain = encrypted.address.replace("tls", "tcp")
-    with pytest.raises(OSError, match="Timed out|reset|closed"):
+    with pytest.raises(OSError, match=r"Timed out|reset|closed"):
         Client(plain, set_as_default=False, timeout=2)
