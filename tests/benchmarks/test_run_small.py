@@ -18,6 +18,10 @@ MISSED = 1
 """The exit code where a bar is missed, as it may be on a machine that does other work as well."""
 
 SMALL = {
+    "cluster.py": (
+        ["--workers", "1", "--submissions", "4", "--seconds", "0.01"],
+        {"cores", "sizes"},
+    ),
     "decoders.py": (["--examples", "1"], {"module"}),
     "reference_schedule.py": (["--rounds", "1", "--budget-seconds", "1"], {"limit_ratio"}),
     "stages.py": (["--rounds", "1", "--deep", str(TENSORIR)], {"median_s", "rounds", "processes"}),
