@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from grader.course import CourseAssignment
+from grader.decoding import prepared
 from grader.errors import ProtocolError, UsageError
 from grader.language import say
 
@@ -51,7 +52,7 @@ def digest_of(archive: bytes) -> str:
 def unpack(archive: bytes, folder: Path) -> None:
     """Write the files of an archive into a new folder. Raises ProtocolError for what is none."""
     try:
-        files = msgspec.msgpack.decode(archive, type=dict[str, bytes])
+        files = msgspec.msgpack.decode(archive, type=prepared(dict[str, bytes]))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise _no_archive() from None
     if len(files) > MOST_FILES or not all(map(_is_inside, files)):

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from grader.course import Chooser
+from grader.decoding import prepared
 from grader.errors import ProtocolError
 from grader.grading.preparation import GradingOptions
 from grader.grading.spelling import Accepted
@@ -123,7 +124,7 @@ def answer_of(report: Report, chooser: Chooser | None, slug: str) -> bytes:
 def facts_of(found: object) -> WorkerFacts | None:
     """Return what a worker says of itself; None of one that says nothing that can be read."""
     try:
-        return msgspec.convert(found, WorkerFacts)
+        return msgspec.convert(found, prepared(WorkerFacts))
     except (msgspec.ValidationError, TypeError):
         return None
 
