@@ -6,7 +6,6 @@ students behind it folded below it, and each name leads to the student's line an
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -16,10 +15,11 @@ from grader.insights.figures import CheckRow, CodeRow, Insights, PartRow, SpeedG
 from grader.insights.observation import ConcernKind, Person
 from grader.language import Text, say
 from grader.render import wording
-from grader.render.html.charts import WIDTHS, Linear, Logarithmic, Tick
+from grader.render.html.charts import WIDTHS
+from grader.render.html.class_charts import Strip, histogram, strip
+from grader.render.html.class_words import class_words
 from grader.render.html.page import SIZE, style_hash, template
 from grader.render.html.parts import share
-from grader.render.html.words import words as report_words
 from grader.render.mistakes import MISTAKE_NAMES
 from grader.render.speech import speaking, spoken, tell
 
@@ -88,37 +88,9 @@ class _Part(NamedTuple):
     checks: tuple[_Check, ...]
 
 
-class _Bar(NamedTuple):
-    x: float
-    y: float
-    width: float
-    height: float
-    number: int
-
-
-class _Histogram(NamedTuple):
-    width: float
-    height: float
-    base: float
-    bars: tuple[_Bar, ...]
-    ticks: tuple[Tick, ...]
-    description: str
-
-
-class _Strip(NamedTuple):
-    width: float
-    height: float
-    intervals: str
-    dots: str
-    reference: float
-    axis: float
-    ticks: tuple[Tick, ...]
-    description: str
-
-
 class _Speed(NamedTuple):
     title: str
-    strips: tuple[_Strip, ...]
+    strips: tuple[Strip, ...]
     rows: tuple[tuple[NameLink, str, str], ...]
 
 
@@ -159,7 +131,7 @@ class _Page:
         found = self._all
         numbers = found.numbers
         return template("insights.html.j2").render(
-            words=_words(),
+            words=class_words(),
             language=spoken(),
             style_hash=style_hash("insights.css"),
             slug=wording.one_line(found.assignment)[:_NAME],
@@ -173,7 +145,7 @@ class _Page:
             failures=self._failures(),
             parts=tuple(map(self._part, found.parts[:_ROWS])),
             figures=_figures(found),
-            histograms=tuple(_histogram(found, width) for width in WIDTHS) if found.bins else (),
+            histograms=tuple(histogram(found, width) for width in WIDTHS) if found.bins else (),
             bins=tuple(
                 (_range(each.low, each.high), self._names(each.students)) for each in found.bins
             ),
@@ -316,7 +288,7 @@ class _Page:
                 "{low} to {high}", low=wording.factor(each.low), high=wording.factor(each.high)
             )
             rows.append((link, wording.factor(each.speedup), interval))
-        strips = tuple(_strip(group, width) for width in WIDTHS)
+        strips = tuple(strip(group, width) for width in WIDTHS)
         title = wording.one_line(f"{group.function}: {group.machine}")[:200]
         return _Speed(title, strips, tuple(rows))
 
@@ -383,118 +355,3 @@ def _figures(found: Insights) -> tuple[tuple[str, str], ...]:
         (tell("High"), _points(numbers.highest)),
         (tell("Mean"), _points(numbers.mean)),
     )
-
-
-_BAR_HEIGHT = 130.0
-_SIDE = 14.0
-
-
-def _histogram(found: Insights, width: float) -> _Histogram:
-    most = max(len(each.students) for each in found.bins) or 1
-    scale = Linear(0.0, found.possible, _SIDE, width - _SIDE)
-    base = _BAR_HEIGHT + 20
-    bars = []
-    for each in found.bins:
-        left, right = scale.at(each.low), scale.at(each.high)
-        height = round(_BAR_HEIGHT * len(each.students) / most, 1)
-        size = round(right - left - 3, 1)
-        bars.append(_Bar(left + 1.5, base - height, size, height, len(each.students)))
-    return _Histogram(
-        width=width,
-        height=base + 26,
-        base=base,
-        bars=tuple(bars),
-        ticks=scale.ticks(10 if width > WIDTHS[1] else 5),
-        description=tell(
-            "How many students reached how many points, in {count} equal steps. The numbers are in"
-            " the table.",
-            count=len(found.bins),
-        ),
-    )
-
-
-_TALLEST, _WIDEST_STEP = 420.0, 12.0
-
-
-def _strip(group: SpeedGroup, width: float) -> _Strip:
-    """Return every speed-up with its interval, the fastest on top, however many there are."""
-    rows = group.rows
-    step = min(_WIDEST_STEP, _TALLEST / len(rows))
-    low = min([group.reference, *(row.low for row in rows)])
-    high = max([group.reference, *(row.high for row in rows)])
-    scale = Logarithmic(low / 1.1, high * 1.1, _SIDE, width - _SIDE)
-    heights = [round(10 + step * (place + 0.5), 1) for place in range(len(rows))]
-    axis = round(16 + step * len(rows), 1)
-    spans = zip(rows, heights, strict=True)
-    return _Strip(
-        width=width,
-        height=axis + 26,
-        intervals="".join(f"M{scale.at(row.low)} {y}H{scale.at(row.high)}" for row, y in spans),
-        dots="".join(
-            f"M{scale.at(row.speedup)} {y}h0" for row, y in zip(rows, heights, strict=True)
-        ),
-        reference=scale.at(group.reference),
-        axis=axis,
-        ticks=scale.ticks(8 if width > WIDTHS[1] else 5),
-        description=tell(
-            "A dot for each of {count} schedules, placed by its speed-up, with its 95 % interval,"
-            " the fastest on top. The reference reaches {reference}. The numbers are in the table.",
-            count=len(rows),
-            reference=wording.factor(group.reference),
-        ),
-    )
-
-
-@functools.cache
-def _texts() -> dict[str, Text]:
-    return {
-        "all_students": say("Students"),
-        "attempt": say("Attempt"),
-        "attempts": say("Attempts"),
-        "attempts_title": say("Attempts over time"),
-        "cells": say("Code cells"),
-        "concerns": say("Who needs a look"),
-        "day": say("Day"),
-        "distribution": say("Points"),
-        "error": say("Error"),
-        "example": say("For example:"),
-        "failures": say("Where notebooks fail"),
-        "failures_note": say(
-            "By the heading above the cell, since students add cells of their own. What fails"
-            " first is often the cause of the rest."
-        ),
-        "first": say("First"),
-        "for_you": say("For instructors: it has names and points. Keep it from students."),
-        "handed_in": say("Handed in"),
-        "how_often": say("How often"),
-        "longest": say("Longest"),
-        "median": say("Median"),
-        "mistake": say("Mistake"),
-        "mistakes": say("What was misunderstood"),
-        "mistakes_note": say(
-            "The first step at which a module departs from PyTorch. A student counts once for each"
-            " mistake, in however many parts."
-        ),
-        "missing": say("Handed in nothing"),
-        "no_concerns": say("Nobody."),
-        "no_failures": say("No cell ended in an error."),
-        "no_mistakes": say("No module departs from PyTorch."),
-        "page": say("Page"),
-        "passed": say("Passed"),
-        "points_of_parts": say("Parts and checks"),
-        "reference": say("reference"),
-        "interval_of_a_schedule": say("a schedule, with its 95 % interval"),
-        "section": say("Section"),
-        "skip_class": say("Skip to what was misunderstood"),
-        "speeds": say("Speed-ups"),
-        "stage": say("Stage"),
-        "stages": say("What grading took"),
-        "reason": say("Reason"),
-        "student": say("Student"),
-        "without_lines": say("The page would become too large with the lines of the others:"),
-        "who": say("Who"),
-    }
-
-
-def _words() -> dict[str, str]:
-    return report_words() | {name: tell(text) for name, text in _texts().items()}

@@ -1,0 +1,105 @@
+"""Charts of a class: the histogram of points, and speed-ups with their intervals."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from grader.insights.figures import Insights, SpeedGroup
+from grader.render import wording
+from grader.render.html.charts import WIDTHS, Linear, Logarithmic, Tick
+from grader.render.speech import tell
+
+
+class Bar(NamedTuple):
+    """A bar of a histogram, in pixels, and how many students it stands for."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    number: int
+
+
+class Histogram(NamedTuple):
+    """What the template draws of points; lengths are pixels, `base` is where bars stand."""
+
+    width: float
+    height: float
+    base: float
+    bars: tuple[Bar, ...]
+    ticks: tuple[Tick, ...]
+    description: str
+
+
+class Strip(NamedTuple):
+    """What the template draws of speed-ups, in pixels; `intervals` and `dots` are paths."""
+
+    width: float
+    height: float
+    intervals: str
+    dots: str
+    reference: float
+    axis: float
+    ticks: tuple[Tick, ...]
+    description: str
+
+
+_BAR_HEIGHT = 130.0
+_SIDE = 14.0
+
+
+def histogram(found: Insights, width: float) -> Histogram:
+    """Return how many students reached how many points, `width` pixels wide."""
+    most = max(len(each.students) for each in found.bins) or 1
+    scale = Linear(0.0, found.possible, _SIDE, width - _SIDE)
+    base = _BAR_HEIGHT + 20
+    bars = []
+    for each in found.bins:
+        left, right = scale.at(each.low), scale.at(each.high)
+        height = round(_BAR_HEIGHT * len(each.students) / most, 1)
+        size = round(right - left - 3, 1)
+        bars.append(Bar(left + 1.5, base - height, size, height, len(each.students)))
+    return Histogram(
+        width=width,
+        height=base + 26,
+        base=base,
+        bars=tuple(bars),
+        ticks=scale.ticks(10 if width > WIDTHS[1] else 5),
+        description=tell(
+            "How many students reached how many points, in {count} equal steps. The numbers are in"
+            " the table.",
+            count=len(found.bins),
+        ),
+    )
+
+
+_TALLEST, _WIDEST_STEP = 420.0, 12.0
+
+
+def strip(group: SpeedGroup, width: float) -> Strip:
+    """Return every speed-up with its interval, the fastest on top, however many there are."""
+    rows = group.rows
+    step = min(_WIDEST_STEP, _TALLEST / len(rows))
+    low = min([group.reference, *(row.low for row in rows)])
+    high = max([group.reference, *(row.high for row in rows)])
+    scale = Logarithmic(low / 1.1, high * 1.1, _SIDE, width - _SIDE)
+    heights = [round(10 + step * (place + 0.5), 1) for place in range(len(rows))]
+    axis = round(16 + step * len(rows), 1)
+    spans = zip(rows, heights, strict=True)
+    return Strip(
+        width=width,
+        height=axis + 26,
+        intervals="".join(f"M{scale.at(row.low)} {y}H{scale.at(row.high)}" for row, y in spans),
+        dots="".join(
+            f"M{scale.at(row.speedup)} {y}h0" for row, y in zip(rows, heights, strict=True)
+        ),
+        reference=scale.at(group.reference),
+        axis=axis,
+        ticks=scale.ticks(8 if width > WIDTHS[1] else 5),
+        description=tell(
+            "A dot for each of {count} schedules, placed by its speed-up, with its 95 % interval,"
+            " the fastest on top. The reference reaches {reference}. The numbers are in the table.",
+            count=len(rows),
+            reference=wording.factor(group.reference),
+        ),
+    )
