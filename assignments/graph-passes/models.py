@@ -156,7 +156,7 @@ class Shared(nn.Module):
         return self.leave(torch.relu(middle) * middle)
 
 
-def _widths(seed: int, count: int) -> list[int]:
+def _extents(seed: int, count: int) -> list[int]:
     """Return `count` different widths from 24 to 40: none is an outer extent of a model."""
     chosen = torch.randperm(17, generator=torch.Generator().manual_seed(seed))[:count]
     return [24 + int(place) for place in chosen]
@@ -178,11 +178,11 @@ def _drawn(make: Callable[[], nn.Module], seed: int) -> nn.Module:
 
 
 MODELS: dict[str, Callable[[int], nn.Module]] = {
-    "gated": lambda seed: _drawn(lambda: Gated(_widths(seed, 1)[0]), seed),
-    "orders": lambda seed: _drawn(lambda: Orders(_widths(seed, 2)), seed),
-    "lookalikes": lambda seed: _drawn(lambda: Lookalikes(_widths(seed, 1)[0]), seed),
-    "perceptron": lambda seed: _drawn(lambda: Perceptron(_widths(seed, 1)[0]), seed),
-    "deep": lambda seed: _drawn(lambda: Deep(_widths(seed, 3)), seed),
-    "unbiased": lambda seed: _drawn(lambda: Unbiased(_widths(seed, 2)), seed),
-    "shared": lambda seed: _drawn(lambda: Shared(_widths(seed, 1)[0]), seed),
+    "gated": lambda seed: _drawn(lambda: Gated(_extents(seed, 1)[0]), seed),
+    "orders": lambda seed: _drawn(lambda: Orders(_extents(seed, 2)), seed),
+    "lookalikes": lambda seed: _drawn(lambda: Lookalikes(_extents(seed, 1)[0]), seed),
+    "perceptron": lambda seed: _drawn(lambda: Perceptron(_extents(seed, 1)[0]), seed),
+    "deep": lambda seed: _drawn(lambda: Deep(_extents(seed, 3)), seed),
+    "unbiased": lambda seed: _drawn(lambda: Unbiased(_extents(seed, 2)), seed),
+    "shared": lambda seed: _drawn(lambda: Shared(_extents(seed, 1)[0]), seed),
 }

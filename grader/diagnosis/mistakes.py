@@ -116,7 +116,9 @@ def _whole_name(place: int, program: Program) -> str:
 def explain(found: Found, program: Program, tolerance: float = TOLERANCE) -> Mistake | None:
     """Return the mistake that gives exactly these numbers, or else nearly all of them.
 
-    Nearly all are left where a loop is divided and one of its pieces, at an edge, is right.
+    Of several the first counts that gives the last value, too: of `s(x) * y + s(x)`, who adds first
+    and then multiplies begins as who adds `s(x)` to itself. Nearly all numbers are left where a
+    loop is divided and one of its pieces, at an edge, is right.
     """
     value = known(found.value)
     # Zeros and ones are what many changes give, of which none was made.
@@ -129,7 +131,7 @@ def explain(found: Found, program: Program, tolerance: float = TOLERANCE) -> Mis
         for place in range(len(program.layers))
         if place not in done and not program.is_side(place)
     ]
-    nearly = unproven = None
+    given = unproven = nearly = None
     for one in chain(_changes(program, open_places), _additions(program, found.right)):
         if program.computed > _WORK:
             break
@@ -141,11 +143,14 @@ def explain(found: Found, program: Program, tolerance: float = TOLERANCE) -> Mis
                     break
                 if is_borne_out(one, place, found, program, tolerance):
                     return _mistake(one, program)
-                unproven = unproven or one
+                if place > max(one.computes):
+                    unproven = unproven or one
+                else:
+                    given = given or one
                 break
             if nearly is None and _is_nearly(value.numbers, other, right[place], tolerance):
                 nearly = one
-    second = unproven or nearly
+    second = given or unproven or nearly
     return None if second is None else _mistake(second, program)
 
 
@@ -287,14 +292,14 @@ def stands_the_trial(
 
 
 def is_borne_out(one: Change, place: int, found: Found, program: Program, tolerance: float) -> bool:
-    """Say whether a change that gives a value only in a later layer gives the last value too.
+    """Say whether a change that gives a value gives the last value too, if there is one.
 
-    A step may do several layers at once. But who takes the ReLU of a product before the bias is
-    added has the same numbers as who forgets the bias and takes the ReLU in its place.
+    Who takes the ReLU of a product before the bias is added has the same numbers as who forgets the
+    bias and takes the ReLU in its place. Where nothing bears a change out, there is a second
+    mistake: then one that gives the value in the layer that it changes comes before one that gives
+    it in a later layer, since a step may do several layers at once.
     """
-    if place <= max(one.computes) or not found.after:
-        return True
-    return _is_foretold(found.after[-1], one, place, found, program, tolerance)
+    return not found.after or _is_foretold(found.after[-1], one, place, found, program, tolerance)
 
 
 def last_output(program: Program) -> int | None:
