@@ -58,7 +58,16 @@ def run_mark(options: MarkOptions, console: Console) -> None:
             say("The page is for this machine alone. Ctrl-C ends it."),
         )
         _Server(
-            uvicorn.Config(app, log_config=None, access_log=False, server_header=False, ws="none")
+            uvicorn.Config(
+                app,
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                ws="none",
+                # Longer than browsers keep a connection that is idle (Chromium 300 s): a server
+                # that ends it first may do so while a marking is sent, which is then lost.
+                timeout_keep_alive=900,
+            )
         ).run(sockets=[listener])
     tell(console, say("What was marked is in the gradebook."))
 

@@ -131,7 +131,8 @@ def explain(found: Found, program: Program, tolerance: float = TOLERANCE) -> Mis
         for place in range(len(program.layers))
         if place not in done and not program.is_side(place)
     ]
-    given = unproven = nearly = None
+    nearly: Change | None = None
+    explaining: list[tuple[bool, Change]] = []
     for one in chain(_changes(program, open_places), _additions(program, found.right)):
         if program.computed > _WORK:
             break
@@ -143,14 +144,11 @@ def explain(found: Found, program: Program, tolerance: float = TOLERANCE) -> Mis
                     break
                 if is_borne_out(one, place, found, program, tolerance):
                     return _mistake(one, program)
-                if place > max(one.computes):
-                    unproven = unproven or one
-                else:
-                    given = given or one
+                explaining.append((place > max(one.computes), one))
                 break
             if nearly is None and _is_nearly(value.numbers, other, right[place], tolerance):
                 nearly = one
-    second = given or unproven or nearly
+    second = min(explaining, key=lambda each: each[0])[1] if explaining else nearly
     return None if second is None else _mistake(second, program)
 
 
