@@ -104,15 +104,8 @@ def hidden_words() -> set[str]:
         kept = {part.id for part in public.part}
         gone = [part for part in each.assignment.part if part.id not in kept]
         words |= {word for part in gone for word in (part.id, part.title, *part.titles.values())}
-    return (
-        words
-        | {"class Deep", "class Unbiased", "class Branches", "class Nested", "_widths("}
-        | {
-            "class Orders",
-            "class Lookalikes",
-            "class Shared",
-        }
-    )
+    models = ("Deep", "Unbiased", "Branches", "Nested", "Orders", "Lookalikes", "Shared")
+    return words | {f"class {each}" for each in models} | {"_widths("}
 
 
 class TestSecrets:
