@@ -24,7 +24,7 @@ demo: setup
 
 # A file's tests share what was graded for them, so one process runs them all. What wants the
 # machine to itself lies in few places: to import all other tests for it takes half a minute.
-ALONE := tests/benchmarks tests/broken tests/cheats tests/endtoend tests/inside/kernel/test_capture.py
+ALONE := tests/benchmarks tests/broken tests/cheats tests/endtoend
 test: setup
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not timed and not hurried"
 	$(BIN)/python -m pytest -m "timed or hurried" $(ALONE)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 import nbformat
 
 from grader.report import Report
 from tests.cheats.fixtures import Cheat
 from tests.cheats.host import Host
-from tests.endtoend.batches import GradedBatch, grade_batch
+from tests.endtoend.batches import GradedBatch, grade_batch, grade_timed
 from tests.endtoend.examples import brisk_course
 
 TIMED_SECONDS = 3
@@ -71,16 +70,14 @@ class Gradings:
         host, first = self._host, cheats[0]
         folder = host.folder / "runs" / f"{len(self._graded)}"
         folder.mkdir(parents=True)
+        submissions = {_key(cheat): self._submission(cheat) for cheat in cheats}
+        seed = ("--seed", str(host.seed))
         if first.is_timed:
-            course = brisk_course(folder, TIMED_SECONDS)
+            brisk = brisk_course(folder, TIMED_SECONDS)
+            batch = grade_timed(folder, submissions, brisk, *seed, environment=host.environment)
         else:
-            course = Path(host.values["course"])
-        batch = grade_batch(
-            folder,
-            {_key(cheat): self._submission(cheat) for cheat in cheats},
-            *("--course", course, "--seed", str(host.seed)),
-            environment=host.environment,
-        )
+            course = ("--course", host.values["course"])
+            batch = grade_batch(folder, submissions, *course, *seed, environment=host.environment)
         self.ends.append((batch.code, "\n".join(batch.messages.splitlines()[-20:])))
         for cheat in cheats:
             self._graded[_key(cheat)] = self._outcome(cheat, batch)

@@ -21,7 +21,7 @@ from tests.cheats.fixtures import (
 )
 from tests.cheats.gradings import Gradings
 from tests.cheats.host import Host, as_root
-from tests.endtoend.batches import LEVEL
+from tests.endtoend.batches import LEVEL, require_measured
 
 LEAST_CHEATS = 370
 """So many there are at least: a folder that is not found must not look like success."""
@@ -43,14 +43,15 @@ def test_a_cheat_gets_what_it_is_due(cheat: Cheat, grade_all: Gradings) -> None:
     assert report.graded is not None, graded.messages
     assert report.sandbox.level == (LEVEL or report.sandbox.level)
     reached = [each.message for each in report.problems if each.error == "Escaped"]
-    if cheat.is_stopped(report.sandbox.level, as_root=as_root()):
-        assert [] == reached
-        assert () == mismatches(cheat.expectation, report)
-    else:
-        assert reached, f"{report.problems} of a cheat that only a stronger sandbox stops"
     assert [] == graded.survivors
     assert () == graded.leftovers
     assert graded.intact
+    if cheat.is_stopped(report.sandbox.level, as_root=as_root()):
+        assert [] == reached
+        require_measured(report)
+        assert () == mismatches(cheat.expectation, report)
+    else:
+        assert reached, f"{report.problems} of a cheat that only a stronger sandbox stops"
 
 
 @pytest.mark.graded

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.browser import browser, chromium
-from tests.endtoend.batches import GradedBatch, grade_batch
+from tests.endtoend.batches import GradedBatch, grade_timed
 from tests.endtoend.examples import brisk_course, chosen, example_notebooks, is_timed
 
 __all__ = ["browser", "chromium", "graded_timed"]
@@ -22,4 +22,4 @@ def graded_timed(
     names = [name for name in chosen(request.session.items) if is_timed(name)]
     course = brisk_course(tmp_path_factory.mktemp("course"), TIMED_SECONDS)
     folder = tmp_path_factory.mktemp("examples")
-    return grade_batch(folder, example_notebooks(names), "--course", course)
+    return grade_timed(folder, example_notebooks(names), course)

@@ -10,7 +10,7 @@ import pytest
 from grader.authoring.expectation import load_expectation, mismatches
 from grader.course import load_course
 from tests.dialects.untimed import untimed_course
-from tests.endtoend.batches import GradedBatch
+from tests.endtoend.batches import GradedBatch, require_measured
 from tests.endtoend.command import ROOT, run_grader
 from tests.endtoend.examples import EXAMPLES, brisk_course, chosen, example_notebooks, is_timed
 from tests.missing import needs_real_data, real_data
@@ -48,6 +48,7 @@ def graded(request: pytest.FixtureRequest, example: str) -> GradedBatch:
 def test_an_example_gets_its_verdict(example: str, graded: GradedBatch) -> None:
     assert 0 == graded.code, graded.messages
     report = graded.reports[example]
+    require_measured(report)
     assert () == mismatches(load_expectation(EXAMPLES[example]), report)
 
 
@@ -63,6 +64,7 @@ def test_a_reference_runs_to_its_last_cell(example: str, graded: GradedBatch) ->
 def test_the_reference_gets_everything_on_real_images(tmp_path: Path) -> None:
     result = run_grader(tmp_path, REFERENCE, "--data", str(real_data()))
     assert 0 == result.code, result.messages
+    require_measured(result.report)
     assert (100, 100) == (result.report.score, result.report.max_score), result.output
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import signal
-import statistics
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -242,25 +240,21 @@ class TestLimits:
         assert [each.reason for each in notebook.failures("emit_te")] == ["cannot_be_saved"]
 
 
-@pytest.mark.timed
-def test_a_cell_that_changes_nothing_costs_less_than_five_milliseconds(notebook: Notebook) -> None:
-    notebook.run("globals().update({f'value{i}': object() for i in range(300)})\nweight_map = {}")
-    notebook.run("tvm.register_global_func('env.cost', lambda x, w, out: weight_map)")
+def test_cells_that_change_nothing_have_nothing_called_or_sent(notebook: Notebook) -> None:
+    notebook.run("globals().update({f'value{i}': object() for i in range(300)})\ncalls = []")
+    notebook.run("tvm.register_global_func('env.cost', lambda x, w, out: None)")
     notebook.run(
-        ENTRY + "def create_model_with_torch_func():\n    return build_model(extern='env.cost')"
+        "def create_model_via_emit_te():\n    calls.append(1)\n    return build_model()\n"
+        "def create_model_with_torch_func():\n    return build_model(extern='env.cost')"
     )
     notebook.run("mod = build_model(2.0); sch = tvm.s_tir.Schedule(mod)" + SCHEDULED)
-    sent = len(notebook.emitted)
-    seconds = []
+    calls, sent = notebook.shell.user_ns["calls"], len(notebook.emitted)
+    called = len(calls)
     for _ in range(20):
         notebook.watcher.begin_cell(type("Info", (), {"store_history": True, "raw_cell": ""}))
-        started = time.perf_counter()
         notebook.watcher.end_cell(None)
-        seconds.append(time.perf_counter() - started)
     tvm_ffi.registry.remove_global_func("env.cost")
-    print(f"one idle cell: {statistics.median(seconds) * 1000:.2f} ms")
-    assert statistics.median(seconds) < 0.005
-    assert len(notebook.emitted) == sent
+    assert (called, sent) == (len(calls), len(notebook.emitted))
 
 
 def test_parts_may_be_of_any_number(shell: Any) -> None:
