@@ -72,10 +72,17 @@ class Cheat:
     own_cells: tuple[str, ...]
 
     @property
-    def is_timed(self) -> bool:
-        """Whether its points depend on the clock, so that nothing may run beside it."""
+    def is_of_the_course(self) -> bool:
+        """Whether its assignment is one of ours, and not one that tests have."""
         name = self.description.assignment
         return not any((course / "assignments" / name).is_dir() for course in COURSES)
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether its points depend on the clock, so that nothing may run beside it: not those of a
+        schedule that is refused before it is timed."""
+        speeds = [each.check.get("speed") for each in self.description.expect.part.values()]
+        return self.is_of_the_course and "not_graded" not in speeds
 
     @property
     def expectation(self) -> Expectation:

@@ -35,8 +35,8 @@ class Gradings:
     """All gradings of a session: each cheat is graded once.
 
     `together` are graded in one batch when the first of them is asked for, those that come after
-    another cheat in a second one. So are those that are timed: each of them has the machine alone
-    while it is.
+    another cheat in a second one. So are those of our course, and of them those that are timed:
+    each of these has the machine alone while it is.
     """
 
     def __init__(self, host: Host, cheats: Iterable[Cheat], together: Iterable[Cheat]) -> None:
@@ -50,9 +50,8 @@ class Gradings:
     def result(self, cheat: Cheat) -> Graded:
         """Return a cheat's grading, waiting for it if need be."""
         if _key(cheat) not in self._graded:
-            alike = {
-                key: each for key, each in self._together.items() if each.is_timed is cheat.is_timed
-            }
+            kind = _kind(cheat)
+            alike = {key: each for key, each in self._together.items() if _kind(each) == kind}
             self._grade({_key(cheat): cheat, **alike})
         return self._graded[_key(cheat)]
 
@@ -76,7 +75,8 @@ class Gradings:
             brisk = brisk_course(folder, TIMED_SECONDS)
             batch = grade_timed(folder, submissions, brisk, *seed, environment=host.environment)
         else:
-            course = ("--course", host.values["course"])
+            own = brisk_course(folder) if first.is_of_the_course else host.values["course"]
+            course = ("--course", own)
             batch = grade_batch(folder, submissions, *course, *seed, environment=host.environment)
         self.ends.append((batch.code, "\n".join(batch.messages.splitlines()[-20:])))
         for cheat in cheats:
@@ -98,6 +98,11 @@ class Gradings:
 
     def _linger(self, cheat: Cheat) -> str:
         return f"{self._host.marker}-{cheat.group}-{cheat.name}"
+
+
+def _kind(cheat: Cheat) -> tuple[bool, bool]:
+    """Return what those have in common that one batch can grade."""
+    return cheat.is_timed, cheat.is_of_the_course
 
 
 def _key(cheat: Cheat) -> str:
