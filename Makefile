@@ -25,8 +25,11 @@ demo: setup
 # A file's tests share what was graded for them, so one process runs them all. What wants the
 # machine to itself lies in few places: to import all other tests for it takes half a minute.
 ALONE := tests/benchmarks tests/broken tests/cheats tests/endtoend
+# Tests also wait: for disks, for limits, for what another process grades. So there are two processes
+# more than processors.
+WORKERS ?= $(shell expr $$(nproc) + 2)
 test: setup
-	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not timed and not hurried"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not timed and not hurried"
 	$(BIN)/python -m pytest -m "timed or hurried" $(ALONE)
 
 # Every level of isolation, as root (who becomes a user for it, side by side) or as this user.

@@ -43,16 +43,19 @@ from rich.progress import track
 from schedules import Schedule, candidate, tiled, unscheduled
 
 from grader.course import load_course
-from grader.data.resolve import resolve_data
-from grader.evidence.answers import Answers, load_answers
-from grader.evidence.case import Candidate, TimedSchedule
+from grader.evidence.case import Candidate
 from grader.evidence.runner_client import start_timing_runner
 from grader.evidence.runners import RunnerPool
 from grader.evidence.subject import Subject
-from grader.measurement.measure import Machine, MeasurementSetup, measuring_cpus, measuring_threads
+from grader.measurement.measure import (
+    Machine,
+    Measured,
+    MeasurementSetup,
+    measuring_cpus,
+    measuring_threads,
+)
 from grader.measurement.points import SpeedOptions, speed_fraction
 from grader.measurement.speed import gather_timing
-from grader.progress import Silent
 from grader.report import Timing, decode_report
 from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import ResourceLimits
@@ -82,13 +85,11 @@ class Grading:
     def __init__(
         self,
         setup: MeasurementSetup,
-        oracle: Answers,
         seeds: np.random.SeedSequence,
         journal: Journal,
     ) -> None:
         self.journal = journal
         self._setup = setup
-        self._oracle = oracle
         self._seeds = seeds
 
     @property
@@ -103,10 +104,10 @@ class Grading:
         return self.journal.once(kind, lambda: self._measure(timed, generator))
 
     def _measure(self, timed: Candidate, generator: np.random.Generator) -> Timing | None:
-        evidence = gather_timing(timed, self._setup, self._oracle, generator)
-        if isinstance(evidence, TimedSchedule):
-            return evidence.timing
-        print("refused:", evidence.reason.english, file=sys.stderr)
+        found = gather_timing(timed, self._setup, generator)
+        if isinstance(found, Measured):
+            return found.timing
+        print("refused:", found.reason.english, file=sys.stderr)
         return None
 
     def points(self, timing: Timing) -> float:
@@ -125,7 +126,6 @@ def open_grading(seed: int, folder: Path, settings: str) -> Iterator[Grading]:
     )
     options = msgspec.convert(table.options, SpeedOptions)
     sequences = np.random.SeedSequence(seed).spawn(2)
-    data = resolve_data(assignment.data, directory="builtin", environment={}, progress=Silent())
     threads = measuring_threads(options.threads)
     with (
         choose_sandbox(None, "none") as sandbox,
@@ -141,8 +141,7 @@ def open_grading(seed: int, folder: Path, settings: str) -> Iterator[Grading]:
             runners=runners,
             machine=Machine(measuring_cpus, KnownPace()),
         )
-        oracle = load_answers(course_assignment, data, sequences[0])
-        yield Grading(setup, oracle, sequences[1], journal)
+        yield Grading(setup, sequences[1], journal)
 
 
 STRIDE = 13

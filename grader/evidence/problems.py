@@ -275,9 +275,17 @@ def is_close(actual: FloatArray, desired: FloatArray, rtol: float, atol: float) 
     """
     if not rtol and not atol and actual.dtype.kind in "biu" and desired.dtype.kind in "biu":
         return np.asarray(actual == desired)
-    with np.errstate(invalid="ignore"):  # what was never written is a signalling NaN
-        found = actual.astype(np.float64)
-    return np.asarray(np.isclose(found, desired, rtol=rtol, atol=atol) & np.isfinite(found))
+    # What `np.isclose` says, without its copies: it was a twentieth of a grading. What was never
+    # written is a signalling NaN.
+    with np.errstate(invalid="ignore", over="ignore"):
+        error = actual.astype(np.float64) - desired
+        np.abs(error, out=error)
+        limit = np.abs(desired, dtype=np.float64)
+        limit *= rtol
+        limit += atol
+        close = error <= limit
+        close &= error < np.inf
+    return np.asarray(close)
 
 
 def _is_finite(values: FloatArray) -> Mask:

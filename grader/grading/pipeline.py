@@ -111,9 +111,14 @@ def run_parts(
             with stages.measure("parts"):
                 referee = make_referee(prepared, answers.result(), runners, progress)
                 compared = referee.compare(execution.captures, execution.lost)
-        alone = _alone(settings, progress) if has_timing(compared) else nullcontext(_UNTIMED)
+        is_timed = has_timing(compared)
+        alone = _alone(settings, progress) if is_timed else nullcontext(_UNTIMED)
         with alone as turn, stages.measure("parts"):
-            return execution, referee.time(compared), turn
+            timed = referee.time(compared)
+    # Comparing what was timed computes for seconds: others go on beside it, but are not timed.
+    judging = settings.quiet.shared() if is_timed else nullcontext()
+    with judging, stages.measure("parts"):
+        return execution, referee.judge(timed), turn
 
 
 def run_notebook(notebook: NotebookNode, prepared: Preparation, progress: Progress) -> Execution:

@@ -1,16 +1,18 @@
 """Grading the parts of one submission, from captures to points.
 
-Two rounds: `compare` runs and judges every part's candidates on what they compute, parts beside
+Three rounds: `compare` runs and judges every part's candidates on what they compute, parts beside
 each other; then `time`, with nothing else running, measures the best candidates of the parts that
-score speed.
+score speed; then `judge` judges these by what was measured.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -55,9 +57,14 @@ from grader.grading.judge import (
 from grader.grading.rescoring import outdoes
 from grader.ir.facts import bind_symbols
 from grader.language import foreign, say
-from grader.measurement.measure import Machine, MeasurementSetup, measuring_threads
+from grader.measurement.measure import (
+    Machine,
+    Measured,
+    MeasurementSetup,
+    measuring_threads,
+)
 from grader.measurement.points import SpeedOptions
-from grader.measurement.speed import gather_timing
+from grader.measurement.speed import compare_timed, gather_timing
 from grader.messages import Capture, CaptureFailure
 from grader.progress import Progress
 from grader.report import Origin, Part, Timing
@@ -70,6 +77,21 @@ TIMED_LIMIT = 3
 
 Compared = list[tuple[PartTable, list[Graded]]]
 """Each part with its candidates, judged on everything but time, best first."""
+
+
+class Taken(NamedTuple):
+    """A candidate, and what was measured of it; None where it is not timed."""
+
+    graded: Graded
+    measured: Measured | Problem | None
+
+
+class TimedPart(NamedTuple):
+    """A part, its candidates, and of those that were timed what was measured."""
+
+    part: PartTable
+    graded: list[Graded]
+    taken: list[Taken]
 
 
 def expected_runners(course_assignment: CourseAssignment) -> list[Kind]:
@@ -148,14 +170,25 @@ class Referee:
             self._runners.settle("timing")
         return compared
 
-    def time(self, compared: Compared) -> tuple[tuple[Part, ...], Timing | None]:
-        """Time what is to be timed. Returns all parts in order, and the timing if one was made."""
-        results, timing = [], None
+    def time(self, compared: Compared) -> list[TimedPart]:
+        """Time what is to be timed. Nothing is judged yet: others wait for the end of this."""
+        timed = []
         for part, graded in compared:
-            best = graded[0]
+            taken: list[Taken] = []
             if _is_timed(part, graded):
                 self._progress.stage(say("timing: {title}", title=part.title))
-                best = max(self._time(part, graded), key=lambda each: each.rank)
+                taken = self._time(part, graded)
+            timed.append(TimedPart(part, graded, taken))
+        return timed
+
+    def judge(self, timed: Sequence[TimedPart]) -> tuple[tuple[Part, ...], Timing | None]:
+        """Judge what was timed. Returns all parts in order, and the timing if one was made."""
+        results, timing = [], None
+        for part, graded, taken in timed:
+            best = graded[0]
+            if taken:
+                judged = [self._judge_timed(part, each) for each in taken]
+                best = max(judged, key=lambda each: each.rank)
                 timing = _timing_of(best) or timing
             results.append(msgspec.structs.replace(best.part, contested=graded[0].contested))
         return tuple(results), timing
@@ -255,8 +288,8 @@ class Referee:
     def _subject(self, part: PartTable, weight: tuple[int, ...]) -> Subject:
         return Subject(weight, self._course_assignment.assignment.comparison(part))
 
-    def _time(self, part: PartTable, graded: list[Graded]) -> list[Graded]:
-        """Time the best candidates and judge them again, with the time."""
+    def _time(self, part: PartTable, graded: list[Graded]) -> list[Taken]:
+        """Time the best candidates."""
         options, points = speed_options(part)
         setup = MeasurementSetup(
             workload=self._course_assignment.workload(),
@@ -266,23 +299,27 @@ class Referee:
             runners=self._runners,
             machine=self._machine,
         )
-        timed: list[Graded] = []
+        taken: list[Taken] = []
         for each in _best_of(graded):
             assert each.case is not None
-            if _is_blocked(part, each.part):
-                timed.append(each)
-                continue
-            generator = np.random.default_rng(self._seeds[part.id])
-            evidence = gather_timing(
-                each.case.candidate,
-                setup,
-                self._answers,
-                generator,
-                each.case.evidence.replay,
-            )
-            case = replace(each.case, evidence=replace(each.case.evidence, timed=evidence))
-            timed.append(Graded(judge_case(part, case), each.capture, case))
-        return timed
+            measured = None
+            if not _is_blocked(part, each.part):
+                generator = np.random.default_rng(self._seeds[part.id])
+                replay = each.case.evidence.replay
+                measured = gather_timing(each.case.candidate, setup, generator, replay)
+            taken.append(Taken(each, measured))
+        return taken
+
+    def _judge_timed(self, part: PartTable, taken: Taken) -> Graded:
+        """Judge a candidate again, with its time."""
+        graded, measured = taken
+        if graded.case is None or measured is None:
+            return graded
+        timed = (
+            measured if isinstance(measured, Problem) else compare_timed(measured, self._answers)
+        )
+        case = replace(graded.case, evidence=replace(graded.case.evidence, timed=timed))
+        return Graded(judge_case(part, case), graded.capture, case)
 
 
 def _is_wrong(case: Case, outputs: Outputs) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import cast
 
 import msgspec
@@ -52,14 +53,14 @@ MOST_COMPARED_BYTES = 16 * 2**20
 def gather_timing(
     candidate: Candidate,
     setup: MeasurementSetup,
-    oracle: Workload,
     generator: np.random.Generator,
     replay: Replay | None = None,
-) -> TimedSchedule | Problem:
+) -> Measured | Problem:
     """Measure one candidate, and its schedule at larger batches along with it, where `replay` has
     made it for some.
 
-    Nothing else of this grading may run meanwhile.
+    Nothing else may run meanwhile, and all that can wait does: whether the outputs are right is
+    seen afterwards, by `compare_timed`.
     """
     function = setup.subject.find(candidate.facts)
     if function is None:
@@ -76,8 +77,12 @@ def gather_timing(
         return measured
     timing = with_library(measured, setup.machine.time_library)
     notes = (*timing.notes, *_alone(timing, setup.options, replay))
-    timing = msgspec.structs.replace(timing, notes=notes)
-    return TimedSchedule(timing, outputs_right(measured, oracle))
+    return replace(measured, timing=msgspec.structs.replace(timing, notes=notes))
+
+
+def compare_timed(measured: Measured, oracle: Workload) -> TimedSchedule:
+    """Compare the outputs of what was timed with the oracle's: some seconds of computing."""
+    return TimedSchedule(measured.timing, outputs_right(measured, oracle))
 
 
 def _alone(timing: Timing, options: SpeedOptions, replay: Replay | None) -> list[Text]:
