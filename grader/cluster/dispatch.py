@@ -27,6 +27,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from distributed import Client, Future, KilledWorker
 
+from grader.cluster.choice import PATIENCE_SECONDS
 from grader.cluster.current import hold
 from grader.cluster.load import LONGEST_ROW, ROW_BYTES, Load
 from grader.cluster.messages import FACTS, WorkerFacts, facts_of
@@ -35,9 +36,6 @@ from grader.language import Text, say
 
 MOST_DEATHS = 3
 """So many workers may die while one submission is graded, before it is given up."""
-
-PATIENCE_SECONDS = 60.0
-"""How long to wait for a worker that may grade, or for a scheduler that is out of reach."""
 
 _LOOK_SECONDS = 1.0
 _FETCHERS = 4

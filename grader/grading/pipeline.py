@@ -161,7 +161,12 @@ def compare_captures(
 
 @contextmanager
 def _alone(settings: Settings, progress: Progress) -> Iterator[Turn]:
-    """Have the turn to time: among the gradings of this process first, then on the machine."""
+    """Have the turn to time: among the gradings of this process, and on the machine.
+
+    Who has this process alone never waits for the machine: its other gradings would stand still,
+    and one of them may have the machine's turn. So where others time now, the machine's turn comes
+    first, and meanwhile this process grades on.
+    """
 
     def tell() -> None:
         minutes = settings.timing_lock.patience / 60
@@ -173,5 +178,9 @@ def _alone(settings: Settings, progress: Progress) -> Iterator[Turn]:
             waits=True,
         )
 
-    with settings.quiet.exclusive(), settings.timing_lock.turn(tell) as turn:
+    with settings.quiet.exclusive(), settings.timing_lock.turn_at_once() as turn:
+        if turn is not None:
+            yield turn
+            return
+    with settings.timing_lock.turn(tell) as turn, settings.quiet.exclusive():
         yield turn
