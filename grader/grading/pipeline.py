@@ -111,7 +111,7 @@ def run_parts(
             with stages.measure("parts"):
                 referee = make_referee(prepared, answers.result(), runners, progress)
                 compared = referee.compare(execution.captures, execution.lost)
-        alone = _alone(settings, progress) if has_timing(compared) else nullcontext(_UNTIMED)
+        alone = turn_to_time(settings, progress) if has_timing(compared) else nullcontext(_UNTIMED)
         with alone as turn, stages.measure("parts"):
             return execution, referee.time(compared), turn
 
@@ -160,7 +160,7 @@ def compare_captures(
 
 
 @contextmanager
-def _alone(settings: Settings, progress: Progress) -> Iterator[Turn]:
+def turn_to_time(settings: Settings, progress: Progress) -> Iterator[Turn]:
     """Have the turn to time: among the gradings of this process, and on the machine.
 
     Who has this process alone never waits for the machine: its other gradings would stand still,

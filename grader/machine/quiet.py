@@ -83,7 +83,7 @@ class TimingLock:
         patience: float = PATIENCE_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._path = path
+        self.path = path
         self.patience = patience
         self._clock = clock
         self._hurried = [threading.Event()]
@@ -152,7 +152,7 @@ class TimingLock:
     def is_taken(self) -> bool:
         """Say whether somebody times now. Raises LockError."""
         try:
-            descriptor = _open_existing(self._path)
+            descriptor = _open_existing(self.path)
         except FileNotFoundError:
             return False
         is_free = _try_lock(descriptor, fcntl.LOCK_SH)
@@ -190,7 +190,7 @@ class TimingLock:
             if queue is None:
                 return None
             waiting.callback(os.close, queue)
-            return self._take(self._path, end, tell)
+            return self._take(self.path, end, tell)
 
     def _acquire_at_once(self) -> int | None:
         """As `_acquire` does, but None where others have it or wait for it."""
@@ -198,13 +198,13 @@ class TimingLock:
         if queue is None:
             return None
         try:
-            return self._try(self._path)
+            return self._try(self.path)
         finally:
             os.close(queue)
 
     @property
     def _queue(self) -> Path:
-        return self._path.with_name(self._path.name + ".queue")
+        return self.path.with_name(self.path.name + ".queue")
 
     def _take(self, path: Path, end: float, on_wait: Callable[[], None]) -> int | None:
         """Return a descriptor that holds the lock of a file, None at the `end` of patience."""

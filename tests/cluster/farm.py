@@ -33,7 +33,9 @@ def wait_until(holds: Callable[[], object], seconds: float = PATIENCE) -> None:
 
 
 class Farm:
-    """A cluster without stations: its workers run what `tests.cluster.simulated` has."""
+    """A cluster whose workers run what `tests.cluster.simulated` has, unless they are started with
+    the preload.
+    """
 
     def __init__(self, scheme: str = "tcp", environment: Mapping[str, str] | None = None) -> None:
         self.port = free_port()
@@ -45,9 +47,9 @@ class Farm:
         self.scheduler = self._run("dask_scheduler", *words, "--no-dashboard")
         wait_until(self._listens)
 
-    def add_worker(self, nanny: bool = False) -> subprocess.Popen[bytes]:
+    def add_worker(self, nanny: bool = False, *more: str) -> subprocess.Popen[bytes]:
         """Start a worker; with a nanny another one comes when it has died."""
-        words = ("--nthreads", "1", "--no-dashboard", "--memory-limit", "0")
+        words = ("--nthreads", "1", "--no-dashboard", "--memory-limit", "0", *more)
         return self._run("dask_worker", self.address, *words, "--nanny" if nanny else "--no-nanny")
 
     def client(self, port: int | None = None, timeout: float = 30) -> Client:
