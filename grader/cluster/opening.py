@@ -10,7 +10,7 @@ import os
 import secrets
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -114,7 +114,8 @@ def connected(cluster: ClusterOptions) -> Iterator[Client]:
     try:
         yield client
     finally:
-        client.close(timeout=2)
+        with suppress(TimeoutError):  # of workers that are busy to the end
+            client.close(timeout=2)
 
 
 def _quieten() -> None:

@@ -52,6 +52,11 @@ class Farm:
         words = ("--nthreads", "1", "--no-dashboard", "--memory-limit", "0", *more)
         return self._run("dask_worker", self.address, *words, "--nanny" if nanny else "--no-nanny")
 
+    @property
+    def pids(self) -> list[int]:
+        """The scheduler and the workers that were started, by their numbers."""
+        return [process.pid for process in self._processes]
+
     def client(self, port: int | None = None, timeout: float = 30) -> Client:
         """Return a client, by way of another port if one is given."""
         address = f"tcp://127.0.0.1:{port or self.port}"
