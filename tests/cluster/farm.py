@@ -32,6 +32,16 @@ def wait_until(holds: Callable[[], object], seconds: float = PATIENCE) -> None:
         time.sleep(0.05)
 
 
+def named_by_settings(certificate: Path) -> dict[str, str]:
+    """Return the variables that name a certificate and its key to all ends of a cluster."""
+    prefix = "DASK_DISTRIBUTED__COMM__TLS__"
+    named = {f"{prefix}CA_FILE": str(certificate / "cert.pem")}
+    for role in ("SCHEDULER", "WORKER", "CLIENT"):
+        named[f"{prefix}{role}__CERT"] = str(certificate / "cert.pem")
+        named[f"{prefix}{role}__KEY"] = str(certificate / "key.pem")
+    return named
+
+
 class Farm:
     """A cluster whose workers run what `tests.cluster.simulated` has, unless they are started with
     the preload.
