@@ -25,7 +25,7 @@ from grader.errors import GraderError
 from grader.inside.launcher import linux
 from grader.sandbox.interface import LEVELS
 
-dask.config.set(FEW_LOOKS)  # a nanny gives its worker what is set, a worker alone is made later
+dask.config.set(FEW_LOOKS)  # a nanny gives its worker what is set here
 
 _log = logging.getLogger("distributed.grader")
 
