@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -25,9 +25,10 @@ from grader.batch.collect import Entry, collect
 from grader.batch.grading import Batch, GradedFile, Store, open_store
 from grader.batch.keys import Keys
 from grader.batch.summary import Row, make_row
+from grader.cluster.choice import ClusterOptions
 from grader.course import CourseAssignment, choose_assignment, find_course
 from grader.decoding import prepared
-from grader.environment import describe_environment, usable_cores
+from grader.environment import describe_environment, need_cluster, usable_cores
 from grader.errors import UsageError
 from grader.grading.pipeline import grade as grade_submission
 from grader.grading.preparation import GradingOptions, Preparation, Settings, open_settings
@@ -37,6 +38,9 @@ from grader.reading.reader import Reader
 from grader.reading.submission import absolute, trusted_folder
 from grader.report import READABLE, SCHEMA_VERSION, Report, decode_report, ungraded_report
 from grader.sandbox.interface import Level
+
+if TYPE_CHECKING:
+    from grader.cluster.opening import OpenCluster
 
 REPORT_LIMIT = 64 * 2**20
 """Largest report that is read, in bytes. Images that a notebook drew make most of it."""
@@ -98,6 +102,9 @@ def grade_many(
     jobs: int | None = None,
     reports: Name | None = None,
     gradebook: Name | None = None,
+    cluster: str | None = None,
+    same_machine_type: bool = False,
+    insecure: bool = False,
     progress: BatchProgress | None = None,
 ) -> Iterator[tuple[str, Report]]:
     """Grade files, and all notebooks in folders. Yields each one's name and report when it is done.
@@ -107,6 +114,10 @@ def grade_many(
     there is yielded at once where it would be graded alike. `gradebook`, a file or a URL, is
     written to as the command does, and what it knows the answer to is yielded at once as well. The
     other arguments are those of `grade`. Leaving the loop ends what is being graded.
+
+    With `cluster`, the address of a Dask scheduler, its workers grade, as many at a time as they
+    have threads: all of them, or with `same_machine_type` those of the type that most of them are.
+    An address without TLS that is not this machine's is refused unless `insecure`.
 
     What cannot be graded has a report that says why. Raises GraderError, at the first step of the
     loop, where nothing can be; at its end, where the gradebook did not take something.
@@ -119,7 +130,8 @@ def grade_many(
         waiting = yield from _known(store, entries, answered)
         if not waiting:
             return
-        with open_batch(options, (*paths, folder, *own), store) as opened:
+        where = None if cluster is None else ClusterOptions(cluster, insecure, same_machine_type)
+        with open_batch(options, (*paths, folder, *own), store, where) as opened:
             opened.find_data(Silent())
             kept = opened.batch.find_graded(waiting)
             waiting = yield from _known(store, waiting, kept)
@@ -183,13 +195,15 @@ def _store_of(folder: Path, gradebook: Name | None) -> Iterator[tuple[Store, tup
 class OpenBatch(NamedTuple):
     """A batch, its settings, and the assignments that its submissions may be of.
 
-    `demanded` is the one that all of them are graded by, if it was asked for.
+    `demanded` is the one that all of them are graded by, if it was asked for. `elsewhere` is what
+    is known of a cluster, None where this machine grades; its workers have their own data.
     """
 
     batch: Batch
     settings: Settings
     possible: tuple[CourseAssignment, ...]
     demanded: CourseAssignment | None
+    elsewhere: OpenCluster | None = None
 
     def find_data(self, progress: Progress) -> None:
         """Find the data of the one assignment: if they are missing, that concerns all submissions.
@@ -201,8 +215,20 @@ class OpenBatch(NamedTuple):
 
 
 @contextmanager
-def open_batch(options: GradingOptions, own: Iterable[Path], store: Store) -> Iterator[OpenBatch]:
+def open_batch(
+    options: GradingOptions,
+    own: Iterable[Path],
+    store: Store,
+    cluster: ClusterOptions | None = None,
+) -> Iterator[OpenBatch]:
     """Open what the gradings of one batch share. Raises GraderError where nothing can be graded."""
+    if cluster is not None:
+        need_cluster()
+        from grader.cluster.opening import open_cluster  # with Dask
+
+        with open_cluster(options, cluster, store) as opened:
+            yield OpenBatch(opened.batch, opened.settings, opened.possible, None, opened)
+        return
     course, demanded = find_course(options.course, (Path.cwd(),)), options.assignment
     possible = course.possible(demanded)
     only = possible[0] if demanded is not None and len(possible) == 1 else None

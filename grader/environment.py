@@ -112,6 +112,15 @@ def only_self_check(missing: Iterable[str]) -> UsageError:
     )
 
 
+def need_cluster() -> None:
+    """Raise UsageError where what a cluster needs is not installed."""
+    if importlib.util.find_spec("distributed") is None:
+        raise UsageError(
+            say("A cluster needs {missing}, too.", missing="distributed"),
+            say("Install the same wheel with its extra: pip install 'FILE.whl[grading,cluster]'"),
+        )
+
+
 def _processor_model(read_processors: Callable[[], str]) -> str:
     try:
         text = read_processors()

@@ -17,12 +17,12 @@ from grader.errors import DisplacedError, GraderError, told_failure
 from grader.grading.pipeline import grade
 from grader.grading.preparation import Preparation, Settings
 from grader.language import Text, join, say
-from grader.machine.quiet import Quiet
+from grader.machine.quiet import Quiet, TimingLock
 from grader.progress import Progress
 from grader.reading.submission import SubmissionFile
 from grader.report import Report, ungraded_report
 from grader.sandbox.interface import Sandbox
-from grader.sandbox.room import CrowdedSandbox, Room
+from grader.sandbox.room import CrowdedSandbox, RevocableSandbox, Room
 
 Grade = Callable[[SubmissionFile, Preparation], Report]
 
@@ -35,6 +35,13 @@ class Attempt(NamedTuple):
     report: Report
     chooser: Chooser | None
     slug: str
+
+
+class Own(NamedTuple):
+    """What one grading has for itself, so that it can be ended without the others."""
+
+    sandbox: RevocableSandbox
+    timing_lock: TimingLock
 
 
 class Attempts:
@@ -91,25 +98,26 @@ class Attempts:
         submission: SubmissionFile,
         prepared: Preparation,
         stages: Progress,
-        sandbox: Sandbox | None = None,
+        own: Own | None = None,
     ) -> Report:
         """Grade a submission beside others, or alone if there was no room for it beside them.
 
-        `sandbox` stands in place of the one that all share. Raises GraderError as `grade` does.
+        `own` stands in place of what all share. Raises GraderError as `grade` does.
         """
         _, note = choose_assignment(self.course, submission, self.demanded)
         notes: tuple[Text, ...] = (note,) if note else ()
-        if sandbox is not None:
+        if own is not None:
             data = prepared.data(stages)  # first what all share: a copy makes its own of the rest
             prepared.basis(data), prepared.handout()
             if submission.notebook is not None:
                 prepared.answers(data)
-            crowded = replace(self._settings, sandbox=CrowdedSandbox(sandbox))
+            sandbox = CrowdedSandbox(own.sandbox)
+            crowded = replace(self._settings, sandbox=sandbox, timing_lock=own.timing_lock)
             prepared = prepared.with_settings(crowded)
         try:
             return grade(submission, prepared, stages, notes)
         except DisplacedError:
-            alone = self._alone if sandbox is None else replace(self._alone, sandbox=sandbox)
+            alone = self._alone if own is None else replace(self._alone, **own._asdict())
             return self._grade_alone(submission, prepared, stages, notes, alone)
 
     def _grade_alone(
@@ -125,5 +133,6 @@ class Attempts:
         The others wait meanwhile. It takes no turn among them: it has all of them.
         """
         with self._settings.quiet.exclusive():
-            settings = replace(alone, quiet=Quiet(), room=Room())
+            lock = alone.timing_lock.joining()
+            settings = replace(alone, quiet=Quiet(), room=Room(), timing_lock=lock)
             return grade(submission, prepared.with_settings(settings), stages, notes)

@@ -38,7 +38,8 @@ from grader.render.audience import shown, utc_now
 from grader.report import Report, decode_report
 
 if TYPE_CHECKING:
-    from grader.cluster.opening import ClusterOptions
+    from grader.cluster.choice import ClusterOptions
+    from grader.cluster.opening import OpenCluster
 
 
 class BatchOptions(msgspec.Struct, frozen=True):
@@ -166,12 +167,13 @@ def _grade_all(
     if not waiting:
         _say_kept(entries, kept, store, messages)
         return summarize([entry.name for entry in entries], kept)
-    if options.cluster is not None:
-        return _grade_elsewhere(options, options.cluster, entries, kept, store, messages)
     own = (*options.submissions, options.output, *secret_files(options.grading.course))
-    with open_batch(options.grading, own, store) as opened:
+    with open_batch(options.grading, own, store, options.cluster) as opened:
         batch = opened.batch
-        _say_if_small(opened.settings.room.capacity, opened.possible, messages)
+        if opened.elsewhere is None:
+            _say_if_small(opened.settings.room.capacity, opened.possible, messages)
+        else:
+            _say_who_grades(opened.elsewhere, messages)
         if opened.demanded is not None:
             with LiveProgress(messages) as preparing:
                 opened.find_data(preparing)
@@ -184,33 +186,12 @@ def _grade_all(
             return batch.run(entries, kept, options.jobs or usable_cores(), progress)
 
 
-def _grade_elsewhere(
-    options: BatchOptions,
-    cluster: ClusterOptions,
-    entries: tuple[Entry, ...],
-    kept: dict[str, Row],
-    store: Store,
-    messages: Console,
-) -> Summary:
-    """Have a cluster grade what is not kept. Raises GraderError when it cannot, or has gone."""
-    from grader.cluster.opening import open_cluster
-
-    waiting = [entry for entry in entries if entry.name not in kept]
-    with open_cluster(options.grading, cluster, store) as opened:
-        if options.again:
-            store.take_rules(each.assignment for each in opened.possible)
-        else:
-            kept |= opened.batch.find_graded(waiting)
-        for reason in opened.left_out:
-            _say(messages, reason)
-        count, dashboard = len(opened.workers), opened.dashboard
-        told = say(
-            "{count} workers grade; what they do: {dashboard}", count=count, dashboard=dashboard
-        )
-        _say(messages, told)
-        _say_kept(entries, kept, store, messages)
-        with LiveBatch(messages, total=len(entries), done=len(kept)) as progress:
-            return opened.batch.run(entries, kept, 0, progress)
+def _say_who_grades(cluster: OpenCluster, messages: Console) -> None:
+    for reason in cluster.left_out:
+        _say(messages, reason)
+    count, dashboard = len(cluster.workers), cluster.dashboard
+    told = say("{count} workers grade; what they do: {dashboard}", count=count, dashboard=dashboard)
+    _say(messages, told)
 
 
 def _say_kept(

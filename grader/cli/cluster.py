@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 import time
@@ -13,7 +12,7 @@ from rich.console import Console
 
 from grader.cli.help import SETTINGS, Command, Group
 from grader.cli.telling import tell
-from grader.environment import usable_cores
+from grader.environment import need_cluster, usable_cores
 from grader.errors import UsageError
 from grader.language import say
 from grader.sandbox.interface import Level
@@ -114,12 +113,3 @@ def worker(
     words += [] if sandbox is None else ["--level", sandbox]
     program = [sys.executable, "-m", "distributed.cli.dask_worker", *words]
     os.execv(program[0], program)  # noqa: S606 - this process becomes the worker
-
-
-def need_cluster() -> None:
-    """Raise UsageError where what a cluster needs is not installed."""
-    if importlib.util.find_spec("distributed") is None:
-        raise UsageError(
-            say("A cluster needs {missing}, too.", missing="distributed"),
-            say("Install the same wheel with its extra: pip install 'FILE.whl[grading,cluster]'"),
-        )

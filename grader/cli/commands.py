@@ -17,7 +17,7 @@ from grader import __version__
 from grader.cli.author_commands import add_author_commands
 from grader.cli.ci import ci
 from grader.cli.class_commands import add_class_commands
-from grader.cli.cluster import InsecureOption, need_cluster
+from grader.cli.cluster import InsecureOption
 from grader.cli.cluster import cluster as cluster_app
 from grader.cli.grades import HandedInOption, course_app, grades_app, roster_app
 from grader.cli.help import SETTINGS, Command, Group
@@ -42,7 +42,7 @@ from grader.render.audience import utc_now
 from grader.render.formats import FORMATS
 
 if TYPE_CHECKING:
-    from grader.cluster.opening import ClusterOptions
+    from grader.cluster.choice import ClusterOptions
 
 app = typer.Typer(
     name="grader",
@@ -230,11 +230,10 @@ def batch(
 
 
 def _cluster_options(address: str | None, *, insecure: bool, alike: bool) -> ClusterOptions | None:
-    """Return what was asked of a cluster, None without one. Raises UsageError."""
+    """Return what was asked of a cluster, None without one."""
     if address is None:
         return None
-    need_cluster()
-    from grader.cluster.opening import ClusterOptions
+    from grader.cluster.choice import ClusterOptions
 
     return ClusterOptions(address, insecure, alike)
 

@@ -1,6 +1,6 @@
 """Many machines: a batch whose gradings are done by the workers of a Dask cluster.
 
 Dask moves bytes and says who is there. What is graded, and what of an answer is believed, is said
-here; docs/cluster.md says who has to trust whom. Dask itself is imported by `opening`, `dispatch`,
-`local` and `station` alone: it is an extra, and slow.
+here; docs/cluster.md says who has to trust whom. Dask itself is imported by `address`, `opening`,
+`dispatch`, `load`, `local` and what a worker runs alone: it is an extra, and slow.
 """

@@ -1,13 +1,29 @@
-"""Which workers may grade: those with the versions that are here, isolated as is asked for."""
+"""Which cluster, and which of its workers may grade: those with the versions that are here,
+isolated as is asked for.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+import msgspec
+
 from grader.cluster.messages import WorkerFacts
 from grader.language import NOTHING, Text, in_clauses, say
 from grader.sandbox.interface import LEVELS, Level
+
+PATIENCE_SECONDS = 60.0
+"""How long to wait for a worker that may grade, or for a scheduler that is out of reach."""
+
+
+class ClusterOptions(msgspec.Struct, frozen=True):
+    """Where the scheduler is, and what is asked of its workers."""
+
+    address: str
+    insecure: bool = False
+    same_machine_type: bool = False
+    patience: float = PATIENCE_SECONDS
 
 
 class Wanted(NamedTuple):

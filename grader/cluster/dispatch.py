@@ -1,9 +1,13 @@
 """The client's end of a cluster: who grades what now, and what becomes of it when somebody dies.
 
-Only as many submissions are on their way as the workers can grade, and one more for each that waits
-there: so the client's memory does not grow with the class. Each is sent to a worker by name. Left
-to itself, Dask gave a class to the one worker that had the course already, tried a submission on a
-fourth worker after three had died of it, and blamed those that only waited beside it.
+Only as many submissions are on their way as the workers can grade, and some more that wait there:
+so the client's memory does not grow with the class. They travel in rows: those that a worker can be
+sent at once are one message, and what has come back meanwhile is fetched together. All the same
+each is a task of its own, which tells, fails and is taken back alone.
+
+Each is sent to a worker by name. Left to itself, Dask gave a class to the one worker that had the
+course already, tried a submission on a fourth worker after three had died of it, and blamed those
+that only waited beside it.
 
 All decisions are made in one thread, which reads one queue: Dask's threads do nothing but write
 into it. A submission during which a worker died is graded again, at its end; the second time it may
@@ -15,7 +19,7 @@ from __future__ import annotations
 import queue
 import secrets
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import suppress
@@ -23,16 +27,15 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from distributed import Client, Future, KilledWorker
 
+from grader.cluster.choice import PATIENCE_SECONDS
 from grader.cluster.current import hold
+from grader.cluster.load import LONGEST_ROW, ROW_BYTES, Load
 from grader.cluster.messages import FACTS, WorkerFacts, facts_of
 from grader.errors import UsageError
 from grader.language import Text, say
 
 MOST_DEATHS = 3
 """So many workers may die while one submission is graded, before it is given up."""
-
-PATIENCE_SECONDS = 60.0
-"""How long to wait for a worker that may grade, or for a scheduler that is out of reach."""
 
 _LOOK_SECONDS = 1.0
 _FETCHERS = 4
@@ -79,20 +82,6 @@ class _Sent:
         self.is_begun = False
 
 
-class _Worker:
-    """One that may grade: `course` is what it was sent of it, `keys` what it has in hand."""
-
-    def __init__(self, threads: int, course: Future) -> None:
-        self.threads, self.course = threads, course
-        self.keys: set[str] = set()
-        self.is_missed = False
-
-    @property
-    def room(self) -> int:
-        """How many more it may be sent: one waits there, so that none waits for the network."""
-        return self.threads + 1 - len(self.keys)
-
-
 class _Done(NamedTuple):
     """An attempt has ended: `value` is what came back, else `error` says why nothing did. It is
     lost where that was not on the worker: a connection broke, and all that was on its way with it.
@@ -132,11 +121,12 @@ class Dispatch:
         self._patience, self._clock = patience, clock
         self._topic = f"grader-{secrets.token_hex(8)}"
         self._messages: queue.Queue[_Done | _Event] = queue.Queue()
+        self._ended: deque[Future] = deque()
         self._fetchers = ThreadPoolExecutor(_FETCHERS, thread_name_prefix="fetching")
         self._sent: dict[str, _Sent] = {}
         self._deaths: dict[str, int] = {}
         self._suspects: deque[str] = deque()
-        self._workers: dict[str, _Worker] = {}
+        self._workers: dict[str, Load] = {}
         self._number = 0
         self._is_heard = False
         self._looked = -_LOOK_SECONDS
@@ -153,7 +143,7 @@ class Dispatch:
         waiting = deque(names)
         try:
             while waiting or self._suspects or self._sent:
-                self._look()
+                self._look(waiting)
                 self._fill(waiting, make)
                 for message in self._received():
                     yield from self._heed(message, waiting)
@@ -164,42 +154,55 @@ class Dispatch:
         self._messages.put(_Event(event[1]))
 
     def _fill(self, waiting: deque[str], make: Callable[[str], bytes]) -> None:
-        while waiting and (worker := self._freest()) is not None:
-            self._send(waiting.popleft(), worker, make)
-        if not waiting and not self._sent and self._suspects:
-            worker = self._freest()
-            if worker is not None:
-                self._send(self._suspects.popleft(), worker, make)
-
-    def _freest(self) -> str | None:
-        """Return the worker that can be sent the most; None where all have enough."""
+        rows: defaultdict[str, list[tuple[str, bytes]]] = defaultdict(list)
         free = {address: each.room for address, each in self._workers.items() if each.room > 0}
-        return max(free, key=lambda address: free[address], default=None)
+        while waiting and free:
+            worker = max(free, key=lambda address: free[address])
+            name = waiting.popleft()
+            rows[worker].append((name, make(name)))
+            free[worker] -= 1
+            if not free[worker] or sum(len(job) for _, job in rows[worker]) > ROW_BYTES:
+                del free[worker]
+        if not waiting and not rows and not self._sent and self._suspects and free:
+            name = self._suspects.popleft()
+            rows[next(iter(free))].append((name, make(name)))
+        for worker, row in rows.items():
+            self._send(worker, row)
 
-    def _send(self, name: str, worker: str, make: Callable[[str], bytes]) -> None:
-        key = self._new_key()
-        course = self._workers[worker].course
-        job = make(name)
-        future = self._client.submit(self._function, job, course, key=key, workers=[worker])
-        self._sent[key] = _Sent(name, worker, future)
-        self._workers[worker].keys.add(key)
-        future.add_done_callback(self._on_done)
+    def _send(self, worker: str, row: list[tuple[str, bytes]]) -> None:
+        """Send submissions to a worker in one message."""
+        known = self._workers[worker]
+        keys = [self._new_key() for _ in row]
+        names, jobs = zip(*row, strict=True)
+        courses = [known.course] * len(keys)
+        futures = self._client.map(self._function, jobs, courses, key=keys, workers=[worker])
+        for key, name, future in zip(keys, names, futures, strict=True):
+            self._sent[key] = _Sent(name, worker, future)
+            known.take(key, self._clock())
+            future.add_done_callback(self._on_done)
 
     def _new_key(self) -> str:
         self._number += 1
         return f"{self._topic}-{self._number}"
 
     def _on_done(self, future: Future) -> None:
+        self._ended.append(future)
         with suppress(RuntimeError):  # nobody fetches any more: it was taken back
-            self._fetchers.submit(self._fetch, future)
+            self._fetchers.submit(self._fetch)
 
-    def _fetch(self, future: Future) -> None:
-        """Put into the queue what came of an attempt; in a thread of its own."""
+    def _fetch(self) -> None:
+        """Put into the queue what came of attempts, of all that have ended; in its own thread."""
+        came: dict[str, Future] = {}
+        with suppress(IndexError):
+            while len(came) < LONGEST_ROW:
+                future = self._ended.popleft()
+                came[future.key] = future
         try:
-            self._messages.put(_Done(future.key, future.result()))
-        except (Exception, CancelledError) as error:  # noqa: BLE001 - whatever a worker has raised
-            is_lost = future.status != "error"
-            self._messages.put(_Done(future.key, error=error, is_lost=is_lost))
+            found = self._client.gather(came, errors="skip") if came else {}
+        except (Exception, CancelledError) as error:  # noqa: BLE001 - of the connection, mostly
+            found = dict.fromkeys(came, error)
+        for key, future in came.items():
+            self._messages.put(_done(key, future, found[key]))
 
     def _received(self) -> list[_Done | _Event]:
         """Wait for a message, and return all that are there."""
@@ -217,9 +220,11 @@ class Dispatch:
             yield from self._hear(message.message, waiting)
 
     def _end(self, done: _Done, waiting: deque[str]) -> Generator[Outcome, None, None]:
-        sent = self._forget(done.key)
+        sent = self._sent.pop(done.key, None)
         if sent is None:  # it was taken back
             return
+        if sent.worker in self._workers:
+            self._workers[sent.worker].end(done.key, self._clock())
         if done.error is None:
             self._deaths.pop(sent.name, None)
             yield Returned(sent.name, done.value)
@@ -231,12 +236,6 @@ class Dispatch:
         else:
             yield Failed(sent.name, type(done.error).__name__)
 
-    def _forget(self, key: str) -> _Sent | None:
-        sent = self._sent.pop(key, None)
-        if sent is not None and sent.worker in self._workers:
-            self._workers[sent.worker].keys.discard(key)
-        return sent
-
     def _hear(self, event: dict[str, Any], waiting: deque[str]) -> Generator[Outcome, None, None]:
         action, worker = event.get("action"), str(event.get("worker"))
         if action == "remove-worker":
@@ -247,7 +246,13 @@ class Dispatch:
         what = event.get("what")
         if sent is not None and what in ("started", "waits", "works"):
             sent.is_begun = True
+            self._note_aside(str(event["key"]), sent.worker, is_aside=what == "waits")
             self._tell(sent.name, what, worker)
+
+    def _note_aside(self, key: str, worker: str, *, is_aside: bool) -> None:
+        if worker in self._workers:
+            aside = self._workers[worker].aside
+            aside.add(key) if is_aside else aside.discard(key)
 
     def _part(
         self, worker: str, waiting: deque[str], *, has_died: bool
@@ -272,7 +277,7 @@ class Dispatch:
         else:
             waiting.append(name)
 
-    def _look(self) -> None:
+    def _look(self, waiting: deque[str]) -> None:
         """Look who is there, once in a while. Raises UsageError when nobody has been for long."""
         now = self._clock()
         if now - self._looked < _LOOK_SECONDS:
@@ -280,12 +285,24 @@ class Dispatch:
         self._looked = now
         if self._client.status == "running":
             self._update()
+            self._lighten(waiting, now)
         else:
             self._begin_anew()
         if self._workers:
             self._useful = now
         elif self._client.status == "closed" or now - self._useful > self._patience:
             raise _nobody_left()
+
+    def _lighten(self, waiting: deque[str], now: float) -> None:
+        """Take back what waits on workers that have become slow: others may be idle."""
+        slow = {address for address, each in self._workers.items() if each.is_slow(now)}
+        back = []
+        for key, sent in reversed(self._sent.items() if slow else ()):
+            if sent.worker in slow and not sent.is_begun and self._workers[sent.worker].room < 0:
+                self._workers[sent.worker].forget(key)
+                back.append(key)
+        waiting.extendleft(self._sent[key].name for key in back)
+        self._client.cancel([self._sent.pop(key).future for key in back])
 
     def _begin_anew(self) -> None:
         """Send nothing before the next look: the scheduler has forgotten this client, and all that
@@ -309,7 +326,7 @@ class Dispatch:
             if known is not None and not known.course.cancelled():
                 known.threads, known.is_missed = each.threads, False
             elif not self._choice.lacks(address, each.facts):
-                self._workers[address] = _Worker(each.threads, self._course_for(address))
+                self._workers[address] = Load(each.threads, self._course_for(address))
         for address in self._workers.keys() - found.keys():
             if self._workers[address].is_missed:
                 self._messages.put(_Event({"action": "remove-worker", "worker": address}))
@@ -331,6 +348,15 @@ class Dispatch:
                 for topic in (self._topic, "all"):
                     self._client.unsubscribe_topic(topic)
         self._fetchers.shutdown(wait=False, cancel_futures=True)
+
+
+def _done(key: str, future: Future, value: object) -> _Done:
+    """Return what came of an attempt; `value` was fetched for it, None or an error if in vain."""
+    if future.status == "finished" and not isinstance(value, BaseException):
+        return _Done(key, value)
+    if future.status == "error":
+        return _Done(key, error=future.exception())
+    return _Done(key, error=CancelledError(), is_lost=True)
 
 
 class KnownWorker(NamedTuple):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import dask
 from distributed import LocalCluster
 
 from grader.errors import UsageError
@@ -16,6 +17,10 @@ from grader.language import say
 
 PRELOAD = "grader.cluster.preload"
 LOOPBACK = "127.0.0.1"
+
+FEW_LOOKS = {"distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "1s"}
+"""Settings of Dask. It would look a hundred times a second at which line each thread is, and fifty
+times whether the loop of events is held up: a tenth of what a worker of one thread has to give."""
 
 
 @contextmanager
@@ -25,6 +30,7 @@ def local_cluster(workers: int, port: int, level: str | None = None) -> Iterator
     Raises UsageError where the port is taken, or no worker can grade.
     """
     try:
+        dask.config.set(FEW_LOOKS)
         cluster = LocalCluster(
             n_workers=workers,
             threads_per_worker=1,

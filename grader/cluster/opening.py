@@ -10,19 +10,18 @@ import os
 import secrets
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
 from distributed import Client
 
 from grader.batch.grading import Store
 from grader.cluster.address import checked, security_of
 from grader.cluster.archive import digest_of, pack
 from grader.cluster.batch import ClusterBatch, Elsewhere, Tell
-from grader.cluster.choice import Wanted
-from grader.cluster.dispatch import PATIENCE_SECONDS, Dispatch, KnownWorker, workers_of
+from grader.cluster.choice import ClusterOptions, Wanted
+from grader.cluster.dispatch import Dispatch, KnownWorker, workers_of
 from grader.cluster.messages import Job, WorkerFacts
 from grader.cluster.task import grade_submission
 from grader.course import CourseAssignment, find_course
@@ -40,21 +39,13 @@ SHOWN = 5
 """So many workers that may not grade are named."""
 
 
-class ClusterOptions(msgspec.Struct, frozen=True):
-    """Where the scheduler is, and what is asked of its workers."""
-
-    address: str
-    insecure: bool = False
-    same_machine_type: bool = False
-    patience: float = PATIENCE_SECONDS
-
-
 class OpenCluster(NamedTuple):
-    """A batch on a cluster: the assignments that its submissions may be of, who grades, and why
-    each of the other workers does not.
+    """A batch on a cluster, its settings, and the assignments that its submissions may be of; who
+    grades, why each of the other workers does not, and where Dask shows what they do.
     """
 
     batch: ClusterBatch
+    settings: Settings
     possible: tuple[CourseAssignment, ...]
     workers: tuple[KnownWorker, ...]
     left_out: tuple[Text, ...]
@@ -92,10 +83,9 @@ def open_cluster(
             return Dispatch(client, grade_submission, archive, wanted, tell, cluster.patience)
 
         levels = frozenset(each.facts.level for each in useful if each.facts is not None)
-        batch = ClusterBatch(
-            course, _settings(options, job, levels), store, job, start, levels, options.seed
-        )
-        yield OpenCluster(batch, possible, useful, left_out, client.dashboard_link)
+        settings = _settings(options, job, levels)
+        batch = ClusterBatch(course, settings, store, job, start, levels, options.seed)
+        yield OpenCluster(batch, settings, possible, useful, left_out, client.dashboard_link)
 
 
 @contextmanager
@@ -124,7 +114,8 @@ def connected(cluster: ClusterOptions) -> Iterator[Client]:
     try:
         yield client
     finally:
-        client.close(timeout=2)
+        with suppress(TimeoutError):  # of workers that are busy to the end
+            client.close(timeout=2)
 
 
 def _quieten() -> None:

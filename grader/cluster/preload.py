@@ -12,16 +12,20 @@ from pathlib import Path
 from typing import Any
 
 import click
+import dask
 import msgspec
 from distributed import Nanny, Status, Worker
 from distributed.diagnostics.plugin import WorkerPlugin
 
 from grader.cluster import task
+from grader.cluster.local import FEW_LOOKS
 from grader.cluster.messages import FACTS
 from grader.cluster.station import Station
 from grader.errors import GraderError
 from grader.inside.launcher import linux
 from grader.sandbox.interface import LEVELS
+
+dask.config.set(FEW_LOOKS)  # a nanny gives its worker what is set here
 
 _log = logging.getLogger("distributed.grader")
 

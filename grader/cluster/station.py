@@ -16,7 +16,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from grader.batch.attempts import Attempts
+from grader.batch.attempts import Attempts, Own
 from grader.cluster.archive import digest_of, unpack
 from grader.cluster.current import Tell
 from grader.cluster.messages import (
@@ -69,7 +69,7 @@ class Station:
         self._lock = threading.Lock()
         self._courses: dict[str, Course] = {}
         self._batches: OrderedDict[tuple[str, GradingOptions], Attempts] = OrderedDict()
-        self._running: dict[str, RevocableSandbox] = {}
+        self._running: dict[str, Own] = {}
         self._unwanted: set[str] = set()
         try:
             first = choose_sandbox(level, level or "basic", protected=self._protected)
@@ -89,15 +89,16 @@ class Station:
         if digest_of(archive) != job.course:
             raise ProtocolError(say("A worker was sent another course than the job is of."))
         attempts = self._attempts_for(job, archive)
-        sandbox = self._begin(key, attempts)
+        own = self._begin(key, attempts)
         try:
             stages = _Stages(tell)
 
             def grade(submission: SubmissionFile, prepared: Preparation) -> Report:
-                return attempts.grade(submission, prepared, stages, sandbox)
+                return attempts.grade(submission, prepared, stages, own)
 
             report, chooser, slug = attempts.attempt(job.name, lambda: self._read(job), grade)
-            return encode(Withdrawn()) if sandbox.is_revoked else answer_of(report, chooser, slug)
+            is_ended = own.sandbox.is_revoked
+            return encode(Withdrawn()) if is_ended else answer_of(report, chooser, slug)
         finally:
             with self._lock:
                 self._running.pop(key, None)
@@ -107,10 +108,11 @@ class Station:
         """End a grading that nobody waits for any more; it may be about to begin."""
         with self._lock:
             self._unwanted.add(key)
-            sandbox = self._running.get(key)
-        if sandbox is not None:
+            own = self._running.get(key)
+        if own is not None:
+            own.timing_lock.hurry()
             with suppress(SandboxError):  # of a program that does not end; the others have
-                sandbox.revoke()
+                own.sandbox.revoke()
 
     def close(self) -> None:
         """End all that is graded, and remove what was kept."""
@@ -124,13 +126,14 @@ class Station:
             sandbox.close()
         self._folder.remove()
 
-    def _begin(self, key: str, attempts: Attempts) -> RevocableSandbox:
+    def _begin(self, key: str, attempts: Attempts) -> Own:
         sandbox = RevocableSandbox(attempts.sandbox)
+        own = Own(sandbox, self._settings.timing_lock.for_one())
         with self._lock:
-            self._running[key] = sandbox
+            self._running[key] = own
             if key in self._unwanted:
                 sandbox.is_revoked = True
-        return sandbox
+        return own
 
     def _read(self, job: Job) -> SubmissionFile:
         return self._reader.read_bytes(job.name, job.content)

@@ -112,7 +112,7 @@ def run_parts(
                 referee = make_referee(prepared, answers.result(), runners, progress)
                 compared = referee.compare(execution.captures, execution.lost)
         is_timed = has_timing(compared)
-        alone = _alone(settings, progress) if is_timed else nullcontext(_UNTIMED)
+        alone = turn_to_time(settings, progress) if is_timed else nullcontext(_UNTIMED)
         with alone as turn, stages.measure("parts"):
             timed = referee.time(compared)
     # Comparing what was timed computes for seconds: others go on beside it, but are not timed.
@@ -165,8 +165,13 @@ def compare_captures(
 
 
 @contextmanager
-def _alone(settings: Settings, progress: Progress) -> Iterator[Turn]:
-    """Have the turn to time: among the gradings of this process first, then on the machine."""
+def turn_to_time(settings: Settings, progress: Progress) -> Iterator[Turn]:
+    """Have the turn to time: among the gradings of this process, and on the machine.
+
+    Who has this process alone never waits for the machine: its other gradings would stand still,
+    and one of them may have the machine's turn. So where others time now, the machine's turn comes
+    first, and meanwhile this process grades on.
+    """
 
     def tell() -> None:
         minutes = settings.timing_lock.patience / 60
@@ -178,5 +183,9 @@ def _alone(settings: Settings, progress: Progress) -> Iterator[Turn]:
             waits=True,
         )
 
-    with settings.quiet.exclusive(), settings.timing_lock.turn(tell) as turn:
+    with settings.quiet.exclusive(), settings.timing_lock.turn_at_once() as turn:
+        if turn is not None:
+            yield turn
+            return
+    with settings.timing_lock.turn(tell) as turn, settings.quiet.exclusive():
         yield turn

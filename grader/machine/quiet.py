@@ -22,7 +22,8 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from copy import copy
 from pathlib import Path
 from typing import Protocol
 
@@ -82,11 +83,29 @@ class TimingLock:
         patience: float = PATIENCE_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._path = path
+        self.path = path
         self.patience = patience
         self._clock = clock
-        self._hurried = threading.Event()
-        self._was_in_vain = False
+        self._hurried = [threading.Event()]
+        self._was_in_vain = threading.Event()
+        self._joins = False
+        self._waits = threading.Lock()
+        self._guard = threading.Lock()
+        self._held: list[int] = []
+
+    def for_one(self) -> TimingLock:
+        """Return the same lock for one grading: to `hurry` it lets that one alone wait no more."""
+        one = copy(self)
+        one._hurried = [*self._hurried, threading.Event()]
+        return one
+
+    def joining(self) -> TimingLock:
+        """Return the same lock for whoever has this process alone: the turn of another of its
+        gradings, which cannot use it meanwhile, is its own, too. Else both would wait for ever.
+        """
+        joining = copy(self)
+        joining._joins = True
+        return joining
 
     @contextmanager
     def turn(self, on_wait: Callable[[], None] = lambda: None) -> Iterator[Turn]:
@@ -102,58 +121,118 @@ class TimingLock:
             return
         if descriptor is None:
             note = say(HELD_TOO_LONG, seconds=self._seconds())
-            self._was_in_vain = True
+            self._was_in_vain.set()
             yield Turn(is_alone=False, note=note)
             return
-        self._was_in_vain = False
-        try:
+        self._was_in_vain.clear()
+        with self._having(descriptor):
             yield Turn(is_alone=True)
-        finally:
-            os.close(descriptor)
+
+    @contextmanager
+    def turn_at_once(self) -> Iterator[Turn | None]:
+        """Have the turn in the body of a with statement if nobody has it or waits for it.
+
+        The value is None if somebody does; otherwise it is as that of `turn`.
+        """
+        try:
+            descriptor = self._acquire_at_once()
+        except LockError as error:
+            yield Turn(is_alone=False, note=say(NO_LOCK, reason=error.message))
+            return
+        if descriptor is None:
+            yield None
+            return
+        with self._having(descriptor):
+            yield Turn(is_alone=True)
 
     def hurry(self) -> None:
         """Let nobody wait any more, now or later: the work was interrupted."""
-        self._hurried.set()
+        self._hurried[-1].set()
 
     def is_taken(self) -> bool:
         """Say whether somebody times now. Raises LockError."""
         try:
-            descriptor = _open_existing(self._path)
+            descriptor = _open_existing(self.path)
         except FileNotFoundError:
             return False
         is_free = _try_lock(descriptor, fcntl.LOCK_SH)
         os.close(descriptor)
         return not is_free
 
+    @contextmanager
+    def _having(self, descriptor: int) -> Iterator[None]:
+        self._held.append(descriptor)
+        try:
+            yield
+        finally:
+            with self._guard:
+                self._held.remove(descriptor)
+                os.close(descriptor)
+
     def _acquire(self, on_wait: Callable[[], None]) -> int | None:
         """Return a descriptor that holds the lock, None when patience is over. Raises LockError.
 
-        Whoever waits for the lock holds the queue meanwhile. So one command whose gradings follow
-        each other closely has to let another one in between.
+        Of the gradings of a process one waits for other processes, and the others for that one:
+        nobody's patience is used up by its own. Whoever waits for the lock holds the queue
+        meanwhile. So one command whose gradings follow each other closely has to let another one
+        in between.
         """
-        end = self._clock() + self._seconds()
         tell = _once(on_wait)
-        queue = self._take(self._path.with_name(self._path.name + ".queue"), end, tell)
+        with ExitStack() as waiting:
+            if not self._joins:
+                while not self._waits.acquire(timeout=_POLL_SECONDS):
+                    tell()
+                    if self._is_hurried():
+                        return None
+                waiting.callback(self._waits.release)
+            end = self._clock() + self._seconds()
+            queue = self._take(self._queue, end, tell)
+            if queue is None:
+                return None
+            waiting.callback(os.close, queue)
+            return self._take(self.path, end, tell)
+
+    def _acquire_at_once(self) -> int | None:
+        """As `_acquire` does, but None where others have it or wait for it."""
+        queue = self._try(self._queue)
         if queue is None:
             return None
         try:
-            return self._take(self._path, end, tell)
+            return self._try(self.path)
         finally:
             os.close(queue)
 
+    @property
+    def _queue(self) -> Path:
+        return self.path.with_name(self.path.name + ".queue")
+
     def _take(self, path: Path, end: float, on_wait: Callable[[], None]) -> int | None:
         """Return a descriptor that holds the lock of a file, None at the `end` of patience."""
-        while True:
-            descriptor = _open(path)
-            if _try_lock(descriptor):
-                return descriptor
-            os.close(descriptor)
+        while (descriptor := self._try(path)) is None:
             on_wait()
-            if self._clock() >= end or self._hurried.wait(_POLL_SECONDS):
+            if self._clock() >= end or self._is_hurried(_POLL_SECONDS):
                 return None
+        return descriptor
+
+    def _try(self, path: Path) -> int | None:
+        """Return a descriptor that holds the lock of a file, None where somebody else has it."""
+        with self._guard:
+            if self._joins and self._held:
+                return os.dup(self._held[-1])  # the lock is held as long as one of both is open
+        descriptor = _open(path)
+        if _try_lock(descriptor):
+            return descriptor
+        os.close(descriptor)
+        return None
+
+    def _is_hurried(self, seconds: float = 0.0) -> bool:
+        """Say whether nobody may wait any more; wait so long for that."""
+        return any(each.is_set() for each in self._hurried) or self._hurried[-1].wait(seconds)
 
     def _seconds(self) -> float:
-        return min(self.patience, SHORT_PATIENCE_SECONDS if self._was_in_vain else math.inf)
+        return min(
+            self.patience, SHORT_PATIENCE_SECONDS if self._was_in_vain.is_set() else math.inf
+        )
 
 
 def _once(call: Callable[[], None]) -> Callable[[], None]:

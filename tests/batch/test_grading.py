@@ -115,10 +115,13 @@ class Attempts:
         self.began = 0
         self.beside: list[int] = []
         self.sandboxes: list[object] = []
+        self.may_time: list[bool] = []
 
     def __call__(self, submission: SubmissionFile, prepared: Preparation, *_: object) -> Report:
         with prepared.settings.quiet.shared(), self._counted() as number:
             self.sandboxes.append(prepared.settings.sandbox)
+            with prepared.settings.timing_lock.turn_at_once() as turn:
+                self.may_time.append(turn is not None)
             time.sleep(0.1)
             self.beside.append(self._running)
             if number < self._displaced:
@@ -242,6 +245,18 @@ class TestRun:
         assert [1] == attempts.beside[-1:]
         assert isinstance(attempts.sandboxes[-1], RevocableSandbox)
         assert {CrowdedSandbox} == {type(each) for each in attempts.sandboxes[:-1]}
+
+    def test_alone_it_times_in_the_turn_of_one_that_waits_for_its_end(
+        self, world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        attempts = Attempts(displaced=1)
+        monkeypatch.setattr("grader.batch.attempts.grade", attempts)
+        world.submissions.mkdir()
+        write_sound(world.submissions / "a.ipynb")
+        lock = TimingLock(tmp_path / "lock")
+        with lock.turn():
+            world.grade(timing_lock=lock)
+        assert [False, True] == attempts.may_time
 
     def test_it_is_not_graded_for_ever(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         attempts = Attempts(displaced=9)

@@ -32,8 +32,20 @@ def wait_until(holds: Callable[[], object], seconds: float = PATIENCE) -> None:
         time.sleep(0.05)
 
 
+def named_by_settings(certificate: Path) -> dict[str, str]:
+    """Return the variables that name a certificate and its key to all ends of a cluster."""
+    prefix = "DASK_DISTRIBUTED__COMM__TLS__"
+    named = {f"{prefix}CA_FILE": str(certificate / "cert.pem")}
+    for role in ("SCHEDULER", "WORKER", "CLIENT"):
+        named[f"{prefix}{role}__CERT"] = str(certificate / "cert.pem")
+        named[f"{prefix}{role}__KEY"] = str(certificate / "key.pem")
+    return named
+
+
 class Farm:
-    """A cluster without stations: its workers run what `tests.cluster.simulated` has."""
+    """A cluster whose workers run what `tests.cluster.simulated` has, unless they are started with
+    the preload.
+    """
 
     def __init__(self, scheme: str = "tcp", environment: Mapping[str, str] | None = None) -> None:
         self.port = free_port()
@@ -45,10 +57,15 @@ class Farm:
         self.scheduler = self._run("dask_scheduler", *words, "--no-dashboard")
         wait_until(self._listens)
 
-    def add_worker(self, nanny: bool = False) -> subprocess.Popen[bytes]:
+    def add_worker(self, nanny: bool = False, *more: str) -> subprocess.Popen[bytes]:
         """Start a worker; with a nanny another one comes when it has died."""
-        words = ("--nthreads", "1", "--no-dashboard", "--memory-limit", "0")
+        words = ("--nthreads", "1", "--no-dashboard", "--memory-limit", "0", *more)
         return self._run("dask_worker", self.address, *words, "--nanny" if nanny else "--no-nanny")
+
+    @property
+    def pids(self) -> list[int]:
+        """The scheduler and the workers that were started, by their numbers."""
+        return [process.pid for process in self._processes]
 
     def client(self, port: int | None = None, timeout: float = 30) -> Client:
         """Return a client, by way of another port if one is given."""

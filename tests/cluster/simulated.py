@@ -17,7 +17,7 @@ class Anyone:
 
 
 def simulate(job: bytes, archive: bytes) -> bytes:
-    """Sleep so many seconds, or end this worker's process, once for a file or always.
+    """Sleep or work so many seconds, or end this worker's process, once for a file or always.
 
     Returns the job and who it was.
     """
@@ -35,4 +35,8 @@ def simulate(job: bytes, archive: bytes) -> bytes:
         raise ArithmeticError(archive)
     if name == b"nap":
         time.sleep(float(seconds or 0))
+    if name == b"work":
+        end = time.thread_time() + float(seconds)
+        while time.thread_time() < end:
+            pass
     return b"%s by %d with %s" % (name, os.getpid(), archive)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,14 +12,12 @@ from distributed import Client
 from grader.cluster.address import checked, security_of
 from grader.cluster.dispatch import Dispatch, Returned
 from grader.errors import UsageError
-from tests.cluster.farm import Farm, farm
+from tests.cluster.farm import Farm, farm, named_by_settings
 from tests.cluster.simulated import Anyone, simulate
 
 pytestmark = pytest.mark.filterwarnings(  # what Dask leaves to the collector
     "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
 )
-
-SETTING = "DASK_DISTRIBUTED__COMM__TLS__"
 
 
 @pytest.mark.parametrize(
@@ -54,21 +51,8 @@ def test_tls_without_certificates_says_which_setting_is_missing() -> None:
 
 
 @pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("tls")
-    command = "openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=grader"
-    files = ["-keyout", folder / "key.pem", "-out", folder / "cert.pem"]
-    subprocess.run([*command.split(), *files], check=True, capture_output=True)
-    return folder
-
-
-@pytest.fixture(scope="module")
 def encrypted(certificate: Path) -> Iterator[Farm]:
-    cert, key = str(certificate / "cert.pem"), str(certificate / "key.pem")
-    roles = ("SCHEDULER", "WORKER", "CLIENT")
-    named = {f"{SETTING}{role}__CERT": cert for role in roles}
-    named |= {f"{SETTING}{role}__KEY": key for role in roles}
-    with farm(1, scheme="tls", environment={**named, f"{SETTING}CA_FILE": cert}) as made:
+    with farm(1, scheme="tls", environment=named_by_settings(certificate)) as made:
         yield made
 
 

@@ -7,23 +7,34 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
+import socket
 import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import dask
 import nbformat
 import psutil
 import pytest
+from distributed import Client
 
+import grader
+from grader.cluster.dispatch import workers_of
+from grader.cluster.messages import FACTS
 from grader.report import decode_report
+from grader.sandbox.interface import Sandbox
+from tests.cli.test_batch import RIGHT, WRONG, write
 from tests.cluster.farm import ROOT, free_port, wait_until
 from tests.conftest import require
 from tests.endtoend.command import GRADER, heed_interrupts, without_times
 from tests.endtoend.warm import run_warm
-from tests.sandbox.inside import report_from
+from tests.test_api import examples
 
 COURSE = ROOT / "tests" / "courses" / "small"
 pytestmark = pytest.mark.filterwarnings(  # what Dask leaves to the collector
@@ -32,6 +43,10 @@ pytestmark = pytest.mark.filterwarnings(  # what Dask leaves to the collector
 
 SLEEPING = "import time\ntime.sleep(15)"
 RIGHT_AWAY = "def create_model():\n    raise NotImplementedError('to do')"
+
+
+MARKED = {"DASK_GRADER__TESTS": "marked"}
+"""A variable of workers that no submission sees."""
 
 
 class Local:
@@ -44,7 +59,7 @@ class Local:
     def __init__(self, folder: Path, port: int, workers: int = 2) -> None:
         self.address = f"tcp://127.0.0.1:{port}"
         self.log = folder / "log"
-        environment = {**os.environ, "COLUMNS": "200"}
+        environment = {**os.environ, **MARKED, "COLUMNS": "200"}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
@@ -110,14 +125,16 @@ def begin(folder: Path, cluster: Local) -> subprocess.Popen[str]:
 def test_the_reports_are_those_of_this_machine_but_for_times(
     cluster: Local, tmp_path: Path
 ) -> None:
-    write_notebook(tmp_path / "class" / "ada" / "hw.ipynb", RIGHT_AWAY)
+    write(tmp_path / "class" / "ada" / "hw.ipynb", *RIGHT)
+    write(tmp_path / "class" / "cal" / "hw.ipynb", *WRONG)
+    write_notebook(tmp_path / "class" / "dan" / "hw.ipynb", RIGHT_AWAY)
     (tmp_path / "class" / "bob").mkdir()
     (tmp_path / "class" / "bob" / "hw.ipynb").write_text("no notebook")
     (tmp_path / "class" / "eve").mkdir()
     there = run_warm(words(tmp_path, "there", "--cluster", cluster.address), tmp_path)
     here = run_warm(words(tmp_path, "here", "--jobs", "2"), tmp_path)
     assert (2, 2) == (there.returncode, here.returncode), there.stderr  # eve handed in nothing
-    names = ("ada/hw", "bob/hw", "eve")
+    names = ("ada/hw", "bob/hw", "cal/hw", "dan/hw", "eve")
     for name in names:
         found = [
             without_times(decode_report((tmp_path / each / f"{name}.json").read_bytes()))
@@ -130,7 +147,7 @@ def test_the_reports_are_those_of_this_machine_but_for_times(
     ]
     assert rows[0] == rows[1]
     again = run_warm(words(tmp_path, "there", "--cluster", cluster.address), tmp_path)
-    assert "2 of 3 were graded before." in again.stderr
+    assert "4 of 5 were graded before." in again.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
@@ -163,11 +180,6 @@ def test_a_course_of_a_higher_level_than_the_worker_s_is_refused(
 
 
 def test_the_worker_s_log_says_what_it_grades_with(cluster: Local) -> None:
-    from distributed import Client
-
-    from grader.cluster.dispatch import workers_of
-    from grader.cluster.messages import FACTS
-
     with Client(cluster.address, set_as_default=False) as client:
         known, *_ = workers_of(client)
         (event, *_) = client.get_events(FACTS)
@@ -176,35 +188,79 @@ def test_the_worker_s_log_says_what_it_grades_with(cluster: Local) -> None:
     assert "apache-tvm" in event[1]["environment"]["packages"]
 
 
-def test_a_sandboxed_program_reaches_neither_worker_nor_scheduler(cluster: Local, sandbox) -> None:
-    require(sandbox, "container")
-    from distributed import Client
-
-    with Client(cluster.address, set_as_default=False) as client:
-        info = client.scheduler_info()
-    workers = info["workers"]
-    addresses = [cluster.address, *workers, *(each["nanny"] for each in workers.values())]
-    ports = [int(each.rpartition(":")[2]) for each in addresses]
-    folders = [str(COURSE), *(each["local_directory"] for each in workers.values())]
-    code = f"""
-import glob, socket
-open_ports = []
-for port in {ports}:
-    with socket.socket() as probe:
+PROBE = """
+import glob, json, os, socket
+def opens(family, address):
+    with socket.socket(family) as probe:
         try:
             probe.settimeout(2)
-            probe.connect(("127.0.0.1", port))
-            open_ports.append(port)
+            probe.connect(address)
         except OSError:
-            pass
-listening = open("/proc/net/unix").read().splitlines()[1:]
-named = [line.split()[7] for line in listening if len(line.split()) > 7]
-words = [open(path, "rb").read() for path in glob.glob("/proc/[0-9]*/cmdline")]
-seen = [path for path in {folders} if os.path.exists(path)]
-dask = [name for name in os.environ if "DASK" in name or "GRADER" in name]
-report([open_ports, named, [1 for each in words if b"spawn" + b"_main" in each], seen, dask])
+            return False
+        return True
+names = [open(path, "rb").read() for path in glob.glob("/proc/[0-9]*/cmdline")]
+print(json.dumps({{
+    "ports": sum(opens(socket.AF_INET, ("127.0.0.1", port)) for port in {ports}),
+    "socket": opens(socket.AF_UNIX, {socket!r}),
+    "processes": sum(b"spawn_main" in name or b"cluster\\0local" in name for name in names),
+    "folders": sum(os.path.exists(path) for path in {folders}),
+    "answers": len(glob.glob({temporary!r} + "/grader-*/*/assignments/*/oracle.py")),
+    "variables": sum("DASK" in name for name in os.environ),
+}}))
 """
-    assert [[], [], [], [], []] == report_from(sandbox, code)
+"""Counts what of a cluster is in reach."""
+
+
+def test_a_submission_on_a_worker_reaches_neither_worker_nor_scheduler(
+    cluster: Local, tmp_path: Path, sandbox: Sandbox
+) -> None:
+    """The same lines reach all of it from outside of the sandbox."""
+    require(sandbox, "container")
+    with Client(cluster.address, set_as_default=False) as client:
+        workers = client.scheduler_info()["workers"]
+    addresses = [cluster.address, *workers, *(each["nanny"] for each in workers.values())]
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(f"\0{tmp_path}")
+        listener.listen()
+        probe = PROBE.format(
+            ports=[int(each.rpartition(":")[2]) for each in addresses],
+            socket=f"\0{tmp_path}",
+            folders=[each["local_directory"] for each in workers.values()],
+            temporary=tempfile.gettempdir(),
+        )
+        write_notebook(tmp_path / "class" / "eve" / "hw.ipynb", probe)
+        assert 0 == run_warm(words(tmp_path, "reports", "--cluster", cluster.address)).returncode
+        report = decode_report((tmp_path / "reports" / "eve" / "hw.json").read_bytes())
+        outside = subprocess.run(
+            [sys.executable, "-c", probe],
+            env={**os.environ, **MARKED},
+            capture_output=True,
+            check=True,
+        )
+    (output,) = report.cells[0].outputs
+    assert {0} == set(map(int, json.loads(output.text).values())), output.text
+    found = json.loads(outside.stdout)
+    assert len(addresses) == found["ports"]
+    assert all(found.values()), found
+
+
+def test_nobody_looks_all_the_time_what_the_threads_of_a_worker_do(cluster: Local) -> None:
+    with Client(cluster.address, set_as_default=False) as client:
+        ticks = client.run(lambda dask_worker: sorted(dask_worker.periodic_callbacks))
+        intervals = client.run(lambda: dask.config.get("distributed.admin.tick.interval"))
+    assert all("profile" not in each for each in ticks.values())
+    assert {"1s"} == {*intervals.values()}
+
+
+def test_the_example_of_the_page_runs(
+    cluster: Local, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (example,) = [each for each in examples() if "cluster=" in each]
+    shutil.copytree(COURSE, tmp_path / "my-course")
+    write(tmp_path / "class/ada/hw.ipynb", *RIGHT)
+    write(tmp_path / "class/ben/hw.ipynb", *WRONG)
+    monkeypatch.chdir(tmp_path)
+    exec(example.replace("tcp://127.0.0.1:8786", cluster.address), {"grader": grader})
 
 
 def test_the_scheduler_dies_and_the_same_command_goes_on(tmp_path: Path) -> None:

@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 from distributed import Client
 
-from grader.cluster.dispatch import Dispatch, Failed, Killed, Outcome, Returned
+from grader.cluster.dispatch import Choice, Dispatch, Failed, Killed, Outcome, Returned
 from grader.errors import UsageError
-from tests.cluster.farm import Farm, Proxy, farm
+from grader.language import NOTHING, Text, say
+from tests.cluster.farm import Farm, Proxy, farm, wait_until
 from tests.cluster.simulated import Anyone, simulate
 
 ARCHIVE = b"course"
+ANYONE = Anyone()
 
 pytestmark = pytest.mark.filterwarnings(  # what Dask leaves to the collector when it is killed
     "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
@@ -29,11 +31,12 @@ class Class:
         client: Client,
         jobs: dict[str, bytes],
         patience: float = 60.0,
+        choice: Choice = ANYONE,
     ) -> None:
         self.made = dict.fromkeys(jobs, 0)
         self.told: list[tuple[str, str]] = []
         self._jobs = jobs
-        self.dispatch = Dispatch(client, simulate, ARCHIVE, Anyone(), self._tell, patience=patience)
+        self.dispatch = Dispatch(client, simulate, ARCHIVE, choice, self._tell, patience=patience)
 
     def run(self) -> Iterator[Outcome]:
         return self.dispatch.run(self._jobs, self._make)
@@ -97,6 +100,62 @@ def test_one_of_which_three_workers_die_is_given_up_and_the_others_go_on(client:
     assert 3 == work.made["bad"]
     assert 8 == len(outcomes)
     assert {Returned} == set(map(type, outcomes.values()))
+
+
+def quick(count: int) -> dict[str, bytes]:
+    """Return jobs that are done at once: so many that rows of them travel."""
+    return {f"quick {n}": b"nap" for n in range(count)}
+
+
+def test_one_of_a_row_that_kills_workers_is_given_up_and_the_others_of_it_go_on(
+    client: Client,
+) -> None:
+    work = Class(client, {**quick(150), "bad": b"die", **{f"more {n}": b"nap" for n in range(80)}})
+    early, outcomes = set(), {}
+    for each in work.run():
+        outcomes[each.name] = each
+        early |= {each.name} if max(work.made.values()) < 2 else set()
+    assert Killed("bad", 3) == outcomes.pop("bad")
+    assert {Returned} == set(map(type, outcomes.values()))
+    assert 230 == len(outcomes)
+    assert {1} == {work.made[name] for name in early}
+    assert outcomes.keys() <= {name for name, what in work.told if what == "started"}
+
+
+def test_of_a_row_that_nobody_waits_for_any_more_nothing_is_begun(client: Client) -> None:
+    work = Class(client, {**quick(200), **{f"slow {n}": b"nap 0.3" for n in range(100)}})
+    running = work.run()
+    for _ in range(200):
+        next(running)
+    running.close()
+    wait_until(lambda: not any(client.processing().values()), 10)
+    begun = {name for name, _ in work.told if name.startswith("slow")}
+    assert len(begun) < 50
+
+
+class Late(Anyone):
+    """Lets the first worker grade alone until it is told that all may."""
+
+    def __init__(self) -> None:
+        self.first = ""
+        self.may_all = False
+
+    def lacks(self, worker: str, facts: object) -> Text:
+        self.first = self.first or worker
+        return NOTHING if self.may_all or worker == self.first else say("late")
+
+
+def test_a_row_that_turns_out_to_be_slow_is_shared_with_the_others(client: Client) -> None:
+    choice = Late()
+    jobs = {**quick(100), **{f"slow {n}": b"nap 0.5" for n in range(16)}}
+    work = Class(client, jobs, choice=choice)
+    outcomes = {}
+    for each in work.run():
+        outcomes[each.name] = each
+        choice.may_all = len(outcomes) > 100
+    slow = {name: each for name, each in outcomes.items() if name.startswith("slow")}
+    assert 16 == len(slow)
+    assert 2 == len(workers_of(slow))
 
 
 def test_a_network_that_stands_still_for_a_while_loses_nothing(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -15,10 +16,10 @@ from grader.course import load_course
 from grader.errors import SandboxError
 from grader.evidence.runners import Kind
 from grader.grading.assembly import runner_starter
-from grader.grading.pipeline import grade
+from grader.grading.pipeline import grade, turn_to_time
 from grader.grading.preparation import Preparation, Settings
 from grader.inside.launcher.protocol import Program
-from grader.language import Text, foreign
+from grader.language import NOTHING, Text, foreign
 from grader.machine.quiet import Quiet, TimingLock, Turn
 from grader.progress import Progress, Silent
 from grader.reading.submission import read_submission
@@ -27,6 +28,7 @@ from grader.sandbox.interface import Command, Process, Sandbox
 from tests.cli.test_batch import RIGHT, write
 
 ROOT = Path(__file__).parents[2]
+SECONDS = 20.0
 EXAMPLES = ROOT / "examples" / "e2e-conv"
 
 
@@ -81,6 +83,12 @@ class SpyLock(TimingLock):
             self._events.append("turn")
             yield turn
 
+    @contextmanager
+    def turn_at_once(self) -> Iterator[Turn | None]:
+        with super().turn_at_once() as turn:
+            self._events.extend(["turn"] if turn is not None else [])
+            yield turn
+
 
 class Told(Silent):
     """A progress that keeps the names of stages."""
@@ -90,6 +98,26 @@ class Told(Silent):
 
     def stage(self, name: Text, *, waits: bool = False) -> None:
         self.stages.append(name.english)
+
+
+class Waiting(threading.Thread):
+    """A grading that wants to time; it writes down whether it was alone."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(daemon=True)
+        self.waits = threading.Event()
+        self.turns: list[bool] = []
+        self._settings = settings
+
+    def stage(self, name: Text, *, waits: bool = False) -> None:
+        self.waits.set()
+
+    def step(self, done: int, total: int, label: Text = NOTHING) -> None:
+        pass
+
+    def run(self) -> None:
+        with turn_to_time(self._settings, self) as turn:
+            self.turns.append(turn.is_alone)
 
 
 Run = Callable[..., tuple[Report, list[str]]]
@@ -155,6 +183,53 @@ def test_it_is_not_timed_while_another_grading_of_the_machine_is(tmp_path: Path,
         if stage.startswith("waiting for another grading's timing")
     )
     assert any(stage.startswith("timing: ") for stage in told.stages[waiting + 1 :])
+
+
+class TestTurnToTime:
+    """Of several gradings in one process, while another process may have the machine's turn."""
+
+    @pytest.fixture
+    def settings(self, tmp_path: Path, sandbox: Sandbox) -> Settings:
+        lock = TimingLock(tmp_path / "lock", patience=SECONDS)
+        return Settings(sandbox, seed=7, timing_lock=lock)
+
+    def test_others_work_on_while_one_waits_for_the_machine(self, settings: Settings) -> None:
+        waiting = Waiting(settings)
+        with TimingLock(settings.timing_lock.path).turn():
+            waiting.start()
+            assert waiting.waits.wait(SECONDS)
+            with settings.quiet.shared():
+                assert waiting.is_alive()
+        waiting.join(SECONDS)
+        assert [True] == waiting.turns
+
+    def test_it_has_neither_turn_before_those_who_work_have_finished(
+        self, settings: Settings
+    ) -> None:
+        waiting = Waiting(settings)
+        with settings.quiet.shared(), TimingLock(settings.timing_lock.path).turn():
+            waiting.start()
+            assert not waiting.waits.wait(0.2)
+        waiting.join(SECONDS)
+        assert [True] == waiting.turns
+
+    def test_who_has_the_process_alone_times_in_the_turn_of_one_that_waits_for_it(
+        self, settings: Settings
+    ) -> None:
+        waiting = Waiting(settings)
+        machine = ExitStack()
+        machine.enter_context(TimingLock(settings.timing_lock.path).turn())
+        waiting.start()
+        assert waiting.waits.wait(SECONDS)
+        with settings.quiet.exclusive():
+            machine.close()
+            lock = settings.timing_lock.joining()
+            alone = msgspec.structs.replace(settings, quiet=Quiet(), timing_lock=lock)
+            with turn_to_time(alone, Silent()) as turn:
+                assert turn.is_alone
+                assert waiting.is_alive()
+        waiting.join(SECONDS)
+        assert [True] == waiting.turns
 
 
 def test_what_cannot_be_timed_does_not_hold_up_the_others(run: Run) -> None:

@@ -11,6 +11,7 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -224,6 +225,77 @@ class TestPatience:
             thread.join(SECONDS)
             assert [False] == turns
             assert process.poll() is None
+
+
+class TestAtOnce:
+    def test_it_is_had_where_nobody_has_it(self, path: Path) -> None:
+        with TimingLock(path).turn_at_once() as turn:
+            assert turn is not None
+            assert turn.is_alone
+            assert TimingLock(path).is_taken()
+        assert not TimingLock(path).is_taken()
+
+    def test_it_is_not_had_where_somebody_has_it(self, path: Path) -> None:
+        with TimingLock(path).turn(), TimingLock(path).turn_at_once() as turn:
+            assert turn is None
+
+    def test_it_is_left_to_whoever_waits_for_it(self, path: Path) -> None:
+        queue = TimingLock(path.with_name("lock.queue"))
+        with queue.turn(), TimingLock(path).turn_at_once() as turn:
+            assert turn is None
+
+    def test_a_bad_place_is_told(self, path: Path) -> None:
+        path.mkdir()
+        with TimingLock(path).turn_at_once() as turn:
+            assert turn is not None
+            assert "no plain file" in turn.note.english
+
+
+class TestOneProcess:
+    def test_who_joins_has_the_turn_of_another_grading_and_keeps_it(self, path: Path) -> None:
+        lock = TimingLock(path)
+        first, second = ExitStack(), ExitStack()
+        with first, second:
+            first.enter_context(lock.turn())
+            assert second.enter_context(lock.joining().turn(never)).is_alone
+            first.close()
+            assert lock.is_taken()
+        assert not lock.is_taken()
+
+    def test_who_joins_waits_for_another_process_as_all_do(self, path: Path) -> None:
+        with TimingLock(path).turn(), TimingLock(path, patience=0.1).joining().turn() as turn:
+            assert not turn.is_alone
+
+    def test_one_may_be_hurried_without_the_others(self, path: Path) -> None:
+        lock = TimingLock(path, SECONDS)
+        one, other = lock.for_one(), lock.for_one()
+        one.hurry()
+        with TimingLock(path).turn():
+            with one.turn() as turn:
+                assert not turn.is_alone
+            waits = threading.Event()
+            thread = threading.Thread(target=lambda: other.turn(waits.set).__enter__())
+            thread.start()
+            assert waits.wait(SECONDS)
+            assert thread.is_alive()
+            lock.hurry()
+            thread.join(SECONDS)
+            assert not thread.is_alive()
+
+    def test_the_patience_of_one_begins_when_no_other_waits_before_it(self, path: Path) -> None:
+        lock = TimingLock(path, patience=0.4)
+        with ExitStack() as machine:
+            machine.enter_context(TimingLock(path).turn())
+            waits, first_waits = threading.Event(), threading.Event()
+            first = threading.Thread(target=lambda: lock.turn(first_waits.set).__enter__())
+            first.start()
+            assert first_waits.wait(SECONDS)
+            began = time.monotonic()
+            with lock.turn(waits.set) as turn:
+                assert not turn.is_alone
+            first.join(SECONDS)
+        assert waits.is_set()
+        assert time.monotonic() - began > 0.6
 
 
 class TestLook:
