@@ -130,6 +130,7 @@ def test_cells_of_the_handout_and_given_texts_are_nobodys_own() -> None:
         "1" + "+1" * 29_000,
         "a" + ".b" * 29_000,
         "x" * 70_000,
+        "%%bash\necho $HOME",
     ],
     ids=lambda source: source[:4],
 )
@@ -137,6 +138,20 @@ def test_what_is_no_python_or_means_harm_is_left_out(source: str) -> None:
     assert [] == [*fragments_of((source, "%time"))]
     found = compare("x", [writing_of("ada", "", "", [Cell("code", source, 1)])])
     assert (("ada",), ()) == (found.left_out, found.pairs)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "if a: x = f(a, b, c, d, e)\n" + "elif a: x = f(a, b, c, d, e)\n" * 2000,
+        "a = f(b, c, d, e, g)\n" * 3000,
+        "".join(f"{' ' * n}if f(a, b, c, d, e):\n" for n in range(90)) + " " * 90 + "x = 1\n",
+    ],
+    ids=["branches", "statements", "depth"],
+)
+def test_of_long_and_deep_cells_a_bounded_part_is_compared(source: str) -> None:
+    writing = writing_of("ada", "", "", [Cell("code", source, n) for n in range(20)])
+    assert 0 < len(writing.fragments) <= 4_000
 
 
 def test_nobody_is_no_error() -> None:
