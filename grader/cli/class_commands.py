@@ -236,6 +236,9 @@ PageLanguageOption = Annotated[
     Language | None,
     typer.Option("--lang", metavar="CODE", help="Language of the page: en, zh or ko."),
 ]
+PagesOption = Annotated[
+    bool, typer.Option("--pages/--no-pages", help="Write students' pages, to link to.")
+]
 
 
 def insights(
@@ -252,9 +255,7 @@ def insights(
         float | None,
         points_option("Points that one needs: who is near them is looked at.", "--pass"),
     ] = None,
-    pages: Annotated[
-        bool, typer.Option("--pages/--no-pages", help="Write every student's page, to link to.")
-    ] = True,
+    pages: PagesOption = True,
     language: PageLanguageOption = None,
     course: CourseOption = None,
 ) -> None:
@@ -293,6 +294,7 @@ def similar(
     least: Annotated[
         float, typer.Option(min=0.1, max=1.0, metavar="SHARE", help="From which share on.")
     ] = 0.5,
+    pages: PagesOption = True,
     language: PageLanguageOption = None,
     course: CourseOption = None,
 ) -> None:
@@ -305,7 +307,8 @@ def similar(
     from grader.cli.similar import SimilarOptions, run_similar
 
     found = ClassOptions(assignment, reports, collected, course)
-    run_similar(SimilarOptions(found, output, tuple(given or ()), least, language), Console())
+    texts = tuple(given or ())
+    run_similar(SimilarOptions(found, output, texts, least, language, pages), Console())
 
 
 _LEADERBOARD = """

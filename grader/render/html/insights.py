@@ -238,7 +238,7 @@ class _Page:
             (
                 tell(MISTAKE_NAMES[each.mistake]),
                 each.mistake,
-                ", ".join(titles.get(part, "") for part in each.parts[:8]),
+                "; ".join(titles.get(part, "") for part in each.parts[:8]),
                 self._names(each.students),
                 _short(each.example),
             )
