@@ -22,7 +22,7 @@ from typing import NamedTuple
 import nbformat
 from msgspec.structs import replace
 from planted_layers import COMMENTS
-from planted_notebooks import ERRORS, MISTAKES, SLUG, Plan, write
+from planted_notebooks import ERRORS, MISTAKES, SLUG, WritingPlan, write
 
 from grader.authoring.template import make_notebook, notebook_bytes
 from grader.report import Cell
@@ -37,7 +37,7 @@ class PlantedStudent(NamedTuple):
 
     id: str
     cells: tuple[Cell, ...]
-    plan: Plan
+    plan: WritingPlan
     source: str = ""
     how: str = ""
 
@@ -83,12 +83,12 @@ def make_class(students: int, copies: int, seed: int = 0) -> PlantedClass:
     return PlantedClass(tuple(found))
 
 
-def _planned(draw: random.Random) -> Plan:
+def _planned(draw: random.Random) -> WritingPlan:
     mistake = draw.choice(MISTAKES) if draw.random() < 0.6 else ""
     extern = draw.random() < 0.7 or mistake == "not_written"
     schedule = draw.random() < 0.25 and mistake != "sum_not_initialised"
     error = draw.choice([*ERRORS]) if draw.random() < 0.15 else ""
-    return Plan(draw.getrandbits(48), mistake, error, extern, schedule)
+    return WritingPlan(draw.getrandbits(48), mistake, error, extern, schedule)
 
 
 _GIVEN_NAMES = [
@@ -116,7 +116,7 @@ def _id(number: int) -> str:
 # --- copies ---------------------------------------------------------------------------------------
 
 
-def copied(plan: Plan, kind: str, draw: random.Random) -> tuple[Cell, ...]:
+def copied(plan: WritingPlan, kind: str, draw: random.Random) -> tuple[Cell, ...]:
     """Return the notebook of a plan as somebody writes it down who has copied it."""
     cells = write(plan, inlined=kind == "inlined", permuted=kind == "permuted")
     if kind == "reordered":

@@ -28,7 +28,7 @@ CONSTANTS = tuple(
 )
 
 
-class Layer(NamedTuple):
+class WrittenLayer(NamedTuple):
     """A layer: the function that it needs, if any, and the line that makes `{h}` of `{h}`.
 
     `function` and `block` are how a schedule finds it in the module.
@@ -51,7 +51,7 @@ def function(name: str, parameters: str, lines: Sequence[str], first: str = "") 
     return f"def {name}({parameters}):\n{indent(body, '    ')}"
 
 
-def conv(draw: Draw, name: str, mistake: str) -> Layer:
+def conv(draw: Draw, name: str, mistake: str) -> WrittenLayer:
     """Return a convolution: of `topi`, or an expression of one's own."""
     own = draw.random() < 0.6 or mistake.startswith("kernel_")
     ready = draw.choice(["1, 0, 1", "strides=1, padding=0, dilation=1", "(1, 1), (0, 0), 1"])
@@ -63,44 +63,44 @@ def conv(draw: Draw, name: str, mistake: str) -> Layer:
             'bb.emit(relax.op.call_tir(bb.add_func(conv2d_sum, "conv2d_sum"), relax.Tuple([{h},'
             ' conv2d_weight]), R.Tensor((4, 32, 26, 26), "float32")))'
         )
-        return Layer(CONV_WITHOUT_INIT, "{h} = " + call)
+        return WrittenLayer(CONV_WITHOUT_INIT, "{h} = " + call)
     if not own:
         line = f"{{h}} = bb.emit_te(topi.nn.conv2d, {{h}}, conv2d_weight, {ready})"
-        return Layer("", line, "conv2d", "conv2d_nchw")
+        return WrittenLayer("", line, "conv2d", "conv2d_nchw")
     window = {"kernel_flipped": "2 - i, 2 - j", "kernel_transposed": "j, i"}.get(mistake, "i, j")
     body = f"te.sum(x[{n}, c, {y} + i, {z} + j] * w[{f}, c, {window}], axis=[c, i, j])"
     lines = [*shape, *axes, *_computed(form, "size", (n, f, y, z), body, "products")]
     line = f"{{h}} = bb.emit_te({name}, {{h}}, conv2d_weight)"
-    return Layer(function(name, "x, w", lines, said), line, name, "products")
+    return WrittenLayer(function(name, "x, w", lines, said), line, name, "products")
 
 
-def bias(draw: Draw, name: str, mistake: str) -> Layer:
+def bias(draw: Draw, name: str, mistake: str) -> WrittenLayer:
     """Return the bias of the convolution."""
     own, indices, form = draw.random() < 0.5, _indices(draw), _form(draw)
     shaped = f'constant("conv2d_bias", {draw.choice(["(1, 32, 1, 1)", "(32, 1, 1)"])})'
     if mistake == "bias_missing":
-        return Layer()
+        return WrittenLayer()
     if mistake == "bias_subtracted" or not own:
         how = "subtract" if mistake == "bias_subtracted" else "add"
-        return Layer("", f"{{h}} = bb.emit_te(topi.{how}, {{h}}, {shaped})")
+        return WrittenLayer("", f"{{h}} = bb.emit_te(topi.{how}, {{h}}, {shaped})")
     body = f"x[{', '.join(indices)}] + b[{indices[1]}]"
     made = function(name, "x, b", _computed(form, "x.shape", indices, body, "biased"))
-    return Layer(made, f"{{h}} = bb.emit_te({name}, {{h}}, conv2d_bias)")
+    return WrittenLayer(made, f"{{h}} = bb.emit_te({name}, {{h}}, conv2d_bias)")
 
 
-def relu(draw: Draw, name: str) -> Layer:
+def relu(draw: Draw, name: str) -> WrittenLayer:
     """Return a ReLU."""
     form, said = draw.randrange(4), comment(draw)
     if form == 0:
-        return Layer("", "{h} = bb.emit_te(topi.nn.relu, {h})")
+        return WrittenLayer("", "{h} = bb.emit_te(topi.nn.relu, {h})")
     if form == 1:
-        return Layer("", '{h} = bb.emit_te(topi.maximum, {h}, relax.const(0.0, "float32"))')
+        return WrittenLayer("", '{h} = bb.emit_te(topi.maximum, {h}, relax.const(0.0, "float32"))')
     zero = "te.max(x[i], 0.0)" if form == 2 else "te.if_then_else(x[i] > 0.0, x[i], 0.0)"
     lines = [f'return te.compute(x.shape, lambda *i: {zero}, name="rectified")']
-    return Layer(function(name, "x", lines, said), f"{{h}} = bb.emit_te({name}, {{h}})")
+    return WrittenLayer(function(name, "x", lines, said), f"{{h}} = bb.emit_te({name}, {{h}})")
 
 
-def pool(draw: Draw, name: str, mistake: str) -> Layer:
+def pool(draw: Draw, name: str, mistake: str) -> WrittenLayer:
     """Return the pooling: of `topi`, by a reduction, or by four numbers."""
     form, indices, written, said = draw.randrange(3), _indices(draw), _form(draw), comment(draw)
     n, c, y, z = indices
@@ -109,7 +109,7 @@ def pool(draw: Draw, name: str, mistake: str) -> Layer:
         kind = "avg" if mistake == "pooling_kind" else "max"
         arguments = f'(2, 2), (2, 2), (1, 1), (0, 0, 0, 0), "{kind}"'
         line = f"{{h}} = bb.emit_te(topi.nn.pool2d, {{h}}, {arguments})"
-        return Layer("", line, "pool2d", "pool_sum" if kind == "avg" else "pool_max")
+        return WrittenLayer("", line, "pool2d", "pool_sum" if kind == "avg" else "pool_max")
     if form == 1:
         axes = [f'{a} = te.reduce_axis((0, 2), name="{a}")' for a in ("p", "q")]
         body = f"te.max(x[{n}, {c}, 2 * {y} + p, 2 * {z} + q], axis=[p, q])"
@@ -119,29 +119,29 @@ def pool(draw: Draw, name: str, mistake: str) -> Layer:
         body = f"te.max(te.max({four[0]}, {four[1]}), te.max({four[2]}, {four[3]}))"
     lines = [*shape, *axes, *_computed(written, "size", indices, body, "pooled")]
     line = f"{{h}} = bb.emit_te({name}, {{h}})"
-    return Layer(function(name, "x", lines, said), line, name, "pooled")
+    return WrittenLayer(function(name, "x", lines, said), line, name, "pooled")
 
 
-def flatten(draw: Draw, name: str, mistake: str) -> Layer:
+def flatten(draw: Draw, name: str, mistake: str) -> WrittenLayer:
     """Return what puts an image's numbers in a row."""
     form, written, said = draw.randrange(3), _form(draw), comment(draw)
     if mistake == "flatten_order":
         lines = ["moved = topi.transpose(x, (0, 2, 3, 1))", "return topi.reshape(moved, (4, 5408))"]
-        return Layer(function(name, "x", lines, said), f"{{h}} = bb.emit_te({name}, {{h}})")
+        return WrittenLayer(function(name, "x", lines, said), f"{{h}} = bb.emit_te({name}, {{h}})")
     if form < 2:
         told = ("topi.nn.flatten, {h}", "topi.reshape, {h}, (batch_size, 5408)")[form]
-        return Layer("", f"{{h}} = bb.emit_te({told})")
+        return WrittenLayer("", f"{{h}} = bb.emit_te({told})")
     body = "x[n, k // 169, k // 13 % 13, k % 13]"
     lines = _computed(written, "(x.shape[0], 5408)", ("n", "k"), body, "flattened")
-    return Layer(function(name, "x", lines, said), f"{{h}} = bb.emit_te({name}, {{h}})")
+    return WrittenLayer(function(name, "x", lines, said), f"{{h}} = bb.emit_te({name}, {{h}})")
 
 
-def dense(draw: Draw, name: str, number: int) -> Layer:
+def dense(draw: Draw, name: str, number: int) -> WrittenLayer:
     """Return a linear layer: of `topi` with the bias or without, or of one's own."""
     form, axis, said = draw.randrange(4), draw.choice("kmr"), comment(draw)
     weight, bias = f"linear{number}_weight", f"linear{number}_bias"
     if form == 0:
-        return Layer("", f"{{h}} = bb.emit_te(topi.nn.dense, {{h}}, {weight}, {bias})")
+        return WrittenLayer("", f"{{h}} = bb.emit_te(topi.nn.dense, {{h}}, {weight}, {bias})")
     ready = ("topi.nn.dense(x, w)", "topi.matmul(x, w, False, True)")
     if form < 3:
         lines = [f"return topi.add({ready[form - 1]}, b)"]
@@ -154,10 +154,10 @@ def dense(draw: Draw, name: str, number: int) -> Layer:
             "return te.compute(size, lambda i, j: sums[i, j] + b[j])",
         ]
     made = function(name, "x, w, b", lines, said)
-    return Layer(made, f"{{h}} = bb.emit_te({name}, {{h}}, {weight}, {bias})")
+    return WrittenLayer(made, f"{{h}} = bb.emit_te({name}, {{h}}, {weight}, {bias})")
 
 
-def softmax(draw: Draw, name: str, mistake: str) -> Layer:
+def softmax(draw: Draw, name: str, mistake: str) -> WrittenLayer:
     """Return the softmax."""
     own, divided, shift = draw.random() < 0.4, draw.random() < 0.5, draw.random() < 0.5
     axis, said = draw.choice(["1", "axis=1", "-1"]), comment(draw)
@@ -168,7 +168,7 @@ def softmax(draw: Draw, name: str, mistake: str) -> Layer:
     }
     if mistake in wrong or not own:
         ready = f"{{h}} = bb.emit_te(topi.nn.softmax, {{h}}, {axis})"
-        return Layer("", wrong.get(mistake, ready))
+        return WrittenLayer("", wrong.get(mistake, ready))
     lines = ["x = topi.subtract(x, topi.max(x, axis=1, keepdims=True))"] if shift else []
     lines += ["raised = topi.exp(x)", "whole = topi.sum(raised, axis=1, keepdims=True)"]
     ends = (
@@ -176,7 +176,7 @@ def softmax(draw: Draw, name: str, mistake: str) -> Layer:
         "te.compute(x.shape, lambda i, j: raised[i, j] / whole[i, 0])",
     )
     lines.append(f"return {ends[divided]}")
-    return Layer(function(name, "x", lines, said), f"{{h}} = bb.emit_te({name}, {{h}})")
+    return WrittenLayer(function(name, "x", lines, said), f"{{h}} = bb.emit_te({name}, {{h}})")
 
 
 _CONV_SHAPES = (

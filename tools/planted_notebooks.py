@@ -16,7 +16,7 @@ from typing import NamedTuple
 import nbformat
 import planted_layers as layers
 from mistakes_e2e_conv import REBINDING
-from planted_layers import CONSTANTS, Layer, comment, function
+from planted_layers import CONSTANTS, WrittenLayer, comment, function
 from snippets_e2e_conv import REGISTER_CONV, REGISTER_CONV_WITHOUT_BIAS
 
 from grader.report import Cell
@@ -50,7 +50,7 @@ ERRORS = {
 """What ends a cell in an error, by its name."""
 
 
-class Plan(NamedTuple):
+class WritingPlan(NamedTuple):
     """How a student writes, by a number, what is planted, and how far the student came."""
 
     choices: int
@@ -60,7 +60,7 @@ class Plan(NamedTuple):
     schedule: bool = False
 
 
-def write(plan: Plan, *, inlined: bool = False, permuted: bool = False) -> tuple[Cell, ...]:
+def write(plan: WritingPlan, *, inlined: bool = False, permuted: bool = False) -> tuple[Cell, ...]:
     """Return the cells of a student.
 
     `inlined` has the lines of helpers where these are called, `permuted` the steps of the schedule
@@ -72,7 +72,7 @@ def write(plan: Plan, *, inlined: bool = False, permuted: bool = False) -> tuple
 class _Writer:
     """One student. What is drawn does not depend on how it is written down."""
 
-    def __init__(self, plan: Plan, *, inlined: bool, permuted: bool) -> None:
+    def __init__(self, plan: WritingPlan, *, inlined: bool, permuted: bool) -> None:
         self._plan = plan
         self._draw = random.Random(plan.choices)
         self._inlined, self._permuted = inlined, permuted
@@ -110,12 +110,12 @@ class _Writer:
         self._number += 1
         return Cell("code", source, self._number, given=given)
 
-    def _model(self) -> tuple[list[Layer], list[tuple[str, list[str]]]]:
+    def _model(self) -> tuple[list[WrittenLayer], list[tuple[str, list[str]]]]:
         """Return the layers, and their lines in groups: those of a helper have its name."""
         draw, mistake = self._draw, self._plan.mistake
         names = [f"{each}{self._suffix}" for each in _NAMES]
         rectify = layers.relu(draw, names[2])
-        nothing = Layer()
+        nothing = WrittenLayer()
         model = [
             layers.conv(draw, names[0], mistake),
             layers.bias(draw, names[1], mistake),
@@ -177,7 +177,7 @@ class _Writer:
         lines = [call, *([] if with_bias else [biased]), *rest]
         yield self._entry("create_model_with_torch_func", [(helper, lines), *others])
 
-    def _schedule(self, conv: Layer, pool: Layer) -> str:
+    def _schedule(self, conv: WrittenLayer, pool: WrittenLayer) -> str:
         """Return steps for two functions, which may change places: neither needs the other."""
         steps = [self._conv_steps(conv), self._pool_steps(pool)]
         if (self._draw.random() < 0.5) != self._permuted:
@@ -185,7 +185,7 @@ class _Writer:
         first = ["mod = create_model_via_emit_te()", "sch = tvm.s_tir.Schedule(mod)"]
         return "\n".join([*first, *steps[0], *steps[1]])
 
-    def _conv_steps(self, conv: Layer) -> list[str]:
+    def _conv_steps(self, conv: WrittenLayer) -> list[str]:
         draw = self._draw
         n, f, y, x, c, i, j = draw.choice(_LOOPS).split()
         cut, factor = draw.choice([(f, 4), (f, 2), (f, 8), (y, 2), (y, 13)])
@@ -211,7 +211,7 @@ class _Writer:
             marks.reverse()
         return [*lines, *marks, f"sch.decompose_reduction(block, {inner[0]})"]
 
-    def _pool_steps(self, pool: Layer) -> list[str]:
+    def _pool_steps(self, pool: WrittenLayer) -> list[str]:
         draw = self._draw
         a, b, c, d = draw.choice(["n2 f2 y2 x2", "p0 p1 p2 p3", "ax0 ax1 ax2 ax3"]).split()
         lines = [

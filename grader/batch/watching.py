@@ -45,7 +45,7 @@ class AtWork(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     stage: Text = NOTHING
 
 
-class Done(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class FinishedFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A submission that is done, and what came out."""
 
     name: str
@@ -53,7 +53,7 @@ class Done(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     outcome: Text
 
 
-class Standing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class BatchState(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How a batch stands.
 
     Of `total` submissions `done` are over with, `kept` of them since an earlier run, and `failed`
@@ -70,7 +70,7 @@ class Standing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     began: datetime | None = None
     left: str = ""
     at_work: tuple[AtWork, ...] = ()
-    latest: tuple[Done, ...] = ()
+    latest: tuple[FinishedFile, ...] = ()
 
 
 def forget(folder: Path) -> None:
@@ -78,7 +78,7 @@ def forget(folder: Path) -> None:
     (folder / PROGRESS).unlink(missing_ok=True)
 
 
-class Telling:
+class WatchedBatch:
     """A BatchProgress that tells another one, and whoever watches the folder of reports."""
 
     def __init__(
@@ -95,7 +95,7 @@ class Telling:
         self._lock = threading.Lock()
         self._at_work: dict[str, AtWork] = {}
         self._put_back: set[str] = set()
-        self._standing = Standing(
+        self._state = BatchState(
             "running",
             total,
             done=len(kept),
@@ -126,12 +126,12 @@ class Telling:
         with self._lock:
             self._at_work.pop(name, None)
             self._put_back.discard(name)
-            now = self._standing
-            self._standing = replace(
+            now = self._state
+            self._state = replace(
                 now,
                 done=now.done + 1,
                 failed=now.failed + (not graded),
-                latest=(Done(name, graded, outcome), *now.latest)[:_LATEST],
+                latest=(FinishedFile(name, graded, outcome), *now.latest)[:_LATEST],
             )
             self._write()
 
@@ -146,7 +146,7 @@ class Telling:
     def _write(self) -> None:
         """Write by renaming, and not to the disk itself: schedules are being timed beside it."""
         now = replace(
-            self._standing,
+            self._state,
             at_work=tuple(self._at_work.values()),
             put_back=len(self._put_back),
         )
@@ -156,7 +156,7 @@ class Telling:
             draft.replace(self._path)
 
 
-def standing_of(folder: Path, now: datetime) -> Standing:
+def state_of(folder: Path, now: datetime) -> BatchState:
     """Return how the batch that writes to a folder stands, or how it ended.
 
     Raises UsageError where no batch is or was.
@@ -168,7 +168,7 @@ def standing_of(folder: Path, now: datetime) -> Standing:
         if told is not None:
             return _estimated(told, now) if goes_on else replace(told, status="killed")
         if goes_on:
-            return Standing("preparing")
+            return BatchState("preparing")
         return _ended(decode_summary((folder / SUMMARY).read_bytes()))
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         raise UsageError(
@@ -188,30 +188,30 @@ def _is_locked(folder: Path) -> bool:
     return False
 
 
-def _told(path: Path) -> Standing | None:
+def _told(path: Path) -> BatchState | None:
     try:
         with path.open("rb") as file:
             content = file.read(_LARGEST)
     except FileNotFoundError:
         return None
-    return msgspec.json.decode(content, type=prepared(Standing), dec_hook=texts.decode)
+    return msgspec.json.decode(content, type=prepared(BatchState), dec_hook=texts.decode)
 
 
-def _estimated(told: Standing, now: datetime) -> Standing:
+def _estimated(told: BatchState, now: datetime) -> BatchState:
     if told.began is None:
         return told
     seconds = (now - told.began).total_seconds()
     return replace(told, left=time_left(seconds, told.done - told.kept, told.total - told.done))
 
 
-def _ended(summary: Summary) -> Standing:
-    latest = [Done(row.name, row.graded, outcome(row)) for row in summary.rows if not row.kept]
-    return Standing(
+def _ended(summary: Summary) -> BatchState:
+    fresh = [row for row in summary.rows if not row.kept][-_LATEST:]
+    return BatchState(
         "interrupted" if summary.pending else "done",
         total=len(summary.rows) + summary.pending,
         done=len(summary.rows),
         failed=summary.ungraded,
         kept=sum(row.kept for row in summary.rows),
         put_back=sum(row.again for row in summary.rows),
-        latest=tuple(reversed(latest[-_LATEST:])),
+        latest=tuple(FinishedFile(e.name, e.graded, outcome(e)) for e in reversed(fresh)),
     )

@@ -24,7 +24,7 @@ from grader.batch.summary import (
     render_overview,
     summarize,
 )
-from grader.batch.watching import Telling, forget
+from grader.batch.watching import WatchedBatch, forget
 from grader.cli.gradebook import recording, refuse_unrecorded, secret_files, tell_recorded
 from grader.cli.process import command_language
 from grader.cli.progress import LiveBatch, LiveProgress
@@ -185,7 +185,7 @@ def _grade_all(
             kept |= batch.find_graded(waiting)
         _say_kept(entries, kept, store, messages)
         with LiveBatch(messages, total=len(entries), done=len(kept)) as live:
-            progress = Telling(options.output, live, len(entries), kept, utc_now)
+            progress = WatchedBatch(options.output, live, len(entries), kept, utc_now)
             return batch.run(entries, kept, options.jobs or usable_cores(), progress)
 
 
@@ -215,7 +215,7 @@ def _grade_elsewhere(
         _say(messages, told)
         _say_kept(entries, kept, store, messages)
         with LiveBatch(messages, total=len(entries), done=len(kept)) as live:
-            progress = Telling(options.output, live, len(entries), kept, utc_now)
+            progress = WatchedBatch(options.output, live, len(entries), kept, utc_now)
             return opened.batch.run(entries, kept, 0, progress)
 
 

@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text as Styled
 
-from grader.batch.watching import Standing, Status, standing_of
+from grader.batch.watching import BatchState, Status, state_of
 from grader.cli.progress import REFRESHES_PER_SECOND, can_redraw
 from grader.cli.telling import line, tell, words
 from grader.language import NOTHING, Text, in_clauses, say
@@ -53,69 +53,69 @@ def run_watch(
     """
     seen = _seen(options, clock, wait)
     if options.json:
-        for standing in seen:
-            write(msgspec.json.encode(standing, enc_hook=line) + b"\n")
+        for state in seen:
+            write(msgspec.json.encode(state, enc_hook=line) + b"\n")
     elif options.once or not can_redraw(console):
         last = NOTHING
-        for standing in seen:
-            told = _counted(standing)
+        for state in seen:
+            told = _counted(state)
             if told != last or options.once:
                 tell(console, told)
             last = told
-        _tell_end(console, standing)
+        _tell_end(console, state)
     else:
         with Live(console=console, transient=True, refresh_per_second=REFRESHES_PER_SECOND) as live:
-            for standing in seen:
-                live.update(_display(standing, clock()))
-        console.print(_display(standing, clock()))
-        _tell_end(console, standing)
+            for state in seen:
+                live.update(_display(state, clock()))
+        console.print(_display(state, clock()))
+        _tell_end(console, state)
 
 
 def _seen(
     options: WatchOptions, clock: Callable[[], datetime], wait: Callable[[float], None]
-) -> Iterator[Standing]:
+) -> Iterator[BatchState]:
     """Yield how the batch stands, until it ends."""
     while True:
-        standing = standing_of(options.folder, clock())
-        yield standing
-        if options.once or standing.status in _ENDS:
+        state = state_of(options.folder, clock())
+        yield state
+        if options.once or state.status in _ENDS:
             return
         wait(1 / _LOOKS_PER_SECOND)
 
 
-def _tell_end(console: Console, standing: Standing) -> None:
-    if standing.status in _ENDS:
-        tell(console, _ENDS[standing.status])
+def _tell_end(console: Console, state: BatchState) -> None:
+    if state.status in _ENDS:
+        tell(console, _ENDS[state.status])
 
 
-def _counted(standing: Standing) -> Text:
+def _counted(state: BatchState) -> Text:
     """Return how many are done, and how long the others take."""
-    if standing.status == "preparing":
+    if state.status == "preparing":
         return say("The batch prepares itself.")
-    parts = [say("{done} of {total} done", done=standing.done, total=standing.total)]
+    parts = [say("{done} of {total} done", done=state.done, total=state.total)]
     counts = (
-        (standing.kept, say("{count} of them before", count=standing.kept)),
-        (standing.failed, say("{count} could not be graded", count=standing.failed)),
-        (standing.put_back, say("{count} to be graded again", count=standing.put_back)),
+        (state.kept, say("{count} of them before", count=state.kept)),
+        (state.failed, say("{count} could not be graded", count=state.failed)),
+        (state.put_back, say("{count} to be graded again", count=state.put_back)),
     )
     parts += [told for number, told in counts if number]
-    if standing.left:
-        parts.append(say("about {left} left", left=standing.left))
+    if state.left:
+        parts.append(say("about {left} left", left=state.left))
     return in_clauses(parts)
 
 
-def _display(standing: Standing, now: datetime) -> Group:
+def _display(state: BatchState, now: datetime) -> Group:
     """Return the tables of what is graded now, and of what was done last."""
-    shown: list[Table | Styled] = [Styled(line(_counted(standing)), style="bold")]
-    if standing.at_work:
+    shown: list[Table | Styled] = [Styled(line(_counted(state)), style="bold")]
+    if state.at_work:
         table = _table(say("Graded now"), say("What is done"), say("For"))
-        for each in standing.at_work:
+        for each in state.at_work:
             seconds = max((now - each.since).total_seconds(), 0.0)
             table.add_row(Styled(one_line(each.name)), Styled(line(each.stage)), duration(seconds))
         shown.append(table)
-    if standing.latest:
+    if state.latest:
         table = _table(say("Done last"), say("What came out"))
-        for done in standing.latest:
+        for done in state.latest:
             told = Styled(line(done.outcome), style="" if done.graded else "red")
             table.add_row(Styled(one_line(done.name)), told)
         shown.append(table)
@@ -123,7 +123,11 @@ def _display(standing: Standing, now: datetime) -> Group:
 
 
 def _table(*titles: Text) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim", title=" ")
-    for title in titles:
-        table.add_column(words(title), overflow="fold")
+    """Return a table of lines that are not broken: the second column has what room is left."""
+    table = Table(
+        box=None, expand=True, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim", title=" "
+    )
+    for place, title in enumerate(titles):
+        ratio = 1 if place == 1 else None
+        table.add_column(words(title), no_wrap=True, overflow="ellipsis", ratio=ratio)
     return table

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from grader.batch.grading import SUMMARY, open_store
 from grader.batch.summary import Row, encode_summary, summarize
-from grader.batch.watching import PROGRESS, Standing, Telling, forget, standing_of
+from grader.batch.watching import PROGRESS, BatchState, WatchedBatch, forget, state_of
 from grader.cli.watch import WatchOptions, run_watch
 from grader.errors import UsageError
 from grader.language import NOTHING, foreign
@@ -52,19 +52,19 @@ def clock() -> Times:
 
 
 @pytest.fixture
-def telling(tmp_path: Path, clock: Times) -> Telling:
+def telling(tmp_path: Path, clock: Times) -> WatchedBatch:
     kept = {name: row(name, kept=True) for name in ("ada", "olga")}
-    return Telling(tmp_path, SilentBatch(), 8, kept, clock)
+    return WatchedBatch(tmp_path, SilentBatch(), 8, kept, clock)
 
 
-def standing(folder: Path, clock: Times) -> Standing:
+def standing(folder: Path, clock: Times) -> BatchState:
     """Return what a watcher sees while the batch has the folder."""
     with open_store(folder):
-        return standing_of(folder, clock())
+        return state_of(folder, clock())
 
 
 def test_who_is_at_work_and_what_is_done_is_seen_with_the_time_that_is_left(
-    tmp_path: Path, telling: Telling, clock: Times
+    tmp_path: Path, telling: WatchedBatch, clock: Times
 ) -> None:
     for name in ("kim", "lee", "mia"):
         telling.started(name)
@@ -81,7 +81,7 @@ def test_who_is_at_work_and_what_is_done_is_seen_with_the_time_that_is_left(
 
 
 def test_who_is_graded_once_more_is_counted_until_that_is_done(
-    tmp_path: Path, telling: Telling, clock: Times
+    tmp_path: Path, telling: WatchedBatch, clock: Times
 ) -> None:
     telling.started("kim")
     telling.put_back("kim", foreign("too busy"))
@@ -92,9 +92,9 @@ def test_who_is_graded_once_more_is_counted_until_that_is_done(
 
 
 def test_a_batch_that_nobody_runs_any_more_was_killed(
-    tmp_path: Path, telling: Telling, clock: Times
+    tmp_path: Path, telling: WatchedBatch, clock: Times
 ) -> None:
-    assert "killed" == standing_of(tmp_path, clock()).status
+    assert "killed" == state_of(tmp_path, clock()).status
     forget(tmp_path)
     assert "preparing" == standing(tmp_path, clock).status
 
@@ -105,7 +105,7 @@ def test_of_a_batch_that_has_ended_its_overview_says_how(
 ) -> None:
     rows = {name: row(name, graded=name != "kim") for name in names}
     (tmp_path / SUMMARY).write_bytes(encode_summary(summarize(["ada", "kim"], rows)))
-    seen = standing_of(tmp_path, clock())
+    seen = state_of(tmp_path, clock())
     assert (status, 2, len(names)) == (seen.status, seen.total, seen.done)
     assert len(names) - 1 == seen.failed
 
@@ -115,7 +115,7 @@ def test_what_is_no_batch_is_refused(tmp_path: Path, clock: Times, content: byte
     if content is not None:
         (tmp_path / PROGRESS).write_bytes(content)
     with pytest.raises(UsageError, match="No batch is or was writing"):
-        standing_of(tmp_path, clock())
+        state_of(tmp_path, clock())
 
 
 def test_whoever_looks_keeps_no_batch_from_beginning(tmp_path: Path) -> None:
@@ -127,13 +127,13 @@ def test_whoever_looks_keeps_no_batch_from_beginning(tmp_path: Path) -> None:
 
 
 def test_that_nobody_can_be_told_ends_no_batch(tmp_path: Path, clock: Times) -> None:
-    telling = Telling(tmp_path / "gone", SilentBatch(), 1, {}, clock)
+    telling = WatchedBatch(tmp_path / "gone", SilentBatch(), 1, {}, clock)
     telling.started("ada")
     telling.finished("ada", foreign("7 of 10"))
 
 
 def test_names_and_outcomes_are_plain_text_on_a_terminal(
-    tmp_path: Path, telling: Telling, clock: Times
+    tmp_path: Path, telling: WatchedBatch, clock: Times
 ) -> None:
     console, file = on_terminal(width=100)
     telling.started("[bold]kim\x1b[2J")
@@ -148,7 +148,7 @@ def test_names_and_outcomes_are_plain_text_on_a_terminal(
     assert "was ended amid its work" in text
 
 
-def test_json_has_a_line_for_each_look(tmp_path: Path, telling: Telling, clock: Times) -> None:
+def test_json_has_a_line_for_each_look(tmp_path: Path, telling: WatchedBatch, clock: Times) -> None:
     lines: list[bytes] = []
 
     def wait(_: float) -> None:

@@ -6,7 +6,7 @@ import random
 
 import pytest
 from plant_class import KINDS, PlantedClass, copied, make_class
-from planted_notebooks import Plan, handout, write
+from planted_notebooks import WritingPlan, handout, write
 
 from grader.report import Cell
 from grader.similarity import Similarities, Writing, compare, given_keys, writing_of
@@ -48,7 +48,7 @@ def test_an_honest_class_has_no_pairs() -> None:
 
 
 def test_three_who_share_are_a_group() -> None:
-    plans = [Plan(number, schedule=True) for number in range(20)]
+    plans = [WritingPlan(number, schedule=True) for number in range(20)]
     cells = {f"u{number}": write(plan) for number, plan in enumerate(plans)}
     for id, kind in (("copy", "renamed"), ("other", "permuted")):
         cells[id] = copied(plans[3], kind, random.Random(0))

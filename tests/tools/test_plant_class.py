@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from plant_class import KINDS, PlantedStudent, copied, make_class, notebook_of, write_class
-from planted_notebooks import ERRORS, MISTAKES, Plan, write
+from planted_notebooks import ERRORS, MISTAKES, WritingPlan, write
 
 from grader.cli.class_reports import ClassOptions
 from grader.cli.insights import class_insights
@@ -37,7 +37,7 @@ def test_what_is_planted_is_written_beside_the_notebooks(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_copy_is_written_otherwise_and_has_the_same_names_for_the_grader(kind: str) -> None:
-    plan = Plan(7, schedule=True)
+    plan = WritingPlan(7, schedule=True)
     own, copy = write(plan), copied(plan, kind, random.Random(0))
     texts = [each.source for each in own if not each.given]
     others = [each.source for each in copy if not each.given]
@@ -55,7 +55,7 @@ def test_what_is_planted_is_what_is_told(tmp_path: Path) -> None:
     mistakes = random.Random(0).sample(MISTAKES, len(KINDS))
     planted = {}
     for number, (kind, mistake) in enumerate(zip(KINDS, mistakes, strict=True)):
-        plan = Plan(number, mistake, [*ERRORS][number % len(ERRORS)])
+        plan = WritingPlan(number, mistake, [*ERRORS][number % len(ERRORS)])
         made = copied(plan, kind, random.Random(number))
         path = tmp_path / "class" / kind / "hw.ipynb"
         path.parent.mkdir(parents=True)

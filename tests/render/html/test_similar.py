@@ -89,6 +89,15 @@ def test_axe_finds_nothing(
     assert [] == opened.violations()
 
 
+def test_a_wide_window_has_room_for_seventy_characters_of_both(
+    browser: Browser, tmp_path: Path
+) -> None:
+    (tmp_path / "similar.html").write_bytes(page())
+    opened = visit(browser, tmp_path / "similar.html", ViewportSize(width=1280, height=700))
+    wide = "getComputedStyle(document.querySelector('.two .source')).width"
+    assert 500 < float(opened.page.evaluate(wide).removesuffix("px"))
+
+
 @pytest.mark.parametrize("width", [320, 1280])
 def test_nothing_is_wider_than_the_window(browser: Browser, path: Path, width: int) -> None:
     opened = visit(browser, path, ViewportSize(width=width, height=700))
