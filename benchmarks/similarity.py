@@ -2,8 +2,9 @@
 
     python benchmarks/similarity.py --students 100 300 1000
 
-Each class is made up: honest notebooks of random choices that share a template, and copies of some
-of them in six ways. It is compared in a process of its own, whose memory is that of its end.
+Each class is made up by tools/plant_class.py: honest notebooks of random choices that share a
+handout, and copies of some of them in six ways. It is compared in a process of its own, whose
+memory is that of its end.
 """
 
 from __future__ import annotations
@@ -21,17 +22,18 @@ from typing import Any
 from grader.similarity import compare, given_keys, writing_of
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
 
 def measure(students: int, copies: int) -> dict[str, Any]:
     """Return seconds, megabytes, how many copies of each kind were found, and false pairs."""
-    sys.path.insert(0, str(ROOT))
-    from tests.similarity.classes import TEMPLATE, make_class
+    from plant_class import make_class
+    from planted_notebooks import handout
 
     made = make_class(students, copies)
     wall, processor = time.perf_counter(), time.process_time()
-    writings = [writing_of(each.id, each.id, "", each.cells) for each in made.works]
-    found = compare("made-up", writings, given_keys(TEMPLATE))
+    writings = [writing_of(each.id, each.id, "", each.cells) for each in made.students]
+    found = compare("made-up", writings, given_keys(handout()))
     seconds = time.perf_counter() - wall, time.process_time() - processor
     pairs = [frozenset((each.one, each.other)) for each in found.pairs]
     planted = Counter(made.copies.values())

@@ -48,8 +48,8 @@ class BatchProgress(Protocol):
         """Say what is being done with it, as a Progress is told."""
         ...
 
-    def finished(self, name: str, outcome: Text) -> None:
-        """Say that it has been graded, and in a line what came out."""
+    def finished(self, name: str, outcome: Text, *, graded: bool = True) -> None:
+        """Say that it is done, and in a line what came out; not `graded` is what could not be."""
         ...
 
     def put_back(self, name: str, outcome: Text) -> None:
@@ -66,7 +66,7 @@ class SilentBatch:
     def stage(self, name: str, stage: Text, *, waits: bool = False) -> None:
         """Ignore the stage."""
 
-    def finished(self, name: str, outcome: Text) -> None:
+    def finished(self, name: str, outcome: Text, *, graded: bool = True) -> None:
         """Ignore the end."""
 
     def put_back(self, name: str, outcome: Text) -> None:
@@ -92,11 +92,14 @@ class Estimate:
 
     def left(self, done: int, total: int) -> str:
         """Return about how long the others will take, such as "12 min"; "" if unknown."""
-        finished = done - self._before
-        if finished < FEWEST or done >= total:
-            return ""
-        seconds = (self._clock() - self._began) / finished * (total - done)
-        return duration(seconds)
+        return time_left(self._clock() - self._began, done - self._before, total - done)
+
+
+def time_left(seconds: float, finished: int, rest: int) -> str:
+    """Return about how long the rest will take where so many took `seconds`; "" if unknown."""
+    if finished < FEWEST or rest <= 0:
+        return ""
+    return duration(seconds / finished * rest)
 
 
 def duration(seconds: float) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import threading
+import time
 from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing, contextmanager
@@ -44,18 +46,29 @@ def open_store(folder: Path) -> Iterator[Store]:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
         raise unwritable(folder, error, say("reports")) from None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    if not _locked(descriptor):
         os.close(descriptor)
         raise UsageError(
             say("Another batch is writing to {folder}.", folder=str(folder)),
             say("Wait for its end, or name another folder."),
-        ) from None
+        )
     try:
         yield Store(folder)
     finally:
         os.close(descriptor)
+
+
+_TRIES, _BETWEEN = 20, 0.01
+
+
+def _locked(folder: int) -> bool:
+    """Lock a folder if no batch has it. Who watches one has it for a moment, to see that."""
+    for _ in range(_TRIES):
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        time.sleep(_BETWEEN)
+    return False
 
 
 class Store:
@@ -240,7 +253,10 @@ class Batch:
                     if row.again:
                         waiting.append(gradings[future])
                     yield graded  # before it is told: Ctrl-C meanwhile must not lose it
-                    (tell if row.again else progress.finished)(row.name, outcome(row))
+                    if row.again:
+                        tell(row.name, outcome(row))
+                    else:
+                        progress.finished(row.name, outcome(row), graded=row.graded)
         finally:
             executor.shutdown(wait=False, cancel_futures=True)
             self._settings.timing_lock.hurry()

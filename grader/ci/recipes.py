@@ -80,6 +80,22 @@ class Choices(msgspec.Struct, frozen=True):
     force: bool = False
 
 
+class BoardChoices(msgspec.Struct, frozen=True):
+    """The arguments of `grader ci init leaderboard`, as they were given.
+
+    `reports` is the folder of a `grader batch`, `consent` the table of who wants to be ranked, both
+    relative to `directory`; `machine` is in the description of the kind of machine that counts.
+    """
+
+    directory: Path
+    install: Installed
+    reports: Path = Path("reports")
+    consent: Path = Path("consent.csv")
+    assignment: str | None = None
+    machine: str = ""
+    force: bool = False
+
+
 def submissions_pattern(text: str) -> str:
     """Return which files are submissions, as a pattern that git and GitLab read alike.
 
@@ -133,6 +149,7 @@ def _check_inside(course: Path) -> None:
 
 
 GITHUB = Path(".github/workflows/grade.yml")
+LEADERBOARD = Path(".github/workflows/leaderboard.yml")
 GITLAB = Path(".gitlab-ci.yml")
 LOCK = Path(".grader")
 """Where in the repository stands what a recipe installs: the wheel, and the lock beside it."""
@@ -146,7 +163,7 @@ def github_files(choices: Choices) -> dict[Path, bytes]:
 
     Raises GraderError for choices that cannot be.
     """
-    return {GITHUB: _recipe("github.yml", choices), **_locked(choices)}
+    return {GITHUB: _recipe("github.yml", choices), **_locked(choices.install)}
 
 
 def gitlab_files(choices: Choices) -> dict[Path, bytes]:
@@ -154,7 +171,35 @@ def gitlab_files(choices: Choices) -> dict[Path, bytes]:
 
     Raises GraderError for choices that cannot be.
     """
-    return {GITLAB: _recipe("gitlab.yml", choices), **_locked(choices)}
+    return {GITLAB: _recipe("gitlab.yml", choices), **_locked(choices.install)}
+
+
+_BOARD_MINUTES = 20
+"""For a leaderboard: most of it is to install the grader where nothing is cached."""
+
+
+def leaderboard_files(choices: BoardChoices) -> dict[Path, bytes]:
+    """Return the workflow of GitHub Actions that publishes ranks, and what it installs.
+
+    Raises GraderError for choices that cannot be.
+    """
+    for path in (choices.reports, choices.consent):
+        if path.is_absolute() or ".." in path.parts:
+            raise UsageError(
+                say("{path} is not in the repository.", path=str(path)),
+                say("Name what is in the repository, relative to its root."),
+            )
+    words = {
+        "REPORTS": choices.reports.as_posix(),
+        "PUSHED": f"{choices.reports.as_posix()}/**",
+        "CONSENT": choices.consent.as_posix(),
+        "ASSIGNMENT": choices.assignment or "",
+        "MACHINE": choices.machine,
+        **_source(choices.install),
+    }
+    plain = {"MINUTES": str(_BOARD_MINUTES), "DIGEST": _digest(choices.install)}
+    recipe = fill("leaderboard.yml", words, json.dumps, plain).encode()
+    return {LEADERBOARD: recipe, **_locked(choices.install)}
 
 
 def write_new(files: Mapping[Path, bytes], *, force: bool) -> None:
@@ -188,30 +233,35 @@ def _write(path: Path, content: bytes) -> None:
         ) from None
 
 
-def _locked(choices: Choices) -> dict[Path, bytes]:
-    if isinstance(choices.install, Checkout):
+def _locked(install: Installed) -> dict[Path, bytes]:
+    if isinstance(install, Checkout):
         return {}  # they are in it
-    return {LOCK / name: content for name, content in lock_files(choices.install).items()}
+    return {LOCK / name: content for name, content in lock_files(install).items()}
+
+
+def _source(install: Installed) -> dict[str, str]:
+    """Return where a recipe finds what it installs."""
+    checkout = install.folder if isinstance(install, Checkout) else ""
+    lock = Path(checkout) / _OWN_LOCK if checkout else LOCK
+    return {"LOCK": str(lock), "CHECKOUT": checkout}
 
 
 def _recipe(name: str, choices: Choices) -> bytes:
     find_course_of(choices)
-    checkout = choices.install.folder if isinstance(choices.install, Checkout) else ""
     words = {
         "SUBMISSIONS": submissions_pattern(choices.submissions),
         "ASSIGNMENT": choices.assignment or "",
         "COURSE": "" if choices.course is None else choices.course.as_posix(),
         "THRESHOLD": "" if choices.threshold is None else f"{choices.threshold:g}",
-        "LOCK": str(Path(checkout) / _OWN_LOCK if checkout else LOCK),
-        "CHECKOUT": checkout,
+        **_source(choices.install),
     }
-    plain = {"MINUTES": str(choices.minutes), "DIGEST": _digest(choices)}
+    plain = {"MINUTES": str(choices.minutes), "DIGEST": _digest(choices.install)}
     return fill(name, words, json.dumps, plain).encode()
 
 
-def _digest(choices: Choices) -> str:
+def _digest(install: Installed) -> str:
     """Return a short name for what is installed, for the key of a cache."""
-    files = lock_files(choices.install)
+    files = lock_files(install)
     listed = "".join(f"{hashlib.sha256(files[name]).hexdigest()}  {name}\n" for name in files)
     return hashlib.sha256(listed.encode()).hexdigest()[:12]
 

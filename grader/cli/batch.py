@@ -24,6 +24,7 @@ from grader.batch.summary import (
     render_overview,
     summarize,
 )
+from grader.batch.watching import WatchedBatch, forget
 from grader.cli.gradebook import recording, refuse_unrecorded, secret_files, tell_recorded
 from grader.cli.process import command_language
 from grader.cli.progress import LiveBatch, LiveProgress
@@ -67,6 +68,7 @@ def run_batch(options: BatchOptions, output: Console, messages: Console) -> Summ
         open_store(options.output) as folder,
         recording(options.output, folder, options.grading.course, options.handed_in) as store,
     ):
+        forget(options.output)
         try:
             summary = _grade_all(options, entries, store, messages)
         except Interrupted as interruption:
@@ -74,6 +76,7 @@ def run_batch(options: BatchOptions, output: Console, messages: Console) -> Summ
             _say(messages, say("What was graded is kept: the same command goes on from here."))
             tell_recorded(store, messages)
             store.write_summary(encode_summary(interruption.summary))
+            forget(options.output)
             raise KeyboardInterrupt from None
         try:  # first what is kept: nobody may be there to read what is printed
             store.write_summary(encode_summary(summary))
@@ -89,6 +92,7 @@ def run_batch(options: BatchOptions, output: Console, messages: Console) -> Summ
             )
             _say(output, where)
             tell_recorded(store, output)
+            forget(options.output)
         refuse_unrecorded(store)
     return summary
 
@@ -182,7 +186,8 @@ def _grade_all(
         else:
             kept |= batch.find_graded(waiting)
         _say_kept(entries, kept, store, messages)
-        with LiveBatch(messages, total=len(entries), done=len(kept)) as progress:
+        with LiveBatch(messages, total=len(entries), done=len(kept)) as live:
+            progress = WatchedBatch(options.output, live, len(entries), kept, utc_now)
             return batch.run(entries, kept, options.jobs or usable_cores(), progress)
 
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 from rich.console import Console
 
 from grader.ci.recipes import (
+    BoardChoices,
     Choices,
     find_course_of,
     github_files,
     gitlab_files,
     gradescope_files,
+    leaderboard_files,
     write_new,
 )
 from grader.ci.wheel import find_installed
@@ -137,6 +139,43 @@ def gradescope(
     )
 
 
+@init.command(cls=Command, epilog="grader ci init leaderboard --machine EPYC")
+def leaderboard(
+    directory: DirectoryOption = Path(),
+    reports: Annotated[
+        Path, typer.Option(metavar="DIR", help="Reports of `grader batch`, in the repository.")
+    ] = Path("reports"),
+    consent: Annotated[
+        Path,
+        typer.Option(metavar="CSV", help="Who wants to be in it: columns student and name."),
+    ] = Path("consent.csv"),
+    assignment: Annotated[
+        str | None, typer.Option(metavar="SLUG", help="Which one; all if not given.")
+    ] = None,
+    machine: Annotated[
+        str, typer.Option(metavar="WORDS", help="Which kind of machine; that of most if not given.")
+    ] = "",
+    install: InstallOption = None,
+    force: ForceOption = False,
+) -> None:
+    """Write a workflow for GitHub that publishes a leaderboard of your private repository."""
+    choices = BoardChoices(
+        directory,
+        find_installed(install, directory),
+        reports,
+        consent,
+        assignment,
+        machine,
+        force,
+    )
+    _write(leaderboard_files, choices)
+    tell(
+        Console(),
+        say("Let only yourself read the repository: the reports and who is who are in it."),
+        say("Next: under Settings, Pages, let GitHub Actions be the source, and push the reports."),
+    )
+
+
 @ci.command(cls=Command, epilog="grader ci fetch --output complete")
 def fetch(
     output: Annotated[Path, typer.Option(metavar="DIR", help="A new folder for the course.")],
@@ -183,7 +222,10 @@ def solutions(
         raise typer.Exit(FOUND)
 
 
-def _write(make: Callable[[Choices], dict[Path, bytes]], choices: Choices) -> None:
+Made = TypeVar("Made", Choices, BoardChoices)
+
+
+def _write(make: Callable[[Made], dict[Path, bytes]], choices: Made) -> None:
     files = {choices.directory / path: content for path, content in make(choices).items()}
     write_new(files, force=choices.force)
     tell(Console(), *map(str, files))

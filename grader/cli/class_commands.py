@@ -27,13 +27,43 @@ NOT_ALL, UNGRADED = 1, 2
 
 def add_class_commands(app: typer.Typer, panel: str, keeping: str) -> None:
     """Add these commands to a group, listed in panels of its help; `keeping` is the gradebook's."""
-    commands = ((collect, _COLLECT), (mark, _MARK), (export, _EXPORT), (feedback, _FEEDBACK))
+    commands = (
+        (watch, _WATCH),
+        (collect, _COLLECT),
+        (mark, _MARK),
+        (export, _EXPORT),
+        (feedback, _FEEDBACK),
+    )
     for function, epilog in commands:
         app.command(cls=Command, rich_help_panel=panel, epilog=epilog)(function)
     app.command(cls=Command, rich_help_panel=panel, epilog=_INSIGHTS)(insights)
     app.command(cls=Command, rich_help_panel=panel, epilog=_SIMILAR)(similar)
     app.command(cls=Command, rich_help_panel=panel, epilog=_LEADERBOARD)(leaderboard)
     app.command(cls=Command, rich_help_panel=keeping, epilog=_REGRADE)(regrade)
+
+
+_WATCH = """
+    grader watch reports
+    grader watch reports --once --json
+    """
+
+
+def watch(
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Where a `grader batch` writes its reports.")
+    ],
+    once: Annotated[bool, typer.Option("--once", help="Say how it stands, and end.")] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print a line of JSON each time it is looked at.")
+    ] = False,
+) -> None:
+    """Watch a batch: what is graded now, what is done, what failed, how long the rest takes.
+
+    It ends with the batch. Of one that has ended it says how.
+    """
+    from grader.cli.watch import WatchOptions, run_watch
+
+    run_watch(WatchOptions(folder, once, json), Console(), write_output)
 
 
 _COLLECT = """
@@ -206,6 +236,9 @@ PageLanguageOption = Annotated[
     Language | None,
     typer.Option("--lang", metavar="CODE", help="Language of the page: en, zh or ko."),
 ]
+PagesOption = Annotated[
+    bool, typer.Option("--pages/--no-pages", help="Write students' pages, to link to.")
+]
 
 
 def insights(
@@ -222,9 +255,7 @@ def insights(
         float | None,
         points_option("Points that one needs: who is near them is looked at.", "--pass"),
     ] = None,
-    pages: Annotated[
-        bool, typer.Option("--pages/--no-pages", help="Write every student's page, to link to.")
-    ] = True,
+    pages: PagesOption = True,
     language: PageLanguageOption = None,
     course: CourseOption = None,
 ) -> None:
@@ -263,6 +294,7 @@ def similar(
     least: Annotated[
         float, typer.Option(min=0.1, max=1.0, metavar="SHARE", help="From which share on.")
     ] = 0.5,
+    pages: PagesOption = True,
     language: PageLanguageOption = None,
     course: CourseOption = None,
 ) -> None:
@@ -275,7 +307,8 @@ def similar(
     from grader.cli.similar import SimilarOptions, run_similar
 
     found = ClassOptions(assignment, reports, collected, course)
-    run_similar(SimilarOptions(found, output, tuple(given or ()), least, language), Console())
+    texts = tuple(given or ())
+    run_similar(SimilarOptions(found, output, texts, least, language, pages), Console())
 
 
 _LEADERBOARD = """

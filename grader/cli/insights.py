@@ -46,7 +46,8 @@ def run_insights(
     Raises UsageError where there is nothing to look at, or nothing can be written.
     """
     language = options.language or command_language()
-    every = class_insights(options.found, options.passing, _Pages(options))
+    pages = StudentPages(options.output, options.found.reports, write=options.pages)
+    every = class_insights(options.found, options.passing, pages)
     try:
         for slug, insights in every.items():
             made = say(
@@ -68,7 +69,7 @@ def run_insights(
 
 
 def class_insights(
-    found: ClassOptions, passing: float | None = None, pages: _Pages | None = None
+    found: ClassOptions, passing: float | None = None, pages: StudentPages | None = None
 ) -> dict[str, Insights]:
     """Return the figures of assignments, by slug; `pages` writes each student's on the way.
 
@@ -100,7 +101,7 @@ def class_insights(
         }
 
 
-def _observed(work: Work, passing: float | None, pages: _Pages | None) -> Observation:
+def _observed(work: Work, passing: float | None, pages: StudentPages | None) -> Observation:
     person = work.person
     if pages is not None:
         person = replace(person, page=pages.page_of(work))
@@ -116,28 +117,29 @@ def _observed(work: Work, passing: float | None, pages: _Pages | None) -> Observ
     )
 
 
-class _Pages:
+class StudentPages:
     """Writes students' pages into a folder beside the class's, or finds those that are there."""
 
-    def __init__(self, options: InsightsOptions) -> None:
-        self._options = options
+    def __init__(self, output: Path, reports: Path | None, *, write: bool) -> None:
+        """`reports` is the folder that the reports are in, None where a gradebook has them."""
+        self._output, self._reports, self._write = output, reports, write
         try:
-            options.output.mkdir(parents=True, exist_ok=True)
+            output.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise unwritable(options.output, error, say("what the class got wrong")) from None
+            raise unwritable(output, error, say("the pages")) from None
 
     def page_of(self, work: Work) -> str:
         """Return the address of a student's page below the output; empty where there is none."""
         beside = None if work.file is None else work.file.with_suffix(".html")
         if beside is not None and beside.is_file():
             return self._address(beside)
-        if not self._options.pages or work.report is None:
+        if not self._write or work.report is None:
             return ""
         key = work.person.id
-        if work.file is not None and self._options.found.reports is not None:
-            key = work.file.relative_to(self._options.found.reports).with_suffix("").as_posix()
+        if work.file is not None and self._reports is not None:
+            key = work.file.relative_to(self._reports).with_suffix("").as_posix()
         (name,) = name_reports([key]).values()
-        path = self._options.output / work.slug / f"{name}.html"
+        path = self._output / work.slug / f"{name}.html"
         page = render_html(work.report, work.person.name or key, work.number, work.lines)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -148,7 +150,7 @@ class _Pages:
 
     def _address(self, path: Path) -> str:
         """Return a relative address: the folder may be moved, with what lies in it."""
-        here, there = self._options.output.resolve(), path.resolve()
+        here, there = self._output.resolve(), path.resolve()
         up = 0
         while not there.is_relative_to(here):
             here, up = here.parent, up + 1

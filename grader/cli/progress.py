@@ -30,7 +30,7 @@ class LiveProgress:
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(stderr=True)
-        self._live = _can_redraw(self._console)
+        self._live = can_redraw(self._console)
         self._task: TaskID | None = None
         self._progress = _bars(self._console, self._live)
 
@@ -84,7 +84,7 @@ class LiveBatch:
         """`clock` gives monotonic seconds."""
         self._console = console
         self._estimate = Estimate(clock, done)
-        self._live = _can_redraw(console)
+        self._live = can_redraw(console)
         self._total = total
         self._done = done
         self._at_work: dict[str, Text] = {}
@@ -113,8 +113,9 @@ class LiveBatch:
             self._at_work[name] = stage if waits else NOTHING
             self._update()
 
-    def finished(self, name: str, outcome: Text) -> None:
+    def finished(self, name: str, outcome: Text, *, graded: bool = True) -> None:
         """Count a submission. Without a terminal, say what came out."""
+        del graded  # the outcome says it
         with self._lock:
             self._at_work.pop(name)
             self._done += 1
@@ -158,7 +159,8 @@ class LiveBatch:
         return say("graded {told}", told=self._estimate.told(self._done, self._total))
 
 
-def _can_redraw(console: Console) -> bool:
+def can_redraw(console: Console) -> bool:
+    """Say whether what was drawn can be drawn over."""
     return console.is_terminal and not console.is_dumb_terminal
 
 

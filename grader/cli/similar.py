@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from rich.console import Console
 
 from grader import __version__
 from grader.cli.class_reports import ClassOptions, open_class
+from grader.cli.insights import StudentPages
 from grader.cli.process import command_language
 from grader.cli.telling import tell
 from grader.course_folder import course_folder
@@ -34,6 +35,7 @@ class SimilarOptions(msgspec.Struct, frozen=True):
     given: tuple[Path, ...] = ()
     least: float = 0.5
     language: str | None = None
+    pages: bool = True
 
 
 def run_similar(
@@ -49,9 +51,15 @@ def run_similar(
         time=clock().isoformat(" ", "seconds"),
         version=__version__,
     ).in_(language)
-    for slug, writings in _writings(options.found).items():
-        found = compare(slug, writings, _given(options, slug), options.least)
-        page = render_similar(found, {each.id: each for each in writings}, language, made)
+    every = _writings(options.found)
+    pairs = {
+        slug: compare(slug, writings, _given(options, slug), options.least)
+        for slug, writings in every.items()
+    }
+    pages = _pages(options, pairs)
+    for slug, found in pairs.items():
+        known = {e.id: replace(e, page=pages.get((slug, e.id), "")) for e in every[slug]}
+        page = render_similar(found, known, language, made)
         path = options.output / f"{slug}-similar.html"
         try:
             options.output.mkdir(parents=True, exist_ok=True)
@@ -84,6 +92,30 @@ def _writings(found: ClassOptions) -> dict[str, list[Writing]]:
             say("Grade a class first: grader batch FOLDER --output reports"),
         )
     return {slug: [*own.values()] for slug, own in sorted(every.items())}
+
+
+def _pages(
+    options: SimilarOptions, pairs: Mapping[str, Similarities]
+) -> dict[tuple[str, str], str]:
+    """Return the addresses of the pages of who is in a pair, by assignment and student.
+
+    They are written, as those of `grader insights` are: for a class that is alike in nothing, none.
+    """
+    wanted = {
+        (slug, id)
+        for slug, found in pairs.items()
+        for each in found.pairs
+        for id in (each.one, each.other)
+    }
+    if not wanted:
+        return {}
+    pages = StudentPages(options.output, options.found.reports, write=options.pages)
+    with open_class(options.found) as opened:
+        return {
+            key: pages.page_of(work)
+            for work in opened.works
+            if (key := (work.slug, work.person.id)) in wanted
+        }
 
 
 def _together(one: Writing, other: Writing) -> Writing:

@@ -91,7 +91,10 @@ class ClusterBatch(Batch):
                         if row.again:
                             again[row.name] = waiting[row.name]
                         yield graded
-                        (tell if row.again else progress.finished)(row.name, outcome(row))
+                        if row.again:
+                            tell(row.name, outcome(row))
+                        else:
+                            progress.finished(row.name, outcome(row), graded=row.graded)
                 waiting = again
         finally:
             self._store.hurry()

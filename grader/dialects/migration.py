@@ -13,24 +13,24 @@ import msgspec
 from grader import report
 from grader.dialects.edits import Edit, Offsets, apply, without_overlaps
 from grader.dialects.future import move_future_imports
-from grader.dialects.masks import cell_magic, escaped_comments, is_foreign, mask
 from grader.dialects.names import Names
 from grader.dialects.page import Page
-from grader.dialects.parse import (
-    CELL_LIMIT,
-    NotParsedError,
-    Statement,
-    parse,
-    parse_exactly,
-    statements,
-    work_of,
-)
+from grader.dialects.parse import Statement, parse_exactly, statements, work_of
 from grader.dialects.respelling import Finding, Respelling, Respelt, runs_of
 from grader.dialects.table import CURRENT, Dialect, by_id, names_gone, recognise, rows
 from grader.dialects.unknown import WHY as UNKNOWN
 from grader.dialects.unknown import unknown_names
 from grader.dialects.walk import Walk
 from grader.language import NOTHING, Text, foreign, say
+from grader.python_cells import (
+    CELL_LIMIT,
+    NotParsedError,
+    cell_magic,
+    escaped_comments,
+    is_foreign,
+    mask,
+    parse,
+)
 
 TEXT_LIMIT = 2**18
 """Most characters of a notebook that are looked at closely. A notebook of the course has 10,000 of

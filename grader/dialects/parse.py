@@ -1,26 +1,22 @@
-"""Python text to syntax trees, within bounds: what is read here was written by anybody.
+"""Statements of a cell to LibCST's trees, within bounds: what is read here was written by anybody.
 
 LibCST's parser is native code and ends the process when its stack overflows. Python's own refuses
-to nest too deep. So Python's reads a cell first; of a statement that is small and flat enough, and
-that has a word of the table, LibCST then makes the tree with comments and spaces.
+to nest too deep. So Python's reads a cell first (`grader.python_cells`); of a statement that is
+small and flat enough, and that has a word of the table, LibCST then makes the tree with comments
+and spaces.
 """
 
 from __future__ import annotations
 
 import ast
 import itertools
-import threading
-import warnings
 from collections.abc import Iterator
 
 import libcst
 import msgspec
 
-from grader.errors import Told
 from grader.language import say
-
-CELL_LIMIT = 2**16
-"""Longest cell that is looked at, in characters. The longest of the course has 8000."""
+from grader.python_cells import NotParsedError
 
 NODE_LIMIT = 20_000
 """Most nodes of a statement: LibCST takes about 0.1 ms for each."""
@@ -32,12 +28,7 @@ somewhere between 1000 and 20,000."""
 CHAIN_LIMIT = 1000
 """Most operands of one `and`, or targets of one `=`: LibCST's tree is as deep as there are some."""
 
-_WARNINGS = threading.Lock()
 _TOO_DEEP = say("it nests too deep, or it is too long")
-
-
-class NotParsedError(Told):
-    """Raised for a text that is left alone; says why, in a clause."""
 
 
 class Statement(msgspec.Struct, frozen=True):
@@ -46,21 +37,6 @@ class Statement(msgspec.Struct, frozen=True):
     first: int
     last: int
     nodes: tuple[ast.stmt, ...]
-
-
-def parse(source: str) -> ast.Module:
-    """Read a cell with Python's own parser. Raises NotParsedError."""
-    if len(source) > CELL_LIMIT:
-        raise NotParsedError(say("the cell is longer than {limit} characters", limit=CELL_LIMIT))
-    try:
-        with _WARNINGS, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about the student's escapes, which are not ours
-            return ast.parse(source)
-    except SyntaxError as error:
-        at = error.lineno or 1
-        raise NotParsedError(say("the cell is not Python: line {line}", line=at)) from None
-    except (ValueError, RecursionError, MemoryError):
-        raise NotParsedError(say("the cell is not Python, or it nests too deep")) from None
 
 
 def statements(module: ast.Module) -> Iterator[Statement]:

@@ -157,6 +157,11 @@ _STAGES = {"data": say("data"), "notebook": say("notebook"), "parts": say("parts
 """What is said of the stages of a grading."""
 
 
+def told_stage(name: str) -> str:
+    """Return what a stage of a grading is called; one of another version has its own name."""
+    return tell(_STAGES[name]) if name in _STAGES else name
+
+
 def circumstances(report: Report) -> Iterator[tuple[str, str]]:
     """Yield what is to be said, each with its name; foreign text in it is on one line."""
     for name, value in (
@@ -243,7 +248,6 @@ def _duration(report: Report) -> str:
     duration = report.duration
     total = wording.seconds(duration.total)
     stages = in_a_row(
-        f"{tell(_STAGES[name]) if name in _STAGES else name} {wording.seconds(value)}"
-        for name, value in duration.stages.items()
+        f"{told_stage(name)} {wording.seconds(value)}" for name, value in duration.stages.items()
     )
     return tell("{total} ({stages})", total=total, stages=stages) if stages else total

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Literal, NamedTuple
 
 from grader.report import Cell, Frozen, Part
@@ -19,6 +20,12 @@ _SMALLEST = 7
 
 _MOST = 4_000
 """Fragments of a work that are compared: a long notebook of an honest student has some hundred."""
+
+_NODES = 50_000
+"""Nodes of a work's trees that are looked at: the solved notebooks of the course have some 4000."""
+
+_LEVELS = 6
+"""Blocks within blocks that are also compared as a whole."""
 
 _STEPS = """
 annotate bind blockize cache_read cache_write compute_at compute_inline decompose_padding
@@ -63,9 +70,9 @@ def writing_of(
     """
     own = [each for each in cells if each.kind == "code" and not each.given]
     sources = tuple(each.source for each in own)
-    found = [*fragments_of(sources), *_functions(parts)]
+    found = (*islice(fragments_of(sources), _MOST), *_functions(parts))
     numbers = tuple(each.number or 0 for each in own)
-    return Writing(id, name, page, sources, numbers, tuple(found[:_MOST]))
+    return Writing(id, name, page, sources, numbers, found)
 
 
 def given_keys(sources: Iterable[str]) -> frozenset[int]:
@@ -75,22 +82,34 @@ def given_keys(sources: Iterable[str]) -> frozenset[int]:
 
 def fragments_of(sources: tuple[str, ...]) -> Iterator[Fragment]:
     """Yield the fragments of cells, in order."""
-    trees = [(place, parsed(source)) for place, source in enumerate(sources)]
-    known = [(place, tree) for place, tree in trees if tree is not None]
+    known = [*_trees(sources)]
     normal = Normal(*bound_names(tree for _, tree in known))
     for place, tree in known:
         yield from _blocks(tree, normal, place)
         yield from _steps(tree, place)
 
 
+def _trees(sources: tuple[str, ...]) -> Iterator[tuple[int, ast.Module]]:
+    """Yield the trees of cells with their places, as long as there is room for all their nodes."""
+    room = _NODES
+    for place, source in enumerate(sources):
+        tree = parsed(source)
+        if tree is None:
+            continue
+        room -= sum(1 for _ in islice(ast.walk(tree), room + 1))
+        if room < 0:
+            return
+        yield place, tree
+
+
 def _blocks(tree: ast.Module, normal: Normal, cell: int) -> Iterator[Fragment]:
-    waiting: list[list[ast.stmt]] = [tree.body]
+    waiting: list[tuple[int, list[ast.stmt]]] = [(0, tree.body)]
     while waiting:
-        block = waiting.pop()
+        level, block = waiting.pop()
         heads = [normal.head(each) for each in block]
         for each, head in zip(block, heads, strict=True):
-            yield from _of_statement(each, head, normal, cell)
-            waiting += _within(each)
+            yield from _of_statement(each, head, normal, cell, whole=level < _LEVELS)
+            waiting += ((level + 1, inner) for inner in _within(each))
         for one, other, a, b in zip(block, block[1:], heads, heads[1:], strict=False):
             size = a.size + b.size
             if min(a.size, b.size) > 3 and size >= 2 * _SMALLEST:
@@ -99,16 +118,18 @@ def _blocks(tree: ast.Module, normal: Normal, cell: int) -> Iterator[Fragment]:
                 yield Fragment(key, "code", size, cell, one.lineno, last)
 
 
-def _of_statement(node: ast.stmt, head: Digest, normal: Normal, cell: int) -> Iterator[Fragment]:
+def _of_statement(
+    node: ast.stmt, head: Digest, normal: Normal, cell: int, *, whole: bool
+) -> Iterator[Fragment]:
     inner = _within(node)
     if head.size >= _SMALLEST:
         last = inner[0][0].lineno - 1 if inner else _end(node)
         yield Fragment(head.key, "code", head.size, cell, node.lineno, max(last, node.lineno))
-    if inner:
-        whole = normal.of(node)
-        if whole.size >= 3 * _SMALLEST:
-            key = hashed("whole", whole.key)
-            yield Fragment(key, "code", whole.size, cell, node.lineno, _end(node))
+    if inner and whole:
+        found = normal.of(node)
+        if found.size >= 3 * _SMALLEST:
+            key = hashed("whole", found.key)
+            yield Fragment(key, "code", found.size, cell, node.lineno, _end(node))
 
 
 def _within(node: ast.stmt) -> list[list[ast.stmt]]:
@@ -149,10 +170,15 @@ def _steps(tree: ast.Module, cell: int) -> Iterator[Fragment]:
 
 
 def _statements(block: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    for node in block:
+    """Yield statements with those within them, in order: an `elif` lies in the one before it."""
+    waiting = [iter(block)]
+    while waiting:
+        node = next(waiting[-1], None)
+        if node is None:
+            waiting.pop()
+            continue
         yield node
-        for inner in _within(node):
-            yield from _statements(inner)
+        waiting += map(iter, reversed(_within(node)))
 
 
 def _taken(node: ast.expr, made: dict[str, int]) -> object:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import warnings
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-MOST_SOURCE = 60_000
-"""Characters of a cell that are read; longer ones hold data, or mean harm."""
+from grader.python_cells import NotParsedError, is_foreign, mask, parse
 
 _DEEPEST = 60
 """Levels of a tree that are read: what lies deeper is one thing."""
@@ -23,16 +21,10 @@ class Digest(NamedTuple):
 
 
 def parsed(source: str) -> ast.Module | None:
-    """Return the tree of a cell; None for what is no Python. Magics are left out."""
-    if len(source) > MOST_SOURCE:
-        return None
-    lines = source.splitlines()
-    kept = ("" if line.lstrip().startswith(("%", "!")) else line for line in lines)
+    """Return the tree of a cell without its magics; None for what is no Python, or too long."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of odd escapes in a student's text
-            return ast.parse("\n".join(kept))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None if is_foreign(source) else parse(mask(source))
+    except NotParsedError:
         return None
 
 

@@ -77,7 +77,7 @@ class Recorder:
     def stage(self, name: str, stage: Text, *, waits: bool = False) -> None:
         pass
 
-    def finished(self, name: str, outcome: Text) -> None:
+    def finished(self, name: str, outcome: Text, *, graded: bool = True) -> None:
         self.ended[name] = outcome.english
         self._then()
 

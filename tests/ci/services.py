@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from grader.ci.recipes import GITHUB
 from tests.ci.repository import BRANCH, Repository
 
 ENVIRONMENT = Path(sys.prefix)
@@ -53,14 +54,22 @@ class GitHub:
     `home` is where the recipe makes its environment; without it the tests' own one is used.
     """
 
-    def __init__(self, repository: Repository, folder: Path, home: Path | None = None) -> None:
+    def __init__(
+        self,
+        repository: Repository,
+        folder: Path,
+        home: Path | None = None,
+        *,
+        workflow: Path = GITHUB,
+        job: str = "grade",
+    ) -> None:
         self._repository = repository
         self._home = home
         self._folder = folder
         self.temporary = folder / "temporary"
         self.temporary.mkdir(parents=True)
-        document = load(repository.path / ".github/workflows/grade.yml")
-        self._steps = document["jobs"]["grade"]["steps"]
+        document = load(repository.path / workflow)
+        self._steps = document["jobs"][job]["steps"]
         self._environment = document["env"]
         self._outputs: dict[str, dict[str, str]] = {}
         self.secrets: dict[str, str] = {}

@@ -63,6 +63,7 @@ class TestCommand:
             ("github", ".github/workflows/grade.yml", "the tab Actions"),
             ("gitlab", ".gitlab-ci.yml", "Build > Pipelines"),
             ("gradescope", "autograder.zip", "upload it under Configure Autograder"),
+            ("leaderboard", ".github/workflows/leaderboard.yml", "under Settings, Pages"),
         ],
     )
     def test_it_writes_a_file_and_says_what_is_next(

@@ -13,8 +13,19 @@ from typing import Any
 
 import pytest
 
-from grader.ci.recipes import GITHUB, GITLAB, Choices, github_files, gitlab_files, gradescope_files
+from grader.ci.recipes import (
+    GITHUB,
+    GITLAB,
+    LEADERBOARD,
+    BoardChoices,
+    Choices,
+    github_files,
+    gitlab_files,
+    gradescope_files,
+    leaderboard_files,
+)
 from grader.ci.wheel import Checkout, Wheel
+from grader.errors import UsageError
 from tests.ci.archives import unpack
 from tests.ci.repository import Repository
 from tests.ci.services import load
@@ -158,6 +169,58 @@ class TestWorkflow:
         assert not any("," in key for key in keys)
 
 
+class TestLeaderboard:
+    """GitHub Actions that publish ranks."""
+
+    @pytest.mark.parametrize(
+        "choices",
+        [
+            BoardChoices(NOWHERE, STUB),
+            BoardChoices(NOWHERE, STUB, Path("re ports: #1"), Path("'ä'.csv"), "x: no", "AMD #1"),
+        ],
+        ids=["plain", "odd"],
+    )
+    def test_it_keeps_to_the_published_schema_and_has_what_is_chosen(
+        self, tmp_path: Path, choices: BoardChoices
+    ) -> None:
+        document = board(tmp_path, choices)
+        validate("--builtin-schema", "vendor.github-workflows", str(tmp_path / LEADERBOARD))
+        found = document["env"]
+        assert choices.reports.as_posix() == found["GRADER_REPORTS"]
+        assert (choices.machine, choices.assignment or "") == (
+            found["GRADER_MACHINE"],
+            found["GRADER_ASSIGNMENT"],
+        )
+        pushed = [f"{choices.reports.as_posix()}/**", choices.consent.as_posix()]
+        assert pushed == document["on"]["push"]["paths"]
+
+    def test_only_what_runs_no_command_may_write_and_that_only_pages(self, tmp_path: Path) -> None:
+        document = board(tmp_path)
+        assert {"contents": "read"} == document["permissions"]
+        jobs = document["jobs"]
+        assert "permissions" not in jobs["board"]
+        assert {"pages": "write", "id-token": "write"} == jobs["publish"]["permissions"]
+        assert ["uses"] == [key for key in ("uses", "run") if key in jobs["publish"]["steps"][0]]
+        assert all("uses" in each for each in jobs["publish"]["steps"])
+
+    def test_actions_are_pinned_jobs_end_and_commands_hold_no_expression(
+        self, tmp_path: Path
+    ) -> None:
+        jobs = board(tmp_path)["jobs"].values()
+        steps = [step for job in jobs for step in job["steps"]]
+        used = [step["uses"] for step in steps if "uses" in step]
+        assert 5 == len(used)
+        assert [] == [use for use in used if not re.fullmatch(r"actions/[a-z-]+@[0-9a-f]{40}", use)]
+        assert all(0 < int(job["timeout-minutes"]) for job in jobs)
+        assert [] == [step for step in steps if "${{" in step.get("run", "")]
+        assert steps[0]["with"]["persist-credentials"] is False
+
+    @pytest.mark.parametrize("path", ["/etc", "../reports"])
+    def test_what_is_not_in_the_repository_is_refused(self, path: str) -> None:
+        with pytest.raises(UsageError, match="is not in the repository"):
+            leaderboard_files(BoardChoices(NOWHERE, STUB, reports=Path(path)))
+
+
 class TestPipeline:
     """GitLab."""
 
@@ -187,12 +250,23 @@ def scripts(folder: Path) -> Iterator[tuple[str, str]]:
     for number, step in enumerate(load(write(folder, PLAIN, "github"))["jobs"]["grade"]["steps"]):
         if "run" in step:
             yield f"github-{number}", f"#!/bin/bash -e\n{step['run']}"
+    for number, step in enumerate(board(folder)["jobs"]["board"]["steps"]):
+        if "run" in step:
+            yield f"leaderboard-{number}", f"#!/bin/bash -e\n{step['run']}"
     job = load(write(folder, PLAIN, "gitlab"))["grade"]
     yield "gitlab", "\n".join(["#!/bin/bash -e", *job["before_script"], *job["script"]])
     ((_, content),) = gradescope_files(course(folder)).items()
     unpack(content, folder / "archive")
     for name in ("setup.sh", "run_autograder"):
         yield name, (folder / "archive" / name).read_text()
+
+
+def board(folder: Path, choices: BoardChoices = BoardChoices(NOWHERE, STUB)) -> Any:  # noqa: B008
+    """Write the workflow that publishes ranks, and return what is in it."""
+    path = folder / LEADERBOARD
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(leaderboard_files(choices)[LEADERBOARD])
+    return load(path)
 
 
 def course(folder: Path) -> Choices:
@@ -208,7 +282,7 @@ def test_a_shell_checker_finds_nothing(tmp_path: Path) -> None:
         path = tmp_path / f"{name}.bash"
         path.write_text(text)
         paths.append(path)
-    assert 9 <= len(paths)
+    assert 12 <= len(paths)
     assert SHELLCHECK is not None
     done = subprocess.run([SHELLCHECK, *paths], capture_output=True, text=True, timeout=60)
     assert "" == done.stdout
@@ -248,9 +322,11 @@ _IMMATERIAL = {"--quiet", "--no-cache-dir"}
 def test_all_services_install_the_same_way(tmp_path: Path) -> None:
     """That of GitHub is run by test_installed.py."""
     found = {name: installing(text) for name, text in scripts(tmp_path)}
-    (github,) = (lines for name, lines in found.items() if name.startswith("github") and lines)
+    github, ranks = (
+        lines for name, lines in found.items() if name.startswith(("github", "leader")) and lines
+    )
     by_processors = "--index-url https://download.pytorch.org/whl/cpu"
     pytorch = {"--no-deps", by_processors, "--requirement"}
     locked = {"--no-deps", "--require-hashes", "--requirement"}
-    assert [pytorch, locked, {"--no-deps"}] == github == found["gitlab"]
+    assert [pytorch, locked, {"--no-deps"}] == github == found["gitlab"] == ranks
     assert [pytorch, locked] == found["setup.sh"]

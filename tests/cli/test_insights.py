@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from plant_class import make_class
 from rich.console import Console
 
 from grader.cli.class_reports import ClassOptions
@@ -21,7 +22,6 @@ from tests.gradebook.factory import SLUG
 from tests.insights.classes import report
 from tests.render.html.reading import read
 from tests.sample_reports import typical
-from tests.similarity.classes import TEMPLATE, make_class
 
 
 @pytest.fixture
@@ -94,7 +94,9 @@ def test_a_gradebook_has_grades_attempts_and_who_handed_in_nothing(folder: Path)
 def test_stats_have_the_same_numbers(folder: Path) -> None:
     said(folder, "insights", "--output", "monday")
     document = json.loads((folder / "monday" / f"{SLUG}.json").read_text())
-    numbers = found(folder, "grades", "stats", SLUG)[SLUG]["insights"]
+    stats = found(folder, "grades", "stats", SLUG)[SLUG]
+    numbers = stats["insights"]
+    assert document["numbers"] == {name: float(stats[name]) for name in document["numbers"]}
     for each in (*document["students"], *numbers["students"]):
         each["person"].pop("page")
     assert document == numbers
@@ -105,19 +107,21 @@ def test_stats_have_the_same_numbers(folder: Path) -> None:
 
 def test_works_that_are_alike_become_a_page_and_json(tmp_path: Path) -> None:
     place, made = tmp_path / "reports", make_class(12, 3)
-    for each in made.works:
+    for each in made.students:
         (place / each.id).mkdir(parents=True)
         whole = encode_report(replace(typical(), cells=each.cells))
         (place / each.id / "hw.json").write_bytes(whole)
     (place / "summary.json").write_text("{}")
-    lecture = tmp_path / "lecture.py"
-    lecture.write_text("\n".join(TEMPLATE))
-    options = SimilarOptions(ClassOptions(reports=place), tmp_path / "out", (lecture,))
+    options = SimilarOptions(ClassOptions(reports=place), tmp_path / "out")
     run_similar(options, Console(quiet=True))
     document = json.loads((tmp_path / "out" / "e2e-conv-similar.json").read_text())
     pairs = {frozenset((each["one"], each["other"])) for each in document["pairs"]}
     assert made.copies.keys() == pairs
-    assert "no verdict" in (tmp_path / "out" / "e2e-conv-similar.html").read_text()
+    page = (tmp_path / "out" / "e2e-conv-similar.html").read_bytes()
+    linked = {href for href in read(page).values("href") if not href.startswith("#")}
+    assert {f"e2e-conv/{id}/hw.html" for pair in made.copies for id in pair} == linked
+    assert all((tmp_path / "out" / each).is_file() for each in linked)
+    assert "no verdict" in page.decode()
 
 
 def test_what_is_given_as_a_text_makes_nobody_alike(tmp_path: Path) -> None:

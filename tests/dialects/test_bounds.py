@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.dialects.migration import TEXT_LIMIT, migrate_cells
-from grader.dialects.parse import CELL_LIMIT
+from grader.python_cells import CELL_LIMIT
 
 OLD = "tvm.nd.array"
 DEEP = 20_000

@@ -10,11 +10,10 @@ from grader.dialects.parse import (
     CHAIN_LIMIT,
     DEPTH_LIMIT,
     NODE_LIMIT,
-    NotParsedError,
-    parse,
     parse_exactly,
     statements,
 )
+from grader.python_cells import NotParsedError, parse
 
 
 def read(source: str) -> str:

@@ -122,6 +122,8 @@ def test_hidden_speed_is_not_told(written: Path, tmp_path: Path) -> None:
 
 def test_the_page_is_quiet_and_clean(browser: Browser, written: Path) -> None:
     path = written / "e2e-conv-leaderboard.html"
-    assert [] == read(path.read_bytes()).unbalanced
+    found = read(path.read_bytes())
+    assert [] == found.unbalanced
+    assert 1 == found.text.count("grader")  # its foot says once what has made it
     opened = visit(browser, path, PHONE, "dark")
     assert ([], [], 0) == (opened.events, opened.violations(), max(opened.overflow(), 0))

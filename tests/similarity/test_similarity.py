@@ -2,38 +2,43 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
+from plant_class import KINDS, PlantedClass, copied, make_class
+from planted_notebooks import WritingPlan, handout, write
 
 from grader.report import Cell
 from grader.similarity import Similarities, Writing, compare, given_keys, writing_of
 from grader.similarity.fragments import fragments_of
-from tests.similarity.classes import KINDS, TEMPLATE, Class, make_class, write
+
+GIVEN = given_keys(handout())
 
 
-def alike(made: Class, least: float = 0.5) -> Similarities:
-    writings = [writing_of(each.id, each.id, "", each.cells) for each in made.works]
-    return compare("e2e-conv", writings, given_keys(TEMPLATE), least)
-
-
-@pytest.fixture(scope="module")
-def made() -> Class:
-    return make_class(90, 30)
+def alike(made: PlantedClass, least: float = 0.5) -> Similarities:
+    writings = [writing_of(each.id, each.id, "", each.cells) for each in made.students]
+    return compare("e2e-conv", writings, GIVEN, least)
 
 
 @pytest.fixture(scope="module")
-def found(made: Class) -> Similarities:
+def made() -> PlantedClass:
+    return make_class(120, 60, seed=1)
+
+
+@pytest.fixture(scope="module")
+def found(made: PlantedClass) -> Similarities:
     return alike(made)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_nine_of_ten_copies_are_found(made: Class, found: Similarities, kind: str) -> None:
+def test_nine_of_ten_copies_are_found(made: PlantedClass, found: Similarities, kind: str) -> None:
     pairs = {frozenset((each.one, each.other)) for each in found.pairs}
     planted = {pair for pair, how in made.copies.items() if how == kind}
-    assert len(planted) == 5
+    assert len(planted) == 10
     assert len(planted & pairs) >= 0.9 * len(planted)
 
 
-def test_none_of_the_first_ten_pairs_is_false(made: Class, found: Similarities) -> None:
+def test_none_of_the_first_ten_pairs_is_false(made: PlantedClass, found: Similarities) -> None:
     first = {frozenset((each.one, each.other)) for each in found.pairs[:10]}
     assert first <= made.copies.keys()
 
@@ -43,10 +48,12 @@ def test_an_honest_class_has_no_pairs() -> None:
 
 
 def test_three_who_share_are_a_group() -> None:
-    cells = {f"u{n}": write(n) for n in range(20)}
-    cells |= {"copy": write(3, "renamed"), "other": write(3, "permuted")}
+    plans = [WritingPlan(number, schedule=True) for number in range(20)]
+    cells = {f"u{number}": write(plan) for number, plan in enumerate(plans)}
+    for id, kind in (("copy", "renamed"), ("other", "permuted")):
+        cells[id] = copied(plans[3], kind, random.Random(0))
     writings = [writing_of(id, id, "", own) for id, own in cells.items()]
-    assert (("copy", "other", "u3"),) == compare("x", writings, given_keys(TEMPLATE)).clusters
+    assert (("copy", "other", "u3"),) == compare("x", writings, GIVEN).clusters
 
 
 def code(source: str) -> set[int]:
@@ -130,6 +137,7 @@ def test_cells_of_the_handout_and_given_texts_are_nobodys_own() -> None:
         "1" + "+1" * 29_000,
         "a" + ".b" * 29_000,
         "x" * 70_000,
+        "%%bash\necho $HOME",
     ],
     ids=lambda source: source[:4],
 )
@@ -137,6 +145,20 @@ def test_what_is_no_python_or_means_harm_is_left_out(source: str) -> None:
     assert [] == [*fragments_of((source, "%time"))]
     found = compare("x", [writing_of("ada", "", "", [Cell("code", source, 1)])])
     assert (("ada",), ()) == (found.left_out, found.pairs)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "if a: x = f(a, b, c, d, e)\n" + "elif a: x = f(a, b, c, d, e)\n" * 2000,
+        "a = f(b, c, d, e, g)\n" * 3000,
+        "".join(f"{' ' * n}if f(a, b, c, d, e):\n" for n in range(90)) + " " * 90 + "x = 1\n",
+    ],
+    ids=["branches", "statements", "depth"],
+)
+def test_of_long_and_deep_cells_a_bounded_part_is_compared(source: str) -> None:
+    writing = writing_of("ada", "", "", [Cell("code", source, n) for n in range(20)])
+    assert 0 < len(writing.fragments) <= 4_000
 
 
 def test_nobody_is_no_error() -> None:

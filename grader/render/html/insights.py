@@ -15,6 +15,7 @@ from grader.insights.figures import CheckRow, CodeRow, Insights, PartRow, SpeedG
 from grader.insights.observation import ConcernKind, Person
 from grader.language import Text, say
 from grader.render import wording
+from grader.render.findings import told_stage
 from grader.render.html.charts import WIDTHS
 from grader.render.html.class_charts import Strip, histogram, strip
 from grader.render.html.class_words import class_words
@@ -160,7 +161,7 @@ class _Page:
             ),
             stages=tuple(
                 (
-                    wording.one_line(each.stage)[:_NAME],
+                    wording.one_line(told_stage(each.stage))[:_NAME],
                     wording.seconds(each.median),
                     wording.seconds(each.longest),
                     self._link(each.student),
@@ -238,7 +239,7 @@ class _Page:
             (
                 tell(MISTAKE_NAMES[each.mistake]),
                 each.mistake,
-                ", ".join(titles.get(part, "") for part in each.parts[:8]),
+                "; ".join(titles.get(part, "") for part in each.parts[:8]),
                 self._names(each.students),
                 _short(each.example),
             )

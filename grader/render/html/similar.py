@@ -65,7 +65,7 @@ def render_similar(
             about=_about(found),
             pairs=pairs,
             clusters=tuple(
-                ", ".join(_name(writings, id)[0] for id in each[:200]) for each in found.clusters
+                tuple(_name(writings, id) for id in each[:200]) for each in found.clusters
             ),
             left_out=tell("{count} more pairs are in the JSON.", count=left_out)
             if left_out

@@ -51,6 +51,7 @@ _WORDS: Mapping[str, Text] = {
     "own_cells": say("Your cells:"),
     "points": say("Points"),
     "problem": say("Error"),
+    "quiet": say("This page loads nothing and has no script."),
     "rate": say("GFLOP/s"),
     "reread": say("To read again:"),
     "reread_notebook": say("To read again in the notebook:"),

@@ -100,6 +100,7 @@ def test_it_is_in_the_language_that_is_asked_for(language: str) -> None:
     found = page(PLANTED.insights, language).decode()
     assert f'<html lang="{language}"' in found
     assert ("What was misunderstood" in found) == (language == "en")
+    assert (">parts<" in found) == (language == "en")
 
 
 @pytest.mark.parametrize("students", [1000, 4000])

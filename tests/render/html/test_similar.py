@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from plant_class import make_class
+from planted_notebooks import handout
 from playwright.sync_api import Browser, ViewportSize
 
 from grader.render.html.page import SIZE
@@ -15,7 +17,6 @@ from grader.similarity import compare, given_keys, writing_of
 from tests.browser import PHONE, WIDE, Scheme, visit
 from tests.render.html.reading import ATTRIBUTES, TAGS, flat, read
 from tests.render.html.test_escaping import INVISIBLE, SCRIPTS
-from tests.similarity.classes import TEMPLATE, make_class
 
 HARM = " ".join(SCRIPTS) + INVISIBLE
 
@@ -23,12 +24,12 @@ HARM = " ".join(SCRIPTS) + INVISIBLE
 def page(*, hostile: bool = False) -> bytes:
     writings = [
         writing_of(each.id, f"Student {each.id}", f"{each.id}.html", each.cells)
-        for each in make_class(30, 6).works
+        for each in make_class(30, 6).students
     ]
     if hostile:
         cells = [Cell("code", f"a = f({HARM!r}, b[0], c[1], d[2], e[3])", 1)]
         writings = [writing_of(id, HARM, "javascript:x()", cells) for id in (HARM, "W" * 3000)]
-    found = compare(HARM if hostile else "e2e-conv", writings, given_keys(TEMPLATE))
+    found = compare(HARM if hostile else "e2e-conv", writings, given_keys(handout()))
     assert found.pairs
     return render_similar(found, {each.id: each for each in writings}, "en", "Made today.")
 
@@ -53,7 +54,7 @@ def test_both_are_side_by_side_with_how_rare_it_is_and_no_verdict() -> None:
     text = flat(read(page()).text)
     assert "This is evidence, and no verdict: it takes no point from anybody." in text
     assert "2 of 30 have it" in text
-    assert "Student copy0000" in text
+    assert "Student leilei024" in text
     assert "6" == str(text.count("Side by side"))
 
 
@@ -86,6 +87,15 @@ def test_axe_finds_nothing(
     opened = visit(browser, path, size, scheme)
     opened.unfold()
     assert [] == opened.violations()
+
+
+def test_a_wide_window_has_room_for_seventy_characters_of_both(
+    browser: Browser, tmp_path: Path
+) -> None:
+    (tmp_path / "similar.html").write_bytes(page())
+    opened = visit(browser, tmp_path / "similar.html", ViewportSize(width=1280, height=700))
+    wide = "getComputedStyle(document.querySelector('.two .source')).width"
+    assert 500 < float(opened.page.evaluate(wide).removesuffix("px"))
 
 
 @pytest.mark.parametrize("width", [320, 1280])

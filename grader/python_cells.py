@@ -1,12 +1,24 @@
-"""What IPython understands and Python does not: hidden before a cell is parsed.
+"""Cells of notebooks as Python's own parser reads them, within bounds: anybody may have written it.
 
-A mask has as many lines as the text it hides, and the same columns in all lines that it leaves.
-So places in the masked text are places in the student's, and nothing has to be put back.
+What IPython understands and Python does not is hidden before a cell is parsed. A mask has as many
+lines as the text it hides, and the same columns in all lines that it leaves. So places in the
+masked text are places in the student's, and nothing has to be put back.
 """
 
 from __future__ import annotations
 
+import ast
 import re
+import threading
+import warnings
+
+from grader.errors import Told
+from grader.language import say
+
+CELL_LIMIT = 2**16
+"""Longest cell that is looked at, in characters. The longest of the course has 8000."""
+
+_WARNINGS = threading.Lock()
 
 _PYTHON_CELLS = ("capture", "prun", "time", "timeit")
 """Cell magics whose cell is Python all the same."""
@@ -15,6 +27,25 @@ _COMMAND = re.compile(r"(?P<indent>[ \t]*)(?:[!?]|%{1,2}[A-Za-z])")
 _ASSIGNED = re.compile(r"(?P<head>[ \t]*[A-Za-z_][\w, ]{0,80}=[ \t]*)(?:!|%[A-Za-z])")
 _HELP = re.compile(r"(?P<indent>[ \t]*)[\w.]{1,200}\?{1,2}[ \t]*$")
 _ESCAPED = re.compile(r"(?P<indent>[ \t]*)\\#")
+
+
+class NotParsedError(Told):
+    """Raised for a text that is left alone; says why, in a clause."""
+
+
+def parse(source: str) -> ast.Module:
+    """Read a cell with a parser that refuses to nest too deep. Raises NotParsedError."""
+    if len(source) > CELL_LIMIT:
+        raise NotParsedError(say("the cell is longer than {limit} characters", limit=CELL_LIMIT))
+    try:
+        with _WARNINGS, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about the student's escapes, which are not ours
+            return ast.parse(source)
+    except SyntaxError as error:
+        at = error.lineno or 1
+        raise NotParsedError(say("the cell is not Python: line {line}", line=at)) from None
+    except (ValueError, RecursionError, MemoryError):
+        raise NotParsedError(say("the cell is not Python, or it nests too deep")) from None
 
 
 def cell_magic(source: str) -> str:
