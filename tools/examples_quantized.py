@@ -36,13 +36,81 @@ for i, j in T.grid(32, 48):
 SCHEDULE = """\
 sch = tvm.s_tir.Schedule(MyMatmul)
 C = sch.get_sblock("C", func_name="matmul")
+written = sch.cache_write(C, 0, "global")
 i, j, k = sch.get_loops(C)
 j_0, j_1 = sch.split(j, factors=[None, 16])
 k_0, k_1 = sch.split(k, factors=[None, 4])
 sch.reorder(j_0, k_0, k_1, j_1)
+sch.reverse_compute_at(written, j_0)
 sch.unroll(k_1)
 sch.vectorize(j_1)
 sch.decompose_reduction(C, k_0)
+"""
+
+
+INTRINSIC = """\
+@T.prim_func(s_tir=True)
+def described(a: T.handle, b: T.handle, c: T.handle) -> None:
+    x = T.match_buffer(a, (1,), "int8", offset_factor=1)
+    y = T.match_buffer(b, (16,), "int8", offset_factor=1)
+    z = T.match_buffer(c, (16,), "int32", offset_factor=1)
+    with T.sblock("root"):
+        T.reads(z[0:16], x[0:1], y[0:16])
+        T.writes(z[0:16])
+        for j in range(16):
+            with T.sblock("term"):
+                vj = T.axis.spatial(16, j)
+                z[vj] = z[vj] + T.Cast("int32", x[0]) * T.Cast("int32", y[vj])
+
+
+@T.prim_func(s_tir=True)
+def sixteen(a: T.handle, b: T.handle, c: T.handle) -> None:
+    x = T.match_buffer(a, (1,), "int8", offset_factor=1)
+    y = T.match_buffer(b, (16,), "int8", offset_factor=1)
+    z = T.match_buffer(c, (16,), "int32", offset_factor=1)
+    with T.sblock("root"):
+        T.reads(z[0:16], x[0:1], y[0:16])
+        T.writes(z[0:16])
+        z[T.ramp(0, 1, 16)] += T.broadcast(T.Cast("int32", x[0]), 16) * T.Cast(
+            "int32x16", y[T.ramp(0, 1, 16)])
+
+
+tvm.s_tir.TensorIntrin.register("sixteen", described, sixteen, override=True)
+"""
+
+TENSORIZED = """\
+sch = tvm.s_tir.Schedule(MyMatmul)
+C = sch.get_sblock("C", func_name="matmul")
+i, j, k = sch.get_loops(C)
+j_0, j_1 = sch.split(j, factors=[None, 16])
+sch.reorder(i, j_0, k, j_1)
+sch.decompose_reduction(C, k)
+sch.tensorize(j_1, "sixteen")
+"""
+
+IN_PARTS = """\
+sch = tvm.s_tir.Schedule(MyMatmul)
+C = sch.get_sblock("C", func_name="matmul")
+sch.cache_read(C, 1, "global")
+i, j, k = sch.get_loops(C)
+k_0, k_1 = sch.split(k, factors=[None, 4])
+sch.rfactor(k_1, 0)
+"""
+
+PIPELINED = """\
+sch = tvm.s_tir.Schedule(MyMatmul)
+C = sch.get_sblock("C", func_name="matmul")
+rows = sch.cache_read(C, 1, "global")
+i, j, k = sch.get_loops(C)
+j_0, j_1 = sch.split(j, factors=[None, 16])
+k_0, k_1 = sch.split(k, factors=[None, 4])
+sch.reorder(i, j_0, k_0, k_1, j_1)
+sch.compute_at(rows, k_0)
+sch.unroll(k_1)
+sch.vectorize(j_1)
+sch.decompose_reduction(C, k_0)
+sch.annotate(k_0, "software_pipeline_stage", [0, 1])
+sch.annotate(k_0, "software_pipeline_order", [0, 1])
 """
 
 
@@ -137,6 +205,10 @@ for i, j in T.grid(32, 48):
 EXAMPLES: dict[str, tuple[str, ...]] = {
     # right in an unusual way
     "layer_in_one_function": (SETUP, LAYER),
+    # schedules of other steps than those that are asked for
+    "product_tensorized": (SETUP, matmul(), INTRINSIC, TENSORIZED),
+    "product_in_parts": (SETUP, matmul(), IN_PARTS),
+    "product_pipelined": (SETUP, matmul(), PIPELINED),
     # typical mistakes, and what looks like an answer
     "products_of_int8": (
         SETUP,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from grader.assignment import ArgumentTable, Comparison, Computation, TensorTable
 from grader.errors import CourseError
 from grader.evidence.case import Problem
-from grader.evidence.steps import find_updates, holds_weight
+from grader.evidence.updates import find_updates, holds_weight
 from grader.ir.facts import Argument, BufferFacts, Call, FunctionFacts, ModuleFacts
 from grader.language import say
 from grader.messages.frames import BFLOAT16
