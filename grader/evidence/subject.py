@@ -177,8 +177,16 @@ def _takes(function: FunctionFacts, wanted: tuple[TensorTable, ...]) -> bool:
 
 
 def fits(buffer: BufferFacts, table: TensorTable) -> bool:
-    """Say whether a buffer has a table's shape and dtype."""
-    return buffer.tensor.shape == table.shape and buffer.tensor.dtype == table.dtype
+    """Say whether a buffer has a table's shape and dtype.
+
+    An axis that varies from case to case may have a symbolic extent.
+    """
+    shape, named = buffer.tensor.shape, [bool(each) for each in table.axes]
+    if shape is None or len(shape) != len(table.shape) or buffer.tensor.dtype != table.dtype:
+        return False
+    named += [False] * (len(shape) - len(named))
+    triples = zip(shape, table.shape, named, strict=True)
+    return all(have == want or (free and isinstance(have, str)) for have, want, free in triples)
 
 
 # --- by a weight ----------------------------------------------------------------------------------

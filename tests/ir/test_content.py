@@ -445,7 +445,7 @@ class TestIntegers:
         assert ["B"] == [each.subject for each in decisions(bounded)]
 
 
-# --- parts of buffers ------------------------------------------------------------------------------
+# --- parts of buffers -----------------------------------------------------------------------------
 
 
 @T.prim_func(s_tir=True)
