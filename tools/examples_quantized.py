@@ -113,6 +113,37 @@ sch.annotate(k_0, "software_pipeline_stage", [0, 1])
 sch.annotate(k_0, "software_pipeline_order", [0, 1])
 """
 
+RECORD = """\
+# The best of 24 trials of tune_tir, as its database has it. MetaSchedule calls every function main.
+RECORD = json.loads(r'''
+[[["GetSBlock", [], ["C", "main"], ["b0"]], ["GetSBlock", [], ["root", "main"], ["b1"]],
+["Annotate", ["b0", "\\"SSRSRS\\""], ["meta_schedule.tiling_structure"], []], ["GetLoops",
+["b0"], [], ["l2", "l3", "l4"]], ["SamplePerfectTile", ["l2"], [4, 64], ["v5", "v6", "v7",
+"v8"]], ["Split", ["l2", "v5", "v6", "v7", "v8"], [true, false], ["l9", "l10", "l11",
+"l12"]], ["SamplePerfectTile", ["l3"], [4, 64], ["v13", "v14", "v15", "v16"]], ["Split",
+["l3", "v13", "v14", "v15", "v16"], [true, false], ["l17", "l18", "l19", "l20"]],
+["SamplePerfectTile", ["l4"], [2, 64], ["v21", "v22"]], ["Split", ["l4", "v21", "v22"],
+[true, false], ["l23", "l24"]], ["Reorder", ["l9", "l17", "l10", "l18", "l23", "l11", "l19",
+"l24", "l12", "l20"], [], []], ["Annotate", ["b1", 16], ["meta_schedule.parallel"], []],
+["Annotate", ["b1", 64], ["meta_schedule.vectorize"], []], ["SampleCategorical", [], [[0,
+16, 64, 512], [0.25, 0.25, 0.25, 0.25]], ["v25"]], ["Annotate", ["b1", "v25"],
+["meta_schedule.unroll_explicit"], []], ["EnterPostproc", [], [], []], ["GetSBlock", [],
+["root", "main"], ["b26"]], ["Unannotate", ["b26"], ["meta_schedule.parallel"], []],
+["Unannotate", ["b26"], ["meta_schedule.vectorize"], []], ["Unannotate", ["b26"],
+["meta_schedule.unroll_explicit"], []], ["GetChildBlocks", ["b26"], [], ["b27"]],
+["GetLoops", ["b27"], [], ["l28", "l29", "l30", "l31", "l32", "l33", "l34", "l35", "l36",
+"l37"]], ["Fuse", ["l28", "l29", "l30", "l31"], [1], ["l38"]], ["Parallel", ["l38"], [],
+[]], ["Fuse", ["l37"], [1], ["l39"]], ["Vectorize", ["l39"], [], []], ["Annotate", ["l38",
+64], ["pragma_auto_unroll_max_step"], []], ["Annotate", ["l38", 1],
+["pragma_unroll_explicit"], []], ["GetSBlock", [], ["C", "main"], ["b40"]], ["GetLoops",
+["b40"], [], ["l41", "l42", "l43", "l44", "l45", "l46", "l47"]], ["DecomposeReduction",
+["b40", "l42"], [], ["b48"]]], [[4, [4, 2, 4, 4]], [6, [1, 1, 8, 16]], [8, [16, 8]], [13,
+2]]]
+''')
+sch = tvm.s_tir.Schedule(tvm.IRModule({"main": MyMatmul["matmul"]}))
+tvm.s_tir.schedule.Trace.apply_json_to_schedule(RECORD, sch)
+"""
+
 
 def matmul(body: str = PRODUCT, output: str = "int32") -> str:
     """Return a cell with the module of part 1."""
@@ -209,6 +240,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "product_tensorized": (SETUP, matmul(), INTRINSIC, TENSORIZED),
     "product_in_parts": (SETUP, matmul(), IN_PARTS),
     "product_pipelined": (SETUP, matmul(), PIPELINED),
+    "tuning_record": ("import json\n" + SETUP, matmul(), RECORD),
     # typical mistakes, and what looks like an answer
     "products_of_int8": (
         SETUP,
