@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Annotated, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Annotated, NamedTuple, TypeVar
 
 import msgspec
 
@@ -77,16 +77,38 @@ MOST_EXTENT = 2**20
 
 
 class TensorTable(Table, frozen=True):
-    """Shape and dtype of one tensor, without an axis for the batch."""
+    """Shape and dtype of one tensor, without an axis for the batch.
+
+    `axes` names the axes, from the first one, whose extents vary from case to case, `""` those that
+    do not; `shape` is what is drawn.
+    """
 
     shape: tuple[Annotated[int, msgspec.Meta(gt=0, le=MOST_EXTENT)], ...]
     dtype: str = "float32"
+    axes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if len(self.axes) > len(self.shape):
+            raise ValueError(f"a tensor of {len(self.shape)} axes has {len(self.axes)} `axes`")
         if self.dtype not in TOLERANCES:
             raise ValueError(
                 f"there is no `dtype` {self.dtype!r}; use one of {', '.join(TOLERANCES)}"
             )
+
+    def extents(self, shape: tuple[int, ...] | None = None) -> dict[str, int]:
+        """Return the extents of the named axes in a shape: the tensor's own if none is given."""
+        return {name: e for name, e in zip(self.axes, shape or self.shape, strict=False) if name}
+
+    def shape_at(self, extents: Mapping[str, int]) -> tuple[int, ...]:
+        """Return the shape where named axes have these extents."""
+        names = (*self.axes, *[""] * (len(self.shape) - len(self.axes)))
+        return tuple(extents.get(n, e) for n, e in zip(names, self.shape, strict=True))
+
+    @property
+    def spelled(self) -> str:
+        """Return the shape as people write it, an axis that varies by its name."""
+        names = (*self.axes, *[""] * (len(self.shape) - len(self.axes)))
+        return f"[{', '.join(n or str(e) for n, e in zip(names, self.shape, strict=True))}]"
 
     @property
     def is_integer(self) -> bool:
@@ -173,6 +195,7 @@ class Computation(Table, frozen=True):
         names = [each.name for each in self.case]
         if len({*names}) < len(names):
             raise ValueError(f"computation {self.id} has two cases of the same name")
+        self._demand_axes()
         if names and not all(each.name for each in self.arguments):
             raise ValueError(f"the arguments of computation {self.id} need a `name`, for its cases")
         if len({each.dtype for each in self.outputs}) > 1:
@@ -180,6 +203,52 @@ class Computation(Table, frozen=True):
         for name, by_type in TOLERANCES[self.dtype]._asdict().items():
             if getattr(self, name) == _BY_TYPE:
                 msgspec.structs.force_setattr(self, name, by_type)
+
+    def _demand_axes(self) -> None:
+        known: dict[str, int] = {}
+        for each in self.arguments:
+            for name, extent in each.extents().items():
+                if known.setdefault(name, extent) != extent:
+                    raise ValueError(
+                        f"the axis {name!r} of computation {self.id} has two extents in `shape`"
+                    )
+        for output in self.outputs:
+            for name, extent in output.extents().items():
+                if known.get(name) != extent:
+                    raise ValueError(
+                        f"the axis {name!r} of an output of computation {self.id} is none of its"
+                        " arguments', or of another extent"
+                    )
+
+    @property
+    def extents(self) -> dict[str, int]:
+        """Return the extents of the axes that vary, where arguments are drawn."""
+        return {name: e for each in self.arguments for name, e in each.extents().items()}
+
+    def extents_of(self, shapes: Sequence[tuple[int, ...]]) -> dict[str, int] | None:
+        """Return the extents of the axes that vary in arguments of these shapes.
+
+        None where they are no shapes of its arguments: a fixed axis has another extent, or one that
+        varies has two.
+        """
+        found: dict[str, int] = {}
+        for table, shape in zip(self.arguments, shapes, strict=True):
+            if len(shape) != len(table.shape):
+                return None
+            found |= {n: found.get(n, e) for n, e in table.extents(shape).items()}
+            if table.shape_at(found) != shape:
+                return None
+        return found
+
+    def at(self, extents: Mapping[str, int]) -> Computation:
+        """Return the computation with other extents of the axes that vary, and no case."""
+        if not extents:
+            return self
+        return msgspec.structs.replace(
+            self,
+            arguments=tuple(_at(each, extents) for each in self.arguments),
+            outputs=tuple(_at(each, extents) for each in self.outputs),
+        )
 
     @property
     def samples(self) -> int:
@@ -197,6 +266,13 @@ class Computation(Table, frozen=True):
     def dtype(self) -> str:
         """Return the dtype of the outputs."""
         return self.outputs[0].dtype
+
+
+_Tensor = TypeVar("_Tensor", bound=TensorTable)
+
+
+def _at(table: _Tensor, extents: Mapping[str, int]) -> _Tensor:
+    return msgspec.structs.replace(table, shape=table.shape_at(extents))
 
 
 Comparison = OracleOptions | Computation

@@ -175,7 +175,7 @@ def _form_of(name: str, table: Computation | OracleOptions | None) -> dict[str, 
         result = say("one array of shape ({shape})", shape=shape)
         return {"signature": foreign(f"{name}(parameters, inputs)"), "result": result}
     arguments = [each.name or f"argument{i}" for i, each in enumerate(table.arguments)]
-    shapes = ["(" + ", ".join(map(str, ("cases", *each.shape))) + ")" for each in table.outputs]
+    shapes = [f"(cases, {each.spelled[1:-1]})".replace(", )", ")") for each in table.outputs]
     return {
         "signature": foreign(f"{name}({', '.join(['parameters', *arguments])})"),
         "result": say("for each output an array of shape {shapes}", shapes=", ".join(shapes)),
@@ -262,7 +262,8 @@ def _shapes(
     cases = len(arguments[1]) if len(arguments) > 1 else 0
     if isinstance(table, OracleOptions):
         return [(cases, *table.output_shape)]
-    return [(cases, *each.shape) for each in table.outputs]
+    extents = table.extents_of([each.shape[1:] for each in arguments[1:]]) or {}
+    return [(cases, *each.shape) for each in table.at(extents).outputs]
 
 
 def demand_shapes(

@@ -268,7 +268,8 @@ print("The two layers are right.")
 # Build `DynamicModel` with a `relax.BlockBuilder`: `main` takes `x` (n, 24), `w` (24, 20) and `b`
 # (20,), float32, in this order. It computes y = ReLU(x w + b) and returns y less the mean of each
 # column of y **over the batch**, (n, 20). Make it of TensorIR functions alone, two at least
-# (`bb.emit_te`). It is tried on batches of several sizes, not only on yours.
+# (`bb.emit_te`). It is tried on batches of several sizes, not only on yours: also on one image, and
+# on none.
 
 # %% [markdown] lang="zh"
 # ## 第 2 部分　任意的批大小
@@ -280,7 +281,8 @@ print("The two layers are right.")
 #
 # 用 `relax.BlockBuilder` 构建 `DynamicModel`：`main` 依次接受 `x` (n, 24)、`w` (24, 20) 和 `b` (20,)，
 # 都是 float32。它计算 y = ReLU(x w + b)，返回 y 减去 y 每一列**在整批上**的平均值，形状为 (n, 20)。
-# 只用 TensorIR 函数，至少两个（`bb.emit_te`）。评分时会用几种批大小，不只是你用的那一种。
+# 只用 TensorIR 函数，至少两个（`bb.emit_te`）。评分时会用几种批大小，不只是你用的那一种：也会有一张图片，
+# 或者一张也没有。
 
 # %% [markdown] lang="ko"
 # ## 파트 2. 자유로운 배치 크기
@@ -294,7 +296,7 @@ print("The two layers are right.")
 # `relax.BlockBuilder`로 `DynamicModel`을 만드세요. `main`은 float32인 `x` (n, 24), `w` (24, 20), `b`
 # (20,)를 이 순서로 받습니다. y = ReLU(x w + b)를 계산하고, y에서 **배치 전체에 걸친** 각 열의 평균을 뺀
 # (n, 20) 텐서를 돌려줍니다. TensorIR 함수만으로, 적어도 둘로 만드세요(`bb.emit_te`). 채점할 때는 여러
-# 배치 크기를 씁니다.
+# 배치 크기를 씁니다. 이미지가 한 장일 때도, 한 장도 없을 때도 있습니다.
 
 
 # %%

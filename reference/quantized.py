@@ -475,13 +475,16 @@ print("The layer is right.")
 #
 # Get there with these primitives, in this order; a reduction is decomposed last:
 #
-# 1. `split` the columns into tiles of sixteen, and the sum into groups of four;
-# 2. `reorder` the loops: the columns of a tile innermost;
-# 3. `unroll` the four, and `vectorize` the sixteen;
-# 4. `decompose_reduction`.
+# 1. `cache_write`: the sums get a buffer of their own, from which a block copies them to `C`;
+# 2. `split` the columns into tiles of sixteen, and the sum into groups of four;
+# 3. `reorder` the loops: the columns of a tile innermost;
+# 4. `reverse_compute_at` moves the copy into the loop over the tiles, so that no more than sixteen
+#    sums are kept at a time;
+# 5. `unroll` the four, and `vectorize` the sixteen;
+# 6. `decompose_reduction`.
 #
-# The points: 15 for the steps (split 3, reorder 3, unroll 2, vectorize 4, decompose 3), 15 for
-# speed, and both only if the function still computes the same. Speed is measured on the machine
+# The points: 15 for the steps (split 3, reorder 3, unroll 2, vectorize 3, the cache 1, its place 1,
+# decompose 2), 15 for speed, and both only if the function still computes the same. Speed is measured on the machine
 # that grades, with one thread, beside your function of part 1. These steps alone give full points.
 # A schedule that goes further, several rows at a time, is timed as well, to show what is possible.
 # %% [markdown] lang="zh"
@@ -493,14 +496,16 @@ print("The layer is right.")
 #
 # 请按下面的顺序用这些原语来做到；归约放在最后分解：
 #
-# 1. `split`：把列拆成每块十六列，把求和拆成每组四个；
-# 2. `reorder`：调整循环的顺序，一块之内的列放在最内层；
-# 3. `unroll` 那四个，`vectorize` 那十六个；
-# 4. `decompose_reduction`。
+# 1. `cache_write`：让求和有自己的缓冲区，再由一个块把结果复制到 `C`；
+# 2. `split`：把列拆成每块十六列，把求和拆成每组四个；
+# 3. `reorder`：调整循环的顺序，一块之内的列放在最内层；
+# 4. `reverse_compute_at`：把复制移到遍历各块的循环里，这样同时只需保存十六个和；
+# 5. `unroll` 那四个，`vectorize` 那十六个；
+# 6. `decompose_reduction`。
 #
-# 分数：步骤 15 分（split 3 分，reorder 3 分，unroll 2 分，vectorize 4 分，decompose 3 分），速度 15
-# 分；两者都以函数的计算结果不变为前提。速度在评分的机器上用一个线程测量，与第 1
-# 部分的函数放在一起比较。只做这些步骤就能得满分。我们另有一个更进一步的调度，一次计算好几行，
+# 分数：步骤 15 分（split 3 分，reorder 3 分，unroll 2 分，vectorize 3 分，缓存 1 分，缓存的位置 1
+# 分，decompose 2 分），速度 15 分；两者都以函数的计算结果不变为前提。速度在评分的机器上用一个线程测量，
+# 与第 1 部分的函数放在一起比较。只做这些步骤就能得满分。我们另有一个更进一步的调度，一次计算好几行，
 # 也会一同测量，让你看看还能快到什么程度。
 # %% [markdown] lang="ko"
 # ## 파트 4. 행렬 곱 스케줄하기
@@ -512,13 +517,15 @@ print("The layer is right.")
 #
 # 다음 프리미티브를 이 순서로 쓰세요. 축약은 마지막에 분해합니다.
 #
-# 1. `split`: 열은 열여섯 열짜리 타일로, 합은 네 개씩 나눕니다.
-# 2. `reorder`: 타일 안의 열이 가장 안쪽에 오도록 루프의 순서를 바꿉니다.
-# 3. `unroll`로 그 넷을, `vectorize`로 그 열여섯을 처리합니다.
-# 4. `decompose_reduction`.
+# 1. `cache_write`: 합에 따로 버퍼를 주고, 블록 하나가 그것을 `C`로 복사하게 합니다.
+# 2. `split`: 열은 열여섯 열짜리 타일로, 합은 네 개씩 나눕니다.
+# 3. `reorder`: 타일 안의 열이 가장 안쪽에 오도록 루프의 순서를 바꿉니다.
+# 4. `reverse_compute_at`: 복사를 타일을 도는 루프 안으로 옮겨, 한 번에 합을 열여섯 개만 두게 합니다.
+# 5. `unroll`로 그 넷을, `vectorize`로 그 열여섯을 처리합니다.
+# 6. `decompose_reduction`.
 #
-# 점수: 단계 15점(split 3, reorder 3, unroll 2, vectorize 4, decompose 3), 속도 15점. 둘 다 함수의
-# 계산 결과가 그대로일 때에만 인정됩니다. 속도는 채점하는 컴퓨터에서 스레드 하나로, 파트 1의 함수와
+# 점수: 단계 15점(split 3, reorder 3, unroll 2, vectorize 3, 캐시 1, 캐시의 자리 1, decompose 2),
+# 속도 15점. 둘 다 함수의 계산 결과가 그대로일 때에만 인정됩니다. 속도는 채점하는 컴퓨터에서 스레드 하나로, 파트 1의 함수와
 # 나란히 측정합니다. 이 단계만으로 만점입니다. 여러 행을 한꺼번에 계산하는, 더 나아간 스케줄도 함께
 # 측정하여 어디까지 가능한지 보여 줍니다.
 
@@ -526,10 +533,12 @@ print("The layer is right.")
 sch = tvm.s_tir.Schedule(MyMatmul)
 ### BEGIN SOLUTION
 C = sch.get_sblock("C", func_name="matmul")
+written = sch.cache_write(C, 0, "global")
 i, j, k = sch.get_loops(C)
 j_0, j_1 = sch.split(j, factors=[None, 16])
 k_0, k_1 = sch.split(k, factors=[None, 4])
 sch.reorder(j_0, k_0, k_1, j_1)
+sch.reverse_compute_at(written, j_0)
 sch.unroll(k_1)
 sch.vectorize(j_1)
 sch.decompose_reduction(C, k_0)

@@ -250,6 +250,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     # typical mistakes, and what looks like an answer
     "a_function_for_each_operation": (SETUP, OPERATIONS),
     "one_batch": (SETUP, ONE_BATCH),
+    "mean_over_eight": (SETUP, DYNAMIC.replace('T.Cast("float32", n)', "T.float32(8)")),
     "sigmoid_of_anything": (
         SETUP,
         SILU.replace('is_op("relax.sigmoid")(x)', 'is_op("relax.sigmoid")(wildcard())'),

@@ -36,13 +36,112 @@ for i, j in T.grid(32, 48):
 SCHEDULE = """\
 sch = tvm.s_tir.Schedule(MyMatmul)
 C = sch.get_sblock("C", func_name="matmul")
+written = sch.cache_write(C, 0, "global")
 i, j, k = sch.get_loops(C)
 j_0, j_1 = sch.split(j, factors=[None, 16])
 k_0, k_1 = sch.split(k, factors=[None, 4])
 sch.reorder(j_0, k_0, k_1, j_1)
+sch.reverse_compute_at(written, j_0)
 sch.unroll(k_1)
 sch.vectorize(j_1)
 sch.decompose_reduction(C, k_0)
+"""
+
+
+INTRINSIC = """\
+@T.prim_func(s_tir=True)
+def described(a: T.handle, b: T.handle, c: T.handle) -> None:
+    x = T.match_buffer(a, (1,), "int8", offset_factor=1)
+    y = T.match_buffer(b, (16,), "int8", offset_factor=1)
+    z = T.match_buffer(c, (16,), "int32", offset_factor=1)
+    with T.sblock("root"):
+        T.reads(z[0:16], x[0:1], y[0:16])
+        T.writes(z[0:16])
+        for j in range(16):
+            with T.sblock("term"):
+                vj = T.axis.spatial(16, j)
+                z[vj] = z[vj] + T.Cast("int32", x[0]) * T.Cast("int32", y[vj])
+
+
+@T.prim_func(s_tir=True)
+def sixteen(a: T.handle, b: T.handle, c: T.handle) -> None:
+    x = T.match_buffer(a, (1,), "int8", offset_factor=1)
+    y = T.match_buffer(b, (16,), "int8", offset_factor=1)
+    z = T.match_buffer(c, (16,), "int32", offset_factor=1)
+    with T.sblock("root"):
+        T.reads(z[0:16], x[0:1], y[0:16])
+        T.writes(z[0:16])
+        z[T.ramp(0, 1, 16)] += T.broadcast(T.Cast("int32", x[0]), 16) * T.Cast(
+            "int32x16", y[T.ramp(0, 1, 16)])
+
+
+tvm.s_tir.TensorIntrin.register("sixteen", described, sixteen, override=True)
+"""
+
+TENSORIZED = """\
+sch = tvm.s_tir.Schedule(MyMatmul)
+C = sch.get_sblock("C", func_name="matmul")
+i, j, k = sch.get_loops(C)
+j_0, j_1 = sch.split(j, factors=[None, 16])
+sch.reorder(i, j_0, k, j_1)
+sch.decompose_reduction(C, k)
+sch.tensorize(j_1, "sixteen")
+"""
+
+IN_PARTS = """\
+sch = tvm.s_tir.Schedule(MyMatmul)
+C = sch.get_sblock("C", func_name="matmul")
+sch.cache_read(C, 1, "global")
+i, j, k = sch.get_loops(C)
+k_0, k_1 = sch.split(k, factors=[None, 4])
+sch.rfactor(k_1, 0)
+"""
+
+PIPELINED = """\
+sch = tvm.s_tir.Schedule(MyMatmul)
+C = sch.get_sblock("C", func_name="matmul")
+rows = sch.cache_read(C, 1, "global")
+i, j, k = sch.get_loops(C)
+j_0, j_1 = sch.split(j, factors=[None, 16])
+k_0, k_1 = sch.split(k, factors=[None, 4])
+sch.reorder(i, j_0, k_0, k_1, j_1)
+sch.compute_at(rows, k_0)
+sch.unroll(k_1)
+sch.vectorize(j_1)
+sch.decompose_reduction(C, k_0)
+sch.annotate(k_0, "software_pipeline_stage", [0, 1])
+sch.annotate(k_0, "software_pipeline_order", [0, 1])
+"""
+
+RECORD = """\
+# The best of 24 trials of tune_tir, as its database has it. MetaSchedule calls every function main.
+RECORD = json.loads(r'''
+[[["GetSBlock", [], ["C", "main"], ["b0"]], ["GetSBlock", [], ["root", "main"], ["b1"]],
+["Annotate", ["b0", "\\"SSRSRS\\""], ["meta_schedule.tiling_structure"], []], ["GetLoops",
+["b0"], [], ["l2", "l3", "l4"]], ["SamplePerfectTile", ["l2"], [4, 64], ["v5", "v6", "v7",
+"v8"]], ["Split", ["l2", "v5", "v6", "v7", "v8"], [true, false], ["l9", "l10", "l11",
+"l12"]], ["SamplePerfectTile", ["l3"], [4, 64], ["v13", "v14", "v15", "v16"]], ["Split",
+["l3", "v13", "v14", "v15", "v16"], [true, false], ["l17", "l18", "l19", "l20"]],
+["SamplePerfectTile", ["l4"], [2, 64], ["v21", "v22"]], ["Split", ["l4", "v21", "v22"],
+[true, false], ["l23", "l24"]], ["Reorder", ["l9", "l17", "l10", "l18", "l23", "l11", "l19",
+"l24", "l12", "l20"], [], []], ["Annotate", ["b1", 16], ["meta_schedule.parallel"], []],
+["Annotate", ["b1", 64], ["meta_schedule.vectorize"], []], ["SampleCategorical", [], [[0,
+16, 64, 512], [0.25, 0.25, 0.25, 0.25]], ["v25"]], ["Annotate", ["b1", "v25"],
+["meta_schedule.unroll_explicit"], []], ["EnterPostproc", [], [], []], ["GetSBlock", [],
+["root", "main"], ["b26"]], ["Unannotate", ["b26"], ["meta_schedule.parallel"], []],
+["Unannotate", ["b26"], ["meta_schedule.vectorize"], []], ["Unannotate", ["b26"],
+["meta_schedule.unroll_explicit"], []], ["GetChildBlocks", ["b26"], [], ["b27"]],
+["GetLoops", ["b27"], [], ["l28", "l29", "l30", "l31", "l32", "l33", "l34", "l35", "l36",
+"l37"]], ["Fuse", ["l28", "l29", "l30", "l31"], [1], ["l38"]], ["Parallel", ["l38"], [],
+[]], ["Fuse", ["l37"], [1], ["l39"]], ["Vectorize", ["l39"], [], []], ["Annotate", ["l38",
+64], ["pragma_auto_unroll_max_step"], []], ["Annotate", ["l38", 1],
+["pragma_unroll_explicit"], []], ["GetSBlock", [], ["C", "main"], ["b40"]], ["GetLoops",
+["b40"], [], ["l41", "l42", "l43", "l44", "l45", "l46", "l47"]], ["DecomposeReduction",
+["b40", "l42"], [], ["b48"]]], [[4, [4, 2, 4, 4]], [6, [1, 1, 8, 16]], [8, [16, 8]], [13,
+2]]]
+''')
+sch = tvm.s_tir.Schedule(tvm.IRModule({"main": MyMatmul["matmul"]}))
+tvm.s_tir.schedule.Trace.apply_json_to_schedule(RECORD, sch)
 """
 
 
@@ -137,6 +236,11 @@ for i, j in T.grid(32, 48):
 EXAMPLES: dict[str, tuple[str, ...]] = {
     # right in an unusual way
     "layer_in_one_function": (SETUP, LAYER),
+    # schedules of other steps than those that are asked for
+    "product_tensorized": (SETUP, matmul(), INTRINSIC, TENSORIZED),
+    "product_in_parts": (SETUP, matmul(), IN_PARTS),
+    "product_pipelined": (SETUP, matmul(), PIPELINED),
+    "tuning_record": ("import json\n" + SETUP, matmul(), RECORD),
     # typical mistakes, and what looks like an answer
     "products_of_int8": (
         SETUP,

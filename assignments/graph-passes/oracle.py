@@ -32,8 +32,20 @@ def centered(_parameters: Parameters, x: Floats, w: Floats, b: Floats) -> Double
     return _numpy(positive - positive.mean(dim=1, keepdim=True))
 
 
-centered_small = centered
-centered_large = centered
+centered_sizes = centered
+
+ROWS = {"one": (1, 1), "large": (30, 100), "empty": (0, 0)}
+"""The least and the largest batch of each case."""
+
+
+def inputs(seed: int, case: str) -> dict[str, Floats]:
+    """Return the arguments of one sample of a case: a batch of another size than is drawn."""
+    generator = np.random.default_rng(seed)
+    batch = int(generator.integers(*ROWS[case], endpoint=True))
+    shapes = {"x": (batch, 24), "w": (24, 20), "b": (20,)}
+    return {
+        name: generator.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()
+    }
 
 
 def _layer(x: torch.Tensor, weight: Floats, bias: Floats) -> torch.Tensor:

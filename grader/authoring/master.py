@@ -24,6 +24,9 @@ from typing import Any, Literal
 import jupytext
 import msgspec
 import nbformat
+from jupytext.config import JupytextConfigurationError, load_jupytext_config
+from jupytext.formats import JupytextFormatError
+from jupytext.paired_paths import InconsistentPath, paired_paths
 from nbformat import NotebookNode
 
 from grader.authoring.translation import (
@@ -174,7 +177,10 @@ def has_master(root: Path, slug: str) -> bool:
 
 
 def find_master(root: Path, slug: str) -> Path:
-    """Return the path of an assignment's master. Raises CourseError when there is not just one."""
+    """Return the path of an assignment's master. Raises CourseError when there is not just one.
+
+    Of a text and a notebook that jupytext pairs it is the text: both say the same.
+    """
     folder = root / "reference"
     found = [folder / f"{slug}{end}" for end in FORMATS if (folder / f"{slug}{end}").exists()]
     if not found:
@@ -184,13 +190,62 @@ def find_master(root: Path, slug: str) -> Path:
             ),
             say("Write reference/{slug}.py; docs/masters.md says how.", slug=slug),
         )
+    if len(found) == 2 and found[1].suffix == ".ipynb" and _are_paired(*found):
+        _demand_the_same(*found)
+        return found[0]
     if len(found) > 1:
         names = in_a_row(path.name for path in found)
         raise CourseError(
             say("{slug} has several master notebooks: {names}.", slug=slug, names=names),
-            say("Keep one of them."),
+            say("Keep one of them, or pair them; docs/masters.md says how."),
         )
     return found[0]
+
+
+def _are_paired(text: Path, notebook: Path) -> bool:
+    """Say whether jupytext keeps two files in step: by the metadata of one, or its settings."""
+    formats = (_formats_of(text), _formats_of(notebook), _settings_for(text))
+    for each in filter(None, formats):
+        try:
+            pairs = paired_paths(str(text), FORMATS[text.suffix], each)
+        except (InconsistentPath, JupytextFormatError):
+            continue
+        if str(notebook) in {path for path, _ in pairs}:
+            return True
+    return False
+
+
+def _formats_of(path: Path) -> Any:
+    return read_master(path).metadata.get("jupytext", {}).get("formats")
+
+
+def _settings_for(path: Path) -> Any:
+    """Return the formats that the settings beside a file, or above it, have for it."""
+    try:
+        settings = load_jupytext_config(str(path))
+        return None if settings is None else settings.default_formats(str(path))
+    except (JupytextConfigurationError, JupytextFormatError, OSError):
+        return None
+
+
+def _demand_the_same(text: Path, notebook: Path) -> None:
+    """Raise CourseError where paired files do not say the same: one was changed by itself."""
+    one, other = (
+        [
+            (each.cell_type, each.source.rstrip(), tags_of(each), each.metadata.get("lang"))
+            for each in read_master(path).cells
+        ]
+        for path in (text, notebook)
+    )
+    if one != other:
+        raise CourseError(
+            say(
+                "{text} and {notebook} are paired, and differ.",
+                text=text.name,
+                notebook=notebook.name,
+            ),
+            say("Run jupytext --sync {path}: what was saved last counts.", path=str(text)),
+        )
 
 
 def read_master(path: Path) -> NotebookNode:

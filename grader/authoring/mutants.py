@@ -257,7 +257,13 @@ def same_outputs(one: Graded, other: Graded) -> bool:
     first, second = outputs
     if not isinstance(first, Outputs) or not isinstance(second, Outputs):
         return False
-    return first.actual.shape == second.actual.shape and np.array_equal(first.actual, second.actual)
+    by_group = [
+        {each.group: each.actual for each in (found, *found.others)} for found in (first, second)
+    ]
+    one_by_group, other_by_group = by_group
+    return one_by_group.keys() == other_by_group.keys() and all(
+        np.array_equal(actual, other_by_group[group]) for group, actual in one_by_group.items()
+    )
 
 
 def named(made: list[Made]) -> Iterator[tuple[Made, str]]:

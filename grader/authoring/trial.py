@@ -104,8 +104,22 @@ def _in_answers(
         trial = _Trial(chosen, function.__name__, function)
         oracle = one.computations[table.id]
         yield from _in_both(trial, oracle, other.computations[table.id])
+        yield from _in_other_shapes(trial, oracle)
         yield from _mixed(trial, oracle.desired, _case_alone(chosen, table, data, oracle, function))
         yield from _unused(trial, oracle)
+
+
+def _in_other_shapes(trial: _Trial, oracle: CaseOracle) -> Iterator[Mistake]:
+    """Yield what is seen of outputs for cases of other shapes than those that are drawn."""
+    for group in oracle.groups[1:]:
+        if not np.isfinite(np.asarray(group.desired, np.float64)).all():
+            told = say(
+                "{name} gives NaN or infinite numbers where {extents}.",
+                name=trial.name,
+                extents=group.extents,
+            )
+            hint = say("Leave such a case out of `inputs`, or say what is right there.")
+            yield trial.mistake("not_finite", told, hint)
 
 
 def _in_both(trial: _Trial, one: _Tried, other: _Tried) -> Iterator[Mistake]:

@@ -9,14 +9,15 @@ import typer
 from rich.console import Console
 
 from grader.cli.help import Command
-from grader.cli.options import CourseOption, DataOption, SandboxOption, SeedOption
+from grader.cli.options import CourseOption, DataOption, Language, SandboxOption, SeedOption
 
 BELOW, UNGRADED = 1, 2
 
 
 def add_author_commands(app: typer.Typer, panel: str) -> None:
     """Add these commands to a group, listed in a panel of its help."""
-    for function, epilog in ((new, _NEW), (untranslate, _UNTRANSLATE), (verify, _VERIFY)):
+    commands = ((new, _NEW), (untranslate, _UNTRANSLATE), (preview, _PREVIEW), (verify, _VERIFY))
+    for function, epilog in commands:
         app.command(cls=Command, rich_help_panel=panel, epilog=epilog)(function)
 
 
@@ -25,6 +26,7 @@ _NEW = """
     grader new softmax --lang en,zh
     """
 _UNTRANSLATE = "grader untranslate softmax ko"
+_PREVIEW = "grader preview softmax --course mycourse"
 _VERIFY = """
     grader verify softmax --course mycourse
     grader verify --quick
@@ -53,6 +55,37 @@ def untranslate(
     from grader.cli.new import run_untranslate
 
     run_untranslate(slug, language, course, Console())
+
+
+def preview(
+    slug: Annotated[str, typer.Argument(metavar="SLUG", help="Which assignment.")],
+    timed: Annotated[
+        bool, typer.Option("--timed", help="Measure speed, too, which takes longer.")
+    ] = False,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, metavar="N", help="Where; a free port if not given.")
+    ] = 0,
+    language: Annotated[
+        Language | None,
+        typer.Option("--lang", metavar="CODE", help="Language of the page: en, zh or ko."),
+    ] = None,
+    course: CourseOption = None,
+    data: DataOption = None,
+    seed: SeedOption = None,
+    sandbox: SandboxOption = None,
+) -> None:
+    """Show an assignment while you write it, on a page of this machine, until Ctrl-C.
+
+    Template, release and a graded mutant stand side by side, and are made anew when a file changes.
+    """
+    from grader.environment import need_for_marking
+
+    need_for_marking()
+    from grader.cli.preview import PreviewOptions, run_preview
+    from grader.grading.preparation import GradingOptions
+
+    grading = GradingOptions(None, data, seed, course, sandbox)
+    run_preview(PreviewOptions(slug, grading, port, timed, language), Console())
 
 
 def verify(

@@ -9,6 +9,7 @@ from functools import cached_property
 from types import ModuleType
 from typing import Any, cast
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -18,7 +19,7 @@ from grader.course_code import blaming, demand_shapes, find_maker
 from grader.data import DataSet
 from grader.errors import CourseError
 from grader.evidence.case import FloatArray, Problem
-from grader.evidence.named_cases import make_inputs, named_cases
+from grader.evidence.named_cases import Made, make_inputs
 from grader.evidence.operations import Layer, one_thread
 from grader.evidence.oracle import (
     Arrangement,
@@ -51,7 +52,8 @@ def _named(argument: ArgumentTable, place: int) -> Text:
 class CaseOracle:
     """The answers for one computation. `compute` is the course's function of its arguments.
 
-    `made` are the arguments of its named cases, which are its first samples; the others are drawn.
+    `made` are the samples of its named cases that have its shapes, which are its first samples; the
+    others are drawn. `others` are the answers for named cases of other shapes.
     """
 
     def __init__(
@@ -59,18 +61,21 @@ class CaseOracle:
         computation: Computation,
         compute: Compute,
         generator: np.random.Generator,
-        made: Sequence[Values] = (),
+        made: Made | None = None,
+        others: Sequence[CaseOracle] = (),
     ) -> None:
         self.options = computation
-        self.cases = named_cases(computation)
+        self.cases = made.cases if made else ()
+        self.groups: tuple[CaseOracle, ...] = (self, *others)
         self._compute = compute
         self._arguments = tuple(
-            self._given(each, place, generator, made)
+            self._given(each, place, generator, made.arrays if made else ())
             for place, each in enumerate(computation.arguments)
         )
         for each in self._arguments:
             each.array.setflags(write=False)
-        self.from_test_set: npt.NDArray[np.bool_] = np.zeros(computation.samples, np.bool_)
+        self._samples = len(self._arguments[0].array)
+        self.from_test_set: npt.NDArray[np.bool_] = np.zeros(self._samples, np.bool_)
 
     def _given(
         self,
@@ -85,6 +90,11 @@ class CaseOracle:
         drawn = draw(generator, (self.options.cases, *table.shape))
         array = np.concatenate([made[place], drawn]) if made else drawn
         return Given(_named(table, place + 1), array, redraw=draw)
+
+    @property
+    def extents(self) -> Text:
+        """Return the extents of the axes that vary, as a report says them."""
+        return foreign(", ".join(f"{n} = {e}" for n, e in self.options.extents.items()))
 
     @cached_property
     def desired(self) -> FloatArray:
@@ -136,14 +146,14 @@ class CaseOracle:
 
     def shapes(self, _part: PartTable) -> tuple[Wanted, ...]:
         """Return the shapes of the arguments of one case, in the order of the function."""
-        return tuple(each.shape for each in self.options.arguments)
+        return tuple(each.shape for each in self._arguments)
 
     def arrange(self, part: PartTable, facts: ModuleFacts | None) -> Arrangement | Problem:
         """Return calls on all cases: of a Relax `main`, the TIR function that fits, or Python."""
         outputs = tuple(
             TensorSpec(cast(DType, each.dtype), each.shape) for each in self.options.outputs
         )
-        samples = min(part.samples or self.options.samples, self.options.samples)
+        samples = min(part.samples or self._samples, self._samples)
         if facts is None:
             return Arrangement("main", self._arguments, samples, outputs).first(samples)
         if not facts.has_main:
@@ -177,14 +187,14 @@ class CaseOracle:
 
     def _wanted(self) -> Text:
         wanted = (*self.options.arguments, *self.options.outputs)
-        spelled = ", ".join(f"{each.dtype}{list(each.shape)}" for each in wanted)
+        spelled = ", ".join(f"{each.dtype}{each.spelled}" for each in wanted)
         return say(
             "Its parameters must be {parameters}, in this order, the output last.",
             parameters=spelled,
         )
 
     def _joined(self, fields: list[npt.NDArray[Any]]) -> FloatArray:
-        cases, tables = self.options.samples, self.options.outputs
+        cases, tables = self._samples, self.options.outputs
         if [each.shape for each in fields] != [(cases, *each.shape) for each in tables]:
             raise CourseError(
                 say(
@@ -212,7 +222,8 @@ class CaseOracle:
         least, largest = output.widest
         with np.errstate(invalid="ignore"):
             whole = values.astype(np.int64)
-        if not np.array_equal(whole, values) or whole.min() < least or whole.max() > largest:
+        within = whole.min(initial=largest) >= least and whole.max(initial=least) <= largest
+        if not np.array_equal(whole, values) or not within:
             raise CourseError(
                 say(
                     "The oracle's function for {part} returns numbers that are no {dtype}.",
@@ -328,10 +339,23 @@ def load_answers(
             else course_function(module, table, data.parameters)
         )
         generator = np.random.default_rng(sequence)
-        made = make_inputs(module, course_assignment.file("oracle.py"), table, generator)
-        computations[table.id] = CaseOracle(table, compute, generator, made)
-        _ = computations[table.id].desired
+        drawn_shapes, *other_shapes = make_inputs(
+            module, course_assignment.file("oracle.py"), table, generator
+        )
+        others = [_of_cases(table, compute, generator, each) for each in other_shapes]
+        oracle = CaseOracle(table, compute, generator, drawn_shapes, others)
+        computations[table.id] = oracle
+        for each in oracle.groups:
+            _ = each.desired
     return Answers(module, model, computations, drawn)
+
+
+def _of_cases(
+    table: Computation, compute: Compute, generator: np.random.Generator, made: Made
+) -> CaseOracle:
+    """Return the answers for named cases of other shapes than those that are drawn."""
+    fixed = msgspec.structs.replace(table.at(made.extents), cases=0, case=())
+    return CaseOracle(fixed, compute, generator, made)
 
 
 def model_function(
@@ -341,25 +365,23 @@ def model_function(
     import torch  # takes a second or two, which commands without answers need not wait for
 
     model = find_model(course_assignment, computation.model)(seed).double().eval()
-    path, outputs, name = (
-        course_assignment.file("models.py"),
-        computation.outputs,
-        computation.model,
-    )
+    path, name = course_assignment.file("models.py"), computation.model
     hint = say("It is called with {arguments}.", arguments=_shapes_of(computation))
 
     def compute(*arguments: np.ndarray) -> np.ndarray:
         with torch.inference_mode(), blaming(path, hint, code="model"):
             cases = zip(*(torch.from_numpy(each).double() for each in arguments), strict=True)
             result = np.stack([model(*case).numpy() for case in cases])
-        demand_shapes([result], [(len(result), *each.shape) for each in outputs], path, None, name)
+        extents = computation.extents_of([each.shape[1:] for each in arguments]) or {}
+        shapes = [(len(result), *each.shape) for each in computation.at(extents).outputs]
+        demand_shapes([result], shapes, path, None, name)
         return result
 
     return compute
 
 
 def _shapes_of(computation: Computation) -> str:
-    return ", ".join(f"{each.dtype}{list(each.shape)}" for each in computation.arguments)
+    return ", ".join(f"{each.dtype}{each.spelled}" for each in computation.arguments)
 
 
 def find_model(course_assignment: CourseAssignment, name: str) -> Callable[[int], Any]:

@@ -6,6 +6,7 @@ runners.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from typing import NamedTuple, cast
 
@@ -23,7 +24,7 @@ from grader.evidence.subject import find_function
 from grader.ir.facts import ModuleFacts
 from grader.ir.read import read_module
 from grader.ir.rewriting import without_idle_attributes
-from grader.language import say
+from grader.language import join, say
 from grader.messages import (
     PYTHON_FUNCTION,
     Array,
@@ -240,11 +241,33 @@ def gather_outputs(
 ) -> Outputs | Problem:
     """Return a candidate's outputs on all of the oracle's inputs, (samples, *output shape).
 
-    A problem where it cannot be called, fails, or answers for fewer samples than there are, and
-    where right outputs are a matter of luck: `Y = T.max(Y, x)` that is never initialised is right
-    where NaN are found, which LLVM's maximum drops. Raises SandboxError where no runner can be
-    started.
+    Where these have several shapes, the outputs are those of the first shape with something wrong,
+    and have the others with them. A problem where it cannot be called, fails, or answers for fewer
+    samples than there are, and where right outputs are a matter of luck: `Y = T.max(Y, x)` that is
+    never initialised is right where NaN are found, which LLVM's maximum drops. Raises SandboxError
+    where no runner can be started.
     """
+    if len(oracle.groups) == 1:
+        return _gather_group(candidate, part, oracle, runners, comparison)
+    found: list[Outputs] = []
+    for place, group in enumerate(oracle.groups):
+        bound = candidate.taking(group.shapes(part))
+        outputs = _gather_group(bound, part, group, runners, comparison)
+        if isinstance(outputs, Problem):
+            reason = join(say("Where {extents}:", extents=group.extents), outputs.reason)
+            return dataclasses.replace(outputs, reason=reason, group=place)
+        found.append(dataclasses.replace(outputs, group=place, extents=group.extents))
+    chosen = next((each for each in found if wrong_samples(each, comparison).any()), found[0])
+    return dataclasses.replace(chosen, others=tuple(each for each in found if each is not chosen))
+
+
+def _gather_group(
+    candidate: Candidate,
+    part: PartTable,
+    oracle: Oracle,
+    runners: RunnerPool,
+    comparison: Comparison,
+) -> Outputs | Problem:
     arrangement = arrange(candidate, part, oracle)
     if isinstance(arrangement, Problem):
         return arrangement

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 from grader.assignment import Comparison
 from grader.evidence.named_cases import NamedCase
-from grader.ir.facts import FunctionFacts, ModuleFacts
+from grader.ir.facts import FunctionFacts, ModuleFacts, bind_symbols
 from grader.language import NOTHING, Text
 from grader.messages import Capture
 from grader.report import CheckCode, Diagnosis, Sample, Scripts, Timing
@@ -24,7 +25,8 @@ class Problem:
 
     `again` says that this is no fault of the submission, which has to be graded again. `quotes`
     says that the reason ends in the message of an error, to which no sentence can be joined. `code`
-    says what it is, apart from how it is worded.
+    says what it is, apart from how it is worded. `group` is the place of the oracle's samples that
+    it is about, where shapes vary.
     """
 
     reason: Text
@@ -32,6 +34,7 @@ class Problem:
     again: bool = False
     quotes: bool = False
     code: CheckCode = "undecided"
+    group: int = 0
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,10 @@ class Outputs:
     `actual` is as the runner sent it, any shape and dtype; `desired` has shape (samples, *output
     shape). `from_test_set` marks the samples that are test images. `unwritten` names functions that
     left their output buffer untouched. `cases` says which of the samples have a name.
+
+    Where shapes vary from case to case, these are the samples of one of the oracle's `groups`, of
+    which `group` is the place: the first one where something is wrong. `others` are those of the
+    other groups, `extents` says which shapes these are, NOTHING where there are no others.
     """
 
     actual: FloatArray
@@ -48,6 +55,9 @@ class Outputs:
     from_test_set: npt.NDArray[np.bool_]
     unwritten: tuple[str, ...] = ()
     cases: tuple[NamedCase, ...] = ()
+    group: int = 0
+    others: tuple[Outputs, ...] = ()
+    extents: Text = NOTHING
 
 
 @dataclass(frozen=True)
@@ -144,12 +154,21 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A captured module that the reader accepted, without the attributes that were `left_out`."""
+    """A captured module that the reader accepted, without the attributes that were `left_out`.
+
+    `facts` have the assignment's extents for symbolic ones; `symbolic` are the facts without them.
+    """
 
     capture: Capture
     facts: ModuleFacts
     base: ModuleFacts | None = None
     left_out: tuple[str, ...] = ()
+    symbolic: ModuleFacts | None = None
+
+    def taking(self, shapes: Sequence[tuple[int | None, ...]]) -> Candidate:
+        """Return the candidate with the symbols of `main` bound to arguments of these shapes."""
+        symbolic = self.symbolic or self.facts
+        return replace(self, facts=bind_symbols(symbolic, shapes), symbolic=symbolic)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ permutations, denormals. `assignment.toml` names such cases, and reports tell ea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -32,22 +33,37 @@ class NamedCase(NamedTuple):
     stop: int
 
 
-def named_cases(table: Computation) -> tuple[NamedCase, ...]:
-    """Return the cases of a computation: they are its first samples, one after the other."""
-    found, start = [], 0
-    for number, each in enumerate(table.case, 1):
-        title = say("hidden case {number}", number=number) if each.hidden else each.named
-        found.append(NamedCase(title, start, start + each.count))
-        start += each.count
-    return tuple(found)
+class Made(NamedTuple):
+    """Samples of named cases whose arguments have the same shapes.
+
+    `extents` are those of the axes that vary, `arrays` the arguments, each with a leading axis over
+    the samples; none where there are no samples. `cases` say which of them belong to which case.
+    """
+
+    extents: Mapping[str, int]
+    arrays: tuple[Values, ...] = ()
+    cases: tuple[NamedCase, ...] = ()
 
 
-def tell_wrong(cases: tuple[NamedCase, ...], wrong: npt.NDArray[np.bool_]) -> tuple[Text, ...]:
-    """Return a sentence for each case of which some samples are wrong; `wrong` is bool (samples,).
+def title_of(table: Computation, number: int) -> Text:
+    """Return what a report calls a case: a hidden one by its number alone, from 0."""
+    case = table.case[number]
+    return say("hidden case {number}", number=number + 1) if case.hidden else case.named
 
+
+def tell_wrong(
+    groups: Iterable[tuple[tuple[NamedCase, ...], npt.NDArray[np.bool_]]],
+) -> tuple[Text, ...]:
+    """Return a sentence for each case of which some samples are wrong.
+
+    A group is samples of the same shapes: its cases, and which samples are wrong, bool (samples,).
     There are fewer samples where a part asks for fewer.
     """
-    seen = ((each.title, wrong[each.start : each.stop]) for each in cases)
+    found: dict[Text, list[npt.NDArray[np.bool_]]] = {}
+    for cases, wrong in groups:
+        for each in cases:
+            found.setdefault(each.title, []).append(wrong[each.start : each.stop])
+    seen = ((title, np.concatenate(parts)) for title, parts in found.items())
     return tuple(
         say("{case}: {wrong} of {count} wrong.", case=title, wrong=int(of.sum()), count=len(of))
         for title, of in seen
@@ -57,14 +73,15 @@ def tell_wrong(cases: tuple[NamedCase, ...], wrong: npt.NDArray[np.bool_]) -> tu
 
 def make_inputs(
     module: ModuleType, path: Path, table: Computation, generator: np.random.Generator
-) -> tuple[Values, ...]:
-    """Return the arguments of all named cases, each with a leading axis over the samples.
+) -> tuple[Made, ...]:
+    """Return the samples of all named cases, those of the same shapes together.
 
-    There are none for a computation without such cases. Each sample has a seed of its own, from
-    `generator`. Raises MistakeError for what `inputs` does wrong.
+    The first are those of the shapes that are drawn, whether there are any or not. Each sample has
+    a seed of its own, from `generator`. Raises MistakeError for what `inputs` does wrong.
     """
+    drawn = Made(table.extents)
     if not table.case:
-        return ()
+        return (drawn,)
     function = getattr(module, "inputs", None)
     if not callable(function):
         raise fault(
@@ -74,12 +91,36 @@ def make_inputs(
             say("oracle.py has no function called {name}.", name="inputs"),
             say("Write it: def {signature}. It returns {result}.", **_form(table)),
         )
-    made = [
-        _made(function, path, table, case, int(generator.integers(_SEEDS)))
-        for case in table.case
-        for _ in range(case.count)
-    ]
-    return tuple(np.stack(column) for column in zip(*made, strict=True))
+    groups: dict[tuple[int, ...], list[_Sample]] = {tuple(table.extents.values()): []}
+    for number, case in enumerate(table.case):
+        for _ in range(case.count):
+            seed = int(generator.integers(_SEEDS))
+            extents, arrays = _made(function, path, table, case, seed)
+            key = tuple(extents[name] for name in table.extents)
+            groups.setdefault(key, []).append(_Sample(number, arrays))
+    return tuple(
+        _stacked(table, dict(zip(table.extents, key, strict=True)), samples)
+        for key, samples in groups.items()
+    )
+
+
+class _Sample(NamedTuple):
+    """One sample: the place of its case, and its arguments."""
+
+    case: int
+    arrays: list[Values]
+
+
+def _stacked(table: Computation, extents: Mapping[str, int], samples: list[_Sample]) -> Made:
+    """Return samples of the same shapes as one group: they are in the order of the cases."""
+    if not samples:
+        return Made(extents)
+    cases, start = [], 0
+    for number, count in Counter(each.case for each in samples).items():
+        cases.append(NamedCase(title_of(table, number), start, start + count))
+        start += count
+    columns = zip(*(each.arrays for each in samples), strict=True)
+    return Made(extents, tuple(np.stack(column) for column in columns), tuple(cases))
 
 
 def _form(table: Computation) -> dict[str, Text]:
@@ -90,8 +131,8 @@ def _form(table: Computation) -> dict[str, Text]:
 
 def _made(
     function: Callable[..., Any], path: Path, table: Computation, case: CaseTable, seed: int
-) -> list[Values]:
-    """Return the arguments of one sample. Raises MistakeError."""
+) -> tuple[Mapping[str, int], list[Values]]:
+    """Return the extents of one sample, and its arguments. Raises MistakeError."""
     call = f"inputs({seed}, {case.name!r})"
     line = line_of(function)
     with blaming(path, say("It was called as {call}. Call it so to see why.", call=call), line):
@@ -103,23 +144,40 @@ def _made(
         raise fault("inputs", path, line, told, say("It returns {result}.", **_form(table)))
     hint = say("Return NumPy arrays, or what NumPy makes arrays of.")
     with blaming(path, hint, line, code="inputs"):
-        return [_array(each, result[each.name], path, line, call) for each in table.arguments]
+        found = [np.asarray(result[each.name]) for each in table.arguments]
+        extents: dict[str, int] = {}
+        for each, array in zip(table.arguments, found, strict=True):
+            # The first argument that has an axis says how long it is.
+            named = each.extents(array.shape) if array.ndim == len(each.shape) else {}
+            extents = named | extents
+        arrays = [
+            _array(each, array, extents, path, line, call)
+            for each, array in zip(table.arguments, found, strict=True)
+        ]
+    return {name: extents.get(name, drawn) for name, drawn in table.extents.items()}, arrays
 
 
-def _array(table: ArgumentTable, value: Any, path: Path, line: int | None, call: str) -> Values:
+def _array(
+    table: ArgumentTable,
+    array: npt.NDArray[Any],
+    extents: Mapping[str, int],
+    path: Path,
+    line: int | None,
+    call: str,
+) -> Values:
     """Return an argument in its dtype. Raises MistakeError for another shape or other numbers."""
-    array = np.asarray(value)
     with np.errstate(invalid="ignore", over="ignore"):
         cast = array.astype(number_type(table.dtype)) if array.dtype.kind in "biufV" else None
     is_exact = cast is not None and (not table.is_integer or np.array_equal(cast, array))
-    if cast is not None and is_exact and array.shape == table.shape:
+    shape = table.shape_at(extents)
+    if cast is not None and is_exact and array.shape == shape:
         return cast
     told = say(
         "{call} returns {found} for {name!r}, and {wanted} is wanted.",
         call=call,
         found=f"{array.dtype}{list(array.shape)}",
         name=table.name,
-        wanted=f"{table.dtype}{list(table.shape)}",
+        wanted=f"{table.dtype}{table.spelled}",
     )
     hint = say("Return one sample, without an axis for the cases, and numbers that the dtype has.")
     raise fault("inputs", path, line, told, hint)

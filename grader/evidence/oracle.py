@@ -19,7 +19,7 @@ from grader.evidence.named_cases import NamedCase
 from grader.evidence.operations import Layer, one_thread
 from grader.evidence.recorder import record, replay
 from grader.ir.facts import BufferFacts, ModuleFacts
-from grader.language import Text, foreign, in_a_row, say
+from grader.language import NOTHING, Text, foreign, in_a_row, say
 from grader.messages import RunArgument, TensorSpec, pack_array
 
 Values = npt.NDArray[np.generic]
@@ -209,6 +209,17 @@ class Oracle(Protocol):
     def cases(self) -> tuple[NamedCase, ...]:
         """Return the cases that have a name, by which samples these are."""
 
+    @property
+    def groups(self) -> Sequence[Oracle]:
+        """Return the oracles for each of the shapes that samples have: often only itself.
+
+        The first is itself: the samples of all that is not asked for by group.
+        """
+
+    @property
+    def extents(self) -> Text:
+        """Return which shapes its samples have, where there are others."""
+
     def shapes(self, part: PartTable) -> tuple[Wanted, ...]:
         """Return the shapes of a part's arguments."""
 
@@ -242,6 +253,12 @@ class ModelOracle:
     """
 
     cases: tuple[NamedCase, ...] = ()
+    extents = NOTHING
+
+    @property
+    def groups(self) -> tuple[Oracle, ...]:
+        """Return itself alone: a batch is divided into batches of one size."""
+        return (self,)
 
     def __init__(
         self,

@@ -301,6 +301,8 @@ def explain(
     `wrong` is a mask over the samples with at least one True.
     """
     seen = _seen(outputs, wrong, comparison)
+    if outputs.extents:
+        seen = join(say("Where {extents}:", extents=outputs.extents), seen)
     if isinstance(told, Problem):
         return Problem(join(seen, told.reason), told.hint, code=told.code)
     if told is not None:
@@ -333,7 +335,7 @@ def _seen(outputs: Outputs, wrong: Mask, comparison: Comparison) -> Text:
         return say(
             "One sample's output has the shape {got}, it should be {wanted}.",
             got=str(actual.shape[1:]),
-            wanted=str(tuple(comparison.output_shape)),
+            wanted=str(outputs.desired.shape[1:]),
         )
     if str(actual.dtype) != comparison.dtype:
         return say(

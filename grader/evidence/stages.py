@@ -1,4 +1,4 @@
-"""Steps of a schedule that change the blocks themselves: caches, rfactor, and moved blocks.
+"""Steps of a schedule that change blocks, or are about several: caches, rfactor, intrinsics.
 
 They are read off the resulting function, as those of `steps.py` are: a trace gives none.
 """
@@ -8,10 +8,19 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from grader.evidence.steps import Update, find_updates
-from grader.ir.facts import Block, FunctionFacts, Shape
+from grader.evidence.updates import Update, find_updates, shapes_of
+from grader.ir.facts import Block, FunctionFacts, Shape, Store
 
-Stage = Literal["rfactor", "cache_read", "cache_write", "compute_at"]
+Stage = Literal[
+    "rfactor",
+    "cache_read",
+    "cache_write",
+    "compute_at",
+    "tensorize",
+    "pipeline",
+    "vectorize_epilogue",
+]
+"""An epilogue is what is done to each number that a sum has made: a bias, ReLU."""
 
 
 def find_stages(
@@ -37,13 +46,16 @@ def _stages(function: FunctionFacts, weight: tuple[int, ...]) -> frozenset[Stage
         "cache_read": any(_is_read_through(function, main, each) for each in function.blocks),
         "cache_write": any(_is_written_through(function, main, each) for each in function.blocks),
         "compute_at": any(_is_moved(function, main.block, each) for each in function.blocks),
+        "tensorize": _is_tensorized(main),
+        "pipeline": _is_pipelined(function, main),
+        "vectorize_epilogue": _has_vectorized_epilogue(function, main),
     }
     return frozenset(name for name, is_done in seen.items() if is_done)
 
 
 def _work(update: Update) -> float:
     extents = [loop.extent for loop in update.loops]
-    return math.prod(extent for extent in extents if extent is not None)
+    return update.lanes * math.prod(extent for extent in extents if extent is not None)
 
 
 def _is_factored(function: FunctionFacts, main: Update, other: Update) -> bool:
@@ -92,6 +104,44 @@ def _is_moved(function: FunctionFacts, main: Block, other: Block) -> bool:
     return bool(related) and is_inside and _covers(function, other, related)
 
 
+def _is_tensorized(main: Update) -> bool:
+    """Say whether a block computes several terms of its sums at once, on parts of its buffers.
+
+    That is what an intrinsic leaves behind, whose body has names of its own for what it is given.
+    """
+    # An intrinsic of one product does what was there before.
+    within = [loop for loop in main.loops if all(loop is not each for each in main.block.loops)]
+    rounds = math.prod(loop.extent or 1 for loop in within)
+    return {main.buffer} < set(main.block.parts) and rounds * main.lanes > 1
+
+
+def _is_pipelined(function: FunctionFacts, main: Update) -> bool:
+    """Say whether a loop of the sum makes, in an earlier stage, what a later one of it uses."""
+    makers = [block for block in function.blocks if set(block.stores) & set(main.store.loads)]
+    makers = [block for block in makers if main.buffer not in block.stores]
+    return any(
+        loop.extent != 1
+        and len(set(loop.stages)) > 1
+        and any(loop is each for block in makers for each in block.loops)
+        for loop in main.loops
+    )
+
+
+def _has_vectorized_epilogue(function: FunctionFacts, main: Update) -> bool:
+    """Say whether all that is done item by item with what the sum stored is done in vectors."""
+    made, epilogue = {main.buffer}, list[Block]()
+    for block in function.blocks:
+        # What copies sums out of a cache computes nothing; what sums them up is another sum.
+        if made & set(block.loads) and not made & set(block.stores) and "R" not in block.iterators:
+            made |= set(block.stores)
+            epilogue += [] if block.is_copy else [block]
+    stores = [store for block in epilogue for store in block.statements]
+    return bool(stores) and all(map(_is_vector_store, stores))
+
+
+def _is_vector_store(store: Store) -> bool:
+    return store.lane_stride == 1
+
+
 def _shape(function: FunctionFacts, name: str) -> Shape:
-    buffers = (*function.allocations, *function.parameters)
-    return next((each.tensor.shape or () for each in buffers if each.name == name), ())
+    return shapes_of(function).get(name) or ()

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from grader.assignment import ArgumentTable, Comparison, Computation, TensorTable
 from grader.errors import CourseError
 from grader.evidence.case import Problem
-from grader.evidence.steps import find_updates, holds_weight
+from grader.evidence.updates import find_updates, holds_weight
 from grader.ir.facts import Argument, BufferFacts, Call, FunctionFacts, ModuleFacts
 from grader.language import say
 from grader.messages.frames import BFLOAT16
@@ -177,8 +177,16 @@ def _takes(function: FunctionFacts, wanted: tuple[TensorTable, ...]) -> bool:
 
 
 def fits(buffer: BufferFacts, table: TensorTable) -> bool:
-    """Say whether a buffer has a table's shape and dtype."""
-    return buffer.tensor.shape == table.shape and buffer.tensor.dtype == table.dtype
+    """Say whether a buffer has a table's shape and dtype.
+
+    An axis that varies from case to case may have a symbolic extent.
+    """
+    shape, named = buffer.tensor.shape, [bool(each) for each in table.axes]
+    if shape is None or len(shape) != len(table.shape) or buffer.tensor.dtype != table.dtype:
+        return False
+    named += [False] * (len(shape) - len(named))
+    triples = zip(shape, table.shape, named, strict=True)
+    return all(have == want or (free and isinstance(have, str)) for have, want, free in triples)
 
 
 # --- by a weight ----------------------------------------------------------------------------------

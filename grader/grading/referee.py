@@ -55,7 +55,6 @@ from grader.grading.judge import (
     select,
 )
 from grader.grading.rescoring import outdoes
-from grader.ir.facts import bind_symbols
 from grader.language import foreign, say
 from grader.measurement.measure import (
     Machine,
@@ -233,8 +232,11 @@ class Referee:
         """Judge a candidate again with what explains outputs that differ, if they do."""
         if graded.case is None:
             return graded
-        assignment, oracle = self._course_assignment.assignment, self._answers.of(part)
-        diagnosed = Diagnosed(graded.case.candidate, part, assignment, oracle)
+        found = graded.case.evidence.outputs
+        oracle = self._answers.of(part).groups[0 if found is None else found.group]
+        candidate = graded.case.candidate.taking(oracle.shapes(part))
+        assignment = self._course_assignment.assignment
+        diagnosed = Diagnosed(candidate, part, assignment, oracle)
         case = explain_case(graded.case, diagnosed, self._runners)
         outputs = case.evidence.outputs
         if _shares_out(part) and isinstance(outputs, Outputs) and _is_wrong(case, outputs):
@@ -252,8 +254,7 @@ class Referee:
         if isinstance(candidate, Problem):
             origin = Origin(capture.name, capture.cell)
             return Graded(judge_problem(part, candidate, origin), capture, fits=False)
-        wanted = self._answers.of(part).shapes(part)
-        candidate = replace(candidate, facts=bind_symbols(candidate.facts, wanted))
+        candidate = candidate.taking(self._answers.of(part).shapes(part))
         comparison = self._course_assignment.assignment.comparison(part)
         given = is_given(candidate, comparison, self._given)
         if given and capture.trace is None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from grader.ir import vocabulary
-from grader.ir.consistency import LOOP_KINDS, THREAD_BINDING
+from grader.ir.consistency import LOOP_KINDS, THREAD_BINDING, pipeline_stages
 from grader.ir.expressions import Budget
 from grader.ir.facts import Finding
 from grader.ir.graph import Graph
@@ -58,6 +58,10 @@ def _module_findings(graph: Graph) -> Iterator[Finding]:
             "The module has the attribute {name}, which is not allowed.", name=shown(subject)
         )
         yield Finding(code="attribute", subject=subject, where="", message=text)
+
+
+_PIPELINE = (vocabulary.PIPELINE_STAGES, vocabulary.PIPELINE_ORDER)
+"""Annotations that make a loop a software pipeline, together."""
 
 
 class _FunctionReader:
@@ -233,7 +237,11 @@ class _FunctionReader:
                 subject,
             )
             yield self.finding(LOOP_KINDS[THREAD_BINDING], subject, text)
-        yield from self.annotations(index)
+        keys = [self.graph.text(key) for key, _ in self.annotated(index)]
+        if pipeline_stages(self.graph, index):
+            keys = [each for each in keys if each not in _PIPELINE]
+        for key in keys:
+            yield from self.annotation(key)
 
     def unbounded_loop(self, _index: int) -> Iterator[Finding]:
         """Judge a `while` loop."""
@@ -245,8 +253,12 @@ class _FunctionReader:
 
     def annotations(self, index: int) -> Iterator[Finding]:
         """Judge the annotations of a loop, a block or an allocation."""
-        for key, _ in self.graph.pairs(self.graph.field(index, "annotations")):
+        for key, _ in self.annotated(index):
             yield from self.annotation(self.graph.text(key))
+
+    def annotated(self, index: int) -> list[tuple[int, int]]:
+        """Return the annotations of a node, keys and values."""
+        return list(self.graph.pairs(self.graph.field(index, "annotations")))
 
     def attribute_statement(self, index: int) -> Iterator[Finding]:
         """Judge the key of an attribute statement, which is what annotations are lowered to."""

@@ -10,16 +10,32 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from grader.errors import IRError
-from grader.ir.expressions import Budget, constant, data_type, is_buffer, parse, type_of
+from grader.ir.expressions import (
+    Budget,
+    constant,
+    data_type,
+    is_buffer,
+    parse,
+    plain_integer,
+    type_of,
+)
 from grader.ir.facts import LoopKind
 from grader.ir.graph import DAMAGED_HINT, Graph
-from grader.ir.vocabulary import is_function_name, is_name, is_symbol, shown
+from grader.ir.vocabulary import (
+    PIPELINE_ORDER,
+    PIPELINE_STAGES,
+    is_function_name,
+    is_name,
+    is_symbol,
+    shown,
+)
 from grader.language import Text, say
 
 RANK_LIMIT = 32
 EXTENT_LIMIT = 2**40
 ALIGNMENT_LIMIT = 4096
 LANES_LIMIT = 4096
+STAGE_LIMIT = 16
 LOOP_KINDS: tuple[LoopKind, ...] = (
     "serial",
     "parallel",
@@ -129,6 +145,30 @@ def _loop(graph: Graph, index: int) -> None:
     step = graph.optional(index, "step")
     if step is not None:
         _positive(graph, step, say("A loop's step in the module has the extent {value}."))
+
+
+def pipeline_stages(graph: Graph, loop: int) -> tuple[int, ...]:
+    """Return the stage of each statement of a loop that is a software pipeline.
+
+    None where it is none, or one that TVM would not survive: each statement has a stage, and a
+    place in the order that is its own.
+    """
+    numbers = {
+        graph.text(key): _numbers(graph, value)
+        for key, value in graph.pairs(graph.field(loop, "annotations"))
+    }
+    stages = numbers.get(PIPELINE_STAGES, ())
+    order = numbers.get(PIPELINE_ORDER, ())
+    is_one = sorted(order) == list(range(len(stages))) and len(stages) <= STAGE_LIMIT
+    return stages if is_one and all(0 <= each < STAGE_LIMIT for each in stages) else ()
+
+
+def _numbers(graph: Graph, index: int) -> tuple[int, ...]:
+    """Return the integers of an annotation that is a list of them, none where it is not."""
+    if graph.type_of(index) != "ffi.Array":
+        return ()
+    numbers = [plain_integer(graph, each) for each in graph.items(index)]
+    return tuple(each for each in numbers if each is not None) if None not in numbers else ()
 
 
 def _iterator(graph: Graph, index: int) -> None:

@@ -103,12 +103,20 @@ class _Function:
         self.bound: dict[int, list[int]] = {}
         self.content: set[int] = set()
         self.plain: set[int] = set()
+        self.wholes: dict[int, int] = {}
 
     def read(self, function: int) -> Iterator[Finding]:
         """Return the findings of one PrimFunc: statements first, as they are easier to see."""
         nodes = self.nodes(function)
         self.bound = self.bindings(nodes)
         self.content = self.with_content(nodes)
+        self.wholes = {
+            self.graph.field(each, "buffer"): self.graph.field(
+                self.graph.field(each, "source"), "source"
+            )
+            for each in nodes
+            if self.graph.type_of(each) == "s_tir.MatchBufferRegion"
+        }
         self.plain = self.plain_buffers(function, nodes)
         found: set[int] = set()
         # A student finds an `if` in the function more easily than a part of its condition.
@@ -227,21 +235,30 @@ class _Function:
     def is_plain(self, value: int) -> bool:
         """Say whether a value is an item of an input or of a copy of one, perhaps made longer."""
         graph = self.graph
-        if graph.type_of(value) == "prim.Cast":
+        kind = graph.type_of(value)
+        if kind == "prim.Broadcast":
+            return self.is_plain(graph.field(value, "value"))
+        if kind == "prim.Cast":
             inner = graph.field(value, "value")
             return self.is_widening(value, inner) and self.is_plain(inner)
-        return graph.type_of(value) == "ir.TensorLoad" and (
-            graph.field(value, "source") in self.plain
-        )
+        return kind == "ir.TensorLoad" and self.whole(graph.field(value, "source")) in self.plain
+
+    def whole(self, buffer: int) -> int:
+        """Return the buffer that a buffer is a part of, often itself."""
+        seen = set[int]()
+        while buffer in self.wholes and buffer not in seen:
+            seen.add(buffer)
+            buffer = self.wholes[buffer]
+        return buffer
 
     def plain_buffers(self, function: int, nodes: list[int]) -> set[int]:
         """Return the parameters that are never written, and buffers that only copies are put in."""
         graph, stores = self.graph, dict[int, list[int]]()
         for index in nodes:
             if graph.type_of(index) == "tirx.BufferStore":
-                stores.setdefault(graph.field(index, "buffer"), []).append(
-                    graph.field(index, "value")
-                )
+                # What is stored under another name of a part of an input is stored in the input.
+                buffer = self.whole(graph.field(index, "buffer"))
+                stores.setdefault(buffer, []).append(graph.field(index, "value"))
         self.plain = set(graph.list(function, "params")) - stores.keys()
         before = -1
         while len(self.plain) > before:

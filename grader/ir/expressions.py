@@ -62,6 +62,14 @@ def constant(graph: Graph, index: int) -> int | None:
     return value
 
 
+def plain_integer(graph: Graph, index: int) -> int | None:
+    """Return the value of an integer of an annotation, which is written in one of two ways."""
+    if graph.type_of(index) == "int":
+        value: int = graph.values[index]
+        return value
+    return constant(graph, index)
+
+
 def extent(graph: Graph, index: int) -> int | str:
     """Return an extent: its value, the name of its variable, or "?" for a longer expression."""
     kind = graph.type_of(index)

@@ -63,12 +63,15 @@ class Call(Facts, frozen=True):
 class Loop(Facts, frozen=True):
     """One loop around a block, outermost first. `extent` is None when it is not a constant.
 
+    `stages` has the stage of each statement in it where it is a software pipeline.
+
     What is read of one function has one object for each loop, wherever it is named.
     """
 
     variable: str
     extent: int | None
     kind: LoopKind
+    stages: tuple[int, ...] = ()
 
 
 class BufferFacts(Facts, frozen=True):
@@ -115,6 +118,12 @@ class Expression(Facts, frozen=True):
         return any(each.kind == "operation" and each.name == operation for each in self.walk())
 
     @property
+    def lanes(self) -> int:
+        """How many numbers it has: more than one for a vector."""
+        count = self.dtype.rpartition("x")[2] if "x" in self.dtype else ""
+        return int(count) if count.isdecimal() else 1
+
+    @property
     def loaded(self) -> frozenset[str]:
         """The buffers that are loaded anywhere in it, in an index too."""
         return frozenset(each.name for each in self.walk() if each.kind == "load")
@@ -129,7 +138,7 @@ class Store(Facts, frozen=True):
     for each of these loops, the places of the index that depend on it, none for a loop of a sum.
     `lane_stride` says by how many elements two neighbouring lanes of the innermost vectorized loop
     are apart; None where there is none, or where that varies. `value` is what is stored, `index`
-    where, one expression for each axis.
+    where, one expression for each axis of the buffer, or of the part of it that has a name.
     """
 
     buffer: str
@@ -153,8 +162,8 @@ class Block(Facts, frozen=True):
     body (without the init) in fact touches; a part of a buffer that has a name of its own goes by
     the whole buffer's. `statements` are its stores one by one, `initial` those of its init.
     `predicated`: it runs under a condition, as after a split that does not divide. `allocations`
-    are the buffers allocated in it,
-    `parent` is the place of the block around it in `FunctionFacts.blocks`.
+    are the buffers allocated in it, `parts` those of which a part has a name of its own in it, as
+    after tensorize. `parent` is the place of the block around it in `FunctionFacts.blocks`.
     """
 
     name: str
@@ -169,6 +178,7 @@ class Block(Facts, frozen=True):
     stores: tuple[str, ...] = ()
     predicated: bool = False
     allocations: tuple[BufferFacts, ...] = ()
+    parts: tuple[str, ...] = ()
     parent: int | None = None
     statements: tuple[Store, ...] = ()
     initial: tuple[Store, ...] = ()
@@ -262,6 +272,7 @@ _UNPROVEN = {
     "nesting": say("The function {name} is nested too deep to be looked through."),
     "overflow": say("In the function {name}, an index may be too large for its type {subject}."),
     "part": say("In the function {name}, the part {subject} of a buffer may lie outside of it."),
+    "pipeline": say("The function {name} has a loop ({subject}) that is a software pipeline."),
     "size": say("In the function {name}, it is not known how large the buffer {subject} is."),
     "stack": say("The function {name} keeps too much in small buffers: they are on the stack."),
 }

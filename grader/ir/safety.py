@@ -17,7 +17,8 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from grader.errors import IRError
-from grader.ir.expressions import Budget, constant, is_buffer, item_type, type_of
+from grader.ir.consistency import pipeline_stages
+from grader.ir.expressions import Budget, constant, is_buffer, item_type, plain_integer, type_of
 from grader.ir.facts import Reasons
 from grader.ir.graph import Graph
 from grader.ir.linear import Form, Knowledge, add, number
@@ -28,7 +29,6 @@ from grader.ir.unguarded import (
     allocated_bytes,
     has_plain_layout,
     is_dense,
-    plain_integer,
     stack_bytes,
     unrolled_steps,
 )
@@ -231,6 +231,9 @@ class _Function:
         first, most = know.lowest(low), know.highest(last)
         if most < first:
             return
+        if pipeline_stages(graph, index):
+            # TVM makes several of each buffer between two stages: nothing is proven of them.
+            self.reasons.doubt("pipeline", graph.name(variable))
         before = self.copies
         rounds = constant(graph, graph.field(index, "extent"))
         # An unrolled loop of 8,192 rounds around a block's small buffer has 8,192 of it on the

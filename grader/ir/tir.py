@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from grader.ir.consistency import LOOP_KINDS
+from grader.ir.consistency import LOOP_KINDS, pipeline_stages
 from grader.ir.expressions import Budget, Names, constant, find_stride, find_uses, tensor_facts
 from grader.ir.facts import Block, BufferFacts, FunctionFacts, Loop, Store, TensorFacts
 from grader.ir.formulas import Formulas
@@ -204,7 +204,7 @@ class _Reader:
             for loop, variable in zip(place.loops, place.variables, strict=True)
             if variable in uses.variables
         ]
-        axes = [find_uses(graph, [each], self.names, self.budget).variables for each in indices]
+        axes = self.axes(buffer, indices)
         self.budget.spend(len(around) * len(axes))
         return Store(
             buffer=self.label(self.names.whole(buffer)),
@@ -218,6 +218,20 @@ class _Reader:
             value=self.formulas.of(graph.field(index, "value")),
             index=tuple(map(self.formulas.of, indices)),
         )
+
+    def axes(self, buffer: int, indices: list[int]) -> list[set[int]]:
+        """Return the variables by which a store finds its place, for each axis of its buffer.
+
+        The axes of a part are the last ones of its whole.
+        """
+        places = self.names.places.get(buffer, ())
+        groups = [[each] for each in places] if places else [[each] for each in indices]
+        if places:
+            for group, index in zip(reversed(groups), reversed(indices), strict=False):
+                group.append(index)
+        return [
+            set(find_uses(self.graph, group, self.names, self.budget).variables) for group in groups
+        ]
 
     def lane_stride(
         self, access: tuple[int, list[int]], around: list[tuple[Loop, int]], place: _Place
@@ -287,6 +301,7 @@ class _Reader:
             variable=graph.name(graph.field(index, "loop_var")),
             extent=constant(graph, graph.field(index, "extent")),
             kind=LOOP_KINDS[graph.field(index, "kind")],
+            stages=pipeline_stages(graph, index),
         )
 
     def buffer(self, variable: int) -> BufferFacts:
@@ -317,10 +332,17 @@ class _Reader:
             is_copy=0 < len(opened.stores) == opened.copies and len(opened.loads) == 1,
             predicated=opened.predicated,
             allocations=tuple(self.buffer(item) for item in opened.allocations),
+            parts=self.parts(node),
             parent=opened.parent,
             statements=tuple(opened.stores),
             initial=tuple(opened.initial),
         )
+
+    def parts(self, node: int) -> tuple[str, ...]:
+        """Return the names of the buffers of which a block gives a part a name, each once."""
+        matches = self.graph.list(node, "match_buffers")
+        wholes = (self.names.whole(self.graph.field(each, "buffer")) for each in matches)
+        return tuple(dict.fromkeys(map(self.label, wholes)))
 
     def regions(self, node: int, name: str) -> tuple[str, ...]:
         """Return the names of the buffers that a block says it reads or writes, each once."""

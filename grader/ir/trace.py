@@ -32,6 +32,7 @@ LIST_LIMIT = 64
 ANNOTATIONS = frozenset(
     {
         "meta_schedule.parallel",
+        "meta_schedule.tiling_structure",
         "meta_schedule.unroll_explicit",
         "meta_schedule.unroll_implicit",
         "meta_schedule.vectorize",
@@ -41,6 +42,10 @@ ANNOTATIONS = frozenset(
     }
 )
 """Keys that may be annotated, with a number. Others import code or belong to other hardware."""
+
+_TILING = "meta_schedule.tiling_structure"
+_TILES = re.compile(r'"[SR]{1,16}"', re.ASCII)
+"""What is annotated with that key, which every tuning record has: the tiles, as a word."""
 
 _LOOK_UP = "GetSBlock"
 _NAME = re.compile(r"[blv](?:0|[1-9][0-9]{0,4})", re.ASCII)
@@ -67,7 +72,8 @@ class _Form(NamedTuple):
     """What an instruction looks like: a letter for each input, attribute and output.
 
     Inputs: `b` block, `l` loop, `x` either, `f` a factor (a number, a drawn one, or None), `n` a
-    number or a truth value, `N` a list of numbers, `B` a list of blocks, `i` an index map.
+    number or a truth value, `N` a list of numbers, `B` a list of blocks, `i` an index map,
+    `t` what is annotated: a number, a drawn one, or a tiling.
     Attributes: `n`, `N`, `i`, `s` a block's name, `g` a function's, `m` a memory scope, `k` an
     annotation's key. Outputs: `b`, `l`, `v`. With a plus sign at the end, there may be any number
     of the last letter.
@@ -81,7 +87,7 @@ class _Form(NamedTuple):
 
 _FORMS = {
     "AddUnitLoop": _Form("x", "", "l"),
-    "Annotate": _Form("xn", "k"),
+    "Annotate": _Form("xt", "k"),
     "Blockize": _Form("x", "n", "b"),
     "CacheRead": _Form("bB", "nm", "b"),
     "CacheWrite": _Form("bB", "nm", "b"),
@@ -187,6 +193,9 @@ def _check(instruction: _Instruction, known: set[str]) -> None:
                 _HINT,
             )
         raise _damaged(say("a step {shown} is not written as it should be", shown=shown(kind)))
+    is_tiling = kind == "Annotate" and _TILES.fullmatch(str(inputs[1])) is not None
+    if kind == "Annotate" and is_tiling != (attributes == [_TILING]):
+        raise _damaged(say("a step {shown} is not written as it should be", shown=shown(kind)))
     known.update(outputs)
 
 
@@ -203,6 +212,9 @@ def _is_input(value: Any, letter: str, known: set[str]) -> bool:
         return _is_attribute(value, letter)
     if letter == "f":
         return value == "None" or _is_number(value) or _is_known(value, "v", known)
+    if letter == "t":
+        is_tiling = type(value) is str and _TILES.fullmatch(value) is not None
+        return is_tiling or _is_number(value) or _is_known(value, "v", known)
     if letter == "N":
         return _is_attribute(value, letter)
     if letter == "B":

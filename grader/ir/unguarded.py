@@ -11,6 +11,7 @@ from grader.ir.expressions import (
     data_type,
     item_type,
     parse,
+    plain_integer,
     type_of,
 )
 from grader.ir.facts import Reasons
@@ -126,14 +127,6 @@ def alignment_padding(graph: Graph, annotation: int) -> int | None:
             return None
         largest = max(largest, factor)
     return largest
-
-
-def plain_integer(graph: Graph, index: int) -> int | None:
-    """Return the value of an integer of an annotation, which is written in one of two ways."""
-    if graph.type_of(index) == "int":
-        value: int = graph.values[index]
-        return value
-    return constant(graph, index)
 
 
 def unrolled_steps(graph: Graph, nodes: list[int]) -> int:

@@ -235,6 +235,10 @@ ANNOTATIONS = frozenset(
 )
 """Annotations of loops, blocks and allocations, and keys of attribute statements."""
 
+PIPELINE_STAGES, PIPELINE_ORDER = "software_pipeline_stage", "software_pipeline_order"
+"""Annotations of a loop whose statements TVM lets run in rounds of their own. Only as they make
+sense: with others TVM aborts."""
+
 STORAGE_SCOPES = frozenset({"", "global", "local", "shared"})
 """Where buffers of a program for a CPU live."""
 

@@ -1,29 +1,23 @@
-"""The server of the marking page: for one person's browser on this machine, and nobody else.
-
-Whoever has the token of this run gets a cookie for it, which a browser sends for pages of this
-address alone. What comes from another address, or under another name of this one, is refused. A
-page loads nothing from elsewhere, and runs the one script that is the grader's own.
-"""
+"""The pages by which a person marks, as `grader/loopback.py` serves them to one browser."""
 
 from __future__ import annotations
 
-import secrets
 from typing import Annotated, Final
 
 import msgspec
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from grader.decoding import prepared
 from grader.errors import GraderError
 from grader.gradebook.book import OvertakenError
 from grader.gradebook.entries import show
 from grader.language import say
+from grader.loopback import Guard
 from grader.marking.session import Answer, Session, first_unmarked, following
 from grader.marking.view import address_of, view_of
 from grader.render.html.marking import (
@@ -41,30 +35,6 @@ BODY_LIMIT: Final = 2**16
 COMMENT_LENGTH: Final = 4_000
 """Most characters of a comment."""
 
-OPEN: Final = "/open"
-"""Where the token is given for a cookie."""
-
-HEADERS: Final = {
-    "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:;"
-        " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    ),
-    "Cache-Control": "no-store",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-}
-"""What every answer says: no source but this one, no frame around it, and nothing kept."""
-
-_ENTRY = (
-    '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>grader</title>'
-    '<meta http-equiv="refresh" content="0; url=/"></head>'
-    '<body><a href="/">grader mark</a></body></html>'
-)
-"""A page of our own that leads on: a browser that came from elsewhere would not send the cookie."""
-
 
 class Marked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the page sends: the items that are chosen, and the entry that it showed, 0 for none."""
@@ -73,59 +43,6 @@ class Marked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     comment: Annotated[str, msgspec.Meta(max_length=COMMENT_LENGTH)]
     seen: Annotated[int, msgspec.Meta(ge=0)]
     is_taken_back: bool = False
-
-
-class Guard:
-    """Lets through who comes from this machine's browser with the cookie of this run."""
-
-    def __init__(self, inner: ASGIApp, token: str, port: int) -> None:
-        self._inner = inner
-        self._token = token
-        self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
-        self._cookie = f"grader-mark-{port}"
-        self._value = secrets.token_urlsafe(32)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or have it answered; all answers have the headers."""
-        if scope["type"] == "lifespan":
-            await self._inner(scope, receive, send)
-            return
-        if scope["type"] != "http":
-            return
-
-        async def with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
-                    headers[name] = value
-            await send(message)
-
-        answer = self._answer(Request(scope)) or self._inner
-        await answer(scope, receive, with_headers)
-
-    def _answer(self, request: Request) -> Response | None:
-        """Return what is answered here; None for what may go on."""
-        hosts, origins = request.headers.getlist("host"), request.headers.getlist("origin")
-        if len(hosts) != 1 or hosts[0] not in self._hosts:
-            return PlainTextResponse("This is another address.", 421)
-        if request.url.path == OPEN and request.method == "GET":
-            return self._exchange(request)
-        if not _is_same(request.cookies.get(self._cookie, ""), self._value):
-            return PlainTextResponse("Open the address that the command has printed.", 403)
-        if request.method not in ("GET", "HEAD") and origins != [f"http://{hosts[0]}"]:
-            return PlainTextResponse("That was not asked by this page.", 403)
-        return None
-
-    def _exchange(self, request: Request) -> Response:
-        if not _is_same(request.query_params.get("token", ""), self._token):
-            return PlainTextResponse("Open the address that the command has printed.", 403)
-        answer = HTMLResponse(_ENTRY)
-        answer.set_cookie(self._cookie, self._value, httponly=True, samesite="strict", path="/")
-        return answer
-
-
-def _is_same(given: str, secret: str) -> bool:
-    return secrets.compare_digest(given.encode(), secret.encode())
 
 
 def make_app(session: Session, language: str, token: str, port: int) -> ASGIApp:
@@ -139,7 +56,7 @@ def make_app(session: Session, language: str, token: str, port: int) -> ASGIApp:
         Route(STYLE, lambda _: Response(style, media_type="text/css")),
         Route(SCRIPT, lambda _: Response(script, media_type="text/javascript")),
     ]
-    return Guard(Starlette(routes=routes), token, port)
+    return Guard(Starlette(routes=routes), "mark", token, port)
 
 
 class _Pages:

@@ -199,7 +199,7 @@ def release_files(course: Course, wheel: Wheel, secret: str | None) -> dict[str,
     files = {"SELFCHECK.md": GUIDE.format(wheel=wheel.name).encode()}
     files |= {f".grader/{name}": content for name, content in lock_files(wheel).items()}
     for chosen in course.assignments.values():
-        files |= dict(_assignment_files(chosen))
+        files |= public_files(chosen)
         files |= dict(_templates(course.root, chosen))
     manifest = Manifest(1, tuple(sorted(files)), secret, fingerprints(course))
     files[MANIFEST] = msgspec.json.format(msgspec.json.encode(manifest)) + b"\n"
@@ -267,6 +267,11 @@ def _refuse_links(folder: Path, names: Iterable[str]) -> None:
 def _is_inside(name: str) -> bool:
     path = PurePosixPath(name)
     return not path.is_absolute() and ".." not in path.parts
+
+
+def public_files(chosen: CourseAssignment) -> dict[str, bytes]:
+    """Return an assignment's files of a release by their names in it. Raises CourseError."""
+    return dict(_assignment_files(chosen))
 
 
 def _assignment_files(chosen: CourseAssignment) -> Iterator[tuple[str, bytes]]:

@@ -61,7 +61,16 @@ def test_two_layers_are_those_of_the_text() -> None:
     np.testing.assert_allclose(ORACLE.two_layers({}, *each)[0], hidden @ w1[0] + b1[0])
 
 
-@pytest.mark.parametrize("name", ["centered", "centered_small", "centered_large"])
+@pytest.mark.parametrize("name", ["centered", "centered_sizes"])
+def test_cases_are_batches_of_other_sizes_than_are_drawn(name: str) -> None:
+    table = COMPUTATIONS[name]
+    for each in table.case:
+        given = ORACLE.inputs(0, each.name)
+        extents = table.extents_of([given[one.name].shape for one in table.arguments])
+        assert extents is not None and extents != table.extents
+
+
+@pytest.mark.parametrize("name", ["centered", "centered_sizes"])
 def test_the_mean_over_the_batch_is_taken(name: str) -> None:
     x, w, b = given = arguments(name)
     for case, found in enumerate(getattr(ORACLE, name)({}, *given)):

@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 
 import nbformat
 import pytest
+from jupyter_server.services.contents.largefilemanager import LargeFileManager
+from jupytext.cli import jupytext as jupytext_command
+from jupytext.sync_contentsmanager import build_sync_jupytext_contents_manager_class
 
 from grader.authoring.master import (
     MarkError,
@@ -123,6 +127,60 @@ class TestFinding:
         write_course(tmp_path)
         (tmp_path / "reference" / "task.md").write_text("text")
         with pytest.raises(CourseError, match=r"task\.py, task\.md"):
+            find_master(tmp_path, "task")
+
+
+class TestPaired:
+    """A text and a notebook that jupytext keeps in step, by its own command and in JupyterLab."""
+
+    @pytest.fixture
+    def text(self, tmp_path):
+        """The text of a pair: `jupytext --set-formats` has written the notebook."""
+        path = write_course(tmp_path) / "reference" / "task.py"
+        jupytext_command(["--quiet", "--set-formats", "ipynb,py:percent", str(path)])
+        assert path.with_suffix(".ipynb").exists()
+        return path
+
+    def test_the_text_is_the_master_and_makes_the_same_templates(self, text, tmp_path):
+        assert text == find_master(tmp_path, "task")
+        assert templates(read_master(text)) == templates(master_of(tmp_path, TRANSLATED))
+        assert templates(read_master(text)) == templates(read_master(text.with_suffix(".ipynb")))
+
+    def test_settings_pair_all_masters_of_a_folder(self, tmp_path):
+        path = write_course(tmp_path) / "reference" / "task.py"
+        path.with_name("jupytext.toml").write_text('formats = "ipynb,py:percent"\n')
+        jupytext_command(["--quiet", "--sync", str(path)])
+        assert path.with_suffix(".ipynb").exists()
+        assert path == find_master(tmp_path, "task")
+
+    def test_what_is_saved_in_jupyterlab_is_in_the_text(self, text, tmp_path):
+        manager = build_sync_jupytext_contents_manager_class(LargeFileManager)(
+            root_dir=str(text.parent)
+        )
+        model = manager.get("task.ipynb", type="notebook")
+        model["content"].cells[0].source += "\n\nSaid in JupyterLab."
+        model["content"].cells[-1].outputs = [nbformat.v4.new_output("stream", text="42")]
+        manager.save(model, "task.ipynb")
+        assert "# Said in JupyterLab." in text.read_text(encoding="utf-8")
+        assert '# %% [markdown] lang="zh"' in text.read_text(encoding="utf-8")
+        assert "42" not in templates(read_master(find_master(tmp_path, "task")))[0].decode()[:200]
+
+    def test_what_is_saved_in_an_editor_is_told_until_it_is_in_the_notebook(self, text, tmp_path):
+        changed = text.read_text(encoding="utf-8").replace("# # A task", "# # A long task")
+        text.write_text(changed, encoding="utf-8")
+        later = text.with_suffix(".ipynb").stat().st_mtime + 10
+        os.utime(text, (later, later))
+        with pytest.raises(CourseError, match="paired, and differ") as caught:
+            find_master(tmp_path, "task")
+        assert f"jupytext --sync {text}" in caught.value.hint.english
+        jupytext_command(["--quiet", "--sync", str(text)])
+        assert text == find_master(tmp_path, "task")
+        assert "A long task" in text.with_suffix(".ipynb").read_text(encoding="utf-8")
+
+    def test_two_files_that_nobody_has_paired_are_refused(self, tmp_path):
+        path = write_course(tmp_path) / "reference" / "task.py"
+        path.with_suffix(".ipynb").write_text(nbformat.writes(read_master(path)))
+        with pytest.raises(CourseError, match=r"several master.*task\.py, task\.ipynb"):
             find_master(tmp_path, "task")
 
 

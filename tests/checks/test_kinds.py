@@ -13,7 +13,13 @@ from grader.checks.kinds.equivalence import equivalence
 from grader.checks.kinds.externs import ExternOptions, extern_call, writes_output
 from grader.checks.kinds.graph import GraphOptions, call_tir_graph, pure_tir
 from grader.checks.kinds.python import LowLevelOptions, low_level
-from grader.checks.kinds.schedule import StepOptions, TargetOptions, schedule_steps, target
+from grader.checks.kinds.schedule import (
+    StepOptions,
+    StepTable,
+    TargetOptions,
+    schedule_steps,
+    target,
+)
 from grader.checks.kinds.speed import speed
 from grader.checks.registry import NoOptions, find_check
 from grader.errors import CourseError
@@ -288,8 +294,13 @@ class TestEquivalence:
         assert "same everywhere" in self.judge(np.zeros((6, 10), np.float32)).hint.english
 
 
+def paid(**points: float) -> StepOptions:
+    """Options that give points for steps of the convolution."""
+    return StepOptions(tuple(StepTable(*each) for each in points.items()), WEIGHT)
+
+
 class TestScheduleSteps:
-    OPTIONS = StepOptions(weight=WEIGHT, inline=3, reorganize=4, decompose=4, annotate=4)
+    OPTIONS = paid(inline=3, reorganize=4, decompose=4, annotate=4)
 
     def judge(self, *blocks, options=OPTIONS, **evidence):
         functions = {"conv2d": convolution(*blocks)}
@@ -316,7 +327,7 @@ class TestScheduleSteps:
         assert outcome.hint.english.startswith("Vectorize")
 
     def test_the_hint_names_what_earns_most(self):
-        options = StepOptions(weight=WEIGHT, inline=3, reorganize=4, decompose=5, annotate=4)
+        options = paid(inline=3, reorganize=4, decompose=5, annotate=4)
         assert "decompose_reduction" in self.judge(update(), options=options).hint.english
 
     def test_steps_may_be_paid_one_by_one(self):
@@ -324,7 +335,7 @@ class TestScheduleSteps:
         axes = ((0,), (1,), (2,), (3,), (3,), (), ())
         block = update(nest)
         store = msgspec.structs.replace(block.statements[0], axes=axes)
-        options = StepOptions(weight=WEIGHT, split=1, reorder=2, parallel=4, unroll=8)
+        options = paid(split=1, reorder=2, parallel=4, unroll=8)
         outcome = self.judge(msgspec.structs.replace(block, statements=(store,)), options=options)
         assert 5 / 15 == outcome.fraction
         assert "Done: a loop is split, a loop is parallel." in outcome.reason.english
@@ -332,7 +343,7 @@ class TestScheduleSteps:
         assert outcome.hint.english.startswith("Unroll")
 
     def test_scattered_stores_are_no_vector_stores_and_are_called_so(self):
-        options = StepOptions(weight=WEIGHT, vectorize=1, annotate=1)
+        options = paid(vectorize=1, annotate=1)
         block = update(loops(4, 32, 26, 26, 3, 3, kind="vectorized"))
         for stride, fraction in ((1, 1.0), (26, 0.5), (None, 0.5)):
             store = msgspec.structs.replace(block.statements[0], lane_stride=stride)
@@ -345,7 +356,7 @@ class TestScheduleSteps:
             assert ("last axis" in outcome.hint.english) == (fraction < 1)
 
     def test_a_step_that_earns_nothing_is_not_spoken_of(self):
-        outcome = self.judge(update(), options=StepOptions(weight=WEIGHT, split=1))
+        outcome = self.judge(update(), options=paid(split=1))
         assert ("failed", "Not seen: a loop is split.") == (outcome.verdict, outcome.reason.english)
 
     def test_a_proven_schedule_is_called_so(self):
@@ -373,15 +384,23 @@ class TestScheduleSteps:
         )
         assert "result alone" not in outcome.reason.english
 
-    def test_options_without_any_points_are_refused(self):
-        table = CheckTable(id="steps", kind="schedule_steps", options={"weight": [32, 1, 3, 3]})
-        with pytest.raises(CourseError, match="no step has points"):
-            find_check(table).parse(table)
-
-    def test_a_step_that_does_not_exist_is_refused(self):
-        options = {"weight": [32, 1, 3, 3], "vectorise": 1}
+    @pytest.mark.parametrize(
+        ("options", "complaint"),
+        [
+            ({"weight": [32, 1, 3, 3]}, "missing required field `steps`"),
+            ({"steps": []}, "no step has points"),
+            ({"steps": [{"kind": "split", "points": 0}]}, "no step has points"),
+            ({"steps": [{"kind": "split", "points": 1}] * 2}, "the step `split` is there twice"),
+            ({"steps": [{"kind": "inline", "points": 1}]}, "`inline` is for a convolution"),
+            (
+                {"steps": [{"kind": "vectorise", "points": 1}]},
+                "there is no step `vectorise`, but inline, .*vectorize, ",
+            ),
+        ],
+    )
+    def test_steps_that_cannot_be_asked_for_are_refused(self, options, complaint):
         table = CheckTable(id="steps", kind="schedule_steps", options=options)
-        with pytest.raises(CourseError, match="vectorise"):
+        with pytest.raises(CourseError, match=complaint):
             find_check(table).parse(table)
 
 

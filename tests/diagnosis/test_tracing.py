@@ -194,7 +194,7 @@ def case_oracle(*arguments: ArgumentTable) -> CaseOracle:
     return CaseOracle(table, lambda *arrays: arrays[0], np.random.default_rng(2))
 
 
-A, B = ArgumentTable((3, 3), "float32", "A"), ArgumentTable((3,), "float32", "B")
+A, B = ArgumentTable((3, 3), "float32", name="A"), ArgumentTable((3,), "float32", name="B")
 
 
 class TestComputation:

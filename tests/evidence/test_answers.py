@@ -27,7 +27,10 @@ PART = PartTable(
 def table(**fields: Any) -> Computation:
     plain = {
         "id": "add",
-        "arguments": (ArgumentTable((4, 4), "int64", "A"), ArgumentTable((4,), "int64", "B")),
+        "arguments": (
+            ArgumentTable((4, 4), "int64", name="A"),
+            ArgumentTable((4,), "int64", name="B"),
+        ),
         "outputs": (TensorTable((4, 4), "int64"),),
         "cases": 5,
     }
@@ -99,7 +102,7 @@ def test_a_course_function_that_gives_another_shape_is_the_courses_error() -> No
 def test_integers_are_drawn_from_all_that_there_are_or_from_their_range(
     dtype: str, span: tuple[int, int] | None, least: int, largest: int
 ) -> None:
-    tables = (ArgumentTable((40_000,), dtype, "A", span),)
+    tables = (ArgumentTable((40_000,), dtype, name="A", range=span),)
     drawn = oracle(arguments=tables, cases=4).arrange(PART, None)
     assert isinstance(drawn, Arrangement)
     (values,) = (each.array for each in drawn.arguments)
@@ -117,7 +120,7 @@ def test_bfloat16_reaches_the_course_as_float32_of_the_same_numbers() -> None:
 
     found = oracle(
         compute,
-        arguments=(ArgumentTable((3,), "bfloat16", "A"),),
+        arguments=(ArgumentTable((3,), "bfloat16", name="A"),),
         outputs=(TensorTable((3,), "bfloat16"),),
     )
     (given,) = (each.array for each in found.arrange(PART, None).arguments)  # type: ignore[union-attr]

@@ -85,7 +85,7 @@ class TestGiven:
     GIVEN = Given(frozenset({"target"}), frozenset({"lecture"}))
     ADDITION = Computation(
         id="add",
-        arguments=(ArgumentTable((4,), "float32", "A"),),
+        arguments=(ArgumentTable((4,), "float32", name="A"),),
         outputs=(TensorTable((4,), "float32"),),
     )
 

@@ -137,7 +137,7 @@ class TestComputations:
     def test_a_function_in_numpy_has_no_layers(self) -> None:
         table = Computation(
             id="add",
-            arguments=(ArgumentTable((4,), "float32", "A"),),
+            arguments=(ArgumentTable((4,), "float32", name="A"),),
             outputs=(TensorTable((4,), "float32"),),
             cases=2,
         )

@@ -14,7 +14,7 @@ from tests.evidence.products import COMPUTATION, SHAPE, SUBJECT, Written, facts_
 
 ADDITION = Computation(
     id="broadcast-add",
-    arguments=(ArgumentTable((4, 4), "int64", "A"), ArgumentTable((4,), "int64", "B")),
+    arguments=(ArgumentTable((4, 4), "int64", name="A"), ArgumentTable((4,), "int64", name="B")),
     outputs=(TensorTable((4, 4), "int64"),),
 )
 

@@ -443,3 +443,43 @@ class TestIntegers:
 
         assert () == decisions(copied)
         assert ["B"] == [each.subject for each in decisions(bounded)]
+
+
+# --- parts of buffers -----------------------------------------------------------------------------
+
+
+@T.prim_func(s_tir=True)
+def products_of_parts(
+    A: T.Buffer((16,), "int8"), B: T.Buffer((16, 16), "int8"), C: T.Buffer((16,), "int32")
+):
+    for k in range(16):
+        with T.sblock("C"):
+            vk = T.axis.reduce(16, k)
+            x = T.match_buffer(A[vk], (1,), "int8", offset_factor=1)
+            y = T.match_buffer(B[vk, 0:16], (16,), "int8", offset_factor=1)
+            z = T.match_buffer(C[0:16], (16,), "int32", offset_factor=1)
+            z[T.ramp(0, 1, 16)] += T.broadcast(T.Cast("int32", x[0]), 16) * T.Cast(
+                "int32x16", y[T.ramp(0, 1, 16)]
+            )
+
+
+@T.prim_func(s_tir=True)
+def choice_kept_in_a_part_of_an_input(
+    A: T.Buffer((16,), "int32"), B: T.Buffer((16,), "int32"), C: T.Buffer((16,), "int32")
+):
+    for i in range(16):
+        with T.sblock("A"):
+            vi = T.axis.spatial(16, i)
+            x = T.match_buffer(A[vi], (1,), "int32", offset_factor=1)
+            x[0] = A[vi] - B[vi]
+        with T.sblock("C"):
+            vi = T.axis.spatial(16, i)
+            C[vi] = A[vi] * B[vi]
+
+
+def test_what_an_intrinsic_multiplies_is_an_input_still() -> None:
+    assert () == decisions(products_of_parts)
+
+
+def test_an_input_that_is_written_by_another_name_is_one_no_more() -> None:
+    assert decisions(choice_kept_in_a_part_of_an_input)

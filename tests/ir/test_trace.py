@@ -87,6 +87,30 @@ class TestRealTraces:
         assert [3] == [place for place, _ in json.loads(trace.document)[1]]
 
 
+class TestTuningRecords:
+    """What MetaSchedule writes: draws with their decisions, and the tiles as a word."""
+
+    TILING = "meta_schedule.tiling_structure"
+    DRAWN = ("SampleCategorical", [], [[0, 16], [0.5, 0.5]], ["v3"])
+
+    def test_the_structure_of_tiles_is_a_word_of_two_letters(self):
+        read = read_trace(written(["Annotate", ["b0", '"SSRSRS"'], [self.TILING], []]))
+        assert 1 == read.steps
+        assert b'"\\"SSRSRS\\""' in read.document
+
+    @pytest.mark.parametrize("value", ["SSRSRS", '"SSXS"', '""', f'"{17 * "S"}"', "b0", 3, '"S'])
+    def test_nothing_else_is(self, value):
+        assert refuse(written(["Annotate", ["b0", value], [self.TILING], []]))
+
+    def test_no_other_annotation_has_a_word(self):
+        assert refuse(written(["Annotate", ["b0", '"SR"'], ["meta_schedule.vectorize"], []]))
+
+    def test_what_was_drawn_may_be_annotated(self):
+        step = ["Annotate", ["b0", "v3"], ["meta_schedule.unroll_explicit"], []]
+        assert 1 == read_trace(written(self.DRAWN, step, decisions=[[2, 1]])).steps
+        assert refuse(written(step)), "which must have been drawn before"
+
+
 class TestAnnotations:
     def test_those_that_a_compiler_may_follow_pass(self):
         for key in ("pragma_auto_unroll_max_step", "pragma_unroll_explicit"):

@@ -6,6 +6,7 @@ A file of a folder beside this one is one mistake, made in a new assignment (REA
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -169,6 +170,21 @@ def test_nothing_is_verified_before_it_is_mended(
     assert place.startswith(MADE[name].file)
     assert place in told.getvalue() or place.split(": error: ")[1] in str(caught.value)
     assert caught.value.hint
+
+
+@pytest.mark.parametrize("name", ONE_OF_EACH.values())
+def test_nothing_is_started_to_find_one(
+    tmp_path: Path, sound: dict[str, bytes], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Processes take seconds; `benchmarks/course_mistakes.py` prints what all of this takes."""
+    write(tmp_path, sound, MADE[name])
+
+    def refused(*_arguments: object, **_options: object) -> None:
+        raise AssertionError("a process was started")
+
+    for owner, attribute in ((subprocess, "Popen"), (os, "fork"), (os, "posix_spawn")):
+        monkeypatch.setattr(owner, attribute, refused)
+    assert found_in(tmp_path)
 
 
 def test_a_sound_assignment_has_none(tmp_path: Path, sound: dict[str, bytes]) -> None:

@@ -43,13 +43,14 @@ def equivalence(case: Case, options: EquivalenceOptions) -> Outcome:
     if wrong.any():
         told = diagnosis or case.evidence.schedule
         problem = explain(outputs, wrong, case.comparison, told)
-        reason = join(problem.reason, *tell_wrong(outputs.cases, wrong))
+        others = ((each.cases, wrong_samples(each, case.comparison)) for each in outputs.others)
+        reason = join(problem.reason, *tell_wrong([(outputs.cases, wrong), *others]))
         problem = replace(problem, reason=reason)
         if case.evidence.layers:
             return _carried(case.evidence.layers, options.weights, problem)
         return failed(problem.reason, problem.hint, code=problem.code)
     images = int(outputs.from_test_set.sum())
-    hidden = len(wrong) - images
+    hidden = len(wrong) + sum(len(each.desired) for each in outputs.others) - images
     if not images:
         return passed(say("All {hidden} hidden inputs give the right outputs.", hidden=hidden))
     return passed(

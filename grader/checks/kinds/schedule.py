@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import and_
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast, get_args
 
 import msgspec
 
@@ -18,47 +18,6 @@ from grader.evidence.subject import Subject, find_convolutions
 from grader.ir.facts import FunctionFacts
 from grader.language import NOTHING, Text, in_a_row, join, say
 
-
-class StepOptions(Table, frozen=True):
-    """`weight` is the convolution's shape; the others are each step's points.
-
-    Without a weight the steps are looked for on the function of the part's computation.
-
-    `reorganize` is worth its points where a loop is split, fused or reordered, `annotate` where one
-    is vectorized, unrolled or parallel; `vectorize` only where the stores are contiguous.
-    """
-
-    weight: tuple[int, ...] = ()
-    inline: Points = 0.0
-    reorganize: Points = 0.0
-    split: Points = 0.0
-    reorder: Points = 0.0
-    decompose: Points = 0.0
-    annotate: Points = 0.0
-    vectorize: Points = 0.0
-    unroll: Points = 0.0
-    parallel: Points = 0.0
-    rfactor: Points = 0.0
-    cache_read: Points = 0.0
-    cache_write: Points = 0.0
-    compute_at: Points = 0.0
-
-    def __post_init__(self) -> None:
-        """Refuse a table in which no step is worth anything."""
-        if not self.points():
-            raise ValueError("no step has points")
-        if self.inline and not self.weight:
-            raise ValueError("`inline` is for a convolution, which has a `weight`")
-
-    def points(self) -> dict[Paid, float]:
-        """Return the steps that are worth something, in the order in which they are reported."""
-        worth = {name: float(getattr(self, name)) for name in _WORDING}
-        return {name: points for name, points in worth.items() if points > 0}
-
-
-Done = frozenset[Step | Stage]
-"""The steps that were done."""
-
 Paid = Literal[
     "inline",
     "reorganize",
@@ -67,14 +26,63 @@ Paid = Literal[
     "decompose",
     "annotate",
     "vectorize",
+    "vectorize_epilogue",
     "unroll",
     "parallel",
     "rfactor",
     "cache_read",
     "cache_write",
     "compute_at",
+    "tensorize",
+    "pipeline",
 ]
 """What an assignment may give points for."""
+
+
+class StepTable(Table, frozen=True):
+    """A step that is asked for, and its points.
+
+    `reorganize` is done where a loop is split, fused or reordered, `annotate` where one is
+    vectorized, unrolled or parallel; `vectorize` only where the stores are contiguous.
+    """
+
+    kind: str
+    points: Points
+
+    def __post_init__(self) -> None:
+        """Refuse a step that there is not."""
+        if self.kind not in get_args(Paid):
+            known = ", ".join(get_args(Paid))
+            raise ValueError(f"there is no step `{self.kind}`, but {known}")
+
+
+class StepOptions(Table, frozen=True):
+    """`steps` are those to do, in the order in which they are reported; `weight` is a shape.
+
+    Without the weight of a convolution the steps are looked for on the function of the part's
+    computation.
+    """
+
+    steps: tuple[StepTable, ...]
+    weight: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse a list in which no step is worth anything, or one is there twice."""
+        kinds = [each.kind for each in self.steps]
+        if not any(each.points for each in self.steps):
+            raise ValueError("no step has points")
+        if twice := [kind for place, kind in enumerate(kinds) if kind in kinds[:place]]:
+            raise ValueError(f"the step `{twice[0]}` is there twice")
+        if "inline" in kinds and not self.weight:
+            raise ValueError("`inline` is for a convolution, which has a `weight`")
+
+    def points(self) -> dict[Paid, float]:
+        """Return what each step is worth."""
+        return {cast("Paid", each.kind): float(each.points) for each in self.steps}
+
+
+Done = frozenset[Step | Stage]
+"""The steps that were done."""
 
 _WORDING: dict[Paid, tuple[Text, Text]] = {
     "inline": (
@@ -123,6 +131,21 @@ _WORDING: dict[Paid, tuple[Text, Text]] = {
             " what it takes, or takes what it makes."
         ),
     ),
+    "vectorize_epilogue": (
+        say("what follows the sum is vectorized"),
+        say("Vectorize the innermost loop of each block that works on what the sum has made."),
+    ),
+    "tensorize": (
+        say("the sum is done by an intrinsic (tensorize)"),
+        say("Tensorize the inner loops of the sum with an intrinsic that does the same."),
+    ),
+    "pipeline": (
+        say("a loop of the sum is a software pipeline"),
+        say(
+            "Move the copy that the sum reads into a loop of it, and annotate that loop with the"
+            " stages and the order of its statements."
+        ),
+    ),
 }
 """What a step is called when it was done, and what to do where it was not."""
 
@@ -135,10 +158,13 @@ _WORTH: tuple[Paid, ...] = (
     "reorder",
     "decompose",
     "unroll",
+    "vectorize_epilogue",
     "compute_at",
     "cache_write",
     "cache_read",
     "rfactor",
+    "tensorize",
+    "pipeline",
     "inline",
 )
 """Among steps of the same points, the hint names the one that helps most."""

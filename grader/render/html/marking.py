@@ -109,7 +109,7 @@ def render_marking(view: MarkingView, report: Report, answer: tuple[int, ...], l
             groups=tuple(_groups(view.rows)),
             progress=tell("{done} of {all} marked", done=view.done, all=view.all),
             share=share(view.done, view.all),
-            cells=tuple(_cells(report, answer)),
+            cells=tuple(written_cells(report, answer, _words())),
             is_found=bool(answer) or view.shows_notebook,
             view=view,
         )
@@ -205,12 +205,17 @@ def _shown(row: RubricRow, keys: dict[str, str]) -> _ShownRow:
     return _ShownRow(row.id, keys.get(row.id, ""), text, row.points, row.is_chosen)
 
 
-def _cells(report: Report, answer: tuple[int, ...]) -> Iterator[Markup]:
-    """Yield the cells at these places, or all of them, as long as there is room."""
+def written_cells(
+    report: Report, answer: tuple[int, ...], texts: dict[str, str]
+) -> Iterator[Markup]:
+    """Yield the cells at these places, or all of them, as long as there is room.
+
+    `texts` are the words of the page, among them those of a report's cells.
+    """
     chosen = [report.cells[at] for at in answer if at < len(report.cells)]
     few = replace(report, parts=(), notes=(NOTHING,), cells=tuple(chosen) or report.cells)
     shown = cleaned(few)
-    write, notebook, budget = macro("notebook", "cell", _words()), Notebook(shown), Budget(SIZE)
+    write, notebook, budget = macro("notebook", "cell", texts), Notebook(shown), Budget(SIZE)
     views = (notebook.full, notebook.plain, notebook.cut)
     for cell in shown.cells:
         piece = budget.fit(*(functools.partial(_written, write, view, cell) for view in views))

@@ -1,0 +1,205 @@
+"""What there is to see of an assignment: made anew when a file of it changes.
+
+A template and a release are made at once; a notebook that is graded takes seconds, so that is done
+beside, one at a time, and the newest that somebody has asked for comes first.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from msgspec.structs import replace
+from nbformat import NotebookNode
+
+from grader.authoring.master import FORMATS, find_master, read_master
+from grader.authoring.mutants import apply_declared, load_declared
+from grader.authoring.subject import Notebooks
+from grader.authoring.template import make_template, notebook_bytes
+from grader.authoring.translation import ENGLISH, master_languages
+from grader.checks.registry import find_check
+from grader.course import CourseAssignment, load_course
+from grader.errors import GraderError
+from grader.grading.pipeline import grade
+from grader.grading.preparation import Preparation, Settings
+from grader.grading.spelling import find_respelling
+from grader.language import NOTHING, Text, foreign, say
+from grader.progress import Silent
+from grader.reading.submission import SubmissionFile
+from grader.release.write import public_files
+from grader.report import Report
+
+_Made = TypeVar("_Made")
+
+REFERENCE = ""
+"""The name of the mutant that is none: the solved notebook as it is."""
+
+_SHOWN = (".json", ".md", ".py", ".toml")
+
+
+class Failure(NamedTuple):
+    """Why something cannot be shown, and what to do about it."""
+
+    reason: Text
+    hint: Text
+
+
+class Choice(NamedTuple):
+    """What can be chosen: the master's languages, and mutants, each by its id and what it is."""
+
+    languages: tuple[str, ...]
+    mutants: tuple[tuple[str, str], ...]
+
+
+class _Wanted(NamedTuple):
+    """Which notebook is to be graded: a mutant, of the files in one state."""
+
+    stamp: str
+    mutant: str
+
+
+class PreviewSession:
+    """One assignment of the course at `root`. Speed is measured only if that is asked for."""
+
+    def __init__(self, root: Path, slug: str, settings: Settings, *, is_timed: bool) -> None:
+        self._root = root
+        self._slug = slug
+        self._settings = settings
+        self._is_timed = is_timed
+        self._graded: dict[_Wanted, Report | Failure] = {}
+        self._asked: _Wanted | None = None
+        self._worker: threading.Thread | None = None
+        self._is_closed = False
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        """Grade nothing more. What is being graded fails as soon as the sandbox is closed."""
+        with self._lock:
+            self._is_closed, self._asked = True, None
+
+    def join(self) -> None:
+        """Wait until nothing is graded any more."""
+        worker = self._worker
+        if worker is not None:
+            worker.join()
+
+    def stamp(self) -> str:
+        """Return a digest of the names, the times and the sizes of the assignment's files."""
+        folder = self._root / "assignments" / self._slug
+        masters = (self._root / "reference" / f"{self._slug}{end}" for end in FORMATS)
+        found = hashlib.sha256()
+        for path in sorted([*folder.rglob("*"), *masters]):
+            if path.suffix in FORMATS or path.suffix in _SHOWN:
+                found.update(_state(path))
+        return found.hexdigest()[:16]
+
+    def choice(self) -> Choice | Failure:
+        """Return what can be chosen."""
+        return self._tried(self._choice)
+
+    def template(self, language: str) -> NotebookNode | Failure:
+        """Return what students start from, in a language or in English where it has no such one."""
+        return self._tried(lambda chosen: self._template(chosen, language))
+
+    def release(self) -> dict[str, str] | Failure:
+        """Return the assignment's files that students may have, by their names in a release."""
+        return self._tried(
+            lambda chosen: {
+                name: content.decode("utf-8", "replace")
+                for name, content in public_files(chosen).items()
+            }
+        )
+
+    def graded(self, mutant: str) -> Report | Failure | None:
+        """Return the report of a mutant, None while it is made: it is asked for then."""
+        wanted = _Wanted(self.stamp(), mutant)
+        with self._lock:
+            if wanted in self._graded:
+                return self._graded[wanted]
+            if self._is_closed:
+                return None
+            self._asked = wanted
+            if self._worker is None:
+                self._worker = threading.Thread(target=self._work)
+                self._worker.start()
+        return None
+
+    def _work(self) -> None:
+        """Grade what was asked for last, until nothing is."""
+        while True:
+            with self._lock:
+                wanted, self._asked = self._asked, None
+                if wanted is None:
+                    self._worker = None
+                    return
+            found = self._tried(functools.partial(self._grade, mutant=wanted.mutant))
+            with self._lock:
+                if self.stamp() == wanted.stamp:
+                    self._graded = {
+                        key: each for key, each in self._graded.items() if key.stamp == wanted.stamp
+                    } | {wanted: found}
+
+    def _tried(self, make: Callable[[CourseAssignment], _Made]) -> _Made | Failure:
+        try:
+            return make(load_course(self._root).get(self._slug))
+        except GraderError as error:
+            return Failure(error.message, error.hint)
+        except OSError as error:  # a file that an editor is writing
+            return Failure(foreign(str(error)), say("Save it once more."))
+        except ValueError as error:
+            # What is being graded when the command ends finds its processes gone.
+            if not self._is_closed:
+                raise
+            return Failure(foreign(str(error)), NOTHING)
+
+    def _choice(self, chosen: CourseAssignment) -> Choice:
+        master = read_master(find_master(self._root, self._slug))
+        mutants = ((each.id, each.about) for each in load_declared(chosen))
+        return Choice(master_languages(master), ((REFERENCE, ""), *mutants))
+
+    def _template(self, chosen: CourseAssignment, language: str) -> NotebookNode:
+        master = read_master(find_master(self._root, self._slug))
+        known = language if language in master_languages(master) else ENGLISH
+        return make_template(master, self._slug, chosen.assignment.version, known)
+
+    def _grade(self, chosen: CourseAssignment, mutant: str) -> Report:
+        notebook = Notebooks(self._root, chosen).reference
+        for each in load_declared(chosen):
+            if each.id == mutant:
+                notebook = apply_declared(each, notebook)
+        digest = hashlib.sha256(notebook_bytes(notebook)).hexdigest()
+        name = f"{mutant or 'reference'}.ipynb"
+        submission = SubmissionFile(name, digest, notebook, respelling=find_respelling(notebook))
+        prepared = Preparation(chosen if self._is_timed else _untimed(chosen), self._settings)
+        return grade(submission, prepared, Silent())
+
+
+def _state(path: Path) -> bytes:
+    try:
+        status = path.stat()
+    except OSError:
+        return b""
+    return f"{path}\0{status.st_mtime_ns}\0{status.st_size}\0".encode("utf-8", "surrogateescape")
+
+
+def _untimed(chosen: CourseAssignment) -> CourseAssignment:
+    """Return an assignment whose speed is measured elsewhere, as in a release."""
+    chosen.load_checks()
+    assignment = chosen.assignment
+    parts = tuple(
+        replace(
+            part,
+            check=tuple(
+                replace(table, required=False, withheld=True)
+                if "timing" in find_check(table).needs
+                else table
+                for table in part.check
+            ),
+        )
+        for part in assignment.part
+    )
+    return replace(chosen, assignment=replace(assignment, part=parts))
