@@ -7,6 +7,7 @@ was added or multiplied.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -91,7 +92,8 @@ def in_the_end(found: Found, program: Program, tolerance: float = TOLERANCE) -> 
     place = expected(found, program)
     if returned is not None or place is None or not np.isfinite(flat).all():
         return returned
-    for other in (place, *_of_the_same_size(found, program), *found.right[-1:]):
+    candidates = (place, *_of_the_same_size(found, program), *found.right[-1:])
+    for other in candidates:
         wanted = known(program.layers[other].value)
         if wanted.numbers.size != flat.size or wanted.is_trivial:
             continue
@@ -102,7 +104,8 @@ def in_the_end(found: Found, program: Program, tolerance: float = TOLERANCE) -> 
         if factor and is_equal(flat / factor, wanted, tolerance):
             return Sight("scaled", other, {"factor": factor})
         added = _added_vector(flat - wanted.numbers, wanted.shape, tolerance * wanted.scale)
-        if added is not None:
+        # A mean that is to be taken away is a vector: with another one no vector is too many.
+        if added is not None and not _take_vector(program, candidates, added):
             is_bias = other == place and program.layers[other].operation.kind == "bias"
             return Sight("bias_differs" if is_bias else "bias_extra", other, {"axis": added})
     for other in (place, *_of_the_same_size(found, program)):
@@ -176,6 +179,17 @@ def _added_vector(rest: Doubles, shape: tuple[int, ...], largest: float) -> int 
         if len(rows) > 1 and float(np.ptp(rows, axis=0).max(initial=0.0)) <= 2 * largest:
             return axis
     return None
+
+
+def _take_vector(program: Program, places: Iterable[int], axis: int) -> bool:
+    """Say whether one of some layers takes a vector along an axis that depends on the input."""
+    layers = (program.layers[place] for place in places)
+    return any(
+        each.is_running and each.value.numel() == layer.value.shape[axis] < layer.value.size
+        for layer in layers
+        if layer.value.ndim >= -axis
+        for each in layer.operation.operands
+    )
 
 
 def _not_numbers(flat: Doubles, program: Program, right: int | None) -> Sight | None:

@@ -40,6 +40,14 @@ reach("submission", lambda: os.listdir("/autograder/submission"))
 reach("script", lambda: open("/autograder/run_autograder", "a"))
 """
 
+ELSEWHERE = """
+import os, tempfile
+folder = tempfile.TemporaryDirectory()
+os.chdir(folder.name)
+"""
+"""What has it write in a folder that is gone afterwards: where root had left the file, the next run
+of these tests could not write it as a user."""
+
 ODD = 'submission/-rf $(id)\n"hw"\'.ipynb'
 
 
@@ -208,7 +216,7 @@ class TestGrading:
         self, course: Choices, tmp_path: Path
     ) -> None:
         tree = Autograder(tmp_path / "autograder", archive(course))
-        ran = tree.run("/usr/bin/env", "-C", "/tmp", "python3", "-c", SNOOP)
+        ran = tree.run("python3", "-c", ELSEWHERE + SNOOP)
         assert "reached: source" in ran.output
 
 

@@ -173,3 +173,22 @@ class TestSums:
         found = recognise(Found(relu(self.x @ one) @ one, right=(1,)), record(compute, [self.x]))
         assert found is not None
         assert ("constant_swapped", "matmul") == found[:2]
+
+
+class TestCentred:
+    """A mean over the rows is taken away: a vector that depends on the input."""
+
+    x = noise(3, 20)
+
+    def mistake(self, value: Any) -> Mistake | None:
+        x = double(self.x)
+        layers = record(lambda: (x.relu() - x.relu().mean(0)).numpy(), [self.x])
+        return align([Observed("Y", "f", value, (), takes_input=True)], layers).mistake
+
+    def test_another_mean_is_no_vector_too_many(self) -> None:
+        assert self.mistake(relu(self.x) - relu(self.x).sum(0) / 8) is None
+
+    def test_no_mean_at_all_is_seen(self) -> None:
+        found = self.mistake(relu(self.x))
+        assert found is not None
+        assert "layer_left_out" == found.kind
