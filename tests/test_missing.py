@@ -20,10 +20,12 @@ OF_THE_TEST = {
     "tests/levels/test_watching.py",
     "tests/machine/test_cpus.py",
     "tests/ci/test_installed.py",
+    "tests/endtoend/batches.py",
     "tests/sandbox/test_holder.py",
     "tests/test_dependencies.py",
 }
-"""Files that skip for what no command brings: another level, processor or Python; or of root."""
+"""Files that skip for what no command brings: another level, processor or Python, a machine that is
+quiet; or of root."""
 
 
 @pytest.mark.parametrize(

@@ -24,10 +24,12 @@ from grader.decoding import prepared
 from grader.errors import UsageError
 from grader.language import ENGLISH, NOTHING, Text, say
 from grader.progress import BatchProgress, time_left
-from grader.report import texts
+from grader.report import encode_texts, texts
 
 PROGRESS = ".progress"
 """The file's name: it ends in nothing by which it could be taken for a report."""
+
+_DRAFT = f"{PROGRESS}.part"
 
 _LATEST = 10
 """So many of those that are done are told."""
@@ -75,7 +77,8 @@ class BatchState(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def forget(folder: Path) -> None:
     """Take away what a batch told, at its end, or one that was killed before this one begins."""
-    (folder / PROGRESS).unlink(missing_ok=True)
+    for name in (PROGRESS, _DRAFT):
+        (folder / name).unlink(missing_ok=True)
 
 
 class WatchedBatch:
@@ -150,10 +153,13 @@ class WatchedBatch:
             at_work=tuple(self._at_work.values()),
             put_back=len(self._put_back),
         )
-        draft = self._path.with_name(f"{PROGRESS}.part")
-        with contextlib.suppress(OSError):  # that nobody can watch is no reason to end
-            draft.write_bytes(msgspec.json.encode(now, enc_hook=texts.encoder(ENGLISH)))
+        draft = self._path.with_name(_DRAFT)
+        try:
+            draft.write_bytes(encode_texts(now, ENGLISH))
             draft.replace(self._path)
+        except OSError:  # that nobody can watch is no reason to end
+            with contextlib.suppress(OSError):
+                draft.unlink(missing_ok=True)
 
 
 def state_of(folder: Path, now: datetime) -> BatchState:

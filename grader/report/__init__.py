@@ -16,6 +16,7 @@ from grader.report.document import (
     Submission,
     decode_report,
     encode_report,
+    encode_texts,
     ungraded_report,
 )
 from grader.report.parts import (
@@ -77,5 +78,6 @@ __all__ = [
     "Visibility",
     "decode_report",
     "encode_report",
+    "encode_texts",
     "ungraded_report",
 ]

@@ -192,17 +192,21 @@ class Report(Frozen, frozen=True):
 
 
 def encode_report(report: Report) -> bytes:
-    """Return the report as indented JSON, ending in a newline.
+    """Return the report as indented JSON, ending in a newline, as `encode_texts` does."""
+    return msgspec.json.format(encode_texts(report, report.language), indent=2) + b"\n"
+
+
+def encode_texts(value: msgspec.Struct, language: str) -> bytes:
+    """Return what has texts in it as JSON, each with its words in a language.
 
     Half of a surrogate pair, as in a file name that is no UTF-8, becomes a question mark.
     """
-    hook = texts.encoder(report.language)
+    hook = texts.encoder(language)
     try:
-        document = msgspec.json.encode(report, enc_hook=hook)
+        return msgspec.json.encode(value, enc_hook=hook)
     except UnicodeEncodeError:
-        builtin = msgspec.to_builtins(report, enc_hook=hook)
-        document = msgspec.json.encode(_encodable(msgspec.to_builtins(builtin)))
-    return msgspec.json.format(document, indent=2) + b"\n"
+        builtin = msgspec.to_builtins(value, enc_hook=hook)
+        return msgspec.json.encode(_encodable(msgspec.to_builtins(builtin)))
 
 
 def _encodable(value: Any) -> Any:
