@@ -34,12 +34,6 @@ UNGUARDED_HINT = say(
     " strides, offsets and alignment to TVM."
 )
 
-UNREADABLE = Problem(
-    say("The answer of the process that timed the schedule cannot be read."),
-    say("A schedule may compute, and must leave the process that it runs in alone."),
-    code="no_answer",
-)
-
 TIMED_RTOL = 1e-3
 TIMED_ATOL = 1e-4
 """Tolerance of timed outputs: sums of up to some hundred products of numbers near 1, in another
