@@ -13,9 +13,6 @@ from tests.cheats.host import Host
 from tests.endtoend.batches import GradedBatch, grade_batch, grade_timed
 from tests.endtoend.examples import brisk_course
 
-TIMED_SECONDS = 3
-"""How long a schedule is timed: enough to tell a cheat's points from none."""
-
 
 @dataclass(frozen=True)
 class Graded:
@@ -72,8 +69,7 @@ class Gradings:
         submissions = {_key(cheat): self._submission(cheat) for cheat in cheats}
         seed = ("--seed", str(host.seed))
         if first.is_timed:
-            brisk = brisk_course(folder, TIMED_SECONDS)
-            batch = grade_timed(folder, submissions, brisk, *seed, environment=host.environment)
+            batch = grade_timed(folder, submissions, *seed, environment=host.environment)
         else:
             own = brisk_course(folder) if first.is_of_the_course else host.values["course"]
             course = ("--course", own)

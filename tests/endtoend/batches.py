@@ -14,11 +14,15 @@ import pytest
 
 from grader.report import Report, decode_report
 from tests.endtoend.command import GRADER, ROOT, Result
+from tests.endtoend.examples import brisk_course
 
 REAPER = Path(__file__).with_name("reaper.py")
 TIME_LIMIT = 1200.0
 LEVEL = os.environ.get("GRADER_TEST_LEVEL", "")
 """The isolation to grade with; empty for the strongest that there is."""
+
+TIMED_SECONDS = 3
+"""How long a schedule is timed at first: enough for a verdict that leaves some room."""
 
 TRIES = 3
 """How often a submission is graded before the machine counts as too busy to time it."""
@@ -83,15 +87,16 @@ def grade_batch(
 def grade_timed(
     folder: Path,
     submissions: Mapping[str, bytes],
-    brisk: Path,
     *options: str | Path,
     environment: Mapping[str, str] | None = None,
 ) -> GradedBatch:
-    """Grade what is timed: first in the course `brisk`, which measures for less time than ours.
+    """Grade what is timed: first in a course which measures for less time than ours.
 
     What the machine was too busy to measure is graded again as a student's would be: neighbours of
     a virtual machine hold it back for seconds, which ours waits for and the brisk course does not.
     """
+    folder.mkdir(parents=True, exist_ok=True)
+    brisk = brisk_course(folder, TIMED_SECONDS)
     batch = grade_batch(folder, submissions, "--course", brisk, *options, environment=environment)
     for number in range(1, TRIES):
         waiting = [name for name, each in batch.reports.items() if is_too_busy(each)]

@@ -6,12 +6,9 @@ import pytest
 
 from tests.browser import browser, chromium
 from tests.endtoend.batches import GradedBatch, grade_timed
-from tests.endtoend.examples import brisk_course, chosen, example_notebooks, is_timed
+from tests.endtoend.examples import chosen, example_notebooks, is_timed
 
 __all__ = ["browser", "chromium", "graded_timed"]
-
-TIMED_SECONDS = 3
-"""How long a schedule is timed: enough for a verdict that leaves some room."""
 
 
 @pytest.fixture(scope="session")
@@ -20,6 +17,4 @@ def graded_timed(
 ) -> GradedBatch:
     """The selected examples whose verdict depends on the clock; timing has the machine alone."""
     names = [name for name in chosen(request.session.items) if is_timed(name)]
-    course = brisk_course(tmp_path_factory.mktemp("course"), TIMED_SECONDS)
-    folder = tmp_path_factory.mktemp("examples")
-    return grade_timed(folder, example_notebooks(names), course)
+    return grade_timed(tmp_path_factory.mktemp("examples"), example_notebooks(names))
