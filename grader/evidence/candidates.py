@@ -301,37 +301,25 @@ def gather_stubs(
 ) -> StubOutputs | Problem:
     """Run a candidate with noise in place of its externs, without student Python.
 
-    The noise depends on the seed and on how many calls there were before. So one run on the same
-    inputs twice shows whether the noise matters, and another one with the same seed and other
-    inputs whether the inputs do.
+    The noise depends on the seed and on how many calls there were before. So the same inputs twice
+    show whether the noise matters, and other ones, for which the noise begins anew, whether the
+    inputs do.
     """
     arrangement = arrange(candidate, part, oracle)
     if isinstance(arrangement, Problem):
         return arrangement
-    others = arrangement.first(STUB_CALLS).redrawn(generator)
-    seed = int(generator.integers(1, 2**31))
-    twice = _run_stubs(candidate, arrangement.first(STUB_CALLS, repeated=2), seed, runners)
-    if isinstance(twice, Problem):
-        return twice
-    elsewhere = _run_stubs(candidate, others, seed, runners)
-    if isinstance(elsewhere, Problem):
-        return elsewhere
-    half = len(twice) // 2
-    return StubOutputs(twice[:half], twice[half:], elsewhere)
-
-
-def _run_stubs(
-    candidate: Candidate, arrangement: Arrangement, seed: int, runners: RunnerPool
-) -> FloatArray | Problem:
-    """Run a candidate once with noise in place of its externs."""
-    stubs = dict.fromkeys(candidate.facts.externs, seed)
+    first = arrangement.first(STUB_CALLS)
+    others = first.redrawn(generator)
+    stubs = dict.fromkeys(candidate.facts.externs, int(generator.integers(1, 2**31)))
+    calls = first.followed_by(first).followed_by(others)
+    task = replace(run_task(candidate, calls, stubs=stubs), restart=2 * first.calls)
     try:
-        answer = runners.request("pure", run_task(candidate, arrangement, stubs=stubs))
-        if isinstance(answer, RunResult):
-            return cast(FloatArray, unpack_array(answer.outputs))
-    except (ProtocolError, FrameError):
+        answer = runners.request("pure", task)
+        if not isinstance(answer, RunResult):
+            return explain_failure(answer)
+        return StubOutputs(*np.split(cast(FloatArray, unpack_array(answer.outputs)), 3))
+    except (ProtocolError, FrameError, ValueError):
         return unreadable()
-    return explain_failure(answer)
 
 
 def run_task(

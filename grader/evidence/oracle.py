@@ -65,9 +65,14 @@ class Arrangement:
         """Return the arguments as a message carries them."""
         return tuple(RunArgument(pack_array(each.array), each.varies) for each in self.arguments)
 
-    def first(self, calls: int, repeated: int = 1) -> Arrangement:
-        """Return the first calls alone, `repeated` times one after the other."""
-        return self._with(lambda each: np.concatenate([each.array[:calls]] * repeated))
+    def first(self, calls: int) -> Arrangement:
+        """Return the first calls alone, or all where there are fewer."""
+        return self._with(lambda each: each.array[:calls])
+
+    def followed_by(self, other: Arrangement) -> Arrangement:
+        """Return these calls and then another arrangement's, of the same function."""
+        theirs = iter(other.arguments)
+        return self._with(lambda each: np.concatenate([each.array, next(theirs).array]))
 
     def redrawn(self, generator: np.random.Generator) -> Arrangement:
         """Return as many calls, with the inputs that can be drawn drawn anew from `generator`."""
@@ -99,6 +104,11 @@ class Arrangement:
             return flat[list(filled)][None]
 
         return replace(self._with(choose), samples=len(samples)), samples
+
+    @property
+    def calls(self) -> int:
+        """Return how many calls there are."""
+        return next(len(each.array) for each in self.arguments if each.varies)
 
     @property
     def batch(self) -> int:

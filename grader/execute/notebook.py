@@ -71,7 +71,15 @@ def execute_notebook(
         preamble=preamble,
         is_preamble_run=is_preamble_run,
     )
-    return asyncio.run(_execute(_without_results(notebook), order, progress, clock))
+    found: list[Execution] = []
+
+    async def run() -> None:
+        found.append(await _execute(_without_results(notebook), order, progress, clock))
+
+    # `asyncio.run` has its handler of signals made a string where it looks whether it is still
+    # there, and a task's result with it: 0.15 s for a notebook.
+    asyncio.run(run())
+    return found[0]
 
 
 async def _execute(

@@ -16,7 +16,8 @@ from grader.evidence.runner_client import Runner, start_runner, start_timing_run
 from grader.evidence.runners import Kind, RunnerPool
 from grader.grading.preparation import Preparation, Settings
 from grader.grading.referee import Referee, timing_threads
-from grader.measurement.measure import Arrays, LibraryTime, Machine, measure_library, measuring_cpus
+from grader.measurement.library import Arrays, LibraryTime, measure_library
+from grader.measurement.measure import Machine, measuring_cpus
 from grader.messages import ArgumentSpec, EntrySpec, ModelSpec
 from grader.progress import Progress
 from grader.sandbox.interface import Sandbox
@@ -57,9 +58,13 @@ def _machine(settings: Settings, course_assignment: CourseAssignment) -> Machine
     text = course_assignment.library()
 
     def time_library(variant: str, arrays: Arrays, cpus: tuple[int, ...]) -> LibraryTime | Problem:
-        return measure_library(
-            settings.sandbox, text or "", variant, arrays, cpus=cpus, threads=len(cpus)
-        )
+        def measure() -> LibraryTime | Problem:
+            return measure_library(
+                settings.sandbox, text or "", variant, arrays, cpus=cpus, threads=len(cpus)
+            )
+
+        shapes = tuple((each.shape, each.dtype.str) for each in arrays)
+        return settings.library_times.find((text, variant, shapes, cpus), measure)
 
     return Machine(measuring_cpus, settings.pace, None if text is None else time_library)
 

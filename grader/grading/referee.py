@@ -100,8 +100,7 @@ def expected_runners(course_assignment: CourseAssignment) -> list[Kind]:
         needs = part_needs(part)
         if "outputs" in needs:
             kinds.append(runner_kind(part))
-        kinds += ["pure", "pure"] if "stubs" in needs else []
-        kinds += ["pure" for need in ("replay", "target") if need in needs]
+        kinds += ["pure" for need in ("stubs", "replay", "target") if need in needs]
         kinds += ["timing"] if "timing" in needs else []
     return kinds
 

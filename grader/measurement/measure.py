@@ -1,10 +1,10 @@
-"""Measuring: tasks for a runner, made again while the machine is busy; and PyTorch's time."""
+"""Measuring: tasks for a runner, made again while the machine is busy."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -12,22 +12,20 @@ import numpy as np
 
 from grader.computation import ArgumentTable
 from grader.errors import ProtocolError
-from grader.evidence.case import FloatArray, Problem
-from grader.evidence.problems import explain_failure, told_by
-from grader.evidence.runner_client import start_runner
+from grader.evidence.case import Problem
+from grader.evidence.problems import explain_failure
 from grader.evidence.runners import RunnerPool
 from grader.evidence.subject import Subject
 from grader.language import Text, in_clauses, say
 from grader.machine.cpus import quiet_cpus
+from grader.measurement.library import LibraryTimer
 from grader.measurement.points import SpeedOptions
 from grader.measurement.read import Setting, Unsteady, function_work, read_measurement
 from grader.messages import (
     Array,
     FrameError,
-    LibraryTiming,
     ShapeResult,
     TimedFunction,
-    TimeLibrary,
     TimeSchedule,
     TimingResult,
     TimingRules,
@@ -36,95 +34,8 @@ from grader.messages import (
     unpack_array,
 )
 from grader.report import Timing
-from grader.sandbox.interface import ResourceLimits, Sandbox
 from grader.timing.pace import KnownPace
 from grader.timing.rounds import FACTORS
-
-BLOCK_SECONDS = 0.005
-"""As long as the blocks of a schedule."""
-
-BLOCKS = 25
-"""Undisturbed blocks: an eighth of a second, after which a median moves by less than a percent."""
-
-FEWEST_BLOCKS = 5
-"""Where some are disturbed and fewer are not, nothing is said: a busy machine leaves single ones
-alone by chance."""
-
-BUDGET_SECONDS = 0.3
-TIMEOUT_SECONDS = 30.0
-
-NOT_HERE = say("The time of PyTorch's own function is not known: {reason}")
-TOO_BUSY = Problem(
-    say(NOT_HERE, reason=say("the machine was too busy to measure it.")),
-    say("This concerns no points. `grader doctor --timing` says what disturbs measurements here."),
-    code="busy",
-)
-
-
-@dataclass(frozen=True)
-class LibraryTime:
-    """Median seconds of one call of PyTorch's function, its arguments in PyTorch's hands already.
-
-    `blocks` undisturbed blocks were measured, `rejected` others were disturbed. `output` is what it
-    returned: whoever has the right answer may compare.
-    """
-
-    seconds: float
-    threads: int
-    blocks: int
-    rejected: int
-    output: FloatArray
-
-
-def measure_library(
-    sandbox: Sandbox,
-    library: str,
-    variant: str,
-    arrays: tuple[FloatArray, ...],
-    *,
-    cpus: Collection[int],
-    threads: int,
-    limits: ResourceLimits = ResourceLimits(watch=0),  # noqa: B008 - frozen
-) -> LibraryTime | Problem:
-    """Time the function that `library.py`, whose text is `library`, has for a variant.
-
-    `arrays` are as one call of it takes them. `threads` of PyTorch
-    run on `cpus`, of which there are at least as many. Raises SandboxError when no process can be
-    started, ProtocolError when its answer is not a message.
-    """
-    task = _library_task(library, variant, arrays, tuple(sorted(cpus)), threads)
-    with start_runner(sandbox, "library", limits, {}) as runner:
-        answer = runner.request(task, TIMEOUT_SECONDS)
-    if not isinstance(answer, LibraryTiming):
-        return Problem(
-            say(NOT_HERE, reason=told_by(answer)),
-            say("Look at the assignment's library.py."),
-            code="no_answer",
-        )
-    if answer.rejected and answer.blocks < FEWEST_BLOCKS:
-        return TOO_BUSY
-    output = np.asarray(unpack_array(answer.output), np.float64)
-    return LibraryTime(answer.seconds, threads, answer.blocks, answer.rejected, output)
-
-
-def _library_task(
-    library: str,
-    variant: str,
-    arrays: tuple[FloatArray, ...],
-    cpus: tuple[int, ...],
-    threads: int,
-) -> TimeLibrary:
-    return TimeLibrary(
-        library=library,
-        variant=variant,
-        arrays=tuple(pack_array(each) for each in arrays),
-        cpus=cpus,
-        threads=threads,
-        block_seconds=BLOCK_SECONDS,
-        blocks=BLOCKS,
-        budget_seconds=BUDGET_SECONDS,
-    )
-
 
 RING = 4
 """Inputs that the calls of one block take in turn."""
@@ -144,13 +55,6 @@ UNREADABLE = Problem(
 
 Cpus = Callable[[int], tuple[int, ...]]
 """Chooses so many processors to measure on, or fewer where there are not so many."""
-
-
-Arrays = tuple[FloatArray, ...]
-"""The arrays of one call, that which changes first."""
-
-LibraryTimer = Callable[[str, Arrays, tuple[int, ...]], LibraryTime | Problem]
-"""Times PyTorch's own function for a variant of the workload, on the processors given."""
 
 
 @dataclass(frozen=True)

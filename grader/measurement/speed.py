@@ -18,7 +18,8 @@ from grader.evidence.problems import is_close
 from grader.evidence.subject import Subject
 from grader.ir.facts import FunctionFacts
 from grader.language import NOTHING, Text, join, say
-from grader.measurement.measure import LibraryTimer, Measured, MeasurementSetup, Version, measure
+from grader.measurement.library import LibraryTimer
+from grader.measurement.measure import Measured, MeasurementSetup, Version, measure
 from grader.measurement.points import SpeedOptions
 from grader.measurement.read import MICRO
 from grader.messages import Array, ShapeResult, TimeSchedule, unpack_array

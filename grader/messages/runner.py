@@ -107,7 +107,8 @@ class RunModule(Message, frozen=True):
     and from call to call. `externs` are pickled Python functions: a runner has its
     evaluator load them, and one without an evaluator refuses. `stubs` are names that get a function
     of the runner's own instead, which fills its outputs from a generator seeded with the given
-    number: a referee asks for two different seeds to see whether a model depends on them.
+    number and the calls that there were before. These are counted anew from item `restart` on: what
+    a stub does at the first items it does there again.
     """
 
     module: bytes
@@ -116,6 +117,7 @@ class RunModule(Message, frozen=True):
     threads: int
     externs: Pickles = msgspec.field(default_factory=dict)
     stubs: Counts = msgspec.field(default_factory=dict)
+    restart: Annotated[int, msgspec.Meta(ge=0)] = 0
     function: str = "main"
     outputs: Annotated[tuple[TensorSpec, ...], msgspec.Meta(max_length=256)] = ()
 

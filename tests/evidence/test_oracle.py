@@ -58,17 +58,17 @@ def test_what_is_missing_or_wrong_is_spelled_out() -> None:
     assert "int8" in problem(buffer(1, 784, dtype="int8"), given=(IMAGE,)).reason.english
 
 
-def test_the_first_calls_twice_and_others_drawn_anew() -> None:
+def test_the_first_calls_then_others_drawn_anew() -> None:
     def redraw(generator: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
         return np.full(shape, 5.0)
 
     given = Given(foreign("x"), np.arange(6.0).reshape(3, 2), redraw=redraw)
     arrangement = Arrangement("main", (given, BIAS), samples=3)
-    twice = arrangement.first(2, repeated=2).arguments
-    assert [[0, 1], [2, 3], [0, 1], [2, 3]] == twice[0].array.tolist()
-    assert BIAS is twice[1]
-    redrawn = arrangement.redrawn(np.random.default_rng(0)).arguments
-    assert [5.0] * 6 == redrawn[0].array.reshape(-1).tolist()
+    first = arrangement.first(2)
+    both = first.followed_by(first.redrawn(np.random.default_rng(0)))
+    assert 4 == both.calls
+    assert [[0, 1], [2, 3], [5, 5], [5, 5]] == both.arguments[0].array.tolist()
+    assert BIAS is both.arguments[1]
 
 
 def batched(samples: int = 7, batch: int = 3) -> Arrangement:

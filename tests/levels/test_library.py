@@ -15,7 +15,7 @@ import pytest
 from grader.evidence.case import Problem
 from grader.evidence.runner_client import start_runner
 from grader.machine.cpus import quiet_cpus
-from grader.measurement.measure import FEWEST_BLOCKS, TOO_BUSY, LibraryTime, measure_library
+from grader.measurement.library import FEWEST_BLOCKS, TOO_BUSY, LibraryTime, measure_library
 from grader.messages import LibraryTiming, TimeLibrary, pack_array
 from grader.sandbox.interface import ResourceLimits
 from grader.sandbox.start import SteppingSandbox

@@ -5,8 +5,13 @@ It runs in the launcher, before anything is known of a submission, and starts no
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
+import os
+import tempfile
+import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,13 +45,45 @@ _ERRORS = (
 )
 
 
-def prepare() -> None:
-    """Import what every submission needs, so that no cell's time pays for it."""
+_PLOTTING = ("matplotlib.figure", "matplotlib.backends.backend_agg")
+"""All of Matplotlib that takes time to import. `matplotlib.pyplot` looks for IPython, which a
+launcher does not run."""
+
+_INLINE = "module://matplotlib_inline.backend_inline"
+
+
+def prepare(modules: Sequence[str] = ()) -> None:
+    """Import what every submission needs, so that no cell's time pays for it.
+
+    And `modules`, which many do: one that is missing is missed in a notebook.
+    """
     for name in _MODULES:
         importlib.import_module(name)
     provide_torchvision_operators()
     detect_what_the_system_shows()
     keep_errors_of_python()
+    for name in modules:
+        with contextlib.suppress(ImportError):
+            import_plotting() if name == "matplotlib" else importlib.import_module(name)
+
+
+def import_plotting() -> None:
+    """Import Matplotlib as a kernel would: with Jupyter's backend, and a folder for its files.
+
+    It asks for both once, while it is imported, and lists all fonts if no such folder has a list:
+    in every kernel, then. Raises ImportError where it is not installed.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        own = {"MPLCONFIGDIR": folder, "MPLBACKEND": _INLINE}
+        os.environ.update(own)
+        try:
+            for name in _PLOTTING:
+                importlib.import_module(name)
+        finally:
+            for key in own:
+                del os.environ[key]
+    for thread in set(threading.enumerate()) - {threading.current_thread()}:
+        thread.join()  # the one that would have said that listing fonts takes long, cancelled
 
 
 def keep_errors_of_python() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import importlib
 import os
@@ -50,7 +49,7 @@ def main(arguments: Sequence[str]) -> None:
 def prepare(preload: Preload, modules: Sequence[str] = ()) -> None:
     """Import all that children will need: in a sandbox, the package's own files are not there.
 
-    And `modules`, which are the environment's: one that is missing is missed in a notebook.
+    And `modules` for kernels, which are the environment's.
     """
     if preload != "bare":
         importlib.import_module("grader.inside.common.preload").prepare(preload)
@@ -59,10 +58,7 @@ def prepare(preload: Preload, modules: Sequence[str] = ()) -> None:
         for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
     if preload == "student":
-        importlib.import_module("grader.inside.kernel.preload").prepare()
-    for name in modules:
-        with contextlib.suppress(ImportError):
-            importlib.import_module(name)
+        importlib.import_module("grader.inside.kernel.preload").prepare(modules)
     gc.collect()
     gc.freeze()  # children then share these pages: the collector does not write to them
 

@@ -217,6 +217,8 @@ def build_main(module: tvm.IRModule, task: RunModule, externs: Externs, poison: 
 
     def main(values: Sequence[Values], call: int) -> Values:
         poison.reset(call)
+        if call == task.restart:
+            externs.reset()
         try:
             with stage("run"):
                 result = function(*_tensors(values, task, kept))

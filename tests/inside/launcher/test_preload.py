@@ -96,6 +96,13 @@ def test_what_an_assignment_imports_is_there_as_far_as_it_is_installed() -> None
     assert 1 == prepared.threads
 
 
+def test_plotting_is_there_but_for_what_looks_for_ipython() -> None:
+    prepared = after_preparing("student", "matplotlib")
+    assert prepared.modules["matplotlib.figure"]
+    assert "matplotlib.pyplot" not in prepared.modules
+    assert 1 == prepared.threads
+
+
 def test_a_pure_one_has_tvm_without_pytorch() -> None:
     modules = after_preparing("pure").modules
     assert (True, False) == (modules["tvm"], modules["torch"])

@@ -366,6 +366,12 @@ class TestStubs:
         assert not np.array_equal(outputs[0], outputs[1])
         assert 0 < np.abs(outputs).max() < 1
 
+    def test_noise_begins_anew_where_it_is_to(self, run: Run) -> None:
+        inputs = np.ones((3, 4))
+        outputs = unpack_array(run("env.f", inputs, stubs={"env.f": 1}, restart=2).outputs)
+        assert np.array_equal(outputs[0], outputs[2])
+        assert not np.array_equal(outputs[0], outputs[1])
+
     def test_noise_does_not_depend_on_the_input(self, run: Run) -> None:
         first, other = (
             unpack_array(run("env.f", inputs=inputs, stubs={"env.f": 1}).outputs)

@@ -1,0 +1,144 @@
+"""How long PyTorch's own function takes, to set the time of a schedule in proportion.
+
+It concerns no points, and nothing of a submission is near it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable
+from dataclasses import dataclass
+from threading import Lock
+
+import numpy as np
+
+from grader.evidence.case import FloatArray, Problem
+from grader.evidence.problems import told_by
+from grader.evidence.runner_client import start_runner
+from grader.language import say
+from grader.messages import LibraryTiming, TimeLibrary, pack_array, unpack_array
+from grader.sandbox.interface import ResourceLimits, Sandbox
+
+BLOCK_SECONDS = 0.005
+"""As long as the blocks of a schedule."""
+
+BLOCKS = 25
+"""Undisturbed blocks: an eighth of a second, after which a median moves by less than a percent."""
+
+FEWEST_BLOCKS = 5
+"""Where some are disturbed and fewer are not, nothing is said: a busy machine leaves single ones
+alone by chance."""
+
+BUDGET_SECONDS = 0.3
+TIMEOUT_SECONDS = 30.0
+
+NOT_HERE = say("The time of PyTorch's own function is not known: {reason}")
+TOO_BUSY = Problem(
+    say(NOT_HERE, reason=say("the machine was too busy to measure it.")),
+    say("This concerns no points. `grader doctor --timing` says what disturbs measurements here."),
+    code="busy",
+)
+
+
+@dataclass(frozen=True)
+class LibraryTime:
+    """Median seconds of one call of PyTorch's function, its arguments in PyTorch's hands already.
+
+    `blocks` undisturbed blocks were measured, `rejected` others were disturbed. `output` is what it
+    returned: whoever has the right answer may compare.
+    """
+
+    seconds: float
+    threads: int
+    blocks: int
+    rejected: int
+    output: FloatArray
+
+
+def measure_library(
+    sandbox: Sandbox,
+    library: str,
+    variant: str,
+    arrays: tuple[FloatArray, ...],
+    *,
+    cpus: Collection[int],
+    threads: int,
+    limits: ResourceLimits = ResourceLimits(watch=0),  # noqa: B008 - frozen
+) -> LibraryTime | Problem:
+    """Time the function that `library.py`, whose text is `library`, has for a variant.
+
+    `arrays` are as one call of it takes them. `threads` of PyTorch
+    run on `cpus`, of which there are at least as many. Raises SandboxError when no process can be
+    started, ProtocolError when its answer is not a message.
+    """
+    task = _library_task(library, variant, arrays, tuple(sorted(cpus)), threads)
+    with start_runner(sandbox, "library", limits, {}) as runner:
+        answer = runner.request(task, TIMEOUT_SECONDS)
+    if not isinstance(answer, LibraryTiming):
+        return Problem(
+            say(NOT_HERE, reason=told_by(answer)),
+            say("Look at the assignment's library.py."),
+            code="no_answer",
+        )
+    if answer.rejected and answer.blocks < FEWEST_BLOCKS:
+        return TOO_BUSY
+    output = np.asarray(unpack_array(answer.output), np.float64)
+    return LibraryTime(answer.seconds, threads, answer.blocks, answer.rejected, output)
+
+
+def _library_task(
+    library: str,
+    variant: str,
+    arrays: tuple[FloatArray, ...],
+    cpus: tuple[int, ...],
+    threads: int,
+) -> TimeLibrary:
+    return TimeLibrary(
+        library=library,
+        variant=variant,
+        arrays=tuple(pack_array(each) for each in arrays),
+        cpus=cpus,
+        threads=threads,
+        block_seconds=BLOCK_SECONDS,
+        blocks=BLOCKS,
+        budget_seconds=BUDGET_SECONDS,
+    )
+
+
+Arrays = tuple[FloatArray, ...]
+"""The arrays of one call, that which changes first."""
+
+LibraryTimer = Callable[[str, Arrays, tuple[int, ...]], LibraryTime | Problem]
+"""Times PyTorch's own function for a variant of the workload, on the processors given."""
+
+ENOUGH = 2
+"""Times of one function without a disturbed block, after which it is not measured again."""
+
+
+class LibraryTimes:
+    """What gradings of one process have measured: all of them compare with the same function.
+
+    May be used by many threads.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._found: dict[Hashable, list[LibraryTime]] = {}
+
+    def find(
+        self, key: Hashable, measure: Callable[[], LibraryTime | Problem]
+    ) -> LibraryTime | Problem:
+        """Return the least time known under a key: what disturbs only makes a function slower.
+
+        It is measured first, by `measure`, as long as too little is known.
+        """
+        with self._lock:
+            known = list(self._found.get(key, []))
+        if len(known) >= ENOUGH:
+            return min(known, key=lambda each: each.seconds)
+        found = measure()
+        if isinstance(found, LibraryTime) and not found.rejected:
+            with self._lock:
+                self._found.setdefault(key, []).append(found)
+        if isinstance(found, Problem) and known:
+            return known[0]
+        return found
