@@ -278,7 +278,7 @@ def is_close(actual: FloatArray, desired: FloatArray, rtol: float, atol: float) 
     # What `np.isclose` says, without its copies: it was a twentieth of a grading. What was never
     # written is a signalling NaN.
     with np.errstate(invalid="ignore", over="ignore"):
-        error = actual.astype(np.float64) - desired
+        error = np.subtract(actual, desired, dtype=np.float64)
         np.abs(error, out=error)
         limit = np.abs(desired, dtype=np.float64)
         limit *= rtol
