@@ -68,7 +68,7 @@ class TestConstraints:
         assert needed - for_gpus <= LOCKED.keys()
 
     def test_a_line_is_a_name_an_exact_version_and_at_most_a_bound_of_python(self) -> None:
-        shape = r'[a-z0-9]+(-[a-z0-9]+)*==\d[\w.]*(; python_version >= "3\.1[12]")?'
+        shape = r'[a-z0-9]+(-[a-z0-9]+)*==\d[\w.]*(; python_(full_)?version >= "3\.1[12](\.\d+)?")?'
         assert [line for line in LINES if not re.fullmatch(shape, line)] == []
 
     def test_lines_are_sorted_and_unique(self) -> None:
@@ -85,6 +85,7 @@ class TestConstraints:
             ("1.0", ">=3.9,!=3.9.7", "a==1.0"),
             ("0.27.0.post1", ">=3.11", 'a==0.27.0.post1; python_version >= "3.11"'),
             ("1.0", ">=3.12", 'a==1.0; python_version >= "3.12"'),
+            ("1.0", ">=3.11.5", 'a==1.0; python_full_version >= "3.11.5"'),
         ],
     )
     def test_a_version_has_no_build_label_and_a_marker_where_it_needs_one(

@@ -72,7 +72,14 @@ def constraint_lines(distributions: dict[str, metadata.Distribution]) -> Iterato
 
 
 def _marker(requires: SpecifierSet) -> str:
-    oldest = next(python for python in PYTHONS if requires.contains(f"{python}.99"))
+    """Return from which Python on a version can be installed.
+
+    Debian 12 has Python 3.11.2, and some versions need 3.11.5: pip has others for it.
+    """
+    patches = ((python, patch) for python in PYTHONS for patch in range(100))
+    oldest, patch = next(each for each in patches if requires.contains(f"{each[0]}.{each[1]}"))
+    if patch:
+        return f'; python_full_version >= "{oldest}.{patch}"'
     return "" if oldest == PYTHONS[0] else f'; python_version >= "{oldest}"'
 
 
