@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import cast
 
@@ -41,8 +41,8 @@ TIMED_ATOL = 1e-4
 order. Integers have none, and what is rounded to fewer bits has that of its dtype."""
 
 
-MOST_COMPARED_BYTES = 16 * 2**20
-"""Most bytes of outputs that are computed at a time to look at single items of them."""
+MOST_COMPARED_BYTES = 4 * 2**20
+"""Most bytes of outputs that are computed at a time, unless one of them has more."""
 
 
 def gather_timing(
@@ -138,44 +138,42 @@ def outputs_right(measured: Measured, oracle: Workload) -> bool:
 def _is_right(
     task: TimeSchedule, inputs: Array, result: ShapeResult, variant: str, oracle: Workload
 ) -> bool:
-    data, *fixed = (unpack(array) for array in (inputs, *task.fixed))
-    actual = unpack(result.outputs)
-    used = [each % len(data) for each in result.inputs]
-    if not used:
-        return False
-    desired = oracle.workload(variant, data[used], *fixed)
-    if actual.shape != desired.shape:
-        return False
-    if not _all_close(actual, desired):
-        return False
-    return _slots_right(result, lambda few: oracle.workload(variant, data[few % len(data)], *fixed))
+    """Say whether the outputs that were kept are right, and what every call left at the place that
+    was drawn for it.
 
-
-def _slots_right(
-    result: ShapeResult, compute: Callable[[npt.NDArray[np.intp]], FloatArray]
-) -> bool:
-    """Say whether every call left the right value at the place that was drawn for it.
-
-    `compute` returns the outputs of some of the inputs: those of a few at a time, as all of them
-    together may be larger than memory.
+    The outputs of a few inputs are computed at a time: all of them together took a gigabyte.
     """
-    inputs, places, values = (
+    data, *fixed = (unpack(array) for array in (inputs, *task.fixed))
+    whole = unpack(result.outputs)
+    of_whole = np.asarray(result.inputs, np.intp) % len(data)
+    of_slots, places, values = (
         unpack_array(each)
         for each in (result.slots.inputs, result.slots.places, result.slots.values)
     )
-    size = math.prod(result.outputs.shape[1:])
-    if not len(inputs) or inputs.min() < 0 or places.min() < 0 or places.max() >= size:
+    size = math.prod(whole.shape[1:])
+    if not len(of_whole) or not len(of_slots) or of_slots.min() < 0:
         return False
-    used = np.unique(inputs)
-    step = max(1, MOST_COMPARED_BYTES // (4 * size))
-    for few in np.split(used, range(step, len(used), step)):
-        chosen = np.flatnonzero(np.isin(inputs, few))
-        desired = compute(few).reshape(len(few), -1)
-        rows = np.searchsorted(few, inputs[chosen])
-        wanted = desired[rows, places[chosen]]
-        if not _all_close(cast(FloatArray, values[chosen]), wanted):
+    if places.min() < 0 or places.max() >= size:
+        return False
+    of_slots = of_slots % len(data)
+    for few in _in_groups(np.union1d(of_whole, of_slots), size):
+        desired = oracle.workload(variant, data[few], *fixed)
+        if desired.shape != (len(few), *whole.shape[1:]):
+            return False
+        kept, slots = (np.flatnonzero(np.isin(each, few)) for each in (of_whole, of_slots))
+        rows = np.searchsorted(few, of_whole[kept])
+        flat = desired.reshape(len(few), -1)[np.searchsorted(few, of_slots[slots]), places[slots]]
+        if not _all_close(whole[kept], desired[rows]):
+            return False
+        if not _all_close(cast(FloatArray, values[slots]), flat):
             return False
     return True
+
+
+def _in_groups(inputs: npt.NDArray[np.intp], size: int) -> Iterator[npt.NDArray[np.intp]]:
+    """Divide inputs into groups whose outputs, of so many float64 each, are compared at a time."""
+    step = max(1, MOST_COMPARED_BYTES // (8 * size))
+    yield from np.split(inputs, range(step, len(inputs), step))
 
 
 def _all_close(actual: FloatArray, desired: FloatArray) -> bool:
