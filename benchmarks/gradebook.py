@@ -37,7 +37,7 @@ import msgspec  # noqa: E402
 from rich.console import Console  # noqa: E402
 
 from grader.cli.gradebook import Told  # noqa: E402
-from grader.cli.handback import ExportOptions, run_export  # noqa: E402
+from grader.cli.lms import ExportOptions, run_export  # noqa: E402
 from grader.cli.regrade import RegradeOptions, run_regrade  # noqa: E402
 from grader.cli.student_grades import explain_grade, list_grades  # noqa: E402
 from grader.gradebook.opening import VARIABLE  # noqa: E402

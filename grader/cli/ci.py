@@ -21,7 +21,7 @@ from grader.ci.recipes import (
     write_new,
 )
 from grader.ci.wheel import find_installed
-from grader.cli.help import SETTINGS, Command, Group
+from grader.cli.options import SETTINGS, Command, Group
 from grader.cli.telling import tell
 from grader.language import Text, foreign, say
 

@@ -9,8 +9,8 @@ import typer
 from rich.console import Console
 
 from grader.cli.grades import JsonOption
-from grader.cli.help import Command
 from grader.cli.options import (
+    Command,
     CourseOption,
     DataOption,
     JobsOption,
@@ -61,7 +61,7 @@ def watch(
 
     It ends with the batch. Of one that has ended it says how.
     """
-    from grader.cli.watch import WatchOptions, run_watch
+    from grader.cli.batch import WatchOptions, run_watch
 
     run_watch(WatchOptions(folder, once, json), Console(), write_output)
 
@@ -95,7 +95,7 @@ def collect(
     json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
 ) -> None:
     """Unpack what a class handed in, into a folder for each student."""
-    from grader.cli.collect import CollectOptions, run_collect
+    from grader.cli.lms import CollectOptions, run_collect
 
     options = CollectOptions(tuple(sources), output, layout, roster, assignment, json)
     if not run_collect(options, Console(), write_output):
@@ -137,7 +137,7 @@ def mark(
     from grader.environment import need_for_marking
 
     need_for_marking()
-    from grader.cli.mark import MarkOptions, run_mark
+    from grader.cli.pages import MarkOptions, run_mark
 
     options = MarkOptions(slug, course, who or whoever(), anonymous, port, language)
     run_mark(options, Console())
@@ -175,7 +175,7 @@ def export(
     course: CourseOption = None,
 ) -> None:
     """Write the grades as a learning management system takes them."""
-    from grader.cli.handback import ExportOptions, run_export
+    from grader.cli.lms import ExportOptions, run_export
 
     options = ExportOptions(form, reports, assignment, collected, into, column, output, course)
     if not run_export(options, Console(stderr=True), write_output):
@@ -209,7 +209,7 @@ def feedback(
     course: CourseOption = None,
 ) -> None:
     """Write the pages that students may see, one for each, or an archive to upload."""
-    from grader.cli.handback import FeedbackOptions, run_feedback
+    from grader.cli.lms import FeedbackOptions, run_feedback
 
     options = FeedbackOptions(output, reports, assignment, collected, packed, course)
     if not run_feedback(options, Console(stderr=True)):
@@ -304,7 +304,7 @@ def similar(
     anybody.
     """
     from grader.cli.class_reports import ClassOptions
-    from grader.cli.similar import SimilarOptions, run_similar
+    from grader.cli.comparing import SimilarOptions, run_similar
 
     found = ClassOptions(assignment, reports, collected, course)
     texts = tuple(given or ())
@@ -347,7 +347,7 @@ def leaderboard(
     rank.
     """
     from grader.cli.class_reports import ClassOptions
-    from grader.cli.leaderboard import LeaderboardOptions, run_leaderboard
+    from grader.cli.comparing import LeaderboardOptions, run_leaderboard
 
     found = ClassOptions(assignment, reports, None, course, every=True)
     options = LeaderboardOptions(found, output, consent, machine, language)

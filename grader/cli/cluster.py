@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from grader.cli.help import SETTINGS, Command, Group
+from grader.cli.options import SETTINGS, Command, Group
 from grader.cli.telling import tell
 from grader.environment import need_cluster, usable_cores
 from grader.errors import UsageError

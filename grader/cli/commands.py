@@ -20,14 +20,16 @@ from grader.cli.class_commands import add_class_commands
 from grader.cli.cluster import InsecureOption
 from grader.cli.cluster import cluster as cluster_app
 from grader.cli.grades import HandedInOption, course_app, grades_app, roster_app
-from grader.cli.help import SETTINGS, Command, Group
 from grader.cli.kernelspec import kernelspec
 from grader.cli.options import (
+    SETTINGS,
     AssignmentOption,
     AudienceOption,
+    Command,
     CourseOption,
     DataOption,
     DialectOption,
+    Group,
     JobsOption,
     LanguageOption,
     PreambleOption,
@@ -150,7 +152,7 @@ def render(
     ] = "",
 ) -> None:
     """Make another rendering of a report."""
-    from grader.cli.render import RenderOptions, run_render
+    from grader.cli.run import RenderOptions, run_render
 
     run_render(RenderOptions(report, name, output, audience, path, language), write_output)
 
@@ -260,8 +262,7 @@ def doctor(
 ) -> None:
     """Say what this machine offers for grading, and what is missing."""
     from grader.cli.doctor import examine
-    from grader.cli.doctor_timing import examine_timing
-    from grader.cli.self_test import self_test_of
+    from grader.cli.doctor_timing import examine_timing, self_test_of
 
     console = Console()
     can_grade = examine(console)
@@ -299,7 +300,7 @@ def template(
 ) -> None:
     """Make the notebooks that students start from, out of the master notebooks."""
 
-    from grader.cli.template import TemplateOptions, run_template
+    from grader.cli.course_files import TemplateOptions, run_template
 
     options = TemplateOptions(slug, lang, output, check, course)
     if not run_template(options, Console(), Console(stderr=True)) and check:
@@ -309,7 +310,7 @@ def template(
 @app.command(cls=Command, rich_help_panel=_AUTHOR, epilog="grader lint softmax --course mycourse")
 def lint(slug: SlugArgument = None, course: CourseOption = None) -> None:
     """List what is wrong with assignments and masters; exit with 1 when there is an error."""
-    from grader.cli.lint import LintOptions, run_lint
+    from grader.cli.verify import LintOptions, run_lint
 
     if not run_lint(LintOptions(slug, course), Console(), Console(stderr=True)):
         raise typer.Exit(FAULTY)
@@ -333,7 +334,7 @@ def release(
     ] = None,
 ) -> None:
     """Write what students may have of a course: no solutions, no hidden parts."""
-    from grader.cli.release import ReleaseOptions, run_release
+    from grader.cli.course_files import ReleaseOptions, run_release
 
     run_release(ReleaseOptions(folder, secret, course, install), Console())
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from grader.cli.help import SETTINGS, Command, Group
-from grader.cli.options import CourseOption, Language
+from grader.cli.options import SETTINGS, Command, CourseOption, Group, Language
 from grader.errors import UsageError
 from grader.language import say
 
@@ -317,7 +316,7 @@ def stats(
 
     Of one assignment it also says what went wrong, with the numbers of `grader insights`.
     """
-    from grader.cli.class_stats import tell_stats
     from grader.cli.gradebook import Told
+    from grader.cli.insights import tell_stats
 
     tell_stats(slug, course, Told(json))

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 from rich.console import Console
 
-from grader.cli.help import SETTINGS, Command, Group
+from grader.cli.options import SETTINGS, Command, Group
 from grader.cli.telling import tell
 from grader.language import say
 

@@ -20,8 +20,7 @@ from grader.batch.grading import Interrupted
 from grader.batch.keys import Keys
 from grader.batch.regrading import Plan, Reason, Rerun, Way, count_anew, make_plan
 from grader.cli.gradebook import Told, course_here, open_book, secret_files
-from grader.cli.progress import LiveBatch
-from grader.cli.telling import some_of, tell, words
+from grader.cli.telling import LiveBatch, some_of, tell, words
 from grader.course import Course, load_course
 from grader.environment import usable_cores
 from grader.errors import UsageError

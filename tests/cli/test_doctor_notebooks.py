@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from grader.cli import app
-from grader.cli.doctor_notebooks import (
+from grader.cli.doctor import (
     DETECTION,
     ENDED,
     IMPORTED,

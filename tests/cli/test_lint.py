@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 
 from grader.authoring.master import read_master
-from grader.cli.lint import LintOptions, run_lint
+from grader.cli.verify import LintOptions, run_lint
 from grader.errors import CourseError
 from tests.authoring.masters import TRANSLATED, write_course
 

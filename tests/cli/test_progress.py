@@ -15,7 +15,7 @@ import time
 import pytest
 from rich.console import Console
 
-from grader.cli.progress import LiveBatch, LiveProgress
+from grader.cli.telling import LiveBatch, LiveProgress
 from grader.language import foreign
 from grader.progress import BatchProgress, Progress, duration
 from tests.endtoend.command import heed_interrupts
@@ -24,7 +24,7 @@ SHOW_CURSOR, HIDE_CURSOR = "\x1b[?25h", "\x1b[?25l"
 
 WORK = """
 import sys, time
-from grader.cli.progress import LiveProgress
+from grader.cli.telling import LiveProgress
 from grader.language import foreign
 with LiveProgress() as progress:
     progress.stage(foreign("running the notebook"))

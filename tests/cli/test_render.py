@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from grader.api import REPORT_LIMIT
 from grader.cli.options import Language
-from grader.cli.render import RenderOptions, run_render
+from grader.cli.run import RenderOptions, run_render
 from grader.errors import UsageError
 from grader.language import LANGUAGES, foreign, say
 from grader.render.formats import FORMATS, render_as

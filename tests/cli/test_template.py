@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from grader.cli.template import TemplateOptions, run_template
+from grader.cli.course_files import TemplateOptions, run_template
 from grader.errors import CourseError, UsageError
 from tests.authoring.masters import ASSIGNMENT_TOML, TRANSLATED, write_course
 

@@ -18,7 +18,7 @@ from rich.console import Console
 from grader.batch.grading import SUMMARY, open_store
 from grader.batch.summary import Row, encode_summary, summarize
 from grader.batch.watching import PROGRESS, BatchState, WatchedBatch, forget, state_of
-from grader.cli.watch import WatchOptions, run_watch
+from grader.cli.batch import WatchOptions, run_watch
 from grader.errors import UsageError
 from grader.language import NOTHING, foreign
 from grader.progress import SilentBatch

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from rich.console import Console
 
 from grader.cli.gradebook import Told
-from grader.cli.handback import ExportOptions, run_export
+from grader.cli.lms import ExportOptions, run_export
 from grader.cli.regrade import RegradeOptions, run_regrade
 from grader.cli.student_grades import explain_grade, list_grades
 from grader.grading.preparation import GradingOptions

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser
 from rich.console import Console
 
 from grader.cli.class_reports import ClassOptions
-from grader.cli.leaderboard import LeaderboardOptions, read_consent, run_leaderboard
+from grader.cli.comparing import LeaderboardOptions, read_consent, run_leaderboard
 from grader.errors import UsageError
 from grader.insights.leaderboard import Leaderboard, leaderboard
 from grader.insights.observation import Speed

@@ -1,21 +1,31 @@
-"""`grader export` and `grader feedback`: grades and pages for the learning management system."""
+"""`grader collect`, `export` and `feedback`: what comes from a learning management system, and goes back."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar, get_args
 
 import msgspec
 from rich.console import Console
 
-from grader.cli.telling import tell
+from grader.cli.telling import some_of, students, tell, words
 from grader.errors import UsageError
 from grader.files import unwritable, write_or_rescue, write_whole
 from grader.gradebook.roster import Entry
 from grader.language import Text, in_a_row, say
-from grader.lms.collect import Collected, Student, read_manifest
+from grader.lms.archives import Reason
+from grader.lms.collect import (
+    MANIFEST,
+    SUBMISSIONS,
+    Collected,
+    Outcome,
+    Student,
+    Wanted,
+    collect_class,
+    read_manifest,
+)
 from grader.lms.export import Grade, export_grades
 from grader.lms.handback import (
     Work,
@@ -26,10 +36,110 @@ from grader.lms.handback import (
     read_works,
     student_page,
 )
-from grader.lms.names import FORMS, PACKED
-from grader.lms.roster import keys_of
+from grader.lms.names import FORMS, LAYOUTS, PACKED, Layout
+from grader.lms.roster import keys_of, read_roster
 from grader.render.audience import utc_now
 from grader.tables import read_table
+
+_SHOWN = 20
+"""So many names are printed; all of them are in the manifest and in `--json`."""
+
+_REASONS: dict[Reason, Text] = {
+    "link": say("a link, which is not followed"),
+    "special": say("no plain file"),
+    "outside": say("it would lie outside of the folder"),
+    "name": say("its name is too long, or none"),
+    "twice": say("there is another of its name"),
+    "large": say("it is too large"),
+    "encrypted": say("it is encrypted"),
+    "unsupported": say("it is packed in a way that cannot be read here"),
+    "damaged": say("it is damaged"),
+}
+
+
+class CollectOptions(msgspec.Struct, frozen=True):
+    """The arguments of `grader collect`, as they were given."""
+
+    sources: tuple[Path, ...]
+    output: Path
+    layout: str | None = None
+    roster: Path | None = None
+    assignment: str | None = None
+    json: bool = False
+
+
+def run_collect(options: CollectOptions, output: Console, write: Callable[[bytes], None]) -> bool:
+    """Collect and say what was done. Returns whether everything was somebody's and was taken.
+
+    Raises GraderError when a source cannot be read.
+    """
+    roster = None if options.roster is None else read_roster(options.roster)
+    wanted = Wanted(options.sources, options.output, _layout(options.layout), options.assignment)
+    outcome = collect_class(wanted, roster)
+    if options.json:
+        write(msgspec.json.format(msgspec.json.encode(outcome), indent=2) + b"\n")
+    else:
+        _print(outcome, options.output, output)
+    return not (outcome.unmatched or _left_out(outcome.collected))
+
+
+def _layout(name: str | None) -> Layout | None:
+    if name is not None and name not in LAYOUTS:
+        raise UsageError(
+            say("--from {name} is unknown.", name=name),
+            say("One of: {names}.", names=in_a_row(get_args(Layout))),
+        )
+    return next((each for each in LAYOUTS if each == name), None)
+
+
+def _print(outcome: Outcome, folder: Path, output: Console) -> None:
+    found = outcome.collected.students
+    late = [each.folder for each in found if each.attempts[-1].late]
+    layouts, count = in_a_row(outcome.layouts), students(len(found))
+    tell(output, say("Laid out as by {layouts}: {students}.", layouts=layouts, students=count))
+    _list_some(output, say("New ({count}): {names}."), outcome.new)
+    _list_some(output, say("Handed in once more ({count}): {names}."), outcome.replaced)
+    if outcome.unchanged:
+        tell(output, say("As before: {count}.", count=len(outcome.unchanged)))
+    _list_some(output, say("Late ({count}): {names}."), late)
+    _list_some(output, say("Not matched to the roster ({count}): {names}."), outcome.unmatched)
+    _list_some(output, say("Of the roster, nothing from ({count}): {names}."), outcome.absent)
+    _list_some(output, say("Nobody's, left out ({count}): {names}."), _left_out(outcome.collected))
+    tell(output, say("Whose each folder is: {path}", path=str(folder / MANIFEST)))
+    command = f"grader batch {folder / SUBMISSIONS} --output reports"
+    tell(output, say("Next: {command}", command=command))
+
+
+def _left_out(collected: Collected) -> list[str]:
+    """Say what was not taken, and why."""
+    everything = [
+        *((each.name, each) for each in collected.left_out),
+        *(
+            (f"{student.folder}/{each.name}", each)
+            for student in collected.students
+            for each in student.attempts[-1].left_out
+        ),
+    ]
+    return [
+        *(
+            words(say("{name} ({reason})", name=name, reason=_REASONS[each.reason]))
+            for name, each in everything
+        ),
+        *(
+            words(say("{name} (its name does not say whose it is)", name=name))
+            for name in collected.strangers
+        ),
+    ]
+
+
+def _list_some(output: Console, sentence: Text, names: Collection[str]) -> None:
+    """Tell a sentence with a `count` and `names`, where there are any."""
+    if names:
+        tell(output, say(sentence, count=len(names), names=some_of(names, _SHOWN)))
+
+
+# `grader export` and `grader feedback`: grades and pages for the learning management system.
+
 
 _Name = TypeVar("_Name", bound=str)
 
