@@ -33,7 +33,7 @@ from grader.environment import usable_cores
 from grader.errors import UsageError
 from grader.grading.preparation import GradingOptions
 from grader.language import ENGLISH, Text, as_text, say
-from grader.lms.attempts import attempt_number, collected_around
+from grader.lms.handback import attempt_number, collected_around
 from grader.reading.submission import absolute
 from grader.render.audience import shown, utc_now
 from grader.report import Report, decode_report

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from grader.lms.attempts import attempt_number, collected_around
 from grader.lms.collect import MANIFEST, Attempt, Collected, Student
+from grader.lms.handback import attempt_number, collected_around
 
 FILES = ("earlier/ada/1", "earlier/ada/2", "submissions/ada")
 ADA = Student("ada", "ada", "Ada Lovelace", {}, tuple(Attempt(each, "", "a.zip") for each in FILES))
