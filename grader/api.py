@@ -25,7 +25,7 @@ from grader.batch.collect import Entry, collect
 from grader.batch.grading import Batch, GradedFile, Store, open_store
 from grader.batch.keys import Keys
 from grader.batch.summary import Row, make_row
-from grader.cluster.choice import ClusterOptions
+from grader.cluster.messages import ClusterOptions
 from grader.course import CourseAssignment, choose_assignment, find_course
 from grader.decoding import prepared
 from grader.environment import describe_environment, need_cluster, usable_cores

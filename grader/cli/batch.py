@@ -39,7 +39,7 @@ from grader.render.audience import shown, utc_now
 from grader.report import Report, decode_report
 
 if TYPE_CHECKING:
-    from grader.cluster.choice import ClusterOptions
+    from grader.cluster.messages import ClusterOptions
     from grader.cluster.opening import OpenCluster
 import time
 from collections.abc import Callable, Iterator

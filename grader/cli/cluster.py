@@ -58,7 +58,7 @@ def local(
 ) -> None:
     """Start a scheduler and workers on this machine, until Ctrl-C, to try what a cluster does."""
     need_cluster()
-    from grader.cluster.local import local_cluster
+    from grader.cluster.address import local_cluster
 
     with local_cluster(workers or usable_cores(), port, sandbox) as started:
         count = len(started.scheduler.workers)
@@ -104,8 +104,7 @@ def worker(
     It opens sandbox and launchers before it joins, and does not join where it cannot grade.
     """
     need_cluster()
-    from grader.cluster.address import checked
-    from grader.cluster.local import PRELOAD
+    from grader.cluster.address import PRELOAD, checked
 
     words = [checked(scheduler, insecure=insecure), "--nworkers", "1", "--no-dashboard"]
     words += ["--nthreads", str(jobs or usable_cores()), "--memory-limit", "0"]

@@ -44,7 +44,7 @@ from grader.render.audience import utc_now
 from grader.render.formats import FORMATS
 
 if TYPE_CHECKING:
-    from grader.cluster.choice import ClusterOptions
+    from grader.cluster.messages import ClusterOptions
 
 app = typer.Typer(
     name="grader",
@@ -235,7 +235,7 @@ def _cluster_options(address: str | None, *, insecure: bool, alike: bool) -> Clu
     """Return what was asked of a cluster, None without one."""
     if address is None:
         return None
-    from grader.cluster.choice import ClusterOptions
+    from grader.cluster.messages import ClusterOptions
 
     return ClusterOptions(address, insecure, alike)
 

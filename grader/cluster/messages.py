@@ -6,21 +6,25 @@ what a student wrote, and a report, are never more than bytes in a field.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta
 
-from grader.course import Chooser
+from grader.course import Chooser, CourseAssignment
 from grader.decoding import prepared
-from grader.errors import ProtocolError
+from grader.errors import ProtocolError, UsageError
 from grader.grading.preparation import GradingOptions
 from grader.grading.spelling import Accepted
-from grader.language import LANGUAGES, say
+from grader.language import LANGUAGES, NOTHING, Text, in_clauses, say
 from grader.messages import FrameError, Message, decode_payload
 from grader.reading.content import SIZE_LIMIT
 from grader.report import Environment, Report, decode_report, encode_report
-from grader.sandbox.interface import Level
+from grader.sandbox.interface import LEVELS, Level
 
 READ_LIMIT: Final = SIZE_LIMIT + 2**20
 """Bytes that are read of a submission: what is larger than the limit is told by less."""
@@ -138,3 +142,151 @@ def _decode(document: bytes, kind: Any) -> Any:
 
 def _no_message() -> ProtocolError:
     return ProtocolError(say("What came from the other end of the cluster is no message."))
+
+
+# A course as one archive: the files of its assignments and of their handouts, by their paths.
+#
+# It is MessagePack of names and bytes, so that nothing of a file but its content goes along: neither
+# links nor modes. Its digest is what a worker knows it by.
+
+
+MOST_BYTES = 256 * 2**20
+MOST_FILES = 10_000
+
+_PART = re.compile(r"(?!\.{1,2}\Z)[^/\0]{1,255}")
+_FOLDERS = ("assignments", "templates")
+
+
+def pack(chosen: Iterable[CourseAssignment]) -> bytes:
+    """Return the archive of assignments of a course. Raises UsageError for one too large.
+
+    All files of their folders are in it: the digest of what decides a grade is of all of them.
+    """
+    folders = {each.folder for each in chosen}
+    files = {name: path.read_bytes() for each in sorted(folders) for name, path in _files_of(each)}
+    if len(files) > MOST_FILES or sum(map(len, files.values())) > MOST_BYTES:
+        raise UsageError(
+            say(
+                "The course has more than {files} files or {size} MB: it is not sent to workers.",
+                files=MOST_FILES,
+                size=MOST_BYTES >> 20,
+            ),
+            say("Move away what grading does not need, or name one assignment."),
+        )
+    return msgspec.msgpack.encode(dict(sorted(files.items())))
+
+
+def digest_of(archive: bytes) -> str:
+    """Return the SHA-256 of an archive, in hexadecimal digits."""
+    return hashlib.sha256(archive).hexdigest()
+
+
+def unpack(archive: bytes, folder: Path) -> None:
+    """Write the files of an archive into a new folder. Raises ProtocolError for what is none."""
+    try:
+        files = msgspec.msgpack.decode(archive, type=prepared(dict[str, bytes]))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise _no_archive() from None
+    if len(files) > MOST_FILES or not all(map(_is_inside, files)):
+        raise _no_archive()
+    folder.mkdir(mode=0o700)
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+
+def _files_of(assignment: Path) -> Iterator[tuple[str, Path]]:
+    for path in sorted(assignment.rglob("*")):
+        inside = path.relative_to(assignment)
+        if path.is_file() and "__pycache__" not in inside.parts:
+            yield f"assignments/{assignment.name}/{inside.as_posix()}", path
+    templates = assignment.resolve().parents[1] / "templates"  # as `handout_cells` looks for them
+    for path in sorted(templates.glob(f"{assignment.name}*.ipynb")):
+        if path.is_file():
+            yield f"templates/{path.name}", path
+
+
+def _is_inside(name: str) -> bool:
+    first, *others = name.split("/")
+    return first in _FOLDERS and bool(others) and all(map(_PART.fullmatch, others))
+
+
+def _no_archive() -> ProtocolError:
+    return ProtocolError(say("What a worker was sent is no archive of a course."))
+
+
+# Which cluster, and which of its workers may grade: those with the versions that are here,
+# isolated as is asked for.
+
+
+PATIENCE_SECONDS = 60.0
+"""How long to wait for a worker that may grade, or for a scheduler that is out of reach."""
+
+
+class ClusterOptions(msgspec.Struct, frozen=True):
+    """Where the scheduler is, and what is asked of its workers."""
+
+    address: str
+    insecure: bool = False
+    same_machine_type: bool = False
+    patience: float = PATIENCE_SECONDS
+
+
+class Wanted(NamedTuple):
+    """What a worker must have: the versions of `like`, and an isolation that is as strong as
+    `minimum`, or just `level` where one was demanded. `machine` is a type of machine, "" for any.
+    """
+
+    like: WorkerFacts
+    minimum: Level
+    level: Level | None = None
+    machine: str = ""
+
+    def lacks(self, worker: str, facts: WorkerFacts | None) -> Text:
+        """Say why a worker may grade nothing; empty if it may."""
+        if facts is None:
+            return say(
+                "{worker} was started without the grader's preload, or with a grader of another"
+                " version.",
+                worker=worker,
+            )
+        if differences := _differences(self.like, facts):
+            return say("{worker} has {differences}.", worker=worker, differences=differences)
+        is_strong = LEVELS.index(facts.level) <= LEVELS.index(self.minimum)
+        if not is_strong or self.level not in (None, facts.level):
+            return say(
+                'The sandbox level "{needed}" is asked for; {worker} has "{level}".',
+                needed=self.level or self.minimum,
+                worker=worker,
+                level=facts.level,
+            )
+        if self.machine not in ("", facts.machine):
+            return say("{worker} is another machine: {kind}.", worker=worker, kind=facts.machine)
+        return NOTHING
+
+
+def _differences(ours: WorkerFacts, theirs: WorkerFacts) -> Text:
+    """Return in a row what is installed there, and what is here; empty where nothing differs."""
+    found = [*_packages(ours.environment.packages, theirs.environment.packages)]
+    python = (ours.environment.python, theirs.environment.python)
+    if python[0] != python[1]:
+        found.append(_difference("Python", *python))
+    if not found and ours.source != theirs.source:
+        found.append(say("other files of the grader, of the same version"))
+    return in_clauses(found) if found else NOTHING
+
+
+def _packages(ours: Mapping[str, str], theirs: Mapping[str, str]) -> Iterable[Text]:
+    for name in sorted({*ours, *theirs}):
+        here, there = ours.get(name, ""), theirs.get(name, "")
+        if here != there:
+            yield _difference(name, here, there)
+
+
+def _difference(name: str, ours: str, theirs: str) -> Text:
+    if not theirs:
+        return say("no {name}, which is here in version {ours}", name=name, ours=ours)
+    if not ours:
+        return say("{name} {theirs}, which is not here", name=name, theirs=theirs)
+    return say("{name} {theirs} where {ours} is here", name=name, theirs=theirs, ours=ours)

@@ -18,12 +18,10 @@ from distributed import Client
 
 from grader.batch.grading import Store
 from grader.cluster.address import checked, security_of
-from grader.cluster.archive import digest_of, pack
 from grader.cluster.batch import ClusterBatch, Elsewhere, Tell
-from grader.cluster.choice import ClusterOptions, Wanted
 from grader.cluster.dispatch import Dispatch, KnownWorker, workers_of
-from grader.cluster.messages import Job, WorkerFacts
-from grader.cluster.task import grade_submission
+from grader.cluster.messages import ClusterOptions, Job, Wanted, WorkerFacts, digest_of, pack
+from grader.cluster.station import grade_submission
 from grader.course import CourseAssignment, find_course
 from grader.environment import describe_environment, missing_for_grading, only_self_check
 from grader.errors import UsageError

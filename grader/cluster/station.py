@@ -14,18 +14,20 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from distributed import get_worker
 from msgspec.structs import replace
 
 from grader.batch.attempts import Attempts, Own
-from grader.cluster.archive import digest_of, unpack
-from grader.cluster.current import Tell
+from grader.cluster.current import Tell, current
 from grader.cluster.messages import (
     Job,
     Withdrawn,
     WorkerFacts,
     answer_of,
     decode_job,
+    digest_of,
     encode,
+    unpack,
 )
 from grader.course import Course, load_course
 from grader.environment import (
@@ -211,3 +213,32 @@ class _Stages(Silent):
 def _data_folder() -> tuple[Path, ...]:
     folder = os.environ.get("GRADER_DATA", "")
     return () if folder in ("", "builtin") else (Path(folder),)
+
+
+# The one function that a cluster's workers run: bytes in, bytes out.
+#
+# Dask sends its name; who unpickles that has the grader installed, and finds this module there. It
+# needs what the preload has opened.
+
+
+_OPENED: dict[str, Station] = {}
+"""The station of each worker of this process, by the worker's address: mostly there is one."""
+
+
+def open_at(worker: str, station: Station) -> None:
+    """Let the tasks of a worker, named by its id, find its station."""
+    _OPENED[worker] = station
+
+
+def close_at(worker: str) -> None:
+    """Close a worker's station, if it has one."""
+    station = _OPENED.pop(worker, None)
+    if station is not None:
+        station.close()
+
+
+def grade_submission(job: bytes, archive: bytes) -> bytes:
+    """Return the answer to a job (`grader.cluster.messages`); `archive` is its course."""
+    station = _OPENED[get_worker().id]
+    key, tell = current()
+    return station.grade(key, job, archive, tell)
