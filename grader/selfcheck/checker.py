@@ -13,8 +13,7 @@ from grader.assignment import Assignment, DataNeeds
 from grader.course import Course, CourseAssignment, load_course, recognise
 from grader.course_folder import folder_of_notebook
 from grader.data import DataSet, resolve_data
-from grader.data.dataset import builtin_parameters
-from grader.data.folder import IMAGES, LABELS, Paths, read_files
+from grader.data.dataset import IMAGES, LABELS, Paths, builtin_parameters, read_files
 from grader.data.parameters import (
     KNOWN,
     Parameters,

@@ -150,7 +150,7 @@ def test_inputs_are_a_fresh_copy(data: DataSet) -> None:
 
 def test_real_images_are_staged_as_they_are(real: Path) -> None:
     """What is staged of a plain folder are its own images, as many as batches divide."""
-    from grader.data.folder import IMAGES, LABELS, find_files, read_files
+    from grader.data.dataset import IMAGES, LABELS, find_files, read_files
 
     staged = read_files(find_files(real, CONV), CONV, foreign("from here")).staged_files()
     for path in (IMAGES, LABELS):

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grader.data.dataset import DataSet, write_idx
-from grader.data.folder import IMAGES, LABELS, find_files, read_files
+from grader.data.dataset import IMAGES, LABELS, DataSet, find_files, read_files, write_idx
 from grader.data.parameters import KNOWN
 from grader.errors import DataError
 from grader.language import foreign

@@ -16,8 +16,7 @@ from tvm import relax, topi
 from tvm.script import relax as R  # noqa: N812
 
 from grader.assignment import DataNeeds
-from grader.data.dataset import builtin_data, builtin_parameters, write_idx
-from grader.data.folder import IMAGES, LABELS
+from grader.data.dataset import IMAGES, LABELS, builtin_data, builtin_parameters, write_idx
 from grader.data.parameters import pickle_arrays
 from grader.errors import DataError, SandboxError, UsageError
 from grader.language import NOTHING, foreign
