@@ -204,7 +204,7 @@ def solutions(
     ] = Path(),
 ) -> None:
     """List where a repository of students holds solutions of the course; exit with 1 if it does."""
-    from grader.release.solutions import find_solutions
+    from grader.release.secret import find_solutions
     from grader.release.write import read_manifest
 
     manifest = read_manifest(course)

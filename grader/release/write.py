@@ -22,7 +22,7 @@ from grader.decoding import prepared
 from grader.errors import CourseError, UsageError
 from grader.files import write_whole
 from grader.language import say
-from grader.release.solutions import Digest, Fingerprint, fingerprints
+from grader.release.secret import Digest, Fingerprint, fingerprints
 from grader.release.trim import named, of_kind, refuse_names, without_definitions, without_models
 
 assert registered.__all__  # importing the package registers the checks

@@ -8,7 +8,7 @@ import nbformat
 import pytest
 
 from grader.course import load_course
-from grader.release.solutions import Fingerprint, find_solutions, fingerprints
+from grader.release.secret import Fingerprint, find_solutions, fingerprints
 
 ROOT = Path(__file__).parents[2]
 
