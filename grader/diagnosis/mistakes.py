@@ -29,7 +29,6 @@ from grader.diagnosis.layers import (
     same,
 )
 from grader.diagnosis.mistakes_numbers import Found, Sight, Values, at_sight, in_the_end
-from grader.diagnosis.mistakes_order import extra_mistakes, order_mistakes, swapped
 from grader.diagnosis.mistakes_products import (
     add_mistakes,
     bias_mistakes,
@@ -39,7 +38,13 @@ from grader.diagnosis.mistakes_products import (
     relu_mistakes,
     softmax_mistakes,
 )
-from grader.diagnosis.mistakes_windows import convolution_mistakes, pooling_mistakes
+from grader.diagnosis.mistakes_windows import (
+    convolution_mistakes,
+    extra_mistakes,
+    order_mistakes,
+    pooling_mistakes,
+    swapped,
+)
 from grader.evidence.operations import Layer
 from grader.report import MistakeKind
 
