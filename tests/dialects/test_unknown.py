@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.dialects.migration import migrate_cells
-from grader.dialects.unknown import WHY, is_unknown
+from grader.dialects.names import WHY, is_unknown
 from grader.reading.documents import migrate_document
 from tests.dialects.older import in_dialect, solved
 
