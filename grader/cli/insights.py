@@ -34,8 +34,7 @@ from grader.language import foreign, say
 from grader.render.audience import utc_now
 from grader.render.html import render_html
 from grader.render.html.insights import CONCERNS, render_insights
-from grader.render.mistakes import MISTAKE_NAMES
-from grader.render.wording import one_line
+from grader.render.wording import MISTAKE_NAMES, one_line
 
 
 class InsightsOptions(msgspec.Struct, frozen=True):

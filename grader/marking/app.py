@@ -20,9 +20,9 @@ from grader.language import say
 from grader.loopback import Guard
 from grader.marking.session import Answer, Session, first_unmarked, following
 from grader.marking.view import address_of, view_of
-from grader.render.html.marking import (
-    SCRIPT,
-    STYLE,
+from grader.render.html.local_pages import (
+    MARKING_SCRIPT,
+    MARKING_STYLE,
     marking_script,
     marking_style,
     render_marked,
@@ -53,8 +53,8 @@ def make_app(session: Session, language: str, token: str, port: int) -> ASGIApp:
         Route("/", pages.begin),
         Route("/answer/{attempt:int}/{part}", pages.show, methods=["GET"]),
         Route("/answer/{attempt:int}/{part}", pages.take, methods=["POST"]),
-        Route(STYLE, lambda _: Response(style, media_type="text/css")),
-        Route(SCRIPT, lambda _: Response(script, media_type="text/javascript")),
+        Route(MARKING_STYLE, lambda _: Response(style, media_type="text/css")),
+        Route(MARKING_SCRIPT, lambda _: Response(script, media_type="text/javascript")),
     ]
     return Guard(Starlette(routes=routes), "mark", token, port)
 

@@ -6,7 +6,7 @@ from grader.gradebook.entries import show, signed
 from grader.gradebook.grades import told_time
 from grader.language import Text, foreign, join, say
 from grader.marking.session import Answer, Place, Session, comments_on, following, preceding
-from grader.render.html.marking import MarkingView, RubricRow
+from grader.render.html.local_pages import MarkingView, RubricRow
 from grader.rubric import exact
 
 

@@ -14,9 +14,9 @@ from starlette.types import ASGIApp
 from grader.language import Text, say
 from grader.loopback import Guard
 from grader.preview.session import REFERENCE, Choice, Failure, PreviewSession
-from grader.render.html.preview import (
-    SCRIPT,
-    STYLE,
+from grader.render.html.local_pages import (
+    PREVIEW_SCRIPT,
+    PREVIEW_STYLE,
     preview_script,
     preview_style,
     render_files,
@@ -42,8 +42,8 @@ def make_preview(session: PreviewSession, language: str, token: str, port: int) 
         Route("/template", pages.template),
         Route("/release", pages.release),
         Route("/graded", pages.graded),
-        Route(STYLE, lambda _: Response(style, media_type="text/css")),
-        Route(SCRIPT, lambda _: Response(script, media_type="text/javascript")),
+        Route(PREVIEW_STYLE, lambda _: Response(style, media_type="text/css")),
+        Route(PREVIEW_SCRIPT, lambda _: Response(script, media_type="text/javascript")),
     ]
     return Guard(Starlette(routes=routes), "preview", token, port, framed=True)
 

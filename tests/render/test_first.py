@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from grader.language import NOTHING, Text, foreign, say
-from grader.render.first import first_cause, missing_parts
+from grader.render.findings import first_cause, missing_parts
 from grader.report import Cell, Check, Part, Report
 from grader.report.parts import CheckCode
 from tests import sample_reports

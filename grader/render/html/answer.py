@@ -18,7 +18,7 @@ from grader.render import wording
 from grader.render.html.clean import cleaned_part
 from grader.render.html.page import Budget, OverviewRow, macro, overview_row
 from grader.render.html.parts import forms, part_view
-from grader.render.html.words import words
+from grader.render.html.text import words
 from grader.render.speech import spoken
 from grader.report import Part
 

@@ -17,12 +17,11 @@ from grader.language import Text, say
 from grader.render import wording
 from grader.render.findings import told_stage
 from grader.render.html.charts import WIDTHS
-from grader.render.html.class_charts import Strip, histogram, strip
-from grader.render.html.class_words import class_words
+from grader.render.html.class_charts import Strip, class_words, histogram, strip
 from grader.render.html.page import SIZE, style_hash, template
 from grader.render.html.parts import share
-from grader.render.mistakes import MISTAKE_NAMES
 from grader.render.speech import speaking, spoken, tell
+from grader.render.wording import MISTAKE_NAMES
 
 _FRAME: Final = 300_000
 """Bytes for what has no names: style, charts, headings, sentences."""

@@ -8,7 +8,7 @@ from grader.insights.leaderboard import Leaderboard
 from grader.language import Text, say
 from grader.render import wording
 from grader.render.html.page import style_hash, template
-from grader.render.html.words import words as report_words
+from grader.render.html.text import words as report_words
 from grader.render.speech import speaking, spoken, tell
 
 _MOST = 2_000

@@ -15,8 +15,7 @@ from markupsafe import Markup, escape
 
 from grader.language import Text, say
 from grader.render import wording
-from grader.render.findings import cells_run, circumstances, place_of
-from grader.render.first import first_cause, missing_parts
+from grader.render.findings import cells_run, circumstances, first_cause, missing_parts, place_of
 from grader.render.html.charts import speed_view
 from grader.render.html.clean import PARTS, TEXT_LENGTH, cleaned
 from grader.render.html.notebook import Notebook
@@ -31,7 +30,7 @@ from grader.render.html.parts import (
     standing,
     standing_of,
 )
-from grader.render.html.words import words
+from grader.render.html.text import words
 from grader.render.speech import speaking, spoken, tell
 from grader.report import Cell, Part, Report, Timing
 

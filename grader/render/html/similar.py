@@ -11,7 +11,7 @@ from markupsafe import escape
 from grader.language import Text, say
 from grader.render import wording
 from grader.render.html.page import SIZE, style_hash, template
-from grader.render.html.words import words as report_words
+from grader.render.html.text import words as report_words
 from grader.render.speech import speaking, spoken, tell
 from grader.similarity.fragments import Fragment, FragmentKind, Writing
 from grader.similarity.pairs import Pair, Similarities, Support

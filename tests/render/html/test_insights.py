@@ -15,7 +15,7 @@ from grader.insights.figures import Insights
 from grader.language import LANGUAGES
 from grader.render.html.insights import render_insights
 from grader.render.html.page import SIZE
-from grader.render.mistakes import MISTAKE_NAMES
+from grader.render.wording import MISTAKE_NAMES
 from grader.report import MistakeKind
 from tests.browser import PHONE, WIDE, Scheme, visit
 from tests.insights.classes import made

@@ -1,17 +1,14 @@
-"""The page by which a person marks: a student's answer beside the rubric.
-
-It is shown by a server of this machine (`marking/app.py`), with a style sheet and a script of its
-own. What a notebook has is cleaned and escaped as on a report's page.
-"""
+"""Pages for one browser on this machine: those of `grader mark`, and those of `grader preview`."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from markupsafe import Markup
 from msgspec.structs import replace
+from nbformat import NotebookNode
 
 from grader.language import NOTHING, Text
 from grader.render import wording
@@ -19,14 +16,14 @@ from grader.render.html.clean import cleaned
 from grader.render.html.notebook import CellView, Notebook
 from grader.render.html.page import Budget, macro, template
 from grader.render.html.parts import share
-from grader.render.html.words import words as report_words
+from grader.render.html.text import words as report_words
 from grader.render.speech import speaking, spoken, tell
-from grader.report import Cell, Report
+from grader.report import Cell, Environment, Report, ungraded_report
 
 SIZE: Final = 2_900_000
 """Bytes of the cells of a page."""
 
-STYLE, SCRIPT = "/mark.css", "/mark.js"
+MARKING_STYLE, MARKING_SCRIPT = "/mark.css", "/mark.js"
 """Where the page finds its style sheet and its script."""
 
 _DIGITS: Final = "1234567890"
@@ -95,10 +92,10 @@ def render_marking(view: MarkingView, report: Report, answer: tuple[int, ...], l
     """
     with speaking(lang):
         page = template("marking.html.j2").render(
-            words=_words(),
+            words=_marking_words(),
             language=spoken(),
-            style=STYLE,
-            script=SCRIPT,
+            style=MARKING_STYLE,
+            script=MARKING_SCRIPT,
             title=wording.one_line(view.title),
             part=wording.one_line(view.part),
             whose=wording.one_line(view.whose),
@@ -109,7 +106,7 @@ def render_marking(view: MarkingView, report: Report, answer: tuple[int, ...], l
             groups=tuple(_groups(view.rows)),
             progress=tell("{done} of {all} marked", done=view.done, all=view.all),
             share=share(view.done, view.all),
-            cells=tuple(written_cells(report, answer, _words())),
+            cells=tuple(written_cells(report, answer, _marking_words())),
             is_found=bool(answer) or view.shows_notebook,
             view=view,
         )
@@ -120,10 +117,10 @@ def render_marked(title: Text, done: int, address: str, lang: str) -> bytes:
     """Return the page of when there is nothing left to mark; all are shown at the address."""
     with speaking(lang):
         page = template("marked.html.j2").render(
-            words=_words(),
+            words=_marking_words(),
             language=spoken(),
-            style=STYLE,
-            script=SCRIPT,
+            style=MARKING_STYLE,
+            script=MARKING_SCRIPT,
             title=wording.one_line(title),
             progress=tell("{done} of {all} marked", done=done, all=done),
             address=address,
@@ -142,7 +139,7 @@ def marking_script() -> bytes:
     return template("marking.js").render().encode()
 
 
-def _words() -> dict[str, str]:
+def _marking_words() -> dict[str, str]:
     """Return all words of the page, and those of a report's cells."""
     return report_words() | {
         "all": tell("All"),
@@ -228,3 +225,117 @@ def _written(
     write: Callable[[CellView], Markup], view: Callable[[Cell], CellView], cell: Cell
 ) -> Markup:
     return write(view(cell))
+
+
+# The pages of a preview: three frames side by side, and what two of them show.
+#
+# They are shown by a server of this machine (`preview/app.py`), with a style sheet and a script of
+# their own. The third frame is a report's page as it is.
+
+
+PREVIEW_STYLE, PREVIEW_SCRIPT = "/preview.css", "/preview.js"
+"""Where the pages find their style sheet and their script."""
+
+_LANGUAGES: Final = {"en": "English", "zh": "中文", "ko": "한국어"}
+
+
+def render_frames(
+    languages: tuple[str, ...],
+    mutants: tuple[tuple[str, str], ...],
+    language: str,
+    mutant: str,
+    spoken_language: str,
+) -> bytes:
+    """Return the page with the frames: the template in `language`, and `mutant` graded.
+
+    `mutants` are ids and what they are; without an id it is the solved notebook.
+    """
+    with speaking(spoken_language):
+        reference = tell("the solved notebook")
+        shown = [(each, f"{each}: {wording.plain(about)}") for each, about in mutants if each]
+        page = template("preview.html.j2").render(
+            words=_preview_words(),
+            language=spoken(),
+            style=PREVIEW_STYLE,
+            script=PREVIEW_SCRIPT,
+            languages=[(each, _LANGUAGES.get(each, each)) for each in languages],
+            mutants=[("", reference), *shown],
+            chosen_language=language,
+            chosen_mutant=mutant,
+        )
+        return page.encode("utf-8", "replace")
+
+
+def render_notebook(notebook: NotebookNode, language: str) -> bytes:
+    """Return a notebook as it would be read, without outputs."""
+    return _render(_cells_of(notebook), language)
+
+
+def render_files(files: Mapping[str, str], language: str) -> bytes:
+    """Return files one below the other, each with its name."""
+    return _render([each for pair in files.items() for each in _cells_of_file(*pair)], language)
+
+
+def render_told(reason: Text, hint: Text, language: str) -> bytes:
+    """Return a page with a sentence in place of what cannot be shown, and what to do next."""
+    return _render((), language, reason, hint)
+
+
+def preview_style() -> bytes:
+    """Return the style sheet: that of reports, and its own."""
+    return template("preview.css").render().encode()
+
+
+def preview_script() -> bytes:
+    """Return the page's script."""
+    return template("preview.js").render().encode()
+
+
+def _preview_words() -> dict[str, str]:
+    return report_words() | {
+        "preview": tell("Preview"),
+        "template": tell("Template"),
+        "release": tell("Release"),
+        "graded": tell("Graded"),
+        "template_about": tell("what students start from"),
+        "release_about": tell("the files that students may have"),
+        "graded_about": tell("what a student reads"),
+        "language": tell("Language"),
+        "mutant": tell("Notebook"),
+        "stopped": tell("The command has ended: what is shown stays as it is."),
+    }
+
+
+def _render(
+    cells: Iterable[Cell], language: str, reason: Text = NOTHING, hint: Text = NOTHING
+) -> bytes:
+    nowhere = Environment(python="", cpu="", cores=0, packages={})
+    report = replace(ungraded_report("", NOTHING, nowhere), cells=tuple(cells), notes=())
+    with speaking(language):
+        words = _preview_words()
+        page = template("preview_pane.html.j2").render(
+            words=words,
+            language=spoken(),
+            style=PREVIEW_STYLE,
+            cells=tuple(written_cells(report, (), words)) if report.cells else (),
+            reason=wording.plain(reason),
+            hint=wording.plain(hint),
+        )
+        return page.encode("utf-8", "replace")
+
+
+def _cells_of(notebook: NotebookNode) -> list[Cell]:
+    number, found = 0, []
+    for each in notebook.cells:
+        is_code = each.cell_type == "code"
+        number += is_code
+        kind, count = ("code", number) if is_code else ("markdown", None)
+        found.append(Cell(kind=kind, source=each.source, number=count))  # type: ignore[arg-type]
+    return found
+
+
+def _cells_of_file(name: str, text: str) -> list[Cell]:
+    heading = Cell(kind="markdown", source=f"### `{name}`")
+    if name.endswith(".py"):
+        return [heading, Cell(kind="code", source=text)]
+    return [heading, Cell(kind="markdown", source=f"~~~~~~toml\n{text}\n~~~~~~")]
