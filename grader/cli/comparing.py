@@ -19,7 +19,7 @@ from grader.cli.telling import tell
 from grader.course_folder import course_folder
 from grader.errors import UsageError
 from grader.files import unwritable, write_whole
-from grader.grading.handout import handout_cells
+from grader.grading.preparation import handout_cells
 from grader.insights.leaderboard import encode_leaderboard, leaderboard, made_up
 from grader.insights.observation import Speed, speed_of
 from grader.language import NOTHING, Text, say

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from grader.grading.handout import as_given, handout_cells
+from grader.grading.preparation import as_given, handout_cells
 
 ROOT = Path(__file__).parents[2]
 

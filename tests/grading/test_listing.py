@@ -9,7 +9,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers.python import PythonLexer
 
-from grader.grading.listing import LONGEST_MARKUP, listed_code
+from grader.grading.account import LONGEST_MARKUP, listed_code
 
 CODE = "@T.prim_func\ndef f(a: T.handle) -> None:  # <b> & \"c\" 'd'\n    A[0] = T.float32(1.5e-3)"
 HEAD, END = '<div class="highlight"><pre>', "</pre></div>"
