@@ -88,7 +88,7 @@ class CheckerClient:
         self._messages = tempfile.TemporaryFile()  # noqa: SIM115 - it is closed with the process
         with theirs:
             self._process = subprocess.Popen(  # noqa: S603 - our own program
-                [sys.executable, "-m", "grader.selfcheck.entry", str(theirs.fileno())],
+                [sys.executable, "-m", "grader.selfcheck.checker", str(theirs.fileno())],
                 cwd=root,  # the first place that modules are looked for: not the student's folder
                 stdin=subprocess.DEVNULL,
                 stdout=self._messages,
