@@ -20,7 +20,7 @@ from grader.course_folder import course_folder
 from grader.errors import UsageError
 from grader.files import unwritable, write_whole
 from grader.grading.preparation import handout_cells
-from grader.insights.leaderboard import encode_leaderboard, leaderboard, made_up
+from grader.insights.documents import encode_leaderboard, leaderboard, made_up
 from grader.insights.observation import Speed, speed_of
 from grader.language import NOTHING, Text, say
 from grader.reading.documents import migrate_document

@@ -12,7 +12,7 @@ from rich.console import Console
 from grader.cli.class_reports import ClassOptions
 from grader.cli.comparing import LeaderboardOptions, read_consent, run_leaderboard
 from grader.errors import UsageError
-from grader.insights.leaderboard import Leaderboard, leaderboard
+from grader.insights.documents import Leaderboard, leaderboard
 from grader.insights.observation import Speed
 from grader.language import NOTHING
 from grader.render.html.leaderboard import leaderboard_markdown, render_leaderboard

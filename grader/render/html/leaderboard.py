@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from grader.insights.leaderboard import Leaderboard
+from grader.insights.documents import Leaderboard
 from grader.language import Text, say
 from grader.render import wording
 from grader.render.html.page import style_hash, template
