@@ -20,8 +20,7 @@ from grader.language import in_a_row, say
 from grader.loopback import address_of, listening, serve
 from grader.marking.app import make_app
 from grader.marking.session import Session
-from grader.preview.app import make_preview
-from grader.preview.session import PreviewSession
+from grader.preview import PreviewSession, make_preview
 
 
 class MarkOptions(msgspec.Struct, frozen=True):

@@ -8,8 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from grader.preview.app import REPORT_POLICY, make_preview
-from grader.preview.session import PreviewSession
+from grader.preview import REPORT_POLICY, PreviewSession, make_preview
 from tests.preview.test_session import graded
 
 PORT, TOKEN = 4321, "a token"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.preview.session import Choice, Failure, PreviewSession
+from grader.preview import Choice, Failure, PreviewSession
 from grader.report import Report
 
 SECONDS = 120

@@ -229,7 +229,7 @@ def _written(
 
 # The pages of a preview: three frames side by side, and what two of them show.
 #
-# They are shown by a server of this machine (`preview/app.py`), with a style sheet and a script of
+# They are shown by a server of this machine (`preview.py`), with a style sheet and a script of
 # their own. The third frame is a report's page as it is.
 
 
