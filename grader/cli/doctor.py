@@ -22,8 +22,8 @@ from grader.environment import (
     missing_for_grading,
     only_self_check,
 )
-from grader.inside.launcher.processor import hidden_features
-from grader.inside.launcher.sockets import can_count
+from grader.inside.launcher.linux import hidden_features
+from grader.inside.launcher.memory import can_count
 from grader.language import NOTHING, Text, counted, foreign, in_a_row, join, say
 from grader.sandbox.choose import LevelFinding, survey
 from grader.sandbox.groups import Groups, find_groups

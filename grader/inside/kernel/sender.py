@@ -10,14 +10,13 @@ from typing import Any, Literal
 
 import msgspec
 
-from grader.inside.kernel.cells import Cells
 from grader.inside.kernel.externs import (
     ExternRegistry,
     NotPortableError,
     called_names,
     pickle_function,
 )
-from grader.inside.kernel.faults import describe_error, error_name, tidy, uninterrupted
+from grader.inside.kernel.faults import Cells, describe_error, error_name, tidy, uninterrupted
 from grader.inside.kernel.modules import Document, Serializer, Snapshot
 from grader.inside.kernel.objects import Namespace, fingerprint
 from grader.messages import PYTHON_FUNCTION, Capture, CaptureFailure, FromKernel

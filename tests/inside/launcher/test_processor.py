@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.inside.launcher.processor import hidden_features
+from grader.inside.launcher.linux import hidden_features
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.inside.launcher.sockets import can_count, held_by_sockets, inodes_of
+from grader.inside.launcher.memory import can_count, held_by_sockets, inodes_of
 
 KILOBYTE = 1024
 
