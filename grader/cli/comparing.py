@@ -25,8 +25,7 @@ from grader.insights.observation import Speed, speed_of
 from grader.language import NOTHING, Text, say
 from grader.reading.documents import migrate_document
 from grader.render.audience import shown, utc_now
-from grader.render.html.leaderboard import leaderboard_markdown, render_leaderboard
-from grader.render.html.similar import render_similar
+from grader.render.html.comparing import leaderboard_markdown, render_leaderboard, render_similar
 from grader.similarity import Similarities, Writing, compare, given_keys, writing_of
 from grader.tables import harmless, read_table, write_table
 

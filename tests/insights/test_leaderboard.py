@@ -15,7 +15,7 @@ from grader.errors import UsageError
 from grader.insights.documents import Leaderboard, leaderboard
 from grader.insights.observation import Speed
 from grader.language import NOTHING
-from grader.render.html.leaderboard import leaderboard_markdown, render_leaderboard
+from grader.render.html.comparing import leaderboard_markdown, render_leaderboard
 from grader.report import encode_report
 from tests.browser import PHONE, browser, chromium, visit
 from tests.insights.classes import timed

@@ -1,4 +1,4 @@
-"""The page of works that are alike: the evidence of two side by side, for an instructor."""
+"""Pages that put the works of a class beside one another: a leaderboard, and which are alike."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from markupsafe import escape
 
+from grader.insights.documents import Leaderboard
 from grader.language import Text, say
 from grader.render import wording
 from grader.render.html.page import SIZE, style_hash, template
@@ -16,10 +17,102 @@ from grader.render.speech import speaking, spoken, tell
 from grader.similarity.fragments import Fragment, FragmentKind, Writing
 from grader.similarity.pairs import Pair, Similarities, Support
 
+_MOST = 2_000
+_NAME: Final = 60
+
+_RANKS_WORDS: Mapping[str, Text] = {
+    "leaderboard": say("Leaderboard"),
+    "name": say("Name"),
+    "rank": say("Rank"),
+    "ties": say(
+        "A rank is one more than there are who are surely faster: whose intervals overlap cannot be"
+        " told apart, and they share it. Who is here wants to be, under a name of their own choice."
+    ),
+    "unranked": say("Nobody is here yet."),
+}
+
+_ELSEWHERE = say("{count} was measured on another kind of machine, and is not compared.")
+_ELSEWHERE_MANY = say("{count} were measured on other kinds of machines, and are not compared.")
+
+
+def render_leaderboard(board: Leaderboard, title: Text, language: str, made: str) -> bytes:
+    """Return the page, in a language."""
+    with speaking(language):
+        page = template("leaderboard.html.j2").render(
+            words=report_words() | {name: tell(text) for name, text in _RANKS_WORDS.items()},
+            language=spoken(),
+            style_hash=style_hash("insights.css"),
+            slug=wording.one_line(board.assignment)[:_NAME],
+            title=wording.one_line(title)[:300],
+            machine=_machine(board),
+            elsewhere=_elsewhere(board),
+            rows=_rows(board),
+            made=made,
+        )
+        return page.encode("utf-8", "replace")
+
+
+def leaderboard_markdown(board: Leaderboard, title: Text, language: str) -> bytes:
+    """Return the ranks as a table in Markdown, in a language."""
+    with speaking(language):
+        words = {name: tell(text) for name, text in _RANKS_WORDS.items()}
+        heading = f"{words['leaderboard']}: {_plain(wording.one_line(title) or board.assignment)}"
+        columns = (words["rank"], words["name"], tell("Speed-up"), tell("95 % interval"))
+        lines = [
+            f"# {heading}",
+            "",
+            _plain(_machine(board)),
+            "",
+            f"| {' | '.join(columns)} |",
+            "|---:|---|---:|---:|",
+            *(f"| {' | '.join(map(_plain, row))} |" for row in _rows(board)),
+            "",
+            words["ties"],
+            _elsewhere(board),
+        ]
+        return ("\n".join(lines).rstrip() + "\n").encode("utf-8", "replace")
+
+
+def _machine(board: Leaderboard) -> str:
+    told = tell(
+        "Measured on {machine}; the reference is {reference} times as fast as the unscheduled"
+        " function.",
+        machine=board.machine,
+        reference=wording.factor(board.reference),
+    )
+    return wording.one_line(told)[:400]
+
+
+def _elsewhere(board: Leaderboard) -> str:
+    if not board.elsewhere:
+        return ""
+    return wording.counted(board.elsewhere, _ELSEWHERE, _ELSEWHERE_MANY)
+
+
+def _rows(board: Leaderboard) -> tuple[tuple[str, str, str, str], ...]:
+    return tuple(
+        (
+            str(each.rank),
+            wording.one_line(each.name)[:_NAME] or "?",
+            f"{wording.factor(each.speedup)}×",
+            tell("{low} to {high}", low=wording.factor(each.low), high=wording.factor(each.high)),
+        )
+        for each in board.rows[:_MOST]
+    )
+
+
+def _plain(text: str) -> str:
+    """Return text of which nothing is Markdown or HTML: a student chooses a name."""
+    special = r"\`*_{}[]()<>#+!|~&"
+    return "".join(f"\\{each}" if each in special else each for each in text)
+
+
+# The page of works that are alike: the evidence of two side by side, for an instructor.
+
+
 _FRAME: Final = 200_000
 _LINES: Final = 30
 _LINE: Final = 240
-_NAME: Final = 60
 
 KINDS: Mapping[FragmentKind, tuple[Text, Text]] = {
     "code": (say("{count} fragment of code"), say("{count} fragments of code")),
@@ -58,7 +151,7 @@ def render_similar(
         pairs = tuple(_within(SIZE - _FRAME, _pairs(found, writings)))
         left_out = len(found.pairs) - len(pairs)
         page = template("similar.html.j2").render(
-            words=report_words() | {name: tell(text) for name, text in _WORDS.items()},
+            words=report_words() | {name: tell(text) for name, text in _LIKENESS_WORDS.items()},
             language=spoken(),
             style_hash=style_hash("insights.css"),
             slug=wording.one_line(found.assignment)[:_NAME],
@@ -131,7 +224,7 @@ def _side(writing: Writing, fragment: Fragment) -> _Side:
     return _Side(place, "\n".join([*shown, *more]))
 
 
-_WORDS: Mapping[str, Text] = {
+_LIKENESS_WORDS: Mapping[str, Text] = {
     "clusters": say("Groups"),
     "evidence": say("Side by side"),
     "evidence_only": say(
