@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.machine.control_groups import cpu_quota
+from grader.machine.cpus import cpu_quota
 from tests.machine.trees import machine, write
 
 V1 = "33 31 0:29 {root} {mount} rw,relatime - cgroup cgroup rw,{controllers}\n"
