@@ -21,8 +21,8 @@ from grader.report import Report, decode_report
 if TYPE_CHECKING:
     from grader.gradebook.book import Gradebook
     from grader.gradebook.entries import Attempt as Handed
+    from grader.gradebook.entries import Student as Enrolled
     from grader.gradebook.grades import Account
-    from grader.gradebook.roster import Student as Enrolled
 
 
 class ClassOptions(msgspec.Struct, frozen=True):

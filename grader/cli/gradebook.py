@@ -22,8 +22,8 @@ from grader.course_folder import course_folder
 from grader.errors import GradebookError, UsageError
 from grader.files import unwritable, write_whole
 from grader.gradebook.book import Gradebook
+from grader.gradebook.entries import plan, read_roster
 from grader.gradebook.opening import VARIABLE, exists, file_of, locate, open_database
-from grader.gradebook.roster import plan, read_roster
 from grader.language import ENGLISH, Text, in_a_row, in_clauses, join, say
 from grader.lms.collect import MANIFEST, collected_times
 from grader.render.wording import one_line

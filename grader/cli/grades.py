@@ -16,9 +16,8 @@ from grader.language import say
 
 if TYPE_CHECKING:
     from grader.gradebook.book import Gradebook
-    from grader.gradebook.entries import Attempt
+    from grader.gradebook.entries import Attempt, Student
     from grader.gradebook.grades import Account, Grade
-    from grader.gradebook.roster import Student
 
 course_app = typer.Typer(
     cls=Group,

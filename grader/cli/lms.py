@@ -13,7 +13,7 @@ from rich.console import Console
 from grader.cli.telling import some_of, students, tell, words
 from grader.errors import UsageError
 from grader.files import unwritable, write_or_rescue, write_whole
-from grader.gradebook.roster import Entry
+from grader.gradebook.entries import Entry
 from grader.language import Text, in_a_row, say
 from grader.lms.archives import Reason
 from grader.lms.collect import (

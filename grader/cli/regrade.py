@@ -26,9 +26,8 @@ from grader.environment import usable_cores
 from grader.errors import UsageError
 from grader.files import OwnFolder
 from grader.gradebook.book import Gradebook
-from grader.gradebook.entries import show
+from grader.gradebook.entries import Student, show
 from grader.gradebook.grades import Account, Grade, derive_all
-from grader.gradebook.roster import Student
 from grader.grading.preparation import GradingOptions
 from grader.language import Text, Value, counted, foreign, in_clauses, say
 from grader.progress import Silent, duration

@@ -17,9 +17,8 @@ from grader.cli.telling import line, tell, words
 from grader.cli.telling import students as students_of
 from grader.errors import UsageError
 from grader.gradebook.book import Gradebook
-from grader.gradebook.entries import Adjustment, Attempt, show
+from grader.gradebook.entries import Adjustment, Attempt, Student, find_student, show
 from grader.gradebook.grades import Account, Grade, Rules, derive_all, told_time
-from grader.gradebook.roster import Student, find_student
 from grader.language import Text, Value, foreign, in_a_row, say
 from grader.render.wording import one_line
 from grader.report import Report

@@ -16,10 +16,9 @@ import sqlalchemy as sa
 from grader.assignment import Assignment
 from grader.errors import GraderError, UsageError
 from grader.gradebook import rows, tables
-from grader.gradebook.entries import Adjustment, Marking, Value, entries_of
+from grader.gradebook.entries import Adjustment, Changes, Marking, Student, Value, entries_of
 from grader.gradebook.grades import Account, Rules
 from grader.gradebook.opening import Database, LostError
-from grader.gradebook.roster import Changes, Student
 from grader.language import say
 from grader.report import Report, decode_report
 

@@ -25,10 +25,10 @@ from grader.gradebook.entries import (
     Grading,
     Marking,
     PartPoints,
+    Student,
     Value,
 )
 from grader.gradebook.grades import Rules
-from grader.gradebook.roster import Student
 from grader.language import in_a_row, say
 from grader.lateness import LatePolicy
 from grader.report import Report, encode_report

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import msgspec
 
-from grader.gradebook.roster import Entry, folded
-from grader.gradebook.roster import read_roster as read_entries
+from grader.gradebook.entries import Entry, folded
+from grader.gradebook.entries import read_roster as read_entries
 from grader.lms.layouts import HandedIn
 from grader.lms.names import Key
 

@@ -16,9 +16,8 @@ from msgspec.structs import replace
 from grader.assignment import Assignment
 from grader.errors import UsageError
 from grader.gradebook.book import Gradebook
-from grader.gradebook.entries import Adjustment, Attempt, Chosen, Marking
+from grader.gradebook.entries import Adjustment, Attempt, Chosen, Marking, Student
 from grader.gradebook.grades import Account, derive
-from grader.gradebook.roster import Student
 from grader.language import say
 from grader.rubric import ManualTable
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from grader.gradebook.book import Gradebook
+from grader.gradebook.entries import find_student
 from grader.gradebook.opening import open_database
-from grader.gradebook.roster import find_student
 from tests.cli.test_grades import ROOT, call, refused, said
 from tests.gradebook.factory import SLUG, hand_in
 

@@ -11,7 +11,7 @@ import msgspec
 from grader.assignment import Assignment
 from grader.course import load_course
 from grader.gradebook.book import Gradebook, HandedIn
-from grader.gradebook.roster import Entry, Student, find_student, plan
+from grader.gradebook.entries import Entry, Student, find_student, plan
 from grader.lateness import LatePolicy
 from grader.report import Report
 from tests.sample_reports import typical

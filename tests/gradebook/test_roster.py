@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader.errors import UsageError
-from grader.gradebook.roster import Student, find_student, plan, read_roster
+from grader.gradebook.entries import Student, find_student, plan, read_roster
 
 
 def student(id: int, login: str, name: str = "", **fields: str) -> Student:

@@ -13,8 +13,8 @@ import msgspec
 
 from grader.course import load_course
 from grader.gradebook.book import Gradebook, HandedIn
+from grader.gradebook.entries import Entry, Student, find_student, plan
 from grader.gradebook.grades import Grade, derive_all
-from grader.gradebook.roster import Entry, Student, find_student, plan
 from grader.language import foreign
 from grader.report import AssignmentId, Cell, CellOutput, Check, Part, Report, Submission
 from tests.sample_reports import typical
