@@ -9,9 +9,9 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from grader.language import foreign
-from grader.render.html import answer
-from grader.render.html.answer import render_checked, render_message
 from grader.report import Part
+from grader.selfcheck import show
+from grader.selfcheck.show import render_checked, render_message
 from tests.browser import AXE, CHECK, UNFOLD, WIDE, Scheme
 from tests.render.html.samples import everything
 from tests.render.html.test_escaping import INVISIBLE, SCRIPTS
@@ -134,7 +134,7 @@ def test_what_has_no_room_is_left_out_from_its_least_important_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     whole = checked(PARTS[0])
-    monkeypatch.setattr(answer, "SIZE", 3_000)
+    monkeypatch.setattr(show, "SIZE", 3_000)
     cut = checked(PARTS[0])
     assert '<svg class="drawing"' in whole
     assert '<svg class="drawing"' not in cut
