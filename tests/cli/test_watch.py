@@ -23,7 +23,7 @@ from grader.errors import UsageError
 from grader.language import NOTHING, foreign
 from grader.progress import SilentBatch
 from tests.cli.test_batch import COURSE, ENDLESS, GRADER, wait_until, write
-from tests.cli.test_progress import HIDE_CURSOR, SHOW_CURSOR, on_terminal, read_until, screen
+from tests.cli.test_telling import HIDE_CURSOR, SHOW_CURSOR, on_terminal, read_until, screen
 from tests.endtoend.command import heed_interrupts
 
 BEGAN = datetime(2026, 11, 30, 8, tzinfo=timezone.utc)

@@ -14,10 +14,12 @@ import pytest
 
 from grader.errors import UsageError
 from grader.language import foreign
-from grader.lms.collect import Attempt, Collected, Student
+from grader.lms.collect import MANIFEST, Attempt, Collected, Student
 from grader.lms.handback import (
     Work,
     Works,
+    attempt_number,
+    collected_around,
     grades_of,
     pack_pages,
     page_names,
@@ -27,8 +29,76 @@ from grader.lms.handback import (
 from grader.report import Report, encode_report
 from tests.sample_reports import nothing_to_grade, typical
 
+# Which attempt of whose a report grades, by what was collected.
+
+
+FILES = ("earlier/ada/1", "earlier/ada/2", "submissions/ada")
+ADA = Student("ada", "ada", "Ada Lovelace", {}, tuple(Attempt(each, "", "a.zip") for each in FILES))
+
+
+def collected(folder: Path, *contents: bytes) -> Path:
+    """Return a folder into which these attempts of one student were collected."""
+    for place, content in zip(FILES, contents, strict=True):
+        path = folder / place / "week 1" / "hw.ipynb"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(content)
+    (folder / MANIFEST).write_bytes(msgspec.json.encode(Collected((ADA,))))
+    return folder
+
+
+def of(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def test_an_attempt_is_known_by_its_file(tmp_path: Path) -> None:
+    folder = collected(tmp_path, b"one", b"two", b"three")
+    found = [attempt_number(folder, ADA, of(each)) for each in (b"one", b"two", b"three")]
+    assert [1, 2, 3] == found
+
+
+def test_of_the_same_file_it_is_the_last(tmp_path: Path) -> None:
+    assert 3 == attempt_number(collected(tmp_path, b"one", b"two", b"one"), ADA, of(b"one"))
+
+
+def test_another_file_is_no_attempt(tmp_path: Path) -> None:
+    folder = collected(tmp_path, b"one", b"two", b"three")
+    assert None is attempt_number(folder, ADA, of(b"four"))
+    assert None is attempt_number(tmp_path / "elsewhere", ADA, of(b"one"))
+
+
+def test_a_link_is_not_followed(tmp_path: Path) -> None:
+    folder = collected(tmp_path / "class", b"one", b"two", b"three")
+    (tmp_path / "four").write_bytes(b"four")
+    (folder / "submissions" / "ada" / "link").symlink_to(tmp_path / "four")
+    assert None is attempt_number(folder, ADA, of(b"four"))
+
+
+def test_a_collected_file_tells_where_and_whose_it_is(tmp_path: Path) -> None:
+    folder = collected(tmp_path, b"one", b"two", b"three")
+    file, class_folder = folder / "submissions/ada/week 1/hw.ipynb", folder / "submissions"
+    for trusted in (folder, class_folder, file.parent):
+        assert (folder, ADA) == collected_around(file, trusted)
+    assert None is collected_around(class_folder / "ben/hw.ipynb", class_folder)
+
+
+def test_a_manifest_that_was_handed_in_is_nobodys(tmp_path: Path) -> None:
+    folder = collected(tmp_path / "class" / "ben", b"one", b"two", b"three")
+    file = folder / "submissions/ada/week 1/hw.ipynb"
+    assert None is collected_around(file, tmp_path / "class")
+
+
+def test_a_damaged_manifest_tells_nothing(tmp_path: Path) -> None:
+    folder = collected(tmp_path, b"one", b"two", b"three")
+    (folder / MANIFEST).write_bytes(b"{")
+    assert None is collected_around(folder / "submissions/ada/week 1/hw.ipynb", folder)
+
+
+def test_around_any_other_file_nothing_was_collected(tmp_path: Path) -> None:
+    assert None is collected_around(tmp_path / "hw.ipynb", tmp_path)
+
+
 NOW = datetime(2026, 11, 23, tzinfo=timezone.utc)
-ADA = Student(
+ADAOfHandback = Student(
     "ada",
     "ada",
     "Ada_Lovelace",
@@ -50,7 +120,7 @@ def works(tmp_path: Path, reports: dict[str, Report], *students: Student) -> Wor
 
 
 def test_a_grade_is_all_points_of_the_report(tmp_path: Path) -> None:
-    found = works(tmp_path, {"ada/hw": graded(score=82.5, max_score=100.0)}, ADA)
+    found = works(tmp_path, {"ada/hw": graded(score=82.5, max_score=100.0)}, ADAOfHandback)
     (grade,) = grades_of(found)
     assert ("ada", "Ada_Lovelace") == (grade.student, grade.name)
     assert (Decimal("82.5"), Decimal("100.0")) == (grade.points, grade.max_points)
@@ -93,7 +163,7 @@ def test_a_file_that_is_no_report_is_named(tmp_path: Path) -> None:
 def test_an_archive_has_the_names_by_which_pages_are_known(
     tmp_path: Path, form: str, name: str
 ) -> None:
-    found = works(tmp_path, {"ada/hw": graded(), "min/hw": graded()}, ADA)
+    found = works(tmp_path, {"ada/hw": graded(), "min/hw": graded()}, ADAOfHandback)
     content, left_out = pack_pages(found.each, form, NOW)  # type: ignore[arg-type]
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         assert [name] == archive.namelist()
@@ -141,7 +211,7 @@ def test_a_page_says_whose_attempt_it_is_where_that_is_certain(tmp_path: Path) -
         sha256 = hashlib.sha256(b"graded").hexdigest()
         submission = msgspec.structs.replace(typical().submission, sha256=sha256)
         (reports / "ada" / "hw.json").write_bytes(encode_report(graded(submission=submission)))
-        found = read_works(reports, Collected((ADA,)), folder)
+        found = read_works(reports, Collected((ADAOfHandback,)), folder)
         ada, min_ = (student_page(work, NOW).decode() for work in found.each)
         assert f"<title>{told}" in ada
         assert "<title>min – " in min_
