@@ -261,7 +261,7 @@ CODE = "@T.prim_func\ndef f(a: T.handle) -> None:  # <b> & \"c\" 'd'\n    A[0] =
 HEAD, END = '<div class="highlight"><pre>', "</pre></div>"
 
 
-def shown_listing(code: str, style: str = "default") -> str:
+def coloured(code: str, style: str = "default") -> str:
     """Return what TVM displays of code."""
     formatter = HtmlFormatter(style=style)
     formatter.noclasses = True
@@ -271,12 +271,12 @@ def shown_listing(code: str, style: str = "default") -> str:
 
 @pytest.mark.parametrize("style", ["default", "monokai", "bw"])
 def test_what_pygments_colours_is_its_text(style: str) -> None:
-    assert CODE == listed_code(shown_listing(CODE, style))
+    assert CODE == listed_code(coloured(CODE, style))
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Zl", "Zp")), max_size=60))
 def test_any_text_comes_back(text: str) -> None:
-    assert text.rstrip("\n") == listed_code(shown_listing(text))
+    assert text.rstrip("\n") == listed_code(coloured(text))
 
 
 @pytest.mark.parametrize(

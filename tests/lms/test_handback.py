@@ -98,7 +98,7 @@ def test_around_any_other_file_nothing_was_collected(tmp_path: Path) -> None:
 
 
 NOW = datetime(2026, 11, 23, tzinfo=timezone.utc)
-ADAOfHandback = Student(
+ADA_OF_MOODLE = Student(
     "ada",
     "ada",
     "Ada_Lovelace",
@@ -120,7 +120,7 @@ def works(tmp_path: Path, reports: dict[str, Report], *students: Student) -> Wor
 
 
 def test_a_grade_is_all_points_of_the_report(tmp_path: Path) -> None:
-    found = works(tmp_path, {"ada/hw": graded(score=82.5, max_score=100.0)}, ADAOfHandback)
+    found = works(tmp_path, {"ada/hw": graded(score=82.5, max_score=100.0)}, ADA_OF_MOODLE)
     (grade,) = grades_of(found)
     assert ("ada", "Ada_Lovelace") == (grade.student, grade.name)
     assert (Decimal("82.5"), Decimal("100.0")) == (grade.points, grade.max_points)
@@ -163,7 +163,7 @@ def test_a_file_that_is_no_report_is_named(tmp_path: Path) -> None:
 def test_an_archive_has_the_names_by_which_pages_are_known(
     tmp_path: Path, form: str, name: str
 ) -> None:
-    found = works(tmp_path, {"ada/hw": graded(), "min/hw": graded()}, ADAOfHandback)
+    found = works(tmp_path, {"ada/hw": graded(), "min/hw": graded()}, ADA_OF_MOODLE)
     content, left_out = pack_pages(found.each, form, NOW)  # type: ignore[arg-type]
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         assert [name] == archive.namelist()
@@ -211,7 +211,7 @@ def test_a_page_says_whose_attempt_it_is_where_that_is_certain(tmp_path: Path) -
         sha256 = hashlib.sha256(b"graded").hexdigest()
         submission = msgspec.structs.replace(typical().submission, sha256=sha256)
         (reports / "ada" / "hw.json").write_bytes(encode_report(graded(submission=submission)))
-        found = read_works(reports, Collected((ADAOfHandback,)), folder)
+        found = read_works(reports, Collected((ADA_OF_MOODLE,)), folder)
         ada, min_ = (student_page(work, NOW).decode() for work in found.each)
         assert f"<title>{told}" in ada
         assert "<title>min – " in min_
