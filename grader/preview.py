@@ -1,4 +1,4 @@
-"""The pages of `grader preview`: what there is to see of an assignment, made anew when a file changes.
+"""The pages of `grader preview`: what there is to see of an assignment, anew when a file changes.
 
 A template and a release are made at once; a notebook that is graded takes seconds, so that is done
 beside, one at a time, and the newest that somebody has asked for comes first.

@@ -1,4 +1,4 @@
-"""`grader collect`, `export` and `feedback`: what comes from a learning management system, and goes back."""
+"""`grader collect`, `export`, `feedback`: from a learning management system and back to it."""
 
 from __future__ import annotations
 

@@ -146,8 +146,8 @@ def _no_message() -> ProtocolError:
 
 # A course as one archive: the files of its assignments and of their handouts, by their paths.
 #
-# It is MessagePack of names and bytes, so that nothing of a file but its content goes along: neither
-# links nor modes. Its digest is what a worker knows it by.
+# It is MessagePack of names and bytes, so that nothing of a file but its content goes along:
+# neither links nor modes. Its digest is what a worker knows it by.
 
 
 MOST_BYTES = 256 * 2**20

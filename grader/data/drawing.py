@@ -2,7 +2,7 @@
 
 The drawings are our own: outlines of garments with random position, size, shear, cut, texture,
 shading and noise. They stand in for the real images where there is no network. The same seed gives
-the same bytes on every machine (see `canvas`).
+the same bytes on every machine (see below).
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import numpy.typing as npt
 
 # Small vector shapes on a stack of 28 x 28 canvases, all images of the stack at once.
 #
-# A shape is a field: one number for each pixel, positive inside and negative outside, in units of the
-# garment (about 12 pixels), so that union, intersection and difference are maximum, minimum and
+# A shape is a field: one number for each pixel, positive inside and negative outside, in units of
+# the garment (about 12 pixels), so that union, intersection and difference are maximum, minimum and
 # negation. This is the usual algebra of signed distance functions.
 #
-# Only operations whose result IEEE 754 fixes are used: + - * /, square root, minimum, maximum, floor.
-# No sine, no exponential, no sums over an axis, because libraries differ in their last bits. So every
-# machine and every NumPy draws the same bytes.
+# Only operations whose result IEEE 754 fixes are used: + - * /, square root, minimum, maximum,
+# floor. No sine, no exponential, no sums over an axis, because libraries differ in their last bits.
+# So every machine and every NumPy draws the same bytes.
 
 
 SIDE = 28

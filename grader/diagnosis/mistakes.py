@@ -28,6 +28,13 @@ from grader.diagnosis.layers import (
     numbers,
     same,
 )
+from grader.diagnosis.mistakes_layers import (
+    convolution_mistakes,
+    extra_mistakes,
+    order_mistakes,
+    pooling_mistakes,
+    swapped,
+)
 from grader.diagnosis.mistakes_numbers import Found, Sight, Values, at_sight, in_the_end
 from grader.diagnosis.mistakes_products import (
     add_mistakes,
@@ -37,13 +44,6 @@ from grader.diagnosis.mistakes_products import (
     matmul_mistakes,
     relu_mistakes,
     softmax_mistakes,
-)
-from grader.diagnosis.mistakes_windows import (
-    convolution_mistakes,
-    extra_mistakes,
-    order_mistakes,
-    pooling_mistakes,
-    swapped,
 )
 from grader.evidence.operations import Layer
 from grader.report import MistakeKind

@@ -1,4 +1,4 @@
-"""Calls of TVM's Python functions whose arguments have changed."""
+"""Calls of TVM's Python functions whose arguments have changed, and TVMScript, which TVM reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which names of a notebook stand for what of TVM, as far as its imports say."""
+"""Which names of a notebook stand for what of TVM, and which of them are nowhere."""
 
 from __future__ import annotations
 

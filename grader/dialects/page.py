@@ -1,4 +1,4 @@
-"""A statement under rewriting: its tree, the places of its nodes, and the edits so far."""
+"""A statement under rewriting: its tree, the places of its nodes, the edits of its text so far."""
 
 from __future__ import annotations
 

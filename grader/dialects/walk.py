@@ -1,4 +1,4 @@
-"""Going through a statement's tree and applying the table's rows where they fit."""
+"""Going through a statement's tree, imports first, and applying the table's rows that fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A class's figures as JSON and as a table: the numbers of the page, all of them."""
+"""A class's figures as JSON and as a table, all of the page's numbers; and its leaderboard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One kernel for Jupyter, from its connection file to its end."""
+"""One kernel for Jupyter, from its connection file to its end, however this process ends."""
 
 from __future__ import annotations
 

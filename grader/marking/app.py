@@ -1,4 +1,4 @@
-"""The pages by which a person marks, as `grader/loopback.py` serves them to one browser."""
+"""The pages by which a person marks: what one shows of an answer, and what comes back from it."""
 
 from __future__ import annotations
 

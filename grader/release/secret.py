@@ -257,9 +257,9 @@ def _refusal(why: Text) -> DataError:
 
 # Recognising the course's own solutions in a repository, without having them there.
 #
-# A release holds, for each solution of a master, how many lines it has and the SHA-256 of them. What
-# is indented otherwise, commented, or divided by empty lines is the same. Short solutions are left
-# out: many write them alike, and a hash of one could be guessed.
+# A release holds, for each solution of a master, how many lines it has and the SHA-256 of them.
+# What is indented otherwise, commented, or divided by empty lines is the same. Short solutions are
+# left out: many write them alike, and a hash of one could be guessed.
 
 
 LEAST_LINES, LEAST_CHARACTERS = 3, 120

@@ -1,4 +1,4 @@
-"""What of a report is a finding, and under which circumstances it was graded."""
+"""What of a report is a finding, what to mend first, and how it was graded."""
 
 from __future__ import annotations
 
@@ -259,8 +259,9 @@ def _duration(report: Report) -> str:
 #
 # The rule: what is wrong comes before what is missing, and that before what could be better; of
 # these, what brings the most points; of equals, what comes first in the assignment. Nothing is
-# advised but what a check itself says, and nothing that the submission does not decide: a check that
-# waits for the instructor, for a free machine, or of which students see the points alone is no cause.
+# advised but what a check itself says, and nothing that the submission does not decide: a check
+# that waits for the instructor, for a free machine, or of which students see the points alone is no
+# cause.
 
 
 _MISSING: Final[frozenset[CheckCode]] = frozenset({"absent", "unsolved"})

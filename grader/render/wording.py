@@ -177,7 +177,8 @@ def is_told(part: Part) -> bool:
 
 # What each mistake is called where many students' are counted: the same for all who made it.
 #
-# What one student is told has that student's numbers in it (`grader/diagnosis/mistake_messages.py`).
+# What one student is told has that student's numbers in it
+# (`grader/diagnosis/mistake_messages.py`).
 
 
 MISTAKE_NAMES: Mapping[str, Text] = {

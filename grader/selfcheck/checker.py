@@ -1,4 +1,4 @@
-"""Checking parts of a live notebook: the referee's judgement, on data that is found here."""
+"""The process that checks parts of a live notebook: the referee's judgement, on data found here."""
 
 from __future__ import annotations
 

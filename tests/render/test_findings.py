@@ -213,9 +213,7 @@ class TestOrder:
         )
 
     def test_of_equals_the_first_in_the_assignment(self) -> None:
-        assert (0, "values", 10) == first(
-            part_with(graded("values")), part_with(graded("shape"))
-        )
+        assert (0, "values", 10) == first(part_with(graded("values")), part_with(graded("shape")))
 
     def test_wrong_comes_before_missing_and_missing_before_better(self) -> None:
         wrong, missing, better = (
@@ -237,17 +235,13 @@ class TestOrder:
 class TestCauses:
     def test_checks_that_lost_for_one_reason_are_one_cause(self) -> None:
         one = [graded("not_built", 0, each, "TVM cannot build it.") for each in (3, 4)]
-        assert (1, "not_built", 7) == first(
-            part_with(graded("values", 0, 6)), part_with(*one)
-        )
+        assert (1, "not_built", 7) == first(part_with(graded("values", 0, 6)), part_with(*one))
 
     def test_what_is_mended_by_one_cell_is_one_cause_in_all_parts(self) -> None:
         reason = say("{name} is not there: cell {cell}", name="a", cell=5)
         other = say("{name} is not there: cell {cell}", name="b", cell=5)
         elsewhere = say("{name} is not there: cell {cell}", name="c", cell=6)
-        parts = [
-            part_with(graded("unfinished_cell", 0, 10, each)) for each in (reason, other)
-        ]
+        parts = [part_with(graded("unfinished_cell", 0, 10, each)) for each in (reason, other)]
         third = part_with(graded("unfinished_cell", 0, 15, elsewhere))
         assert (0, "unfinished_cell", 20) == first(*parts, third)
 
@@ -275,9 +269,7 @@ class TestNeverAdvised:
         assert None is first(part_with(graded("crashed", again=True)))
 
     def test_what_nothing_is_said_of_is_no_cause(self) -> None:
-        assert None is first(
-            part_with(replace(graded("values"), reason=NOTHING, hint=NOTHING))
-        )
+        assert None is first(part_with(replace(graded("values"), reason=NOTHING, hint=NOTHING)))
 
     def test_what_brings_no_points_is_no_cause(self) -> None:
         assert None is first(part_with(graded("unmet", 0, 0)))

@@ -1,4 +1,4 @@
-"""Entry points: functions of the notebook that are called at the end of a cell for a module."""
+"""Entry points, functions of the notebook that are called at the end of a cell, and with what."""
 
 from __future__ import annotations
 

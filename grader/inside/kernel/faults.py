@@ -1,4 +1,4 @@
-"""Errors at the end of a cell: those of the capture, and a student's in one short line."""
+"""Cells and their errors: which one runs, those of the capture, a student's in one short line."""
 
 from __future__ import annotations
 

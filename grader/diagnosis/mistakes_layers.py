@@ -1,4 +1,4 @@
-"""What goes wrong with a window: that of a convolution, or that of a pooling."""
+"""What goes wrong in layers with windows, and between layers: left out, repeated, exchanged."""
 
 from __future__ import annotations
 
