@@ -40,8 +40,8 @@ from grader.cli.gradebook import Told  # noqa: E402
 from grader.cli.lms import ExportOptions, run_export  # noqa: E402
 from grader.cli.regrade import RegradeOptions, run_regrade  # noqa: E402
 from grader.cli.student_grades import explain_grade, list_grades  # noqa: E402
+from grader.gradebook.database import VARIABLE  # noqa: E402
 from grader.gradebook.entries import Entry, plan  # noqa: E402
-from grader.gradebook.opening import VARIABLE  # noqa: E402
 from grader.grading.preparation import GradingOptions  # noqa: E402
 from tests.gradebook.small_class import SLUG, Class  # noqa: E402
 

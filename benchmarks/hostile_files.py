@@ -34,7 +34,7 @@ from grader.execute.path_redaction import PathRedaction
 from grader.execute.result import Execution
 from grader.grading.account import transcribe
 from grader.grading.spelling import respell
-from grader.reading.content import CODE_LIMIT, SIZE_LIMIT, TEXT_LIMIT
+from grader.reading.cells import CODE_LIMIT, SIZE_LIMIT, TEXT_LIMIT
 from grader.reading.messages import Overwhelmed, Read
 from grader.reading.reader import Reader
 from grader.reading.submission import SubmissionFile, as_notebook

@@ -25,7 +25,7 @@ from grader.batch.collect import Entry, collect
 from grader.batch.grading import Batch, GradedFile, Store, open_store
 from grader.batch.keys import Keys
 from grader.batch.summary import Row, make_row
-from grader.cluster.messages import ClusterOptions
+from grader.cluster.jobs import ClusterOptions
 from grader.course import CourseAssignment, choose_assignment, find_course
 from grader.decoding import prepared
 from grader.environment import describe_environment, need_cluster, usable_cores
@@ -182,7 +182,7 @@ def _store_of(folder: Path, gradebook: Name | None) -> Iterator[tuple[Store, tup
             yield store, ()
             return
         from grader.batch.recording import open_recording  # with the library of databases
-        from grader.gradebook.opening import VARIABLE, file_of, locate
+        from grader.gradebook.database import VARIABLE, file_of, locate
 
         url = locate(Path.cwd(), {VARIABLE: os.fspath(gradebook)})
         path = file_of(url)

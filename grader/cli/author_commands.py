@@ -87,7 +87,7 @@ def preview(
     from grader.environment import need_for_marking
 
     need_for_marking()
-    from grader.cli.pages import PreviewOptions, run_preview
+    from grader.cli.servers import PreviewOptions, run_preview
     from grader.grading.preparation import GradingOptions
 
     grading = GradingOptions(None, data, seed, course, sandbox)

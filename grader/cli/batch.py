@@ -25,8 +25,8 @@ from grader.batch.summary import (
     summarize,
 )
 from grader.batch.watching import WatchedBatch, forget
+from grader.cli.ending import command_language
 from grader.cli.gradebook import recording, refuse_unrecorded, secret_files, tell_recorded
-from grader.cli.process import command_language
 from grader.cli.telling import LiveBatch, LiveProgress
 from grader.course import CourseAssignment
 from grader.environment import usable_cores
@@ -39,7 +39,7 @@ from grader.render.audience import shown, utc_now
 from grader.report import Report, decode_report
 
 if TYPE_CHECKING:
-    from grader.cluster.messages import ClusterOptions
+    from grader.cluster.jobs import ClusterOptions
     from grader.cluster.opening import OpenCluster
 import time
 from collections.abc import Callable, Iterator

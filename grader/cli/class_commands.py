@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from grader.cli.ending import write_output
 from grader.cli.grades import JsonOption
 from grader.cli.options import (
     Command,
@@ -19,8 +20,7 @@ from grader.cli.options import (
     SeedOption,
     points_option,
 )
-from grader.cli.process import write_output
-from grader.lms.names import FORMS, LAYOUTS, PACKED
+from grader.lms.choices import FORMS, LAYOUTS, PACKED
 
 NOT_ALL, UNGRADED = 1, 2
 
@@ -137,7 +137,7 @@ def mark(
     from grader.environment import need_for_marking
 
     need_for_marking()
-    from grader.cli.pages import MarkOptions, run_mark
+    from grader.cli.servers import MarkOptions, run_mark
 
     options = MarkOptions(slug, course, who or whoever(), anonymous, port, language)
     run_mark(options, Console())

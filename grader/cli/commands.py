@@ -19,6 +19,7 @@ from grader.cli.ci import ci
 from grader.cli.class_commands import add_class_commands
 from grader.cli.cluster import InsecureOption
 from grader.cli.cluster import cluster as cluster_app
+from grader.cli.ending import write_output
 from grader.cli.grades import HandedInOption, course_app, grades_app, roster_app
 from grader.cli.kernelspec import kernelspec
 from grader.cli.options import (
@@ -39,12 +40,11 @@ from grader.cli.options import (
     SpokenOption,
     points_option,
 )
-from grader.cli.process import write_output
 from grader.render.audience import utc_now
 from grader.render.formats import FORMATS
 
 if TYPE_CHECKING:
-    from grader.cluster.messages import ClusterOptions
+    from grader.cluster.jobs import ClusterOptions
 
 app = typer.Typer(
     name="grader",
@@ -235,7 +235,7 @@ def _cluster_options(address: str | None, *, insecure: bool, alike: bool) -> Clu
     """Return what was asked of a cluster, None without one."""
     if address is None:
         return None
-    from grader.cluster.messages import ClusterOptions
+    from grader.cluster.jobs import ClusterOptions
 
     return ClusterOptions(address, insecure, alike)
 

@@ -13,19 +13,19 @@ from rich.console import Console
 
 from grader import __version__
 from grader.cli.class_reports import ClassOptions, open_class
+from grader.cli.ending import command_language
 from grader.cli.insights import StudentPages
-from grader.cli.process import command_language
 from grader.cli.telling import tell
 from grader.course_folder import course_folder
 from grader.errors import UsageError
 from grader.files import unwritable, write_whole
 from grader.grading.preparation import handout_cells
-from grader.insights.documents import encode_leaderboard, leaderboard, made_up
+from grader.insights.exports import encode_leaderboard, leaderboard, made_up
 from grader.insights.observation import Speed, speed_of
 from grader.language import NOTHING, Text, say
 from grader.reading.documents import migrate_document
 from grader.render.audience import shown, utc_now
-from grader.render.html.comparing import leaderboard_markdown, render_leaderboard, render_similar
+from grader.render.html.class_works import leaderboard_markdown, render_leaderboard, render_similar
 from grader.similarity import Similarities, Writing, compare, given_keys, writing_of
 from grader.tables import harmless, read_table, write_table
 

@@ -15,15 +15,15 @@ from rich.console import Console
 
 from grader.batch.grading import Store
 from grader.batch.recording import HandedInWhen, RecordingStore, open_recording
-from grader.cli.process import write_output
+from grader.cli.ending import write_output
 from grader.cli.telling import line, some_of, students, tell
 from grader.course import load_course
 from grader.course_folder import course_folder
 from grader.errors import GradebookError, UsageError
 from grader.files import unwritable, write_whole
 from grader.gradebook.book import Gradebook
+from grader.gradebook.database import VARIABLE, exists, file_of, locate, open_database
 from grader.gradebook.entries import plan, read_roster
-from grader.gradebook.opening import VARIABLE, exists, file_of, locate, open_database
 from grader.language import ENGLISH, Text, in_a_row, in_clauses, join, say
 from grader.lms.collect import MANIFEST, collected_times
 from grader.render.wording import one_line

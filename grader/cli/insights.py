@@ -19,8 +19,8 @@ from rich.text import Text as Styled
 from grader import __version__
 from grader.batch.collect import name_reports
 from grader.cli.class_reports import ClassOptions, Work, open_class
+from grader.cli.ending import command_language
 from grader.cli.gradebook import Told, open_book
-from grader.cli.process import command_language
 from grader.cli.student_grades import grades_of, known_rules, plain_table, told_number
 from grader.cli.telling import students, tell, words
 from grader.errors import UsageError
@@ -28,12 +28,12 @@ from grader.files import unwritable, write_whole
 from grader.gradebook.entries import rounded
 from grader.gradebook.grades import Grade
 from grader.insights import Insights, Observation, best_of, insights_of, observe, unobserved
-from grader.insights.documents import encode_insights, insights_table
-from grader.insights.documents import told as told_insights
+from grader.insights.exports import encode_insights, insights_table
+from grader.insights.exports import told as told_insights
 from grader.language import foreign, say
 from grader.render.audience import utc_now
 from grader.render.html import render_html
-from grader.render.html.insights import CONCERNS, render_insights
+from grader.render.html.class_page import CONCERNS, render_insights
 from grader.render.wording import MISTAKE_NAMES, one_line
 
 

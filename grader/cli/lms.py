@@ -16,6 +16,7 @@ from grader.files import unwritable, write_or_rescue, write_whole
 from grader.gradebook.entries import Entry
 from grader.language import Text, in_a_row, say
 from grader.lms.archives import Reason
+from grader.lms.choices import FORMS, LAYOUTS, PACKED, Layout
 from grader.lms.collect import (
     MANIFEST,
     SUBMISSIONS,
@@ -36,7 +37,6 @@ from grader.lms.handback import (
     read_works,
     student_page,
 )
-from grader.lms.names import FORMS, LAYOUTS, PACKED, Layout
 from grader.lms.roster import keys_of, read_roster
 from grader.render.audience import utc_now
 from grader.tables import read_table

@@ -12,8 +12,8 @@ import msgspec
 from rich.console import Console
 
 from grader.api import grade_file, load_report
+from grader.cli.ending import OutputError, command_language
 from grader.cli.options import Language
-from grader.cli.process import OutputError, command_language
 from grader.cli.telling import LiveProgress
 from grader.environment import describe_environment
 from grader.errors import GraderError, UsageError

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from rich.table import Table
 from rich.text import Text as Styled
 
-from grader.cli.process import command_language
+from grader.cli.ending import command_language
 from grader.language import NOTHING, Text, counted, in_a_row, say
 from grader.progress import Estimate
 from grader.render.wording import one_line

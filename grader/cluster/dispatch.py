@@ -28,8 +28,8 @@ from typing import Any, Literal, NamedTuple, Protocol
 from distributed import Client, Future, KilledWorker
 
 from grader.cluster.current import hold
+from grader.cluster.jobs import FACTS, PATIENCE_SECONDS, WorkerFacts, facts_of
 from grader.cluster.load import LONGEST_ROW, ROW_BYTES, Load
-from grader.cluster.messages import FACTS, PATIENCE_SECONDS, WorkerFacts, facts_of
 from grader.errors import UsageError
 from grader.language import Text, say
 
@@ -43,7 +43,7 @@ What = Literal["started", "waits", "works"]
 
 
 class Choice(Protocol):
-    """Which workers may grade, as `grader.cluster.messages.Wanted` has it."""
+    """Which workers may grade, as `grader.cluster.jobs.Wanted` has it."""
 
     def lacks(self, worker: str, facts: WorkerFacts | None) -> Text:
         """Say why a worker may not; empty if it may."""

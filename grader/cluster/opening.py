@@ -18,9 +18,9 @@ from distributed import Client
 
 from grader.batch.grading import Store
 from grader.cluster.address import checked, security_of
-from grader.cluster.batch import ClusterBatch, Elsewhere, Tell
 from grader.cluster.dispatch import Dispatch, KnownWorker, workers_of
-from grader.cluster.messages import ClusterOptions, Job, Wanted, WorkerFacts, digest_of, pack
+from grader.cluster.gradings import ClusterBatch, Elsewhere, Tell
+from grader.cluster.jobs import ClusterOptions, Job, Wanted, WorkerFacts, digest_of, pack
 from grader.cluster.station import grade_submission
 from grader.course import CourseAssignment, find_course
 from grader.environment import describe_environment, missing_for_grading, only_self_check

@@ -19,7 +19,7 @@ from distributed.diagnostics.plugin import WorkerPlugin
 
 from grader.cluster import station
 from grader.cluster.address import FEW_LOOKS
-from grader.cluster.messages import FACTS
+from grader.cluster.jobs import FACTS
 from grader.cluster.station import Station
 from grader.errors import GraderError
 from grader.inside.launcher import linux

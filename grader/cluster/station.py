@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from grader.batch.attempts import Attempts, Own
 from grader.cluster.current import Tell, current
-from grader.cluster.messages import (
+from grader.cluster.jobs import (
     Job,
     Withdrawn,
     WorkerFacts,
@@ -238,7 +238,7 @@ def close_at(worker: str) -> None:
 
 
 def grade_submission(job: bytes, archive: bytes) -> bytes:
-    """Return the answer to a job (`grader.cluster.messages`); `archive` is its course."""
+    """Return the answer to a job (`grader.cluster.jobs`); `archive` is its course."""
     station = _OPENED[get_worker().id]
     key, tell = current()
     return station.grade(key, job, archive, tell)

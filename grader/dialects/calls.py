@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import libcst
 
-from grader.dialects.page import Page, Scope, attributes, dotted, not_reached
+from grader.dialects.statement import Page, Scope, attributes, dotted, not_reached
 from grader.dialects.table import Row, by_id, of_kind
 from grader.language import foreign, say
 

@@ -13,9 +13,9 @@ import msgspec
 from grader import report
 from grader.dialects.names import WHY as UNKNOWN
 from grader.dialects.names import Names, unknown_names
-from grader.dialects.page import Edit, Offsets, Page, apply, without_overlaps
 from grader.dialects.parse import Statement, move_future_imports, parse_exactly, statements, work_of
 from grader.dialects.respelling import Finding, Respelling, Respelt, runs_of
+from grader.dialects.statement import Edit, Offsets, Page, apply, without_overlaps
 from grader.dialects.table import CURRENT, Dialect, by_id, names_gone, recognise, rows
 from grader.dialects.walk import Walk
 from grader.language import NOTHING, Text, foreign, say

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import libcst
 import msgspec
 
-from grader.dialects.page import Edit, Offsets
+from grader.dialects.statement import Edit, Offsets
 from grader.dialects.table import by_id
 from grader.language import say
 from grader.python_cells import NotParsedError

@@ -14,7 +14,7 @@ from grader.dialects.calls import (
     rewrite_script_call,
 )
 from grader.dialects.names import as_of_old, renamed, today
-from grader.dialects.page import Page, Scope, attributes, dotted, not_reached
+from grader.dialects.statement import Page, Scope, attributes, dotted, not_reached
 from grader.dialects.table import Row, by_id, gone, of_kind
 from grader.language import foreign, in_a_row, say
 

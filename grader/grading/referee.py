@@ -24,7 +24,7 @@ from grader.checks.kinds.schedule import StepOptions
 from grader.checks.registry import Need, find_check
 from grader.course import CourseAssignment
 from grader.diagnosis.carrying import judge_layers
-from grader.diagnosis.case import explain_case
+from grader.diagnosis.explain import explain_case
 from grader.diagnosis.report import Diagnosed
 from grader.evidence.answers import Answers
 from grader.evidence.candidates import (

@@ -29,8 +29,8 @@ from grader.errors import UsageError
 from grader.files import OwnFolder, unwritable, write_whole
 from grader.language import say
 from grader.lms.archives import OF_A_STUDENT, ArchiveError, LeftOut, is_archive, unpack
+from grader.lms.choices import Key, Layout
 from grader.lms.layouts import HandedIn, read_layout
-from grader.lms.names import Key, Layout
 from grader.lms.roster import Person, Roster
 from grader.reading.submission import absolute
 

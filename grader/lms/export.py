@@ -14,8 +14,8 @@ import msgspec
 
 from grader.errors import UsageError
 from grader.language import in_a_row, say
+from grader.lms.choices import Form, Key
 from grader.lms.layouts import HandedIn
-from grader.lms.names import Form, Key
 from grader.lms.roster import Person, Roster
 from grader.tables import Table, harmless, write_table
 

@@ -21,9 +21,9 @@ from grader.batch.collect import name_reports
 from grader.batch.grading import SUMMARY
 from grader.errors import UsageError
 from grader.language import Text, say
+from grader.lms.choices import Packed
 from grader.lms.collect import MANIFEST, Collected, Student, read_manifest
 from grader.lms.export import Grade
-from grader.lms.names import Packed
 from grader.render.audience import shown
 from grader.render.html import render_html
 from grader.report import Report, decode_report

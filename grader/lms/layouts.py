@@ -28,7 +28,7 @@ from grader.decoding import prepared
 from grader.errors import UsageError
 from grader.language import in_a_row, say
 from grader.lms.archives import is_archive
-from grader.lms.names import LAYOUTS, Key, Layout
+from grader.lms.choices import LAYOUTS, Key, Layout
 
 _METADATA = "submission_metadata.yml"
 _METADATA_LIMIT = 16 * 2**20

@@ -15,8 +15,8 @@ import msgspec
 
 from grader.gradebook.entries import Entry, folded
 from grader.gradebook.entries import read_roster as read_entries
+from grader.lms.choices import Key
 from grader.lms.layouts import HandedIn
-from grader.lms.names import Key
 
 _KEYS: Mapping[str, Key] = {
     "sis login id": "user",

@@ -23,7 +23,7 @@ from grader.errors import GraderError
 from grader.language import Sentence, Text, foreign, say
 from grader.machine.quiet import Quiet
 from grader.messages import FrameError, decode_payload
-from grader.reading.content import MARKDOWN, SCRIPT, SIZE_LIMIT
+from grader.reading.cells import MARKDOWN, SCRIPT, SIZE_LIMIT
 from grader.reading.messages import (
     ANSWER_LIMIT,
     Broken,

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from grader.language import Sentence, Text, in_a_row, join, say
 from grader.render import wording
 from grader.render.speech import tell
-from grader.render.speed import speed_sentence
+from grader.render.timings import speed_sentence
 from grader.report import Cell, CellProblem, Check, Diagnosis, Part, Report, Submission, Timing
 from grader.report.parts import CheckCode
 

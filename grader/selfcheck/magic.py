@@ -21,7 +21,7 @@ from grader.course_folder import assignment_files, folder_of_notebook
 from grader.errors import GraderError, UsageError
 from grader.language import NOTHING, Text, say
 from grader.render.speech import speaking, tell
-from grader.selfcheck.client import CheckerClient, CheckError
+from grader.selfcheck.connection import CheckerClient, CheckError
 from grader.selfcheck.messages import AssignmentCard, Checked, CheckParts, FindAssignment, PartCard
 from grader.selfcheck.show import Bundle, show_checked, show_message, show_parts
 

@@ -22,7 +22,7 @@ from grader.language import Text as Words
 from grader.render import wording
 from grader.render.html.clean import cleaned_part
 from grader.render.html.page import Budget, OverviewRow, macro, overview_row
-from grader.render.html.parts import forms, part_view
+from grader.render.html.sections import forms, part_view
 from grader.render.html.text import words
 from grader.render.speech import speaking, spoken, tell
 from grader.render.terminal import Page, advice, part_section, points_table

@@ -14,7 +14,7 @@ import msgspec
 import tvm_ffi
 
 from grader.inside.kernel.capture import Watcher
-from grader.inside.kernel.entries import EntryCaller
+from grader.inside.kernel.entry_points import EntryCaller
 from grader.inside.kernel.externs import called_names
 from grader.inside.kernel.faults import Cells
 from grader.inside.kernel.objects import Namespace

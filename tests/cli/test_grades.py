@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from grader.gradebook.book import Gradebook
+from grader.gradebook.database import open_database
 from grader.gradebook.entries import find_student
-from grader.gradebook.opening import open_database
 from tests.cli.test_batch import RIGHT, write
 from tests.endtoend.warm import run_warm
 from tests.gradebook.factory import SLUG, hand_in

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from grader.gradebook.book import Gradebook
+from grader.gradebook.database import open_database
 from grader.gradebook.entries import find_student
-from grader.gradebook.opening import open_database
 from tests.cli.test_grades import ROOT, call, refused, said
 from tests.endtoend.warm import run_warm
 from tests.gradebook.factory import SLUG, hand_in

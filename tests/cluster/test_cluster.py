@@ -26,7 +26,7 @@ from distributed import Client
 
 import grader
 from grader.cluster.dispatch import workers_of
-from grader.cluster.messages import FACTS
+from grader.cluster.jobs import FACTS
 from grader.report import decode_report
 from grader.sandbox.interface import Sandbox
 from tests.cli.test_batch import RIGHT, WRONG, write

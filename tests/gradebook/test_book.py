@@ -11,9 +11,9 @@ import pytest
 
 from grader.errors import UsageError
 from grader.gradebook.book import Gradebook, HandedIn
+from grader.gradebook.database import file_of, open_database
 from grader.gradebook.entries import Entry, Student, plan
 from grader.gradebook.grades import Account, derive_all
-from grader.gradebook.opening import file_of, open_database
 from grader.lateness import LatePolicy
 from tests.gradebook.factory import CONTENT, DUE, SLUG, conv, enrol, hand_in, report_of
 

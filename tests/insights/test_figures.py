@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from grader.insights import Person, best_of, insights_of, observe, unobserved
-from grader.insights.documents import encode_insights, insights_table
+from grader.insights.exports import encode_insights, insights_table
 from grader.insights.figures import Insights
 from grader.language import foreign
 from tests import sample_reports

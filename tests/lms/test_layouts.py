@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from grader.errors import UsageError
+from grader.lms.choices import Layout
 from grader.lms.layouts import HandedIn, read_layout
-from grader.lms.names import Layout
 from tests.lms.archives import make_folder
 
 METADATA = """\

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from grader.gradebook.entries import read_roster as read_entries
+from grader.lms.choices import Key
 from grader.lms.layouts import HandedIn
-from grader.lms.names import Key
 from grader.lms.roster import Roster, read_roster
 
 CANVAS = """\

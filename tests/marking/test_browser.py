@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from grader.gradebook.book import Gradebook
-from grader.gradebook.opening import open_database
+from grader.gradebook.database import open_database
 from tests.browser import WIDE, Scheme, Visit, browser, chromium
 from tests.endtoend.command import GRADER, heed_interrupts
 from tests.marking.factory import COURSE, grade_of, make_class

@@ -17,7 +17,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from grader.diagnosis.case import encode_png
+from grader.diagnosis.explain import encode_png
 from grader.language import foreign
 from grader.render.diagnosis import MOST_EXTENT, Picture, read_picture
 from grader.report import Step

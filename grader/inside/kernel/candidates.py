@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any, Protocol
 
-from grader.inside.kernel.entries import EntryPoints, bind, required, single
+from grader.inside.kernel.entry_points import EntryPoints, bind, required, single
 from grader.inside.kernel.externs import ExternRegistry
 from grader.inside.kernel.faults import Faults
 from grader.inside.kernel.modules import (

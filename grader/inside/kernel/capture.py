@@ -36,7 +36,7 @@ from grader.inside.kernel.candidates import (
     WatchedPart,
     exact_names,
 )
-from grader.inside.kernel.entries import (
+from grader.inside.kernel.entry_points import (
     EntryCaller,
     EntryPoints,
     IsCallable,

@@ -15,7 +15,7 @@ from grader.render import wording
 from grader.render.html.clean import cleaned
 from grader.render.html.notebook import CellView, Notebook
 from grader.render.html.page import Budget, macro, template
-from grader.render.html.parts import share
+from grader.render.html.sections import share
 from grader.render.html.text import words as report_words
 from grader.render.speech import speaking, spoken, tell
 from grader.report import Cell, Environment, Report, ungraded_report

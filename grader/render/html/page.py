@@ -19,7 +19,7 @@ from grader.render.findings import cells_run, circumstances, first_cause, missin
 from grader.render.html.charts import speed_view
 from grader.render.html.clean import PARTS, TEXT_LENGTH, cleaned
 from grader.render.html.notebook import Notebook
-from grader.render.html.parts import (
+from grader.render.html.sections import (
     CellAnchors,
     FirstView,
     first_view,

@@ -13,12 +13,12 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from grader.errors import GradebookError, UsageError
-from grader.gradebook import opening, tables
+from grader.gradebook import database, schema
 from grader.gradebook.book import Gradebook
-from grader.gradebook.opening import NEWEST, locate, migrate, open_database, version_of
+from grader.gradebook.database import NEWEST, locate, migrate, open_database, version_of
 from tests.gradebook.factory import enrol
 
-VERSIONS = Path(opening.__file__).parent / "versions"
+VERSIONS = Path(database.__file__).parent / "versions"
 SCRIPTS = ScriptDirectory(str(VERSIONS.parent), version_locations=[str(VERSIONS)])
 REVISIONS = [each.revision for each in SCRIPTS.walk_revisions()]
 
@@ -81,7 +81,7 @@ class TestVersions:
         self, url: str, version: str
     ) -> None:
         open_database(url, make=True).close()
-        engine = opening._engine(url)
+        engine = database._engine(url)
         with engine.begin() as connection:
             for table in reversed(sa.inspect(connection).get_table_names()):
                 cascade = " CASCADE" if engine.dialect.name == "postgresql" else ""
@@ -106,11 +106,11 @@ class TestVersions:
 
     def test_the_tables_are_as_queries_take_them(self, url: str) -> None:
         open_database(url, make=True).close()
-        engine = opening._engine(url)
+        engine = database._engine(url)
         with engine.connect() as connection:
             options = {"version_table": "grader_version", "compare_type": True}
             context = MigrationContext.configure(connection, opts=options)
-            found = compare_metadata(context, tables.metadata)
+            found = compare_metadata(context, schema.metadata)
         engine.dispose()
         kinds = {each[0] for each in found if isinstance(each, tuple)}
         assert {"remove_index", "remove_constraint"} >= kinds, "only what queries need not know"
@@ -170,13 +170,13 @@ class TestFile:
     def test_who_waits_too_long_for_another_is_told(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(opening, "_WAIT", 0.1)
-        database = open_database(sqlite_url(tmp_path), make=True)
+        monkeypatch.setattr(database, "_WAIT", 0.1)
+        opened = open_database(sqlite_url(tmp_path), make=True)
         other = open_database(sqlite_url(tmp_path))
-        with database.writing(), pytest.raises(GradebookError, match="by somebody else"):
+        with opened.writing(), pytest.raises(GradebookError, match="by somebody else"):
             enrol(Gradebook(other), "ada")
         enrol(Gradebook(other), "ada")
-        for each in (database, other):
+        for each in (opened, other):
             each.close()
 
 
@@ -202,7 +202,7 @@ class TestServer:
 
         url = new_database(server)
         book = Gradebook(open_database(url, make=True))
-        admin = opening._engine(server)
+        admin = database._engine(server)
         with admin.connect() as connection:
             name = sa.text(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname=:n"

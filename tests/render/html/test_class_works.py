@@ -10,7 +10,7 @@ from plant_class import make_class
 from planted_notebooks import handout
 from playwright.sync_api import Browser, ViewportSize
 
-from grader.render.html.comparing import render_similar
+from grader.render.html.class_works import render_similar
 from grader.render.html.page import SIZE
 from grader.report import Cell
 from grader.similarity import compare, given_keys, writing_of

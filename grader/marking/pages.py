@@ -19,7 +19,7 @@ from grader.gradebook.entries import show, signed
 from grader.gradebook.grades import told_time
 from grader.language import Text, foreign, join, say
 from grader.loopback import Guard
-from grader.marking.session import (
+from grader.marking.queue import (
     Answer,
     Place,
     Session,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from grader.language import Text, say
 from grader.render import wording
 from grader.render.findings import Cause, is_lost, left_to_people
-from grader.render.html.graph import Drawing, describe, draw
+from grader.render.html.graph_drawing import Drawing, describe, draw
 from grader.render.html.text import TextBlock, compare, is_web_link
 from grader.render.speech import tell
 from grader.report import Cell, Check, Diagnosis, Part, Report, Sample, Step, StepStatus, Verdict

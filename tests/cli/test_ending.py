@@ -25,7 +25,7 @@ SLOW = ("print(1)", "import time\ntime.sleep(8)")
 
 SWALLOWING = """
 import contextlib, os, signal, time
-from grader.cli.process import prepare_process
+from grader.cli.ending import prepare_process
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 interruption = prepare_process()
@@ -43,7 +43,7 @@ print("then cleared up")
 
 CRASHING = """
 import ctypes
-from grader.cli.process import prepare_process
+from grader.cli.ending import prepare_process
 
 prepare_process()
 ctypes.string_at(0)
@@ -277,7 +277,7 @@ def test_files_that_nobody_may_read_are_no_obstacle_to_whoever_makes_them(world:
 HOARDER = """
 import os
 import numpy as np
-from grader.cli.process import prepare_process
+from grader.cli.ending import prepare_process
 
 def resident():
     with open("/proc/self/statm") as file:

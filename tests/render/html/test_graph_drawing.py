@@ -7,7 +7,7 @@ from itertools import combinations
 import pytest
 from msgspec.structs import replace
 
-from grader.render.html.graph import MOST_NODES, describe, draw
+from grader.render.html.graph_drawing import MOST_NODES, describe, draw
 from grader.report import Graph, Node
 from tests.render.html.samples import DIAGNOSIS, GRAPH
 

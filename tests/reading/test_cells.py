@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.reading.content import MARKDOWN, SCRIPT, divide
+from grader.reading.cells import MARKDOWN, SCRIPT, divide
 
 SUFFIXES = (*SCRIPT, *MARKDOWN)
 

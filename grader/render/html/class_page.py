@@ -19,7 +19,7 @@ from grader.render.findings import told_stage
 from grader.render.html.charts import WIDTHS
 from grader.render.html.class_charts import Strip, class_words, histogram, strip
 from grader.render.html.page import SIZE, style_hash, template
-from grader.render.html.parts import share
+from grader.render.html.sections import share
 from grader.render.speech import speaking, spoken, tell
 from grader.render.wording import MISTAKE_NAMES
 

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from markupsafe import escape
 
-from grader.insights.documents import Leaderboard
+from grader.insights.exports import Leaderboard
 from grader.language import Text, say
 from grader.render import wording
 from grader.render.html.page import SIZE, style_hash, template

@@ -12,10 +12,10 @@ from rich.console import Console
 from grader.cli.class_reports import ClassOptions
 from grader.cli.comparing import LeaderboardOptions, read_consent, run_leaderboard
 from grader.errors import UsageError
-from grader.insights.documents import Leaderboard, leaderboard
+from grader.insights.exports import Leaderboard, leaderboard
 from grader.insights.observation import Speed
 from grader.language import NOTHING
-from grader.render.html.comparing import leaderboard_markdown, render_leaderboard
+from grader.render.html.class_works import leaderboard_markdown, render_leaderboard
 from grader.report import encode_report
 from tests.browser import PHONE, browser, chromium, visit
 from tests.insights.classes import timed

@@ -18,7 +18,7 @@ import pytest
 from grader.assignment import OracleOptions
 from grader.data.dataset import DataSet, no_data
 from grader.data.drawing import CLASS_NAMES
-from grader.diagnosis.case import choose_sample, encode_png, find_step
+from grader.diagnosis.explain import choose_sample, encode_png, find_step
 from grader.diagnosis.report import Diagnosed
 from grader.evidence.case import Outputs, Problem
 from grader.evidence.oracle import ModelOracle

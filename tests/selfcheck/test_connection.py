@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.selfcheck.client import CheckerClient, CheckError
+from grader.selfcheck.connection import CheckerClient, CheckError
 from grader.selfcheck.messages import AssignmentCard, FindAssignment
 from tests.selfcheck.kernels import COURSE, ROOT
 
@@ -64,7 +64,7 @@ def test_nothing_is_left_of_it() -> None:
 def test_it_ends_with_the_process_that_asked() -> None:
     code = (
         "import os;"
-        "from tests.selfcheck.test_client import *;"
+        "from tests.selfcheck.test_connection import *;"
         "checker = CheckerClient(); checker.ask(request('small'), AssignmentCard);"
         "print(*children(), flush=True); os.kill(os.getpid(), 9)"
     )

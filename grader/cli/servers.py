@@ -10,16 +10,16 @@ from rich.console import Console
 
 from grader.assignment import Assignment
 from grader.authoring.master import find_master
+from grader.cli.ending import command_language
 from grader.cli.gradebook import course_here, open_book
-from grader.cli.process import command_language
 from grader.cli.telling import tell
 from grader.course import find_course, load_course
 from grader.errors import UsageError
 from grader.grading.preparation import GradingOptions, open_settings
 from grader.language import in_a_row, say
 from grader.loopback import address_of, listening, serve
-from grader.marking.app import make_app
-from grader.marking.session import Session
+from grader.marking.pages import make_app
+from grader.marking.queue import Session
 from grader.preview import PreviewSession, make_preview
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from grader.language import Text, in_a_row, say
 from grader.render import wording
-from grader.render.html.layers import Point, Size, place
+from grader.render.html.graph_layers import Point, Size, place
 from grader.render.speech import tell
 from grader.report import Diagnosis, Graph, Node, NodeKind, StepStatus
 

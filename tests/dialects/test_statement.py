@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from grader.dialects.page import Edit, Offsets, apply, without_overlaps
+from grader.dialects.statement import Edit, Offsets, apply, without_overlaps
 
 SOURCE = "one\ntwo\nthree"
 

@@ -9,7 +9,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from grader.render.graph import GraphDrawing
+from grader.render.graph_text import GraphDrawing
 from grader.report import Graph, Node
 from tests import sample_reports
 from tests.render.pages import page

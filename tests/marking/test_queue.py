@@ -8,7 +8,7 @@ import pytest
 
 from grader.errors import UsageError
 from grader.gradebook.book import Gradebook, OvertakenError
-from grader.marking.session import (
+from grader.marking.queue import (
     Answer,
     Session,
     attempts_that_may_count,

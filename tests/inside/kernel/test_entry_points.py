@@ -123,7 +123,7 @@ class TestWhenAnEntryPointIsCalled:
     def test_a_slow_one_is_called_again_only_when_it_is_another_function(
         self, notebook: Notebook, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("grader.inside.kernel.entries.SLOW_SECONDS", -1.0)
+        monkeypatch.setattr("grader.inside.kernel.entry_points.SLOW_SECONDS", -1.0)
         notebook.run("scale = 1.0")
         notebook.run(entry("return build_model(scale)"))
         notebook.run("scale = 2.0")

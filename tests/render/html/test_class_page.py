@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, ViewportSize
 from grader.insights import Person, insights_of, observe
 from grader.insights.figures import Insights
 from grader.language import LANGUAGES
-from grader.render.html.insights import render_insights
+from grader.render.html.class_page import render_insights
 from grader.render.html.page import SIZE
 from grader.render.wording import MISTAKE_NAMES
 from grader.report import MistakeKind

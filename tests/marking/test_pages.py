@@ -10,9 +10,9 @@ import httpx
 import pytest
 
 from grader.gradebook.book import Gradebook
-from grader.gradebook.opening import open_database
-from grader.marking.app import BODY_LIMIT, make_app
-from grader.marking.session import Session
+from grader.gradebook.database import open_database
+from grader.marking.pages import BODY_LIMIT, make_app
+from grader.marking.queue import Session
 from tests.marking.factory import ASSIGNMENT, grade_of, make_class
 
 PORT, TOKEN = 4321, "a token"

@@ -19,7 +19,7 @@ from grader.batch.grading import Batch, GradedFile, Store
 from grader.batch.keys import accepts, named
 from grader.batch.summary import outcome
 from grader.cluster.dispatch import Dispatch, Failed, Killed, Outcome, What
-from grader.cluster.messages import READ_LIMIT, Answer, Job, Withdrawn, decode_answer, encode
+from grader.cluster.jobs import READ_LIMIT, Answer, Job, Withdrawn, decode_answer, encode
 from grader.course import Course
 from grader.environment import describe_environment
 from grader.errors import GraderError, ProtocolError, SandboxError, SubmissionError
