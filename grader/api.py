@@ -34,7 +34,7 @@ from grader.grading.pipeline import grade as grade_submission
 from grader.grading.preparation import GradingOptions, Preparation, Settings, open_settings
 from grader.language import Text, join, say
 from grader.progress import BatchProgress, Progress, Silent, SilentBatch
-from grader.reading.reader import Reader
+from grader.reading.reader import SubmissionReader
 from grader.reading.submission import absolute, trusted_folder
 from grader.report import READABLE, SCHEMA_VERSION, Report, decode_report, ungraded_report
 from grader.sandbox.interface import Level
@@ -79,7 +79,7 @@ def grade_file(
 ) -> Report:
     """Grade one file by options, as `grade` does; submissions are kept from what is `written`."""
     working = Path.cwd()
-    with Reader() as reader:
+    with SubmissionReader() as reader:
         submission = reader.read(absolute(path, working), trusted_folder(path, working))
     course = find_course(options.course, (working,))
     chosen, note = choose_assignment(course, submission, options.assignment)

@@ -58,14 +58,14 @@ REFERENCE = ""
 _SHOWN = (".json", ".md", ".py", ".toml")
 
 
-class Failure(NamedTuple):
+class NotShown(NamedTuple):
     """Why something cannot be shown, and what to do about it."""
 
     reason: Text
     hint: Text
 
 
-class Choice(NamedTuple):
+class PreviewChoices(NamedTuple):
     """What can be chosen: the master's languages, and mutants, each by its id and what it is."""
 
     languages: tuple[str, ...]
@@ -87,7 +87,7 @@ class PreviewSession:
         self._slug = slug
         self._settings = settings
         self._is_timed = is_timed
-        self._graded: dict[_Wanted, Report | Failure] = {}
+        self._graded: dict[_Wanted, Report | NotShown] = {}
         self._asked: _Wanted | None = None
         self._worker: threading.Thread | None = None
         self._is_closed = False
@@ -114,15 +114,15 @@ class PreviewSession:
                 found.update(_state(path))
         return found.hexdigest()[:16]
 
-    def choice(self) -> Choice | Failure:
+    def choice(self) -> PreviewChoices | NotShown:
         """Return what can be chosen."""
         return self._tried(self._choice)
 
-    def template(self, language: str) -> NotebookNode | Failure:
+    def template(self, language: str) -> NotebookNode | NotShown:
         """Return what students start from, in a language or in English where it has no such one."""
         return self._tried(lambda chosen: self._template(chosen, language))
 
-    def release(self) -> dict[str, str] | Failure:
+    def release(self) -> dict[str, str] | NotShown:
         """Return the assignment's files that students may have, by their names in a release."""
         return self._tried(
             lambda chosen: {
@@ -131,7 +131,7 @@ class PreviewSession:
             }
         )
 
-    def graded(self, mutant: str) -> Report | Failure | None:
+    def graded(self, mutant: str) -> Report | NotShown | None:
         """Return the report of a mutant, None while it is made: it is asked for then."""
         wanted = _Wanted(self.stamp(), mutant)
         with self._lock:
@@ -160,23 +160,23 @@ class PreviewSession:
                         key: each for key, each in self._graded.items() if key.stamp == wanted.stamp
                     } | {wanted: found}
 
-    def _tried(self, make: Callable[[CourseAssignment], _Made]) -> _Made | Failure:
+    def _tried(self, make: Callable[[CourseAssignment], _Made]) -> _Made | NotShown:
         try:
             return make(load_course(self._root).get(self._slug))
         except GraderError as error:
-            return Failure(error.message, error.hint)
+            return NotShown(error.message, error.hint)
         except OSError as error:  # a file that an editor is writing
-            return Failure(foreign(str(error)), say("Save it once more."))
+            return NotShown(foreign(str(error)), say("Save it once more."))
         except ValueError as error:
             # What is being graded when the command ends finds its processes gone.
             if not self._is_closed:
                 raise
-            return Failure(foreign(str(error)), NOTHING)
+            return NotShown(foreign(str(error)), NOTHING)
 
-    def _choice(self, chosen: CourseAssignment) -> Choice:
+    def _choice(self, chosen: CourseAssignment) -> PreviewChoices:
         master = read_master(find_master(self._root, self._slug))
         mutants = ((each.id, each.about) for each in load_declared(chosen))
-        return Choice(master_languages(master), ((REFERENCE, ""), *mutants))
+        return PreviewChoices(master_languages(master), ((REFERENCE, ""), *mutants))
 
     def _template(self, chosen: CourseAssignment, language: str) -> NotebookNode:
         master = read_master(find_master(self._root, self._slug))
@@ -258,8 +258,8 @@ class _Pages:
     def frames(self, request: Request) -> Response:
         """Show all three side by side."""
         choice = self._session.choice()
-        if isinstance(choice, Failure):  # the frames say why
-            choice = Choice((self._language,), ((REFERENCE, ""),))
+        if isinstance(choice, NotShown):  # the frames say why
+            choice = PreviewChoices((self._language,), ((REFERENCE, ""),))
         mutants, languages = [each for each, _ in choice.mutants], choice.languages
         first = mutants[1] if len(mutants) > 1 else REFERENCE
         mutant = _one_of(request.query_params.get("mutant"), mutants, first)
@@ -278,14 +278,14 @@ class _Pages:
         """Show what students start from."""
         language = request.query_params.get("lang", self._language)
         found = self._session.template(language)
-        if isinstance(found, Failure):
+        if isinstance(found, NotShown):
             return self._told(*found)
         return HTMLResponse(render_notebook(found, self._language))
 
     def release(self, _: Request) -> Response:
         """Show the files that students may have."""
         found = self._session.release()
-        if isinstance(found, Failure):
+        if isinstance(found, NotShown):
             return self._told(*found)
         return HTMLResponse(render_files(found, self._language))
 
@@ -294,7 +294,7 @@ class _Pages:
         found = self._session.graded(request.query_params.get("mutant", REFERENCE))
         if found is None:
             return self._told(say("It is being graded."), say("The page comes by itself."))
-        if isinstance(found, Failure):
+        if isinstance(found, NotShown):
             return self._told(*found)
         page = found.render("html", language=self._language)
         return HTMLResponse(page, headers={"Content-Security-Policy": REPORT_POLICY})

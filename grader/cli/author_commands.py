@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from grader.cli.options import (
-    Command,
+    CommandWithExamples,
     CourseOption,
     DataOption,
     Language,
@@ -24,7 +24,7 @@ def add_author_commands(app: typer.Typer, panel: str) -> None:
     """Add these commands to a group, listed in a panel of its help."""
     commands = ((new, _NEW), (untranslate, _UNTRANSLATE), (preview, _PREVIEW), (verify, _VERIFY))
     for function, epilog in commands:
-        app.command(cls=Command, rich_help_panel=panel, epilog=epilog)(function)
+        app.command(cls=CommandWithExamples, rich_help_panel=panel, epilog=epilog)(function)
 
 
 _NEW = """

@@ -11,7 +11,7 @@ from rich.console import Console
 from grader.cli.ending import write_output
 from grader.cli.grades import JsonOption
 from grader.cli.options import (
-    Command,
+    CommandWithExamples,
     CourseOption,
     DataOption,
     JobsOption,
@@ -35,11 +35,11 @@ def add_class_commands(app: typer.Typer, panel: str, keeping: str) -> None:
         (feedback, _FEEDBACK),
     )
     for function, epilog in commands:
-        app.command(cls=Command, rich_help_panel=panel, epilog=epilog)(function)
-    app.command(cls=Command, rich_help_panel=panel, epilog=_INSIGHTS)(insights)
-    app.command(cls=Command, rich_help_panel=panel, epilog=_SIMILAR)(similar)
-    app.command(cls=Command, rich_help_panel=panel, epilog=_LEADERBOARD)(leaderboard)
-    app.command(cls=Command, rich_help_panel=keeping, epilog=_REGRADE)(regrade)
+        app.command(cls=CommandWithExamples, rich_help_panel=panel, epilog=epilog)(function)
+    app.command(cls=CommandWithExamples, rich_help_panel=panel, epilog=_INSIGHTS)(insights)
+    app.command(cls=CommandWithExamples, rich_help_panel=panel, epilog=_SIMILAR)(similar)
+    app.command(cls=CommandWithExamples, rich_help_panel=panel, epilog=_LEADERBOARD)(leaderboard)
+    app.command(cls=CommandWithExamples, rich_help_panel=keeping, epilog=_REGRADE)(regrade)
 
 
 _WATCH = """
@@ -385,11 +385,11 @@ def regrade(
 
     It says before what will be run, what is only counted anew, and what is kept.
     """
-    from grader.cli.gradebook import Told
+    from grader.cli.gradebook import CommandOutput
     from grader.cli.regrade import RegradeOptions, run_regrade
     from grader.grading.preparation import GradingOptions
 
     grading = GradingOptions(slug, data, seed, course, sandbox)
     options = RegradeOptions(grading, changed, dry_run, sure, jobs)
-    if not run_regrade(options, Told(json), Console(stderr=True)):
+    if not run_regrade(options, CommandOutput(json), Console(stderr=True)):
         raise typer.Exit(UNGRADED)

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from grader.cli.options import SETTINGS, Command, Group
+from grader.cli.options import SETTINGS, CommandGroup, CommandWithExamples
 from grader.cli.telling import tell
 from grader.environment import need_cluster, usable_cores
 from grader.errors import UsageError
@@ -18,7 +18,7 @@ from grader.language import say
 from grader.sandbox.interface import Level
 
 cluster = typer.Typer(
-    cls=Group,
+    cls=CommandGroup,
     context_settings=SETTINGS,
     help="Grade a class on many machines, with Dask.",
     no_args_is_help=True,
@@ -41,7 +41,7 @@ LevelOption = Annotated[
 
 
 @cluster.command(
-    cls=Command,
+    cls=CommandWithExamples,
     epilog="""
     grader cluster local --workers 4
     grader batch class/ --output reports/ --cluster tcp://127.0.0.1:8786
@@ -80,7 +80,7 @@ def local(
 
 
 @cluster.command(
-    cls=Command,
+    cls=CommandWithExamples,
     epilog="""
     grader cluster worker tls://10.0.0.5:8786
     grader cluster worker tls://10.0.0.5:8786 --jobs 8 --sandbox strong

@@ -26,11 +26,11 @@ from grader.cli.options import (
     SETTINGS,
     AssignmentOption,
     AudienceOption,
-    Command,
+    CommandGroup,
+    CommandWithExamples,
     CourseOption,
     DataOption,
     DialectOption,
-    Group,
     JobsOption,
     LanguageOption,
     PreambleOption,
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="grader",
-    cls=Group,
+    cls=CommandGroup,
     context_settings=SETTINGS,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -81,7 +81,7 @@ def root(
 
 
 @app.command(
-    cls=Command,
+    cls=CommandWithExamples,
     rich_help_panel=_GRADE,
     epilog="""
     grader run hw.ipynb
@@ -123,7 +123,7 @@ def run(
 
 
 @app.command(
-    cls=Command,
+    cls=CommandWithExamples,
     rich_help_panel=_GRADE,
     epilog="""
     grader render report.json --format html -o report.html
@@ -158,7 +158,7 @@ def render(
 
 
 @app.command(
-    cls=Command,
+    cls=CommandWithExamples,
     rich_help_panel=_GRADE,
     epilog="""
     grader batch submissions/ --output reports/ --assignment e2e-conv
@@ -247,7 +247,7 @@ add_author_commands(app, _AUTHOR)
 
 
 @app.command(
-    cls=Command,
+    cls=CommandWithExamples,
     rich_help_panel=_SET_UP,
     epilog="""
     grader doctor
@@ -274,7 +274,7 @@ def doctor(
 
 
 @app.command(
-    cls=Command,
+    cls=CommandWithExamples,
     rich_help_panel=_AUTHOR,
     epilog="""
     grader template softmax
@@ -307,7 +307,9 @@ def template(
         raise typer.Exit(STALE)
 
 
-@app.command(cls=Command, rich_help_panel=_AUTHOR, epilog="grader lint softmax --course mycourse")
+@app.command(
+    cls=CommandWithExamples, rich_help_panel=_AUTHOR, epilog="grader lint softmax --course mycourse"
+)
 def lint(slug: SlugArgument = None, course: CourseOption = None) -> None:
     """List what is wrong with assignments and masters; exit with 1 when there is an error."""
     from grader.cli.verify import LintOptions, run_lint
@@ -317,7 +319,7 @@ def lint(slug: SlugArgument = None, course: CourseOption = None) -> None:
 
 
 @app.command(
-    cls=Command,
+    cls=CommandWithExamples,
     rich_help_panel=_AUTHOR,
     epilog="grader release public --secret course.tar.gz",
 )
@@ -340,7 +342,7 @@ def release(
 
 
 @app.command(
-    cls=Command,
+    cls=CommandWithExamples,
     rich_help_panel=_SET_UP,
     epilog="""
     grader migrate old.ipynb --diff

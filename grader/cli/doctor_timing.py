@@ -41,7 +41,7 @@ LOOK_SECONDS = 1.0
 UNKNOWN = say("unknown")
 
 
-class SelfTest(msgspec.Struct, frozen=True):
+class SelfTestResult(msgspec.Struct, frozen=True):
     """One function measured against itself: the ratio of its times, which is 1, and its interval.
 
     `is_trusted` says whether ratio and interval are as near to 1 as grading demands; `remedy` what
@@ -55,7 +55,7 @@ class SelfTest(msgspec.Struct, frozen=True):
     remedy: Text = NOTHING
 
 
-RunSelfTest = Callable[[tuple[int, ...]], SelfTest | Text]
+RunSelfTest = Callable[[tuple[int, ...]], SelfTestResult | Text]
 """Measures on these CPUs, with as many threads; returns a sentence where nothing can be said."""
 
 
@@ -162,7 +162,7 @@ def _print_doubt(doubt: Doubt, console: Console) -> None:
         tell_beside(console, "", doubt.remedy)
 
 
-def _print_self_test(result: SelfTest | Text, console: Console) -> bool:
+def _print_self_test(result: SelfTestResult | Text, console: Console) -> bool:
     label = say("Self-test")
     if isinstance(result, Text):
         tell_beside(console, label, result)
@@ -212,7 +212,7 @@ def _self_test(course: Course, course_assignment: CourseAssignment, part: PartTa
     limits = assignment.limits.resources()
     subject = Subject(options.weight, assignment.comparison(part))
 
-    def run(cpus: tuple[int, ...]) -> SelfTest | Text:
+    def run(cpus: tuple[int, ...]) -> SelfTestResult | Text:
         with (
             choose_sandbox(None, assignment.sandbox.minimum, protected=course.folders) as sandbox,
             RunnerPool(
@@ -229,7 +229,7 @@ def _self_test(course: Course, course_assignment: CourseAssignment, part: PartTa
             return timing.reason
         trusted = abs(timing.speedup - 1) < MOST_ERROR
         remedy = say("Find out what else this machine does, and try again.")
-        return SelfTest(timing.speedup, timing.ci_low, timing.ci_high, trusted, remedy)
+        return SelfTestResult(timing.speedup, timing.ci_low, timing.ci_high, trusted, remedy)
 
     return run
 

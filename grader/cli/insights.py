@@ -18,9 +18,9 @@ from rich.text import Text as Styled
 
 from grader import __version__
 from grader.batch.collect import name_reports
-from grader.cli.class_reports import ClassOptions, Work, open_class
+from grader.cli.class_reports import ClassOptions, StudentWork, open_class
 from grader.cli.ending import command_language
-from grader.cli.gradebook import Told, open_book
+from grader.cli.gradebook import CommandOutput, open_book
 from grader.cli.student_grades import grades_of, known_rules, plain_table, told_number
 from grader.cli.telling import students, tell, words
 from grader.errors import UsageError
@@ -110,7 +110,7 @@ def class_insights(
         }
 
 
-def _observed(work: Work, passing: float | None, pages: StudentPages | None) -> Observation:
+def _observed(work: StudentWork, passing: float | None, pages: StudentPages | None) -> Observation:
     person = work.person
     if pages is not None:
         person = replace(person, page=pages.page_of(work))
@@ -137,7 +137,7 @@ class StudentPages:
         except OSError as error:
             raise unwritable(output, error, say("the pages")) from None
 
-    def page_of(self, work: Work) -> str:
+    def page_of(self, work: StudentWork) -> str:
         """Return the address of a student's page below the output; empty where there is none."""
         beside = None if work.file is None else work.file.with_suffix(".html")
         if beside is not None and beside.is_file():
@@ -208,7 +208,7 @@ _FIGURES = {
 """What is told of a class, and what people read it under."""
 
 
-def tell_stats(slug: str | None, course: Path | None, told: Told) -> None:
+def tell_stats(slug: str | None, course: Path | None, told: CommandOutput) -> None:
     """Tell how the class did, without those who have withdrawn; of one assignment also what went
     wrong, with the numbers of `grader insights`.
     """

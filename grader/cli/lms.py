@@ -13,7 +13,7 @@ from rich.console import Console
 from grader.cli.telling import some_of, students, tell, words
 from grader.errors import UsageError
 from grader.files import unwritable, write_or_rescue, write_whole
-from grader.gradebook.entries import Entry
+from grader.gradebook.entries import RosterEntry
 from grader.language import Text, in_a_row, say
 from grader.lms.archives import Reason
 from grader.lms.choices import FORMS, LAYOUTS, PACKED, Layout
@@ -21,15 +21,15 @@ from grader.lms.collect import (
     MANIFEST,
     SUBMISSIONS,
     Collected,
-    Outcome,
-    Student,
-    Wanted,
+    CollectedStudent,
+    CollectOutcome,
+    CollectRequest,
     collect_class,
     read_manifest,
 )
-from grader.lms.export import Grade, export_grades
+from grader.lms.export import ExportedGrade, export_grades
 from grader.lms.handback import (
-    Work,
+    GradedWork,
     Works,
     grades_of,
     pack_pages,
@@ -74,7 +74,9 @@ def run_collect(options: CollectOptions, output: Console, write: Callable[[bytes
     Raises GraderError when a source cannot be read.
     """
     roster = None if options.roster is None else read_roster(options.roster)
-    wanted = Wanted(options.sources, options.output, _layout(options.layout), options.assignment)
+    wanted = CollectRequest(
+        options.sources, options.output, _layout(options.layout), options.assignment
+    )
     outcome = collect_class(wanted, roster)
     if options.json:
         write(msgspec.json.format(msgspec.json.encode(outcome), indent=2) + b"\n")
@@ -92,7 +94,7 @@ def _layout(name: str | None) -> Layout | None:
     return next((each for each in LAYOUTS if each == name), None)
 
 
-def _print(outcome: Outcome, folder: Path, output: Console) -> None:
+def _print(outcome: CollectOutcome, folder: Path, output: Console) -> None:
     found = outcome.collected.students
     late = [each.folder for each in found if each.attempts[-1].late]
     layouts, count = in_a_row(outcome.layouts), students(len(found))
@@ -160,7 +162,7 @@ class ExportOptions(msgspec.Struct, frozen=True):
 class _Graded(NamedTuple):
     """Grades, and who has none or none that counts."""
 
-    grades: list[Grade]
+    grades: list[ExportedGrade]
     ungraded: tuple[str, ...] = ()
     several: tuple[str, ...] = ()
     unsettled: tuple[str, ...] = ()
@@ -258,9 +260,11 @@ def _in_book(slug: str, course: Path | None) -> _Graded:
             unmarked.append(student.login)
             continue
         fields = {"email": student.email, "github": student.github}
-        keys = keys_of(Entry(student.login, fields, student.lms, ""))
+        keys = keys_of(RosterEntry(student.login, fields, student.lms, ""))
         grades.append(
-            Grade(student.login, student.name, grade.points, grade.possible, keys, student.section)
+            ExportedGrade(
+                student.login, student.name, grade.points, grade.possible, keys, student.section
+            )
         )
     return _Graded(grades, unsettled=tuple(unsettled), unmarked=tuple(unmarked))
 
@@ -316,7 +320,7 @@ def _find_works(options: FeedbackOptions) -> Works:
             continue
         theirs = next((e for e in students if student.login in (e.id, e.folder)), None)
         words = (student.login, report, theirs, grade.attempt, student.name, grade.lines)
-        found.append(Work(*words))
+        found.append(GradedWork(*words))
     return Works(tuple(found), tuple(ungraded))
 
 
@@ -324,7 +328,7 @@ def _in_folder(reports: Path, collected: Path | None) -> Works:
     return read_works(reports, Collected(students=_students(collected)), collected)
 
 
-def _students(collected: Path | None) -> tuple[Student, ...]:
+def _students(collected: Path | None) -> tuple[CollectedStudent, ...]:
     """Return whose folders there are, as `grader collect` has written it down."""
     known = Collected() if collected is None else read_manifest(collected)
     if collected is not None and not known.students:

@@ -22,7 +22,7 @@ SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 _ARGUMENTS, _OPTIONS = "Arguments", "Options"
 
 
-class Command(TyperCommand):
+class CommandWithExamples(TyperCommand):
     """A command whose help has its `epilog`, lines of examples, before its options."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
@@ -50,7 +50,7 @@ class Command(TyperCommand):
             raise
 
 
-class Group(TyperGroup):
+class CommandGroup(TyperGroup):
     """A group of commands, whose help lists them by what they are for."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:

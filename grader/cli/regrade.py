@@ -19,7 +19,7 @@ from grader.api import open_batch
 from grader.batch.grading import Interrupted
 from grader.batch.keys import Keys
 from grader.batch.regrading import Plan, Reason, Rerun, Way, count_anew, make_plan
-from grader.cli.gradebook import Told, course_here, open_book, secret_files
+from grader.cli.gradebook import CommandOutput, course_here, open_book, secret_files
 from grader.cli.telling import LiveBatch, some_of, tell, words
 from grader.course import Course, load_course
 from grader.environment import usable_cores
@@ -80,7 +80,7 @@ class RegradeOptions(msgspec.Struct, frozen=True):
     jobs: int | None = None
 
 
-def run_regrade(options: RegradeOptions, told: Told, messages: Console) -> bool:
+def run_regrade(options: RegradeOptions, told: CommandOutput, messages: Console) -> bool:
     """Say what is to be done, do it, and tell whose grade moved; the plan goes to `messages`.
 
     Returns whether all that was to be graded is. Raises GraderError.

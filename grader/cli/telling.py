@@ -13,7 +13,7 @@ from rich.text import Text as Styled
 
 from grader.cli.ending import command_language
 from grader.language import NOTHING, Text, counted, in_a_row, say
-from grader.progress import Estimate
+from grader.progress import TimeLeft
 from grader.render.wording import one_line
 
 LABEL_WIDTH = 10
@@ -137,7 +137,7 @@ class LiveBatch:
     ) -> None:
         """`clock` gives monotonic seconds."""
         self._console = console
-        self._estimate = Estimate(clock, done)
+        self._estimate = TimeLeft(clock, done)
         self._live = can_redraw(console)
         self._total = total
         self._done = done

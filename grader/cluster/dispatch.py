@@ -42,8 +42,8 @@ _FETCHERS = 4
 What = Literal["started", "waits", "works"]
 
 
-class Choice(Protocol):
-    """Which workers may grade, as `grader.cluster.jobs.Wanted` has it."""
+class WorkerChoice(Protocol):
+    """Which workers may grade, as `grader.cluster.jobs.WantedWorker` has it."""
 
     def lacks(self, worker: str, facts: WorkerFacts | None) -> Text:
         """Say why a worker may not; empty if it may."""
@@ -110,7 +110,7 @@ class Dispatch:
         client: Client,
         function: Callable[[bytes, bytes], bytes],
         archive: bytes,
-        choice: Choice,
+        choice: WorkerChoice,
         tell: Callable[[str, What, str], None] = lambda *_: None,
         patience: float = PATIENCE_SECONDS,
         clock: Callable[[], float] = time.monotonic,

@@ -19,7 +19,7 @@ from grader.batch.grading import Batch, GradedFile, Store
 from grader.batch.keys import accepts, named
 from grader.batch.summary import outcome
 from grader.cluster.dispatch import Dispatch, Failed, Killed, Outcome, What
-from grader.cluster.jobs import READ_LIMIT, Answer, Job, Withdrawn, decode_answer, encode
+from grader.cluster.jobs import READ_LIMIT, Job, JobAnswer, Withdrawn, decode_answer, encode
 from grader.course import Course
 from grader.environment import describe_environment
 from grader.errors import GraderError, ProtocolError, SandboxError, SubmissionError
@@ -166,7 +166,7 @@ class ClusterBatch(Batch):
             return self._ungraded(entry, error.message, error.hint)
 
     def _checked(
-        self, entry: Entry, answer: tuple[Answer, Report] | Withdrawn, digest: str
+        self, entry: Entry, answer: tuple[JobAnswer, Report] | Withdrawn, digest: str
     ) -> Attempt:
         """Return what a worker has answered. Raises ProtocolError where it is about another file,
         seed or assignment, or of an isolation that was not asked for.

@@ -68,7 +68,7 @@ class Job(Message, frozen=True):
         )
 
 
-class Answer(Message, frozen=True):
+class JobAnswer(Message, frozen=True):
     """A report as JSON; who chose the assignment, and which it was or would have been."""
 
     report: Annotated[bytes, Meta(max_length=REPORT_LIMIT)]
@@ -107,11 +107,11 @@ def decode_job(document: bytes) -> Job:
     return job
 
 
-def decode_answer(document: object) -> tuple[Answer, Report] | Withdrawn:
+def decode_answer(document: object) -> tuple[JobAnswer, Report] | Withdrawn:
     """Decode an answer, and the report in it. Raises ProtocolError."""
     if not isinstance(document, bytes):
         raise _no_message()
-    answer = _decode(document, Answer | Withdrawn)
+    answer = _decode(document, JobAnswer | Withdrawn)
     if isinstance(answer, Withdrawn):
         return answer
     try:
@@ -122,7 +122,7 @@ def decode_answer(document: object) -> tuple[Answer, Report] | Withdrawn:
 
 def answer_of(report: Report, chooser: Chooser | None, slug: str) -> bytes:
     """Return what came of a submission as bytes."""
-    return encode(Answer(encode_report(report), chooser, slug))
+    return encode(JobAnswer(encode_report(report), chooser, slug))
 
 
 def facts_of(found: object) -> WorkerFacts | None:
@@ -233,7 +233,7 @@ class ClusterOptions(msgspec.Struct, frozen=True):
     patience: float = PATIENCE_SECONDS
 
 
-class Wanted(NamedTuple):
+class WantedWorker(NamedTuple):
     """What a worker must have: the versions of `like`, and an isolation that is as strong as
     `minimum`, or just `level` where one was demanded. `machine` is a type of machine, "" for any.
     """

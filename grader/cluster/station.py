@@ -41,7 +41,7 @@ from grader.files import OwnFolder, sweep
 from grader.grading.preparation import GradingOptions, Preparation, Settings, source_digest
 from grader.language import Text, say
 from grader.progress import Silent
-from grader.reading.reader import Reader
+from grader.reading.reader import SubmissionReader
 from grader.reading.submission import SubmissionFile
 from grader.report import Report
 from grader.sandbox.choose import choose_sandbox
@@ -80,7 +80,7 @@ class Station:
             raise
         self._sandboxes: dict[tuple[str, ...], SteppingSandbox] = {(): first}
         self._settings = Settings(sandbox=first, seed=0, environment=os.environ)
-        self._reader = Reader(self._settings.quiet)
+        self._reader = SubmissionReader(self._settings.quiet)
         first.expect("runner")
         self.facts = WorkerFacts(first.level, describe_environment(), source_digest())
 

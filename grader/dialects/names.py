@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from grader.decoding import prepared
-from grader.dialects.table import Row, gone, of_kind
+from grader.dialects.table import DialectRow, gone, of_kind
 from grader.language import say
 
 CUSTOMARY = {
@@ -28,7 +28,7 @@ CUSTOMARY = {
 _SCRIPT_TODAY, _SCRIPT_THEN = "tvm.script.tirx", "tvm.script.tir"
 
 
-class Names:
+class ImportedNames:
     """The names of a notebook's imports, in all its cells together.
 
     Cells may run in any order, so an import in one counts for all. `assigned` are names that cells
@@ -112,7 +112,7 @@ def as_of_old(full: str) -> str:
     return full
 
 
-def renamed(full: str) -> tuple[str, Row] | None:
+def renamed(full: str) -> tuple[str, DialectRow] | None:
     """Return today's spelling of a name from `tvm` on, and the row that says so."""
     table = of_kind("name")
     whole = as_of_old(full)
@@ -172,7 +172,7 @@ def is_unknown(full: str) -> bool:
     return False
 
 
-def unknown_names(module: ast.Module, names: Names) -> list[tuple[int, str]]:
+def unknown_names(module: ast.Module, names: ImportedNames) -> list[tuple[int, str]]:
     """Return the unknown names of a cell as it is written: line and name, each name once."""
     found: dict[str, int] = {}
     for line, written, full in sorted(_uses(module, names, frozenset(names.assigned))):
@@ -182,7 +182,7 @@ def unknown_names(module: ast.Module, names: Names) -> list[tuple[int, str]]:
     return [(line, written) for written, line in found.items()]
 
 
-def _uses(node: ast.AST, names: Names, hidden: _Scope) -> Iterator[tuple[int, str, str]]:
+def _uses(node: ast.AST, names: ImportedNames, hidden: _Scope) -> Iterator[tuple[int, str, str]]:
     """Yield the dotted names of TVM below a node: line, as written, and from `tvm` on.
 
     `hidden` are names that mean something else here.

@@ -10,8 +10,8 @@ import libcst
 import msgspec
 from libcst.metadata import CodeRange, MetadataWrapper, WhitespaceInclusivePositionProvider
 
-from grader.dialects.names import Names
-from grader.dialects.table import Row
+from grader.dialects.names import ImportedNames
+from grader.dialects.table import DialectRow
 from grader.language import Text, say
 
 # Changes to a text by places in it, and where each line of the result comes from.
@@ -127,14 +127,14 @@ class Scope:
         self.own: frozenset[str] = frozenset()
 
 
-class Page:
+class Rewriting:
     """Where the rules write down what they change.
 
     Nodes are asked for by place: with the parentheses around them, and without spaces.
     """
 
     def __init__(
-        self, tree: libcst.Module, source: str, offsets: Offsets, first: int, names: Names
+        self, tree: libcst.Module, source: str, offsets: Offsets, first: int, names: ImportedNames
     ) -> None:
         wrapper = MetadataWrapper(tree, unsafe_skip_copy=True)
         self.tree = wrapper.module
@@ -167,14 +167,14 @@ class Page:
         """Return a node as it is written."""
         return self.source[self.start(node) : self.end(node)]
 
-    def replace(self, start: int, end: int, text: str, row: Row) -> None:
+    def replace(self, start: int, end: int, text: str, row: DialectRow) -> None:
         """Write down an edit, whose lines must be as many as before."""
         if self.source.count("\n", start, end) != text.count("\n"):
             # A removed piece keeps the ends of its lines.
             text += "\n" * (self.source.count("\n", start, end) - text.count("\n"))
         self.edits.append(Edit(start, end, len(self.edits), text, row.id))
 
-    def insert(self, place: int, text: str, row: Row) -> None:
+    def insert(self, place: int, text: str, row: DialectRow) -> None:
         """Write down an insertion."""
         self.edits.append(Edit(place, place, len(self.edits), text, row.id))
 

@@ -14,14 +14,14 @@ from grader.dialects.calls import (
     rewrite_script_call,
 )
 from grader.dialects.names import as_of_old, renamed, today
-from grader.dialects.statement import Page, Scope, attributes, dotted, not_reached
-from grader.dialects.table import Row, by_id, gone, of_kind
+from grader.dialects.statement import Rewriting, Scope, attributes, dotted, not_reached
+from grader.dialects.table import DialectRow, by_id, gone, of_kind
 from grader.language import foreign, in_a_row, say
 
 # Import statements: names keep their local spelling, so that their uses need not change.
 
 
-def rewrite_import(page: Page, node: libcst.Import) -> None:
+def rewrite_import(page: Rewriting, node: libcst.Import) -> None:
     """Rewrite `import tvm.tir as tir` and its like."""
     for alias in node.names:
         full = dotted(alias.name)
@@ -29,7 +29,7 @@ def rewrite_import(page: Page, node: libcst.Import) -> None:
         _rewrite_module(page, alias.name, full)
 
 
-def rewrite_import_from(page: Page, node: libcst.ImportFrom) -> None:
+def rewrite_import_from(page: Rewriting, node: libcst.ImportFrom) -> None:
     """Rewrite `from tvm.script import tir as T` and its like, one module or several."""
     module = dotted(node.module) if node.module is not None else ""
     if node.relative or not (module == "tvm" or module.startswith("tvm.")):
@@ -66,10 +66,10 @@ class _Alias(NamedTuple):
     end: int
     origin: str
     text: str
-    row: Row | None
+    row: DialectRow | None
 
 
-def _renamed_alias(page: Page, module: str, alias: libcst.ImportAlias) -> _Alias:
+def _renamed_alias(page: Rewriting, module: str, alias: libcst.ImportAlias) -> _Alias:
     full = f"{module}.{dotted(alias.name)}"
     _note_missing(page, alias, full)
     found = renamed(full)
@@ -81,7 +81,9 @@ def _renamed_alias(page: Page, module: str, alias: libcst.ImportAlias) -> _Alias
     return _Alias(page.start(alias.name), page.end(local), origin, text, row)
 
 
-def _rewrite_names(page: Page, module: libcst.CSTNode, fresh: list[_Alias], row: Row) -> None:
+def _rewrite_names(
+    page: Rewriting, module: libcst.CSTNode, fresh: list[_Alias], row: DialectRow
+) -> None:
     """Write names where they stand, so that spaces and comments between them stay."""
     if page.text(module) != fresh[0].origin:
         page.replace(page.start(module), page.end(module), fresh[0].origin, row)
@@ -90,13 +92,13 @@ def _rewrite_names(page: Page, module: libcst.CSTNode, fresh: list[_Alias], row:
             page.replace(each.start, each.end, each.text, row)
 
 
-def _rewrite_module(page: Page, place: libcst.CSTNode | None, full: str) -> None:
+def _rewrite_module(page: Rewriting, place: libcst.CSTNode | None, full: str) -> None:
     found = renamed(full)
     if place is not None and found is not None and found[0] != full:
         page.replace(page.start(place), page.end(place), found[0], found[1])
 
 
-def _note_missing(page: Page, node: libcst.CSTNode, full: str) -> None:
+def _note_missing(page: Rewriting, node: libcst.CSTNode, full: str) -> None:
     missing = gone(full)
     if missing is not None:
         page.leave(node, foreign(missing.name), missing.reason)
@@ -109,7 +111,7 @@ MODULE_DECORATORS = ("tvm.script.ir_module", "tvm.script.ir.ir_module")
 class Walk(libcst.CSTVisitor):
     """Writes the edits of one statement on its page."""
 
-    def __init__(self, page: Page) -> None:
+    def __init__(self, page: Rewriting) -> None:
         super().__init__()
         self._page = page
         self._scopes = [Scope()]

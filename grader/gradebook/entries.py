@@ -227,7 +227,7 @@ def find_student(students: Sequence[Student], word: str) -> Student:
     )
 
 
-class Entry(Value, frozen=True):
+class RosterEntry(Value, frozen=True):
     """A line of a roster; `fields` are those that it has a column for, `lms` its other ids.
 
     `source` is the header of the column that `login` is from.
@@ -253,12 +253,12 @@ class Changes(Value, frozen=True):
     rows: tuple[dict[str, object], ...]
 
 
-def read_roster(path: Path) -> tuple[Entry, ...]:
+def read_roster(path: Path) -> tuple[RosterEntry, ...]:
     """Read a table with recognised headers. Raises UsageError that names the line."""
     table = read_table(path)
     header = [one_line(cell) for cell in table.header]
     columns = _columns(path, header)
-    found: dict[str, tuple[int, Entry]] = {}
+    found: dict[str, tuple[int, RosterEntry]] = {}
     for number, row in zip(table.lines, table.rows, strict=True):
         entry = _entry(path, number, [one_line(cell) for cell in row], header, columns)
         if entry is None:
@@ -278,7 +278,7 @@ def read_roster(path: Path) -> tuple[Entry, ...]:
     return tuple(entry for _, entry in found.values())
 
 
-def plan(students: Iterable[Student], entries: Iterable[Entry]) -> Changes:
+def plan(students: Iterable[Student], entries: Iterable[RosterEntry]) -> Changes:
     """Say what a roster changes. Nobody is matched by name: two students may have the same one."""
     known = {folded(each.login): each for each in students}
     added, changed, returned, rows, unchanged = [], {}, [], [], 0
@@ -305,7 +305,7 @@ def plan(students: Iterable[Student], entries: Iterable[Entry]) -> Changes:
     return Changes(tuple(added), changed, tuple(returned), missing, unchanged, tuple(rows))
 
 
-def _row(login: str, entry: Entry, lms: Mapping[str, str]) -> dict[str, object]:
+def _row(login: str, entry: RosterEntry, lms: Mapping[str, str]) -> dict[str, object]:
     return {"login": login, **entry.fields, "lms": {**lms, **entry.lms}}
 
 
@@ -349,7 +349,7 @@ def _is_no_login(header: Sequence[str], at: int | None) -> bool:
 
 def _entry(
     path: Path, number: int, cells: Sequence[str], header: Sequence[str], columns: dict[str, int]
-) -> Entry | None:
+) -> RosterEntry | None:
     """Return what a line says, None for the line of Canvas that is no student's."""
     told = {field: cells[at] if at < len(cells) else "" for field, at in columns.items()}
     login = unicodedata.normalize("NFC", told.pop(_LOGIN))
@@ -373,4 +373,4 @@ def _entry(
         and folded(name.replace("_", " ")) in ids
     }
     fields = {name: unicodedata.normalize("NFC", each) for name, each in told.items()}
-    return Entry(login, fields, lms, header[columns[_LOGIN]])
+    return RosterEntry(login, fields, lms, header[columns[_LOGIN]])

@@ -40,7 +40,7 @@ class Exact(TypeDecorator[Decimal]):
         return None if value is None else Decimal(value)
 
 
-class Moment(TypeDecorator[datetime]):
+class StoredTime(TypeDecorator[datetime]):
     """A time with its offset from UTC, as ISO 8601 has it."""
 
     impl = Text
@@ -72,13 +72,13 @@ def _to(table: str) -> Column[Any]:
 
 
 def _recorded() -> Column[Any]:
-    return Column("recorded", Moment, nullable=False)
+    return Column("recorded", StoredTime, nullable=False)
 
 
 student = _table(
     "student",
     *_texts("login", "name", "email", "section", "github", "lms"),
-    Column("withdrawn", Moment),
+    Column("withdrawn", StoredTime),
     _recorded(),
 )
 assignment = _table(
@@ -86,7 +86,7 @@ assignment = _table(
     *_texts("slug", "counts", "parts"),
     Column("version", Integer, nullable=False),
     Column("points", Exact, nullable=False),
-    Column("due", Moment),
+    Column("due", StoredTime),
     Column("late", Text),
 )
 attempt = _table(
@@ -95,7 +95,7 @@ attempt = _table(
     _to("assignment"),
     *_texts("sha256", "name", "source"),
     Column("content", LargeBinary, nullable=False),
-    Column("handed_in", Moment),
+    Column("handed_in", StoredTime),
     _recorded(),
 )
 grading = _table(
@@ -106,7 +106,7 @@ grading = _table(
     Column("score", Exact, nullable=False),
     Column("max_score", Exact, nullable=False),
     Column("settled", Boolean, nullable=False),
-    Column("graded", Moment, nullable=False),
+    Column("graded", StoredTime, nullable=False),
     Column("report", LargeBinary, nullable=False),
     _recorded(),
 )
@@ -114,7 +114,7 @@ extension = _table(
     "extension",
     _to("student"),
     _to("assignment"),
-    Column("due", Moment),
+    Column("due", StoredTime),
     *_texts("reason", "who"),
     _recorded(),
 )

@@ -22,8 +22,8 @@ from grader.batch.grading import SUMMARY
 from grader.errors import UsageError
 from grader.language import Text, say
 from grader.lms.choices import Packed
-from grader.lms.collect import MANIFEST, Collected, Student, read_manifest
-from grader.lms.export import Grade
+from grader.lms.collect import MANIFEST, Collected, CollectedStudent, read_manifest
+from grader.lms.export import ExportedGrade
 from grader.render.audience import shown
 from grader.render.html import render_html
 from grader.report import Report, decode_report
@@ -31,7 +31,7 @@ from grader.report import Report, decode_report
 # Whose a report is, and which attempt of theirs it grades, by what was collected.
 
 
-def attempt_number(collected: Path, student: Student, sha256: str) -> int | None:
+def attempt_number(collected: Path, student: CollectedStudent, sha256: str) -> int | None:
     """Return which of a student's attempts has a file of this digest, counted from 1.
 
     The last one where several have. None where none does, as where it has been collected again
@@ -44,7 +44,7 @@ def attempt_number(collected: Path, student: Student, sha256: str) -> int | None
     return None
 
 
-def collected_around(path: Path, trusted: Path) -> tuple[Path, Student] | None:
+def collected_around(path: Path, trusted: Path) -> tuple[Path, CollectedStudent] | None:
     """Return the folder into which a file was collected and whose it is; None for any other.
 
     Both are absolute. What lies below `trusted` was handed in: a manifest there is a student's.
@@ -55,7 +55,7 @@ def collected_around(path: Path, trusted: Path) -> tuple[Path, Student] | None:
     return None
 
 
-def _owner(folder: Path, place: Path) -> tuple[Path, Student] | None:
+def _owner(folder: Path, place: Path) -> tuple[Path, CollectedStudent] | None:
     try:
         students = read_manifest(folder).students
     except UsageError:  # a title is not worth the batch
@@ -83,7 +83,7 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 _PAGE = "report.html"
 
 
-class Work(msgspec.Struct, frozen=True):
+class GradedWork(msgspec.Struct, frozen=True):
     """A student's report, and what was collected of the student; None where nothing was.
 
     `folder` is the student's, or what the gradebook calls the student. `attempt` is which of the
@@ -93,7 +93,7 @@ class Work(msgspec.Struct, frozen=True):
 
     folder: str
     report: Report
-    student: Student | None
+    student: CollectedStudent | None
     attempt: int | None = None
     name: str = ""
     grade: tuple[Text, ...] = ()
@@ -107,7 +107,7 @@ class Work(msgspec.Struct, frozen=True):
 class Works(msgspec.Struct, frozen=True):
     """The work of a class. `several` have more than one report, so that none of them counts."""
 
-    each: tuple[Work, ...]
+    each: tuple[GradedWork, ...]
     ungraded: tuple[str, ...] = ()
     several: tuple[str, ...] = ()
 
@@ -141,11 +141,13 @@ def read_works(reports: Path, collected: Collected, folder: Path | None = None) 
     return Works(tuple(works), tuple(ungraded), tuple(several))
 
 
-def _work(name: str, report: Report, student: Student | None, folder: Path | None) -> Work:
+def _work(
+    name: str, report: Report, student: CollectedStudent | None, folder: Path | None
+) -> GradedWork:
     if folder is None or student is None:
-        return Work(name, report, student)
+        return GradedWork(name, report, student)
     number = attempt_number(folder, student, report.submission.sha256)
-    return Work(name, report, student, number)
+    return GradedWork(name, report, student, number)
 
 
 def _read(path: Path) -> Report:
@@ -162,7 +164,7 @@ def _read(path: Path) -> Report:
         ) from None
 
 
-def grades_of(works: Works) -> list[Grade]:
+def grades_of(works: Works) -> list[ExportedGrade]:
     """Return everybody's grade: all points of the report, hidden ones as well.
 
     Where a person has yet to mark something there is none: what is open is no lost point.
@@ -170,10 +172,10 @@ def grades_of(works: Works) -> list[Grade]:
     return [_grade(work) for work in works.each if not work.report.open]
 
 
-def _grade(work: Work) -> Grade:
+def _grade(work: GradedWork) -> ExportedGrade:
     student, report = work.student, work.report
     points, most = Decimal(str(report.score)), Decimal(str(report.max_score))
-    return Grade(
+    return ExportedGrade(
         student=work.folder if student is None else student.id or student.folder,
         name="" if student is None else student.name,
         points=points,
@@ -182,7 +184,7 @@ def _grade(work: Work) -> Grade:
     )
 
 
-def student_page(work: Work, now: datetime) -> bytes:
+def student_page(work: GradedWork, now: datetime) -> bytes:
     """Return a student's page: what students may see at this time, as HTML.
 
     How the grade comes about is part of it as soon as no check's points are kept back: its sums
@@ -193,7 +195,9 @@ def student_page(work: Work, now: datetime) -> bytes:
     return render_html(report, work.whose, work.attempt, work.grade if is_whole else ())
 
 
-def pack_pages(works: Iterable[Work], form: Packed, now: datetime) -> tuple[bytes, tuple[str, ...]]:
+def pack_pages(
+    works: Iterable[GradedWork], form: Packed, now: datetime
+) -> tuple[bytes, tuple[str, ...]]:
     """Return an archive of students' pages under the names by which a system knows whose they are.
 
     Moodle: `Ada Lovelace_1234_assignfeedback_file_/report.html`, taken by "Upload multiple feedback
@@ -213,7 +217,7 @@ def pack_pages(works: Iterable[Work], form: Packed, now: datetime) -> tuple[byte
     return buffer.getvalue(), tuple(left_out)
 
 
-def _packed_name(work: Work, form: Packed) -> str | None:
+def _packed_name(work: GradedWork, form: Packed) -> str | None:
     if work.student is None or form not in work.student.keys:
         return None
     if form == "canvas":
@@ -224,7 +228,7 @@ def _packed_name(work: Work, form: Packed) -> str | None:
     return f"{name}_{work.student.keys['moodle']}_assignfeedback_file_/{_PAGE}"
 
 
-def page_names(works: Iterable[Work]) -> Mapping[str, str]:
+def page_names(works: Iterable[GradedWork]) -> Mapping[str, str]:
     """Return the file name of each student's page, by the student's folder."""
     names = name_reports(work.folder for work in works)
     return {folder: f"{name}.html" for folder, name in names.items()}

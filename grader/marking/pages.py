@@ -20,7 +20,7 @@ from grader.gradebook.grades import told_time
 from grader.language import Text, foreign, join, say
 from grader.loopback import Guard
 from grader.marking.queue import (
-    Answer,
+    AnswerToMark,
     Place,
     Session,
     comments_on,
@@ -53,8 +53,8 @@ def address_of(place: Place, *, shows_all: bool = False, shows_notebook: bool = 
 
 def view_of(
     session: Session,
-    answers: tuple[Answer, ...],
-    answer: Answer,
+    answers: tuple[AnswerToMark, ...],
+    answer: AnswerToMark,
     *,
     shows_all: bool,
     shows_notebook: bool,
@@ -88,21 +88,21 @@ def view_of(
     )
 
 
-def _whose(session: Session, answer: Answer) -> Text:
+def _whose(session: Session, answer: AnswerToMark) -> Text:
     if session.is_anonymous:
         return say("Submission {number}", number=answer.number)
     student = answer.student
     return foreign(", ".join(filter(None, (student.name, student.login))))
 
 
-def _about(session: Session, answer: Answer) -> Text:
+def _about(session: Session, answer: AnswerToMark) -> Text:
     number = say("Attempt {number}", number=answer.attempt.number)
     if session.is_anonymous:
         return number
     return say("{file}, {attempt}", file=answer.attempt.name, attempt=number)
 
 
-def _state(answer: Answer) -> Text:
+def _state(answer: AnswerToMark) -> Text:
     """Say who has marked it, when, and what it came to."""
     if not answer.given:
         return say("Not marked yet.")
@@ -120,7 +120,7 @@ def _state(answer: Answer) -> Text:
     return join(told, say("That is not what the rubric's items that are chosen here come to."))
 
 
-def _rows(answer: Answer) -> tuple[RubricRow, ...]:
+def _rows(answer: AnswerToMark) -> tuple[RubricRow, ...]:
     """Return the rubric, with what was chosen; of a group that is new since then the first one."""
     table, chosen = answer.table, {each.id for each in answer.marking.items}
     taken: set[str] = set()
@@ -248,7 +248,7 @@ class _Pages:
         return told.in_(self._language)
 
 
-def _find(answers: tuple[Answer, ...], request: Request) -> Answer | None:
+def _find(answers: tuple[AnswerToMark, ...], request: Request) -> AnswerToMark | None:
     place = request.path_params["attempt"], request.path_params["part"]
     return next((each for each in answers if each.place == place), None)
 

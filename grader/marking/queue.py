@@ -30,7 +30,7 @@ Place = tuple[int, str]
 """An answer: the id of an attempt, and a part."""
 
 
-class Answer(NamedTuple):
+class AnswerToMark(NamedTuple):
     """What is to be marked: the answer of an attempt to a part. `number` stands for who gave it.
 
     `given` are the entries that count, newest last; there are none as long as nobody has marked it.
@@ -81,7 +81,7 @@ class Session:
         self.is_anonymous = is_anonymous
         self._salt = secrets.token_bytes(16)
 
-    def answers(self) -> tuple[Answer, ...]:
+    def answers(self) -> tuple[AnswerToMark, ...]:
         """Return all answers that can be marked: part by part, and in each student by student."""
         students = [each for each in self.book.students() if each.withdrawn is None]
         accounts = self.book.accounts()
@@ -94,7 +94,7 @@ class Session:
         order = [table.id for table in self.assignment.manual]
         return tuple(sorted(found, key=lambda each: order.index(each.table.id)))
 
-    def mark(self, answer: Answer, chosen: Iterable[str], comment: str, seen: int) -> None:
+    def mark(self, answer: AnswerToMark, chosen: Iterable[str], comment: str, seen: int) -> None:
         """Write down a marking. Raises ValueError for items that cannot be chosen together.
 
         Raises OvertakenError where somebody has marked it since entry `seen`.
@@ -108,17 +108,19 @@ class Session:
         marking = Marking(items, comment.strip())
         self.book.mark(*answer.place, points, marking, seen=seen, who=self.who)
 
-    def take_back(self, answer: Answer, seen: int) -> None:
+    def take_back(self, answer: AnswerToMark, seen: int) -> None:
         """Take back what was given. Raises OvertakenError."""
         self.book.mark(*answer.place, None, Marking(), seen=seen, who=self.who)
 
-    def _of(self, student: Student, number: int, own: Mapping[str, Account]) -> Iterator[Answer]:
+    def _of(
+        self, student: Student, number: int, own: Mapping[str, Account]
+    ) -> Iterator[AnswerToMark]:
         account = own.get(self.assignment.slug)
         for attempt in () if account is None else attempts_that_may_count(account):
             asked = {part.id for part in attempt.gradings[-1].parts if part.open}
             for table in self.assignment.manual:
                 if table.id in asked:
-                    yield Answer(table, student, attempt, number, attempt.given(table.id))
+                    yield AnswerToMark(table, student, attempt, number, attempt.given(table.id))
 
     def _order(self, student: Student) -> str | bytes:
         """Return what students are sorted by: with numbers in an order that tells nothing."""
@@ -146,7 +148,7 @@ def attempts_that_may_count(account: Account) -> tuple[Attempt, ...]:
     )
 
 
-def comments_on(answers: Sequence[Answer], part: str) -> tuple[str, ...]:
+def comments_on(answers: Sequence[AnswerToMark], part: str) -> tuple[str, ...]:
     """Return the comments on a part that count, the newest first, each once."""
     entries = [entry for each in answers if each.table.id == part for entry in each.given]
     newest = sorted(entries, key=lambda each: each.id, reverse=True)
@@ -154,7 +156,7 @@ def comments_on(answers: Sequence[Answer], part: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, said)))[:MOST_COMMENTS]
 
 
-def following(answers: Sequence[Answer], place: Place, *, unmarked: bool) -> Place | None:
+def following(answers: Sequence[AnswerToMark], place: Place, *, unmarked: bool) -> Place | None:
     """Return the answer after one, None at the end.
 
     Where the `unmarked` ones are gone through, those that are marked are passed over, and after the
@@ -166,12 +168,12 @@ def following(answers: Sequence[Answer], place: Place, *, unmarked: bool) -> Pla
     return first_unmarked((*answers[at + 1 :], *answers[:at]))
 
 
-def preceding(answers: Sequence[Answer], place: Place) -> Place | None:
+def preceding(answers: Sequence[AnswerToMark], place: Place) -> Place | None:
     """Return the answer before one, marked or not, so that one can go back to what one did."""
     at = [each.place for each in answers].index(place)
     return answers[at - 1].place if at else None
 
 
-def first_unmarked(answers: Sequence[Answer]) -> Place | None:
+def first_unmarked(answers: Sequence[AnswerToMark]) -> Place | None:
     """Return the first answer that nobody has marked, None where there is none."""
     return next((each.place for each in answers if not each.given), None)

@@ -46,7 +46,7 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 """The earliest that an archive can hold: the same course makes the same archive."""
 
 
-class Source(msgspec.Struct, frozen=True):
+class ArchiveSource(msgspec.Struct, frozen=True):
     """Where the archive is: an address, what its server is shown, and the SHA-256 it must have."""
 
     url: str
@@ -86,7 +86,7 @@ def pack_course(course: Course) -> bytes:
     return content
 
 
-def source_of(environment: Mapping[str, str], sha256: str) -> Source:
+def source_of(environment: Mapping[str, str], sha256: str) -> ArchiveSource:
     """Return where the environment says that the archive is.
 
     Raises UsageError for no address, for one that is not encrypted, and for no digest.
@@ -105,10 +105,10 @@ def source_of(environment: Mapping[str, str], sha256: str) -> Source:
                 " writes."
             ),
         )
-    return Source(url, environment.get(TOKEN, ""), sha256)
+    return ArchiveSource(url, environment.get(TOKEN, ""), sha256)
 
 
-def fetch(source: Source) -> bytes:
+def fetch(source: ArchiveSource) -> bytes:
     """Download the archive. Raises DataError, which does not name the address: it may be a secret.
 
     Nothing is returned whose SHA-256 is another one.
@@ -273,7 +273,7 @@ _MOST_LINES = 20_000
 Digest = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
 
 
-class Fingerprint(msgspec.Struct, frozen=True, forbid_unknown_fields=True, order=True):
+class SolutionFingerprint(msgspec.Struct, frozen=True, forbid_unknown_fields=True, order=True):
     """Of one solution: how many lines it has, and the SHA-256 of them."""
 
     lines: Annotated[int, msgspec.Meta(ge=LEAST_LINES, le=10_000)]
@@ -290,9 +290,9 @@ class FoundSolution(msgspec.Struct, frozen=True):
     cell: int | None
 
 
-def fingerprints(course: Course) -> tuple[Fingerprint, ...]:
+def fingerprints(course: Course) -> tuple[SolutionFingerprint, ...]:
     """Return those of all solutions in a course's masters. Raises CourseError for a damaged one."""
-    found: set[Fingerprint] = set()
+    found: set[SolutionFingerprint] = set()
     for slug in course.assignments | course.variants:
         if has_master(course.root, slug):
             for source in sources(read_master(find_master(course.root, slug))):
@@ -303,7 +303,7 @@ def fingerprints(course: Course) -> tuple[Fingerprint, ...]:
     return tuple(sorted(found))
 
 
-def find_solutions(folder: Path, known: Iterable[Fingerprint]) -> Iterator[FoundSolution]:
+def find_solutions(folder: Path, known: Iterable[SolutionFingerprint]) -> Iterator[FoundSolution]:
     """Yield every code cell, or file, below a folder that holds a solution, by the files' names.
 
     Notebooks, scripts and Markdown are looked at; links are not followed, folders whose name begins
@@ -317,7 +317,7 @@ def find_solutions(folder: Path, known: Iterable[Fingerprint]) -> Iterator[Found
                 yield FoundSolution(path.relative_to(folder), number)
 
 
-def _holds(lines: list[str], known: frozenset[Fingerprint], lengths: list[int]) -> bool:
+def _holds(lines: list[str], known: frozenset[SolutionFingerprint], lengths: list[int]) -> bool:
     return any(
         _fingerprint(lines[start : start + length]) in known
         for length in lengths
@@ -334,9 +334,9 @@ def _is_long(lines: list[str]) -> bool:
     return len(lines) >= LEAST_LINES and sum(map(len, lines)) >= LEAST_CHARACTERS
 
 
-def _fingerprint(lines: list[str]) -> Fingerprint:
+def _fingerprint(lines: list[str]) -> SolutionFingerprint:
     text = "\n".join(lines).encode("utf-8", "replace")
-    return Fingerprint(max(len(lines), LEAST_LINES), hashlib.sha256(text).hexdigest())
+    return SolutionFingerprint(max(len(lines), LEAST_LINES), hashlib.sha256(text).hexdigest())
 
 
 def _files(folder: Path) -> Iterator[Path]:

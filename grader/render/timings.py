@@ -19,7 +19,7 @@ from grader.render.speech import tell
 from grader.report import ShapeTiming, Timing
 
 
-class Bar:
+class ShareBar:
     """A bar of at most `width` columns, filled up to `share` from 0 to 1; only 1 fills it."""
 
     def __init__(self, share: float, width: int) -> None:
@@ -146,7 +146,7 @@ def _cells(
     if rates:
         yield f"{shape.flops / line.microseconds / 1000:,.1f}"
     if bars:
-        yield Bar(reached, _BAR_WIDTH)
+        yield ShareBar(reached, _BAR_WIDTH)
     yield f"{100 * reached:.0f} %"
 
 

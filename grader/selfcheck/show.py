@@ -21,7 +21,7 @@ from grader.language import NOTHING, say
 from grader.language import Text as Words
 from grader.render import wording
 from grader.render.html.clean import cleaned_part
-from grader.render.html.page import Budget, OverviewRow, macro, overview_row
+from grader.render.html.page import OverviewRow, PageBudget, macro, overview_row
 from grader.render.html.sections import forms, part_view
 from grader.render.html.text import words
 from grader.render.speech import speaking, spoken, tell
@@ -43,7 +43,7 @@ Row = tuple[tuple[str, bool], ...]
 """Texts of a row of a table, and whether each is code."""
 
 
-class Answer(NamedTuple):
+class ShownAnswer(NamedTuple):
     """What was found: parts, and sentences in the order in which they are said.
 
     `overview` is empty where there is one part alone, `total` what all parts come to.
@@ -72,7 +72,7 @@ def render_checked(
     shown = tuple(map(cleaned_part, parts))
     anchors = [f"grader-{identity}-{place}" for place in range(1, len(shown) + 1)]
     overview = zip(anchors, shown, strict=True) if len(shown) > 1 else ()
-    answer = Answer(
+    answer = ShownAnswer(
         title=wording.one_line(title),
         overview=tuple(overview_row(part, anchor) for anchor, part in overview),
         notes=tuple(map(wording.plain, notes)),
@@ -100,7 +100,7 @@ def _render(piece: str, *values: object) -> str:
 
 
 def _pieces(parts: Iterable[tuple[str, Part]]) -> Iterator[Markup]:
-    write, budget = macro("parts", "part", words()), Budget(SIZE)
+    write, budget = macro("parts", "part", words()), PageBudget(SIZE)
     for anchor, part in parts:
         view = part_view(part, anchor)
         yield budget.fit(*(functools.partial(write, form) for form in forms(view)))

@@ -26,7 +26,7 @@ from grader.cli.doctor import (
     find_faults,
     try_imports,
 )
-from grader.cli.doctor_timing import SelfTest, asked_threads, examine_timing
+from grader.cli.doctor_timing import SelfTestResult, asked_threads, examine_timing
 from grader.course import load_course
 from grader.environment import FOR_GRADING, only_self_check
 from grader.language import foreign
@@ -80,10 +80,10 @@ class Doctor:
         self.tested: list[tuple[int, ...]] = []
         self.text = ""
 
-    def examine(self, facts: MachineFacts, result: SelfTest | None = None) -> bool:
+    def examine(self, facts: MachineFacts, result: SelfTestResult | None = None) -> bool:
         """Return the verdict and keep what was printed, without line breaks."""
 
-        def run(cpus: tuple[int, ...]) -> SelfTest:
+        def run(cpus: tuple[int, ...]) -> SelfTestResult:
             assert result is not None
             self.tested.append(cpus)
             return result
@@ -154,7 +154,7 @@ class TestLanguages:
         self, doctor: Doctor, monkeypatch: pytest.MonkeyPatch, language: str
     ) -> None:
         monkeypatch.setenv("GRADER_LANG", language)
-        assert not doctor.examine(self.MACHINE, SelfTest(1.2, 0.7, 1.9, is_trusted=False))
+        assert not doctor.examine(self.MACHINE, SelfTestResult(1.2, 0.7, 1.9, is_trusted=False))
         assert [] == [line for line in doctor.lines if re.search("[a-z]+ [a-z]+ [a-z]+", line)]
 
 
@@ -193,16 +193,18 @@ class TestFacts:
 
 class TestSelfTest:
     def test_its_ratio_and_interval_are_printed(self, doctor: Doctor) -> None:
-        assert doctor.examine(GOOD, SelfTest(1.0012, 0.998, 1.0031, is_trusted=True))
+        assert doctor.examine(GOOD, SelfTestResult(1.0012, 0.998, 1.0031, is_trusted=True))
         assert "1.0012 times as fast, interval 0.9980 to 1.0031" in doctor.text
 
     def test_it_runs_on_as_many_cpus_as_schedules_have_threads(self, doctor: Doctor) -> None:
-        doctor.examine(GOOD, SelfTest(1.0, 1.0, 1.0, is_trusted=True))
+        doctor.examine(GOOD, SelfTestResult(1.0, 1.0, 1.0, is_trusted=True))
         (cpus,) = doctor.tested
         assert 1 <= len(cpus) <= 4
 
     def test_one_that_fails_is_an_obstacle(self, doctor: Doctor) -> None:
-        result = SelfTest(1.2, 0.7, 1.9, is_trusted=False, remedy=foreign("Stop what else runs."))
+        result = SelfTestResult(
+            1.2, 0.7, 1.9, is_trusted=False, remedy=foreign("Stop what else runs.")
+        )
         assert not doctor.examine(GOOD, result)
         assert "Stop what else runs. Verdict times cannot" in doctor.text
 

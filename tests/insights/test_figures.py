@@ -113,9 +113,9 @@ def test_the_best_of_several_reports_counts_and_is_looked_at() -> None:
     ],
 )
 def test_who_needs_a_look_by_points(points: float, attempts, kinds: list[str]) -> None:
-    from grader.insights import Attempt
+    from grader.insights import ReportedAttempt
 
-    given = tuple(Attempt(number, None, scores, 100.0) for number, scores in attempts)
+    given = tuple(ReportedAttempt(number, None, scores, 100.0) for number, scores in attempts)
     seen = observe(sample_reports.full_marks(), ADA, points=points, attempts=given, passing=50)
     assert kinds == [each.kind for each in seen.concerns]
 

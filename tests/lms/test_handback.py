@@ -14,9 +14,9 @@ import pytest
 
 from grader.errors import UsageError
 from grader.language import foreign
-from grader.lms.collect import MANIFEST, Attempt, Collected, Student
+from grader.lms.collect import MANIFEST, Collected, CollectedAttempt, CollectedStudent
 from grader.lms.handback import (
-    Work,
+    GradedWork,
     Works,
     attempt_number,
     collected_around,
@@ -33,7 +33,9 @@ from tests.sample_reports import nothing_to_grade, typical
 
 
 FILES = ("earlier/ada/1", "earlier/ada/2", "submissions/ada")
-ADA = Student("ada", "ada", "Ada Lovelace", {}, tuple(Attempt(each, "", "a.zip") for each in FILES))
+ADA = CollectedStudent(
+    "ada", "ada", "Ada Lovelace", {}, tuple(CollectedAttempt(each, "", "a.zip") for each in FILES)
+)
 
 
 def collected(folder: Path, *contents: bytes) -> Path:
@@ -98,12 +100,12 @@ def test_around_any_other_file_nothing_was_collected(tmp_path: Path) -> None:
 
 
 NOW = datetime(2026, 11, 23, tzinfo=timezone.utc)
-ADA_OF_MOODLE = Student(
+ADA_OF_MOODLE = CollectedStudent(
     "ada",
     "ada",
     "Ada_Lovelace",
     {"moodle": "12", "canvas": "1234"},
-    (Attempt("submissions/ada", "", "a.zip", given="lovelaceada_1234_99_hw.ipynb"),),
+    (CollectedAttempt("submissions/ada", "", "a.zip", given="lovelaceada_1234_99_hw.ipynb"),),
 )
 
 
@@ -111,7 +113,7 @@ def graded(**fields: object) -> Report:
     return msgspec.structs.replace(typical(), graded=NOW, **fields)
 
 
-def works(tmp_path: Path, reports: dict[str, Report], *students: Student) -> Works:
+def works(tmp_path: Path, reports: dict[str, Report], *students: CollectedStudent) -> Works:
     for name, report in {**reports, "summary": None}.items():
         path = tmp_path / "reports" / f"{name}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -190,7 +192,7 @@ def test_a_page_says_how_the_grade_comes_about_unless_that_tells_what_is_kept_ba
         check = msgspec.structs.replace(part.checks[0], visibility=visibility)
         parts = (msgspec.structs.replace(part, checks=(check, *part.checks[1:])), *report.parts[1:])
         own = msgspec.structs.replace(report, parts=parts)
-        page = student_page(Work("ada", own, None, grade=lines), NOW).decode()
+        page = student_page(GradedWork("ada", own, None, grade=lines), NOW).decode()
         assert is_told is ("Part a: 3 of 4." in page)
         assert is_told is ("All 3, &lt;b&gt;bold&lt;/b&gt;." in page)
 

@@ -16,7 +16,7 @@ from grader.authoring.template import build_templates
 from grader.authoring.verify import Notebooks, Verifier
 from grader.course import load_course
 from grader.grading.preparation import Settings
-from grader.lms.handback import Work, Works, grades_of
+from grader.lms.handback import GradedWork, Works, grades_of
 from grader.reading.submission import names_of, parse_notebook
 from grader.release.write import encode_assignment, public_assignment
 from grader.render.formats import render_as
@@ -75,7 +75,7 @@ class TestReports:
         assert "no cell that is marked as its answer" in rendered("markdown", lacking)
 
     def test_no_grade_is_handed_to_a_system_before_they_are_given(self) -> None:
-        assert [] == grades_of(Works((Work("ada", REPORT, None),)))
+        assert [] == grades_of(Works((GradedWork("ada", REPORT, None),)))
 
 
 class TestCourses:

@@ -9,7 +9,7 @@ import pytest
 from grader.errors import UsageError
 from grader.gradebook.book import Gradebook, OvertakenError
 from grader.marking.queue import (
-    Answer,
+    AnswerToMark,
     Session,
     attempts_that_may_count,
     comments_on,
@@ -26,7 +26,7 @@ def session(classbook: Gradebook) -> Session:
     return Session(classbook, ASSIGNMENT, "eve")
 
 
-def named(answers: tuple[Answer, ...]) -> list[tuple[str, str]]:
+def named(answers: tuple[AnswerToMark, ...]) -> list[tuple[str, str]]:
     return [(each.table.id, each.student.login) for each in answers]
 
 

@@ -10,7 +10,7 @@ import io
 import pytest
 from rich.console import Console
 
-from grader.render.timings import Bar
+from grader.render.timings import ShareBar
 from tests import sample_reports
 from tests.render.pages import flat, page, shape, with_timing
 
@@ -132,7 +132,7 @@ class TestMeasured:
 def shown(share: float, width: int = 10, columns: int = 80, encoding: str = "utf-8") -> str:
     written = io.BytesIO()
     file = io.TextIOWrapper(written, encoding=encoding)
-    Console(file=file, width=columns).print(Bar(share, width))
+    Console(file=file, width=columns).print(ShareBar(share, width))
     file.flush()
     return written.getvalue().decode(encoding).rstrip("\n")
 

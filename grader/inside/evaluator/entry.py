@@ -47,7 +47,7 @@ from grader.messages import (
 from grader.messages.evaluator import Values, describe, receive_arrays, send_framed
 
 
-class Call:
+class ExternCall:
     """One call: its arguments, and views of the memory of those that are arrays.
 
     The outputs are poisoned, so that one that is never written arrives as it was. `inputs` have yet
@@ -103,11 +103,11 @@ class Functions:
         tvm.register_global_func(name, function, override=True)
         return ExternLoaded()
 
-    def prepare(self, request: Evaluate) -> Call:
+    def prepare(self, request: Evaluate) -> ExternCall:
         """Make the arguments of a call."""
-        return Call(request, self._kept)
+        return ExternCall(request, self._kept)
 
-    def run(self, call: Call) -> Evaluated | EvaluationFailed:
+    def run(self, call: ExternCall) -> Evaluated | EvaluationFailed:
         """Call a function that was loaded. What it returns is of no account."""
         announced = tuple(describe(each) for each in call.outputs)
         try:

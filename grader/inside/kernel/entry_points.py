@@ -22,8 +22,8 @@ from grader.inside.kernel.externs import ExternRegistry
 from grader.inside.kernel.faults import Cells, Faults, Place, describe_error, error_name
 from grader.inside.kernel.modules import (
     Holds,
-    Known,
     ScheduleLedger,
+    SeenSchedule,
     Snapshot,
     is_schedule,
     module_within,
@@ -189,7 +189,7 @@ class EntryResult(msgspec.Struct, frozen=True, eq=False):
 
     returned: str = ""
     module: Snapshot | None = None
-    known: Known | None = None
+    known: SeenSchedule | None = None
     complaint: Complaint | None = None
     registered: Mapping[str, object] = {}
 

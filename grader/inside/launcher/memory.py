@@ -147,7 +147,7 @@ _RECEIVED, _SENT, _QUEUED, _BACKLOG = 0, 2, 5, 7
 """Places in the kernel's list of what a socket holds (SK_MEMINFO_...)."""
 
 
-class Found(NamedTuple):
+class HeldSocket(NamedTuple):
     """A unix socket: its inode and its owner's user id (-1: unknown), and bytes that it holds.
 
     `peer` is the inode of the other end, 0 where that was closed. `waiting` says that something is
@@ -189,7 +189,7 @@ def can_count() -> bool:
         return any(True for _ in _unix_sockets())
 
 
-def _left_behind(each: Found, ends: Collection[int]) -> int:
+def _left_behind(each: HeldSocket, ends: Collection[int]) -> int:
     """Return what a closed sender may have left in a queue: the kernel counts it nowhere any more.
 
     A queue of datagrams can be filled by several of them.
@@ -202,7 +202,7 @@ def _left_behind(each: Found, ends: Collection[int]) -> int:
     return largest * (1 + _number("/proc/sys/net/unix/max_dgram_qlen", 10))
 
 
-def _unix_sockets() -> Iterator[Found]:
+def _unix_sockets() -> Iterator[HeldSocket]:
     request = struct.pack("=BBHIIIII", socket.AF_UNIX, 0, 0, _ALL_STATES, 0, _UNIX_SHOW, 0, 0)
     for answer in _ask(request):
         _, kind, _, _, inode = struct.unpack_from("=BBBBI", answer)
@@ -211,7 +211,7 @@ def _unix_sockets() -> Iterator[Found]:
         memory = _words(told.get(_UNIX_MEMORY, b""))
         user = _words(told[_UNIX_USER])[0] if _UNIX_USER in told else -1
         peer = _words(told[_UNIX_PEER])[0] if _UNIX_PEER in told else 0
-        yield Found(inode, user, kind, peer, waiting[0] > 0, _total(memory))
+        yield HeldSocket(inode, user, kind, peer, waiting[0] > 0, _total(memory))
 
 
 def _protocols(statistics: int | None) -> tuple[int, ...]:

@@ -20,7 +20,7 @@ from typing import NoReturn
 import msgspec
 
 from grader.inside.launcher import enter, linux, memory, usage
-from grader.inside.launcher.enter import Group
+from grader.inside.launcher.enter import ControlGroups
 from grader.inside.launcher.memory import MachineMemory
 from grader.inside.launcher.protocol import Bounds, Cause, Ending, Request
 
@@ -120,7 +120,7 @@ def guard(request: Request, descriptors: Sequence[int], run: Callable[[Request],
     used = [channel]
     entrance = None
     try:
-        group, machine = Group(request.groups), MachineMemory(request.above)
+        group, machine = ControlGroups(request.groups), MachineMemory(request.above)
         statistics = os.open("/proc/net/sockstat", os.O_RDONLY)
         used += [*group.descriptors, *machine.descriptors, statistics]
         if request.confinement.namespaces:
@@ -177,7 +177,7 @@ def _be_the_child(
     standard_error: int,
     inherited: Sequence[int],
     others: Sequence[int],
-    group: Group,
+    group: ControlGroups,
     run: Callable[[Request], None],
 ) -> NoReturn:
     status = 1
@@ -223,7 +223,7 @@ class _Watch:
         request: Request,
         report: socket.socket,
         entrance: int | None,
-        group: Group,
+        group: ControlGroups,
         machine: MachineMemory,
         statistics: int,
     ) -> None:

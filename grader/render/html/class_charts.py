@@ -71,7 +71,7 @@ def class_words() -> dict[str, str]:
     return report_words() | {name: tell(text) for name, text in _texts().items()}
 
 
-class Bar(NamedTuple):
+class HistogramBar(NamedTuple):
     """A bar of a histogram, in pixels, and how many students it stands for."""
 
     x: float
@@ -87,12 +87,12 @@ class Histogram(NamedTuple):
     width: float
     height: float
     base: float
-    bars: tuple[Bar, ...]
+    bars: tuple[HistogramBar, ...]
     ticks: tuple[Tick, ...]
     description: str
 
 
-class Strip(NamedTuple):
+class SpeedStrip(NamedTuple):
     """What the template draws of speed-ups, in pixels; `intervals` and `dots` are paths."""
 
     width: float
@@ -119,7 +119,7 @@ def histogram(found: Insights, width: float) -> Histogram:
         left, right = scale.at(each.low), scale.at(each.high)
         height = round(_BAR_HEIGHT * len(each.students) / most, 1)
         size = round(right - left - 3, 1)
-        bars.append(Bar(left + 1.5, base - height, size, height, len(each.students)))
+        bars.append(HistogramBar(left + 1.5, base - height, size, height, len(each.students)))
     return Histogram(
         width=width,
         height=base + 26,
@@ -137,7 +137,7 @@ def histogram(found: Insights, width: float) -> Histogram:
 _TALLEST, _WIDEST_STEP = 420.0, 12.0
 
 
-def strip(group: SpeedGroup, width: float) -> Strip:
+def strip(group: SpeedGroup, width: float) -> SpeedStrip:
     """Return every speed-up with its interval, the fastest on top, however many there are."""
     rows = group.rows
     step = min(_WIDEST_STEP, _TALLEST / len(rows))
@@ -147,7 +147,7 @@ def strip(group: SpeedGroup, width: float) -> Strip:
     heights = [round(10 + step * (place + 0.5), 1) for place in range(len(rows))]
     axis = round(16 + step * len(rows), 1)
     spans = zip(rows, heights, strict=True)
-    return Strip(
+    return SpeedStrip(
         width=width,
         height=axis + 26,
         intervals="".join(f"M{scale.at(row.low)} {y}H{scale.at(row.high)}" for row, y in spans),

@@ -17,7 +17,7 @@ from grader.language import Text, say
 from grader.render import wording
 from grader.render.findings import told_stage
 from grader.render.html.charts import WIDTHS
-from grader.render.html.class_charts import Strip, class_words, histogram, strip
+from grader.render.html.class_charts import SpeedStrip, class_words, histogram, strip
 from grader.render.html.page import SIZE, style_hash, template
 from grader.render.html.sections import share
 from grader.render.speech import speaking, spoken, tell
@@ -63,7 +63,7 @@ class NameLink(NamedTuple):
     name: str
 
 
-class Names(NamedTuple):
+class NamedStudents(NamedTuple):
     """Students: how many, in words and in percent, who, and how many more there are."""
 
     number: int
@@ -76,9 +76,9 @@ class Names(NamedTuple):
 
 class _Check(NamedTuple):
     title: str
-    passed: Names
+    passed: NamedStudents
     mean: str
-    rows: tuple[tuple[str, str, Names], ...]
+    rows: tuple[tuple[str, str, NamedStudents], ...]
 
 
 class _Part(NamedTuple):
@@ -90,7 +90,7 @@ class _Part(NamedTuple):
 
 class _Speed(NamedTuple):
     title: str
-    strips: tuple[Strip, ...]
+    strips: tuple[SpeedStrip, ...]
     rows: tuple[tuple[NameLink, str, str], ...]
 
 
@@ -198,7 +198,7 @@ class _Page:
         person = self._people.get(id, Person(id))
         return NameLink(self._anchors.get(id, ""), _name(person))
 
-    def _names(self, ids: Sequence[str]) -> Names:
+    def _names(self, ids: Sequence[str]) -> NamedStudents:
         """Return students as links, as long as there is room."""
         links = []
         for id in ids:
@@ -209,7 +209,7 @@ class _Page:
             links.append(link)
         rest = len(ids) - len(links)
         percent = share(len(ids), self._all.graded)
-        return Names(
+        return NamedStudents(
             len(ids),
             _told(len(ids)),
             f"{percent:.0f} %",
@@ -218,7 +218,7 @@ class _Page:
             tell("and {count:,} more", count=rest) if rest else "",
         )
 
-    def _concerns(self) -> tuple[tuple[Names, tuple[tuple[str, str], ...]], ...]:
+    def _concerns(self) -> tuple[tuple[NamedStudents, tuple[tuple[str, str], ...]], ...]:
         """Return who is to be looked at; those of the same reasons stand together."""
         groups: dict[tuple[tuple[str, str], ...], list[str]] = {}
         for each in self._all.concerns:
@@ -232,7 +232,7 @@ class _Page:
             rows.append((self._names(who), reasons))
         return tuple(rows)
 
-    def _mistakes(self) -> tuple[tuple[str, str, str, Names, str], ...]:
+    def _mistakes(self) -> tuple[tuple[str, str, str, NamedStudents, str], ...]:
         titles = {part.id: wording.one_line(part.title)[:120] for part in self._all.parts}
         return tuple(
             (
@@ -245,7 +245,7 @@ class _Page:
             for each in self._all.mistakes
         )
 
-    def _failures(self) -> tuple[tuple[str, str, str, str, Names, Names], ...]:
+    def _failures(self) -> tuple[tuple[str, str, str, str, NamedStudents, NamedStudents], ...]:
         return tuple(
             (
                 wording.one_line(each.place)[:120],
@@ -274,7 +274,7 @@ class _Page:
             rows=tuple(map(self._code, check.codes)),
         )
 
-    def _code(self, row: CodeRow) -> tuple[str, str, Names]:
+    def _code(self, row: CodeRow) -> tuple[str, str, NamedStudents]:
         return row.code, _short(row.example), self._names(row.students)
 
     def _speed(self, group: SpeedGroup) -> _Speed:
@@ -292,12 +292,12 @@ class _Page:
         title = wording.one_line(f"{group.function}: {group.machine}")[:200]
         return _Speed(title, strips, tuple(rows))
 
-    def _missing(self) -> Names:
+    def _missing(self) -> NamedStudents:
         names = [NameLink("", _name(each)) for each in self._all.missing]
         shown = names[:_ROWS]
         rest = len(names) - len(shown)
         more = tell("and {count:,} more", count=rest) if rest else ""
-        return Names(len(names), _told(len(names)), "", 0, tuple(shown), more)
+        return NamedStudents(len(names), _told(len(names)), "", 0, tuple(shown), more)
 
 
 def _told(count: int) -> str:

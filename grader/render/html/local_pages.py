@@ -14,7 +14,7 @@ from grader.language import NOTHING, Text
 from grader.render import wording
 from grader.render.html.clean import cleaned
 from grader.render.html.notebook import CellView, Notebook
-from grader.render.html.page import Budget, macro, template
+from grader.render.html.page import PageBudget, macro, template
 from grader.render.html.sections import share
 from grader.render.html.text import words as report_words
 from grader.render.speech import speaking, spoken, tell
@@ -212,7 +212,7 @@ def written_cells(
     chosen = [report.cells[at] for at in answer if at < len(report.cells)]
     few = replace(report, parts=(), notes=(NOTHING,), cells=tuple(chosen) or report.cells)
     shown = cleaned(few)
-    write, notebook, budget = macro("notebook", "cell", texts), Notebook(shown), Budget(SIZE)
+    write, notebook, budget = macro("notebook", "cell", texts), Notebook(shown), PageBudget(SIZE)
     views = (notebook.full, notebook.plain, notebook.cut)
     for cell in shown.cells:
         piece = budget.fit(*(functools.partial(_written, write, view, cell) for view in views))

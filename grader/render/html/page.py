@@ -161,7 +161,7 @@ def _resized(style: str) -> Markup:
     return Markup(_ROOT_SIZE.sub(r"calc(\1 * var(--rem))", style))  # noqa: S704 - it is a file of ours
 
 
-class Budget:
+class PageBudget:
     """Counts the bytes that are left of a page, or of a part of it."""
 
     def __init__(self, size: int) -> None:
@@ -177,13 +177,13 @@ class Budget:
                 return piece
         return Markup()
 
-    def part(self, most: int) -> Budget:
+    def part(self, most: int) -> PageBudget:
         """Take away what a part may use at most; what it leaves comes back by `give_back`."""
         size = min(most, self.left)
         self.left -= size
-        return Budget(size)
+        return PageBudget(size)
 
-    def give_back(self, part: Budget) -> None:
+    def give_back(self, part: PageBudget) -> None:
         """Take back what a part has not used."""
         self.left += part.left
         part.left = 0
@@ -251,7 +251,7 @@ class _Page:
         self._grade = grade
         self._cell_count = len(report.cells)
         self._shown, self._is_full = 0, False
-        self._budget = Budget(SIZE - _FRAME - _LEFT_OUT)
+        self._budget = PageBudget(SIZE - _FRAME - _LEFT_OUT)
         self._words = words()
         self._notebook = Notebook(self._report)
         cause = first_cause(report)  # of texts as they were said: a clean one is words alone

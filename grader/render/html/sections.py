@@ -74,7 +74,7 @@ class CheckView(NamedTuple):
     points: str
 
 
-class Group(NamedTuple):
+class CheckGroup(NamedTuple):
     """Checks that are explained together."""
 
     checks: tuple[CheckView, ...]
@@ -146,7 +146,7 @@ class PartView(NamedTuple):
     verdict: str
     origin: str
     origin_anchor: str
-    groups: tuple[Group, ...]
+    groups: tuple[CheckGroup, ...]
     diagnosis: DiagnosisView | None
     sample: SampleView | None
     drawing: Drawing | None
@@ -237,11 +237,11 @@ def standing_of(part: Part) -> Verdict:
     return "not_graded" if is_open else standing(part.score, part.max_score)
 
 
-def _groups(part: Part) -> Iterator[Group]:
+def _groups(part: Part) -> Iterator[CheckGroup]:
     """Yield the checks; neighbours that lost their points for the same reason come together."""
     for _, group in groupby(part.checks, key=_explanation):
         same = list(group)
-        yield Group(tuple(map(check_view, same)), tell(same[0].reason), tell(same[0].hint))
+        yield CheckGroup(tuple(map(check_view, same)), tell(same[0].reason), tell(same[0].hint))
 
 
 def _explanation(check: Check) -> tuple[Text | str, ...]:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from grader.language import foreign
 from grader.render.html import render_html
-from grader.render.html.page import MOST_SPANS, Budget, spans
+from grader.render.html.page import MOST_SPANS, PageBudget, spans
 from grader.report import AssignmentId, Report, ungraded_report
 from tests import sample_reports
 from tests.render.html.filled import Filler
@@ -254,30 +254,30 @@ def of(size: int):
 
 
 def test_the_first_form_that_fits_is_taken() -> None:
-    budget = Budget(10)
+    budget = PageBudget(10)
     assert 4 == len(budget.fit(of(11), of(4), of(1)))
     assert 6 == budget.left
 
 
 def test_what_does_not_fit_at_all_is_nothing() -> None:
-    budget = Budget(3)
+    budget = PageBudget(3)
     assert Markup() == budget.fit(of(5), of(4))
     assert 3 == budget.left
 
 
 def test_bytes_are_counted_and_not_characters() -> None:
-    assert Markup() == Budget(5).fit(lambda: Markup("합합"))
+    assert Markup() == PageBudget(5).fit(lambda: Markup("합합"))
 
 
 def test_a_form_that_is_not_needed_is_not_made() -> None:
     def fail() -> Markup:
         raise AssertionError
 
-    Budget(5).fit(of(5), fail)
+    PageBudget(5).fit(of(5), fail)
 
 
 def test_a_part_gives_back_what_it_did_not_use() -> None:
-    whole = Budget(100)
+    whole = PageBudget(100)
     part = whole.part(60)
     part.fit(of(25))
     assert (40, 35) == (whole.left, part.left)
@@ -286,4 +286,4 @@ def test_a_part_gives_back_what_it_did_not_use() -> None:
 
 
 def test_a_part_is_never_more_than_there_is() -> None:
-    assert 10 == Budget(10).part(60).left
+    assert 10 == PageBudget(10).part(60).left
