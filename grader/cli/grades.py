@@ -318,7 +318,7 @@ def stats(
 
     Of one assignment it also says what went wrong, with the numbers of `grader insights`.
     """
+    from grader.cli.class_stats import tell_stats
     from grader.cli.gradebook import CommandOutput
-    from grader.cli.insights import tell_stats
 
     tell_stats(slug, course, CommandOutput(json))

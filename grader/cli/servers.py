@@ -1,4 +1,7 @@
-"""`grader mark` and `grader preview`: a server for one browser on this machine, until Ctrl-C."""
+"""`grader mark` and `grader preview`: a server for one browser on this machine, until Ctrl-C.
+
+Each imports what its own page needs: one the library of databases, the other PyTorch.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +12,13 @@ import msgspec
 from rich.console import Console
 
 from grader.assignment import Assignment
-from grader.authoring.master import find_master
 from grader.cli.ending import command_language
-from grader.cli.gradebook import course_here, open_book
 from grader.cli.telling import tell
 from grader.course import find_course, load_course
 from grader.errors import UsageError
 from grader.grading.preparation import GradingOptions, open_settings
 from grader.language import in_a_row, say
 from grader.loopback import address_of, listening, serve
-from grader.marking.pages import make_app
-from grader.marking.queue import Session
-from grader.preview import PreviewSession, make_preview
 
 
 class MarkOptions(msgspec.Struct, frozen=True):
@@ -36,7 +34,11 @@ class MarkOptions(msgspec.Struct, frozen=True):
 
 def run_mark(options: MarkOptions, console: Console) -> None:
     """Serve the page until somebody presses Ctrl-C. Raises GraderError where it cannot begin."""
-    assignment = _chosen(options)
+    from grader.cli.gradebook import course_here, open_book
+    from grader.marking.pages import make_app
+    from grader.marking.queue import Session
+
+    assignment = _chosen(options.slug, course_here(options.course)[0])
     with open_book(options.course) as book, listening(options.port) as listener:
         session = Session(book, assignment, options.who, is_anonymous=options.is_anonymous)
         answers = session.answers()
@@ -58,22 +60,22 @@ def run_mark(options: MarkOptions, console: Console) -> None:
     tell(console, say("What was marked is in the gradebook."))
 
 
-def _chosen(options: MarkOptions) -> Assignment:
+def _chosen(slug: str | None, course: Path) -> Assignment:
     """Return the assignment that is meant: one with parts that a person marks."""
-    assignments = load_course(course_here(options.course)[0]).assignments
+    assignments = load_course(course).assignments
     manual = [slug for slug, each in assignments.items() if each.assignment.manual]
-    if options.slug is None and len(manual) == 1:
+    if slug is None and len(manual) == 1:
         return assignments[manual[0]].assignment
-    if options.slug in assignments:
-        return assignments[options.slug].assignment
+    if slug in assignments:
+        return assignments[slug].assignment
     if not manual:
         raise UsageError(
             say("No assignment of this course has a part that a person marks."),
             say("Add [[manual]] to an assignment.toml; see docs/assignment.md."),
         )
     asked = say("Which assignment?")
-    if options.slug:
-        asked = say("There is no assignment called {slug!r} in this course.", slug=options.slug)
+    if slug:
+        asked = say("There is no assignment called {slug!r} in this course.", slug=slug)
     raise UsageError(asked, say("Parts to be marked are in: {names}.", names=in_a_row(manual)))
 
 
@@ -92,6 +94,9 @@ class PreviewOptions(msgspec.Struct, frozen=True):
 
 def run_preview(options: PreviewOptions, console: Console) -> None:
     """Serve the pages until somebody presses Ctrl-C. Raises GraderError where it cannot begin."""
+    from grader.authoring.master import find_master
+    from grader.preview import PreviewSession, make_preview
+
     course = find_course(options.grading.course, (Path.cwd(),))
     chosen = course.get(options.slug)
     find_master(course.root, options.slug)

@@ -25,7 +25,6 @@ from grader.lms.choices import Packed
 from grader.lms.collect import MANIFEST, Collected, CollectedStudent, read_manifest
 from grader.lms.export import ExportedGrade
 from grader.render.audience import shown
-from grader.render.html import render_html
 from grader.report import Report, decode_report
 
 # Whose a report is, and which attempt of theirs it grades, by what was collected.
@@ -190,6 +189,8 @@ def student_page(work: GradedWork, now: datetime) -> bytes:
     How the grade comes about is part of it as soon as no check's points are kept back: its sums
     would tell them.
     """
+    from grader.render.html import render_html  # not to know whose a report is, and slow
+
     report = shown(work.report, "student", now)
     is_whole = report.max_score == work.report.max_score
     return render_html(report, work.whose, work.attempt, work.grade if is_whole else ())

@@ -1,0 +1,128 @@
+"""`grader grades stats`: how a class did, and what it got wrong, on the terminal."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text as Styled
+
+from grader.cli.class_reports import ClassOptions
+from grader.cli.gradebook import CommandOutput, open_book
+from grader.cli.insights import class_insights
+from grader.cli.student_grades import grades_of, known_rules, plain_table, told_number
+from grader.cli.telling import words
+from grader.gradebook.entries import rounded
+from grader.gradebook.grades import Grade
+from grader.insights import Insights
+from grader.insights.exports import told as told_insights
+from grader.language import foreign, say
+from grader.render.html.class_page import CONCERNS
+from grader.render.wording import MISTAKE_NAMES, one_line
+
+_FIGURES = {
+    "graded": say("Graded"),
+    "missing": say("Missing"),
+    "lowest": say("Low"),
+    "quarter": foreign("25 %"),
+    "median": say("Median"),
+    "three_quarters": foreign("75 %"),
+    "highest": say("High"),
+    "mean": say("Mean"),
+}
+"""What is told of a class, and what people read it under."""
+
+
+def tell_stats(slug: str | None, course: Path | None, told: CommandOutput) -> None:
+    """Tell how the class did, without those who have withdrawn; of one assignment also what went
+    wrong, with the numbers of `grader insights`.
+    """
+    with open_book(course) as book:
+        if slug is not None:
+            known_rules(book, slug)
+        students = [each for each in book.students() if each.withdrawn is None]
+        accounts, rules = book.accounts(), book.rules()
+    grades = [grades_of(accounts, each) for each in students]
+    found = {
+        name: _numbers([each[name] for each in grades if name in each], len(students))
+        for name in rules
+        if slug in (None, name)
+    }
+    has_some = slug is not None and found[slug]["graded"]
+    insights = class_insights(ClassOptions(slug, course=course)) if has_some else {}
+
+    def people(console: Console) -> None:
+        table = plain_table(say("Assignment"))
+        table.columns[0].no_wrap = True
+        for title in _FIGURES.values():
+            table.add_column(words(title), justify="right", overflow="fold")
+        for name, numbers in found.items():
+            cells = (numbers[each] for each in _FIGURES)
+            table.add_row(name, *(told_number(each) for each in cells))
+        console.print(table)
+
+        if slug is not None:
+            for each in insights.values():
+                _tell_insights(console, each)
+
+    if slug is not None:
+        for name, each in insights.items():
+            found[name]["insights"] = told_insights(each, told.language)
+    told.tell(found, people)
+
+
+def _tell_insights(console: Console, insights: Insights) -> None:
+    """Tell what the page of a class has first: checks, mistakes, errors, and who needs a look."""
+    checks = plain_table(say("Part"), say("Check"))
+    for title in (say("Passed"), say("Mean"), say("of")):
+        checks.add_column(words(title), justify="right", overflow="fold")
+    for part in insights.parts:
+        for check in part.checks:
+            passed = f"{len(check.verdicts.get('passed', ()))}/{check.count}"
+            points = (f"{check.mean:.4g}", f"{check.max_score:g}")
+            names = (part.id, one_line(words(check.title)))
+            checks.add_row(*map(Styled, (*names, passed, *points)))
+    counted = plain_table(say("What was misunderstood"))
+    counted.add_column(words(say("Students")), justify="right")
+    for row in insights.mistakes:
+        counted.add_row(Styled(words(MISTAKE_NAMES[row.mistake])), str(len(row.students)))
+    for failure in insights.failures:
+        name = one_line(f"{failure.error}: {failure.place}")
+        counted.add_row(Styled(name), str(len(failure.students)))
+    looks = plain_table(say("Who needs a look"), say("Reason"))
+    for concern in insights.concerns:
+        reasons = (words(CONCERNS[each.kind]) for each in concern.reasons)
+        looks.add_row(Styled(one_line(concern.student)), Styled(", ".join(reasons)))
+    for table in (checks, counted, looks):
+        if table.row_count:
+            console.print()
+            console.print(table)
+
+
+def _numbers(grades: Iterable[Grade], students: int) -> dict[str, Any]:
+    """Return how grades are distributed: quartiles with ends, and means, also of parts."""
+    graded = [each for each in grades if each.points is not None]
+    points = sorted(each.points for each in graded if each.points is not None)
+    found: dict[str, Any] = {"graded": len(points), "missing": students - len(points)}
+    cuts: list[Decimal | None] = [None] * 3
+    if points:
+        several = points if len(points) > 1 else points * 2
+        cuts = [*map(rounded, statistics.quantiles(several, n=4, method="inclusive"))]
+    parts: dict[str, list[Decimal]] = {}
+    for each in graded:
+        for part in each.parts:
+            parts.setdefault(part.id, []).append(part.score)
+    return {
+        **found,
+        "lowest": points[0] if points else None,
+        "quarter": cuts[0],
+        "median": cuts[1],
+        "three_quarters": cuts[2],
+        "highest": points[-1] if points else None,
+        "mean": rounded(statistics.mean(points)) if points else None,
+        "parts": {id: rounded(statistics.mean(scores)) for id, scores in parts.items()},
+    }
