@@ -92,9 +92,9 @@ def test_moodle_gets_its_worksheet_back_whole(tmp_path: Path) -> None:
     ada, kim, grace = rows(exported)
     assert own.header == list(ada)
     assert ["8.25", "10", "7.00"] == [
-        ada["ExportedGrade"],
-        kim["ExportedGrade"],
-        grace["ExportedGrade"],
+        ada["Grade"],
+        kim["Grade"],
+        grace["Grade"],
     ]
     assert ["'=x", "old"] == [ada["Feedback comments"], kim["Feedback comments"]]
     assert ("Grace Hopper",) == exported.ungraded  # whose grade is locked
