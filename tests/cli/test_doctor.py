@@ -114,13 +114,13 @@ def changed(**changes: object) -> MachineFacts:
 class TestVerdict:
     def test_a_quiet_machine_can_be_trusted(self, doctor: Doctor) -> None:
         assert doctor.examine(GOOD)
-        assert doctor.text.endswith("Verdict times can be trusted here.")
+        assert "times can be trusted" in doctor.text
         assert "Obstacle" not in doctor.text
 
     def test_an_obstacle_is_told_with_its_remedy(self, doctor: Doctor) -> None:
         assert not doctor.examine(changed(on_battery=True))
-        assert "Connect it to its power supply." in doctor.text
-        assert doctor.text.endswith("Verdict times cannot be trusted here, now.")
+        assert "power supply" in doctor.text
+        assert "times cannot be trusted" in doctor.text
 
     def test_what_is_only_worth_knowing_does_not_decide(self, doctor: Doctor) -> None:
         assert doctor.examine(changed(governors=("powersave",)))
@@ -272,7 +272,7 @@ class TestFaults:
 
     def test_what_was_not_tried_is_not_said_to_fail(self) -> None:
         (found,) = faults({"tvm": UNTRIED, "tabulate": UNTRIED}, {})
-        assert "It was not tried whether tvm, tabulate can be imported." == found.message.english
+        assert "not tried whether tvm, tabulate" in found.message.english
 
     def test_another_version_of_tvm_than_a_grading_has_is_named(self) -> None:
         (found,) = faults({}, {}, **{"apache-tvm-ffi": "0.1.15"})
@@ -289,7 +289,7 @@ def test_what_ends_the_interpreter_is_a_fault_and_what_follows_was_not_tried(
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     found = try_imports(sys.executable, helped=False)
     assert "numpy" not in found
-    assert "ValueError: no operator." == found["torch"].english
+    assert "ValueError: no operator" in found["torch"].english
     assert ENDED == found["tvm"]
     assert UNTRIED == found["tvm.relax"]
 
@@ -320,7 +320,7 @@ class TestOnlyTheSelfCheck:
         monkeypatch.setattr("grader.environment.missing_for_grading", lambda: ("nbclient",))
         assert 2 == app._run(SimpleNamespace())
         said = capsys.readouterr().err
-        assert "Only the self-check is installed here: grading needs nbclient, too." in said
+        assert "grading needs nbclient" in said
         assert "pip install 'FILE.whl[grading]'" in said
 
     def test_nothing_is_graded_where_notebooks_could_not_import_what_they_do(

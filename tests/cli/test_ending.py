@@ -113,7 +113,7 @@ class TestOutput:
     def test_a_full_output_costs_no_grade(self, world: World) -> None:
         done = world.shell("$grade --json report.json > /dev/full")
         assert 2 == done.returncode
-        assert "Cannot write to the standard output: No space left on device." in done.stderr
+        assert "standard output: No space left" in done.stderr
         assert 10 == decode_report((world.folder / "report.json").read_bytes()).max_score
         done = world.shell("$grade > /dev/full")
         (kept,) = world.temporary.iterdir()
@@ -125,7 +125,7 @@ class TestOutput:
         done = world.shell("$grade --json /dev/full")
         (kept,) = world.temporary.iterdir()
         assert 2 == done.returncode
-        assert "Cannot write the report to /dev/full: No space left on device." in done.stderr
+        assert "/dev/full: No space left" in done.stderr
         assert 10 == decode_report(kept.read_bytes()).max_score
         assert "0 of 10 points" in done.stdout
         assert Path("/dev/full").is_char_device()
@@ -160,8 +160,8 @@ class TestOutput:
         if done.returncode == 77:
             pytest.skip(no_mount(done.stderr))
         assert "2\n2\n" == done.stdout
-        assert 2 == done.stderr.count("No space left on device.")
-        assert "Make room there, or name another place." in done.stderr
+        assert 2 == done.stderr.count("No space left on device")
+        assert "Make room there" in done.stderr
 
     def test_a_disk_that_fills_up_meanwhile_ends_no_class(self, world: World) -> None:
         for name in ("ada", "ben"):

@@ -206,7 +206,7 @@ def test_a_real_batch_is_watched_and_goes_on_when_the_watcher_is_interrupted(
         assert batch.poll() is None
         batch.send_signal(signal.SIGINT)
         output, _ = in_lines.communicate(timeout=SECONDS)
-        assert "The batch was interrupted: the same command goes on from here.\n" in output
+        assert "was interrupted" in output
         assert 0 == in_lines.returncode
     finally:
         os.close(ours)

@@ -120,7 +120,7 @@ class TestVersions:
         for options in ({}, {"make": True}):
             said = refusal(url, **options)
             assert "written by a later grader: its version is 9999" in said
-            assert "Use that grader or a later one. Nothing was changed." in said
+            assert "Nothing was changed" in said
 
 
 class TestFile:
@@ -195,7 +195,7 @@ class TestServer:
         assert "password authentication failed" in said
 
     def test_a_database_without_a_gradebook_is_said(self, server: str) -> None:
-        assert "There is no gradebook in postgres on 127.0.0.1 yet." in refusal(server)
+        assert "no gradebook in postgres on 127.0.0.1" in refusal(server)
 
     def test_connections_that_the_server_has_ended_are_made_anew(self, server: str) -> None:
         from tests.gradebook.postgres import new_database

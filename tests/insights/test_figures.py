@@ -37,7 +37,7 @@ def test_the_mistakes_that_were_planted_are_counted() -> None:
 def test_a_mistake_in_two_parts_counts_once_for_a_student() -> None:
     (row,) = of(observe(report("bias_missing"), ADA)).mistakes
     assert (("ada",), 2) == (row.students, len(row.parts))
-    assert "Here is a bias_missing." == row.example.english
+    assert "bias_missing" in row.example.english
 
 
 def test_mistakes_that_are_not_recognised_come_last() -> None:

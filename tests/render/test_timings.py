@@ -31,14 +31,12 @@ def rows(text: str) -> list[list[str]]:
 class TestSentence:
     def test_it_has_the_speed_up_and_its_interval(self) -> None:
         text = flat(section(sample_reports.typical()))
-        assert (
-            "Your schedule of conv2d is 3.11 times as fast as the unscheduled one "
-            "(95 % confidence interval 3.04 to 3.19)." in text
-        )
+        assert "conv2d is 3.11 times as fast" in text
+        assert "interval 3.04 to 3.19" in text
 
     def test_a_speed_up_that_is_none_is_called_so(self) -> None:
         slower = flat(section(with_timing(speedup=0.8, ci_low=0.78, ci_high=0.83)))
-        assert "It is slower than no schedule at all." in slower
+        assert "slower than no schedule" in slower
         unclear = flat(section(with_timing(speedup=1.01, ci_low=0.97, ci_high=1.06)))
         assert "This is no measurable difference" in unclear
         faster = flat(section(sample_reports.typical()))
