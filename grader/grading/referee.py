@@ -19,7 +19,7 @@ import numpy as np
 
 from grader.assignment import Assignment, PartTable
 from grader.checks import kinds as registered
-from grader.checks.kinds.equivalence import EquivalenceOptions
+from grader.checks.kinds.measured import EquivalenceOptions
 from grader.checks.kinds.schedule import StepOptions
 from grader.checks.registry import Need, find_check
 from grader.course import CourseAssignment

@@ -9,9 +9,14 @@ import numpy as np
 import pytest
 
 from grader.assignment import CheckTable
-from grader.checks.kinds.equivalence import equivalence
-from grader.checks.kinds.externs import ExternOptions, extern_call, writes_output
 from grader.checks.kinds.graph import GraphOptions, call_tir_graph, pure_tir
+from grader.checks.kinds.measured import (
+    ExternOptions,
+    equivalence,
+    extern_call,
+    speed,
+    writes_output,
+)
 from grader.checks.kinds.python import LowLevelOptions, low_level
 from grader.checks.kinds.schedule import (
     StepOptions,
@@ -20,7 +25,6 @@ from grader.checks.kinds.schedule import (
     schedule_steps,
     target,
 )
-from grader.checks.kinds.speed import speed
 from grader.checks.registry import NoOptions, find_check
 from grader.errors import CourseError
 from grader.evidence.case import Problem, Replay, StubOutputs, TargetMatch, TimedSchedule

@@ -24,8 +24,7 @@ import tvm_ffi
 
 from grader.inside.common.failure import shorten
 from grader.inside.common.machine import prepare_environment, silence
-from grader.inside.common.poison import fill
-from grader.inside.common.tensors import as_array
+from grader.inside.common.poison import as_array, fill
 from grader.messages import (
     PYTHON_FUNCTION,
     READY,
