@@ -113,7 +113,7 @@ class TestCourses:
         verifier = Verifier(chosen, notebooks, Settings(sandbox, seed=7), timed=False, jobs=1)
         (problem,) = verifier.unanswerable()
         assert "no cell for the answer to part plot" in problem.english
-        assert {"part": "why", "points": "6"} in [dict(each.values) for each in verifier.notes]
+        assert {"part": "why", "points": 6.0} in [dict(each.values) for each in verifier.notes]
 
     def test_a_release_has_the_parts_without_their_rubric(self) -> None:
         public = public_assignment(ASSIGNMENT)
