@@ -193,8 +193,8 @@ def test_a_page_says_how_the_grade_comes_about_unless_that_tells_what_is_kept_ba
         parts = (msgspec.structs.replace(part, checks=(check, *part.checks[1:])), *report.parts[1:])
         own = msgspec.structs.replace(report, parts=parts)
         page = student_page(GradedWork("ada", own, None, grade=lines), NOW).decode()
-        assert is_told is ("3 of 4" in page)
-        assert is_told is ("&lt;b&gt;bold&lt;/b&gt;" in page)
+        assert is_told is ("Part a: 3 of 4" in page)
+        assert is_told is ("All 3, &lt;b&gt;bold&lt;/b&gt;" in page)
 
 
 def test_pages_have_names_of_their_own(tmp_path: Path) -> None:
