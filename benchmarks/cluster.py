@@ -28,8 +28,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from distributed import Client
 
+from grader.cluster.address import FEW_LOOKS
 from grader.cluster.dispatch import Dispatch, Returned
-from grader.cluster.local import FEW_LOOKS
 from tests.cluster.farm import Farm, farm
 from tests.cluster.simulated import Anyone, simulate
 

@@ -36,12 +36,12 @@ sys.path.insert(0, str(ROOT))
 import msgspec  # noqa: E402
 from rich.console import Console  # noqa: E402
 
-from grader.cli.gradebook import Told  # noqa: E402
-from grader.cli.handback import ExportOptions, run_export  # noqa: E402
+from grader.cli.gradebook import CommandOutput  # noqa: E402
+from grader.cli.lms import ExportOptions, run_export  # noqa: E402
 from grader.cli.regrade import RegradeOptions, run_regrade  # noqa: E402
 from grader.cli.student_grades import explain_grade, list_grades  # noqa: E402
-from grader.gradebook.opening import VARIABLE  # noqa: E402
-from grader.gradebook.roster import Entry, plan  # noqa: E402
+from grader.gradebook.database import VARIABLE  # noqa: E402
+from grader.gradebook.entries import RosterEntry, plan  # noqa: E402
 from grader.grading.preparation import GradingOptions  # noqa: E402
 from tests.gradebook.small_class import SLUG, Class  # noqa: E402
 
@@ -92,7 +92,7 @@ def make_class(folder: Path, url: str, students: int) -> None:
     found = Class(folder, url)
     logins = [f"s{number:05}" for number in range(students)]
     roster = [
-        Entry(login, {"name": NAMES[at % len(NAMES)], "section": "AB"[at % 2]}, {}, "")
+        RosterEntry(login, {"name": NAMES[at % len(NAMES)], "section": "AB"[at % 2]}, {}, "")
         for at, login in enumerate(logins)
     ]
     found.book.change_students(plan([], roster))
@@ -103,9 +103,9 @@ def make_class(folder: Path, url: str, students: int) -> None:
 def command_of(name: str, folder: Path) -> Callable[[], object]:
     """Return what runs a command."""
     if name == "list":
-        return lambda: list_grades(None, None, folder, Told(), everybody=False)
+        return lambda: list_grades(None, None, folder, CommandOutput(), everybody=False)
     if name == "explain":
-        return lambda: explain_grade("s00000", SLUG, folder, Told())
+        return lambda: explain_grade("s00000", SLUG, folder, CommandOutput())
     if name == "export":
         options = ExportOptions("csv", assignment=SLUG, course=folder)
         return lambda: _must(run_export(options, Console(), lambda content: print(len(content))))
@@ -116,7 +116,7 @@ def regrade(folder: Path, way: str) -> None:
     """Grade anew what has changed: of which everything goes one way, and nothing is run."""
     asked = RegradeOptions(GradingOptions(SLUG, course=folder), changed=True)
     place = folder / "told.json"
-    _must(run_regrade(asked, Told(place), Console()))
+    _must(run_regrade(asked, CommandOutput(place), Console()))
     told = json.loads(place.read_bytes())
     _must(told[way] > 0 == told["run"])
 

@@ -34,9 +34,9 @@ from grader.execute.path_redaction import PathRedaction
 from grader.execute.result import Execution
 from grader.grading.account import transcribe
 from grader.grading.spelling import respell
-from grader.reading.content import CODE_LIMIT, SIZE_LIMIT, TEXT_LIMIT
+from grader.reading.cells import CODE_LIMIT, SIZE_LIMIT, TEXT_LIMIT
 from grader.reading.messages import Overwhelmed, Read
-from grader.reading.reader import Reader
+from grader.reading.reader import SubmissionReader
 from grader.reading.submission import SubmissionFile, as_notebook
 from grader.render.formats import FORMATS, render_as
 from grader.report import CellProblem, Report, decode_report, encode_report
@@ -110,7 +110,7 @@ def _text(make: hostile.Construct, size: int) -> Callable[[], bytes]:
     return lambda: make(size).encode("utf-8", "replace")[:SIZE_LIMIT]
 
 
-def measure(file: File, reader: Reader) -> Iterator[Row]:
+def measure(file: File, reader: SubmissionReader) -> Iterator[Row]:
     """Yield what reading a file came to, and rendering what was read of it."""
     with tempfile.TemporaryFile() as stream:
         stream.write(file.make())
@@ -186,7 +186,7 @@ def is_bad(row: Row) -> bool:
 def run(size: int, only: str = "") -> list[Row]:
     """Measure all files, or those with a word in their names. Returns rows, the worst first."""
     rows: list[Row] = []
-    with Reader() as reader:
+    with SubmissionReader() as reader:
         for file in draw(size):
             if only in file.name:
                 for row in measure(file, reader):

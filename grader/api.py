@@ -25,7 +25,7 @@ from grader.batch.collect import Entry, collect
 from grader.batch.grading import Batch, GradedFile, Store, open_store
 from grader.batch.keys import Keys
 from grader.batch.summary import Row, make_row
-from grader.cluster.choice import ClusterOptions
+from grader.cluster.jobs import ClusterOptions
 from grader.course import CourseAssignment, choose_assignment, find_course
 from grader.decoding import prepared
 from grader.environment import describe_environment, need_cluster, usable_cores
@@ -34,7 +34,7 @@ from grader.grading.pipeline import grade as grade_submission
 from grader.grading.preparation import GradingOptions, Preparation, Settings, open_settings
 from grader.language import Text, join, say
 from grader.progress import BatchProgress, Progress, Silent, SilentBatch
-from grader.reading.reader import Reader
+from grader.reading.reader import SubmissionReader
 from grader.reading.submission import absolute, trusted_folder
 from grader.report import READABLE, SCHEMA_VERSION, Report, decode_report, ungraded_report
 from grader.sandbox.interface import Level
@@ -79,7 +79,7 @@ def grade_file(
 ) -> Report:
     """Grade one file by options, as `grade` does; submissions are kept from what is `written`."""
     working = Path.cwd()
-    with Reader() as reader:
+    with SubmissionReader() as reader:
         submission = reader.read(absolute(path, working), trusted_folder(path, working))
     course = find_course(options.course, (working,))
     chosen, note = choose_assignment(course, submission, options.assignment)
@@ -182,7 +182,7 @@ def _store_of(folder: Path, gradebook: Name | None) -> Iterator[tuple[Store, tup
             yield store, ()
             return
         from grader.batch.recording import open_recording  # with the library of databases
-        from grader.gradebook.opening import VARIABLE, file_of, locate
+        from grader.gradebook.database import VARIABLE, file_of, locate
 
         url = locate(Path.cwd(), {VARIABLE: os.fspath(gradebook)})
         path = file_of(url)

@@ -204,7 +204,7 @@ def _checked(assignment: Assignment) -> Assignment:
 GIVEN_FILE = "given.json"
 
 
-class Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class GivenForms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Forms of functions and modules that are never paid for.
 
     `given` are no answer under any name. `shown` are answers where a text shows how it is done and
@@ -220,17 +220,17 @@ class Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return form in self.given or (form in self.shown and not by_name)
 
 
-_DECODER = msgspec.json.Decoder(prepared(Given))
+_DECODER = msgspec.json.Decoder(prepared(GivenForms))
 
 
-def load_given(folder: Path) -> Given:
+def load_given(folder: Path) -> GivenForms:
     """Return what the assignment in a folder gives; nothing where no file says. Raises CourseError.
 
     The file is the course's own.
     """
     path = folder / GIVEN_FILE
     if not path.exists():
-        return Given()
+        return GivenForms()
     try:
         return _DECODER.decode(path.read_bytes())
     except (OSError, msgspec.MsgspecError) as error:
@@ -240,7 +240,7 @@ def load_given(folder: Path) -> Given:
         ) from error
 
 
-def encode_given(given: Given) -> bytes:
+def encode_given(given: GivenForms) -> bytes:
     """Return the file's content: sorted, one form on a line."""
     lists = {"given": sorted(given.given), "shown": sorted(given.shown - given.given)}
     return msgspec.json.format(msgspec.json.encode(lists), indent=2) + b"\n"

@@ -13,7 +13,7 @@ import msgspec
 from grader.assignment import Assignment
 from grader.assignment_files import (
     GIVEN_FILE,
-    Given,
+    GivenForms,
     find_line,
     load_assignment,
     load_given,
@@ -62,7 +62,7 @@ class CourseAssignment(msgspec.Struct, frozen=True):
         path = self.file("models.py")
         return path.read_text(encoding="utf-8") if path.exists() else ""
 
-    def given(self) -> Given:
+    def given(self) -> GivenForms:
         """Forms of what the assignment gives, from `given.json`. Raises CourseError."""
         return load_given(self.file(GIVEN_FILE).parent)
 

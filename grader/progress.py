@@ -73,7 +73,7 @@ class SilentBatch:
         """Ignore the delay."""
 
 
-class Estimate:
+class TimeLeft:
     """How long the rest of many like things will take, by those that are done.
 
     `clock` gives monotonic seconds, from now on; `done` were done before.

@@ -16,7 +16,7 @@ _BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
 
-class Table(NamedTuple):
+class ReadTable(NamedTuple):
     """A table that was read: its header, its rows, all as long, and the lines they end on."""
 
     header: list[str]
@@ -24,7 +24,7 @@ class Table(NamedTuple):
     lines: list[int]
 
 
-def read_table(path: Path) -> Table:
+def read_table(path: Path) -> ReadTable:
     """Read a file whose first line names the columns, separated by commas, semicolons or tabs.
 
     It is in UTF-8, or in UTF-16 as spreadsheets write it. Raises UsageError that says what is
@@ -50,7 +50,7 @@ def read_table(path: Path) -> Table:
     (_, header), *others = found
     width = len(header)
     rows = [(row + [""] * width)[:width] for _, row in others]
-    return Table(header, rows, [line for line, _ in others])
+    return ReadTable(header, rows, [line for line, _ in others])
 
 
 def _read_text(path: Path) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.assignment_files import GIVEN_FILE, Given, encode_given, load_given
+from grader.assignment_files import GIVEN_FILE, GivenForms, encode_given, load_given
 from grader.errors import CourseError
 
 SLUGS = ("tensorir", "e2e-conv", "e2e-mlp", "from-torch", "quantized")
@@ -14,13 +14,13 @@ ASSIGNMENTS = Path(__file__).parents[1] / "assignments"
 
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
-    given = Given(frozenset({"a", "b"}), frozenset({"c"}))
+    given = GivenForms(frozenset({"a", "b"}), frozenset({"c"}))
     (tmp_path / GIVEN_FILE).write_bytes(encode_given(given))
     assert given == load_given(tmp_path)
 
 
 def test_without_a_file_nothing_is_given(tmp_path: Path) -> None:
-    assert Given() == load_given(tmp_path)
+    assert GivenForms() == load_given(tmp_path)
 
 
 def test_a_damaged_file_is_the_course_s_error(tmp_path: Path) -> None:
@@ -30,7 +30,7 @@ def test_a_damaged_file_is_the_course_s_error(tmp_path: Path) -> None:
 
 
 def test_what_is_given_is_refused_under_any_name_and_what_is_shown_under_another_one() -> None:
-    given = Given(frozenset({"a"}), frozenset({"c"}))
+    given = GivenForms(frozenset({"a"}), frozenset({"c"}))
     assert given.refuses("a", by_name=True)
     assert given.refuses("a", by_name=False)
     assert given.refuses("c", by_name=False)

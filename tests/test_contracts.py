@@ -75,7 +75,7 @@ def test_all_are_kept(copy: Path) -> None:
         (("grading/referee.py", "import tvm"), NO_TVM),
         (("grading/referee.py", "import cloudpickle"), NO_TVM),
         (("grading/referee.py", "import pickle"), NO_PICKLE),
-        (("cluster/messages.py", "import pickle"), NO_PICKLE),
+        (("cluster/jobs.py", "import pickle"), NO_PICKLE),
         (("grading/referee.py", "import marshal"), "Nothing else is unpickled"),
     ],
     indirect=["broken"],

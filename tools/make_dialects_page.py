@@ -12,7 +12,7 @@ from grader.dialects.table import (
     CURRENT,
     CURRENT_TVM,
     DIALECTS,
-    Row,
+    DialectRow,
     names_gone,
     rows,
 )
@@ -73,7 +73,7 @@ def page() -> str:
     return "\n".join(parts)
 
 
-def _table(chosen: Iterable[Row]) -> str:
+def _table(chosen: Iterable[DialectRow]) -> str:
     lines = [f"| row | was | is | {' | '.join(DIALECTS[:-1])} |", "|---|---|---|---|---|---|"]
     for row in chosen:
         marks = ["x" if dialect in row.dialects else "" for dialect in DIALECTS[:-1]]

@@ -20,7 +20,7 @@ from typing import Any
 import tvm
 from rich.console import Console
 
-from grader.assignment_files import GIVEN_FILE, Given, encode_given, load_given
+from grader.assignment_files import GIVEN_FILE, GivenForms, encode_given, load_given
 from grader.authoring.given import collect_given
 from grader.course import CourseAssignment, load_course
 from grader.grading.preparation import GradingOptions, open_settings
@@ -55,7 +55,7 @@ def main() -> int:
             targets=targets_of(chosen),
         )
     known = load_given(chosen.folder)
-    whole = Given(known.given | found.given, known.shown | found.shown)
+    whole = GivenForms(known.given | found.given, known.shown | found.shown)
     if arguments.check:
         missing = found.given - known.given
         Console().print(f"{arguments.slug}: {len(missing)} of {len(found.given)} are missing")

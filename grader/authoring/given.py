@@ -7,7 +7,7 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from grader.assignment_files import Given
+from grader.assignment_files import GivenForms
 from grader.authoring.master import find_master, has_master, read_master
 from grader.authoring.template import make_template
 from grader.course import CourseAssignment
@@ -28,7 +28,7 @@ def collect_given(
     *,
     handouts: Iterable[Path] = (),
     targets: Iterable[bytes] = (),
-) -> Given:
+) -> GivenForms:
     """Return the forms of what an assignment of the course at `root` gives.
 
     Read are the modules of its English template, `targets` as graph JSON, and handouts: notebooks,
@@ -45,7 +45,7 @@ def collect_given(
         notebook = parse_content(path.read_bytes(), path.suffix)
         for capture, forms in _captures(notebook, prepared):
             (shown if _is_answer(capture, prepared) else beside).update(forms)
-    return Given(frozenset(given | (beside - shown)), frozenset(shown - given))
+    return GivenForms(frozenset(given | (beside - shown)), frozenset(shown - given))
 
 
 def forms_of(document: bytes) -> frozenset[str]:

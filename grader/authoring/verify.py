@@ -47,7 +47,7 @@ from grader.grading.pipeline import Stages, compare_captures, run_notebook, run_
 from grader.grading.preparation import Preparation, Settings
 from grader.grading.spelling import find_respelling
 from grader.language import NOTHING, Text, foreign, say
-from grader.progress import Estimate, Progress, Silent
+from grader.progress import Progress, Silent, TimeLeft
 from grader.reading.submission import SubmissionFile
 from grader.report import Part
 
@@ -303,7 +303,7 @@ class Verifier:
         progress.stage(say("judging mutants"))
         with ThreadPoolExecutor(max_workers=self.jobs) as executor:
             pending = [executor.submit(job) for job in jobs]
-            estimate = Estimate(self.prepared.settings.clock)
+            estimate = TimeLeft(self.prepared.settings.clock)
             for done, _ in enumerate(as_completed(pending), start=1):
                 progress.step(done, len(pending), estimate.told(done, len(pending)))
         return [future.result() for future in pending]

@@ -26,7 +26,7 @@ from grader.files import rescue, try_place, unwritable, write_whole
 from grader.grading.preparation import Preparation, Settings
 from grader.language import Text, join, say
 from grader.progress import BatchProgress, Progress, Silent
-from grader.reading.reader import Reader
+from grader.reading.reader import SubmissionReader
 from grader.reading.submission import SubmissionFile
 from grader.report import Report, decode_report, encode_report
 from grader.sandbox.room import RevocableSandbox
@@ -200,7 +200,7 @@ class Batch:
         self._attempts = Attempts(
             course, demanded, msgspec.structs.replace(settings, sandbox=self._sandbox)
         )
-        self._reader = Reader(settings.quiet)
+        self._reader = SubmissionReader(settings.quiet)
         self._answers: dict[tuple[str, str], _Answer] = {}
         self._lock = threading.Lock()
 

@@ -25,8 +25,8 @@ from grader.batch.keys import Key, Keys, named
 from grader.batch.summary import Row, in_a_line, notice
 from grader.errors import GraderError
 from grader.gradebook.book import Gradebook, HandedIn, Recording, utc_now
-from grader.gradebook.opening import open_database
-from grader.gradebook.roster import Student, folded
+from grader.gradebook.database import open_database
+from grader.gradebook.entries import Student, folded
 from grader.gradebook.rows import StoredGrading
 from grader.grading.rescoring import rescored
 from grader.language import Text, foreign, say

@@ -11,7 +11,7 @@ import sys
 from types import ModuleType
 from typing import cast
 
-from grader.cli.process import Interruption, OutputError, command_language, prepare_process
+from grader.cli.ending import Interruption, OutputError, command_language, prepare_process
 from grader.errors import GraderError, told_failure
 from grader.language import NOTHING, Text, say
 

@@ -8,8 +8,14 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from grader.cli.help import Command
-from grader.cli.options import CourseOption, DataOption, Language, SandboxOption, SeedOption
+from grader.cli.options import (
+    CommandWithExamples,
+    CourseOption,
+    DataOption,
+    Language,
+    SandboxOption,
+    SeedOption,
+)
 
 BELOW, UNGRADED = 1, 2
 
@@ -18,7 +24,7 @@ def add_author_commands(app: typer.Typer, panel: str) -> None:
     """Add these commands to a group, listed in a panel of its help."""
     commands = ((new, _NEW), (untranslate, _UNTRANSLATE), (preview, _PREVIEW), (verify, _VERIFY))
     for function, epilog in commands:
-        app.command(cls=Command, rich_help_panel=panel, epilog=epilog)(function)
+        app.command(cls=CommandWithExamples, rich_help_panel=panel, epilog=epilog)(function)
 
 
 _NEW = """
@@ -41,7 +47,7 @@ def new(
     course: CourseOption = None,
 ) -> None:
     """Begin an assignment: a small one that is complete, to be changed."""
-    from grader.cli.new import run_new
+    from grader.cli.course_files import run_new
 
     run_new(slug, course, lang, Console())
 
@@ -52,7 +58,7 @@ def untranslate(
     course: CourseOption = None,
 ) -> None:
     """Delete an assignment's translation: from its master, its titles and its templates."""
-    from grader.cli.new import run_untranslate
+    from grader.cli.course_files import run_untranslate
 
     run_untranslate(slug, language, course, Console())
 
@@ -81,7 +87,7 @@ def preview(
     from grader.environment import need_for_marking
 
     need_for_marking()
-    from grader.cli.preview import PreviewOptions, run_preview
+    from grader.cli.servers import PreviewOptions, run_preview
     from grader.grading.preparation import GradingOptions
 
     grading = GradingOptions(None, data, seed, course, sandbox)

@@ -1,4 +1,4 @@
-"""`grader batch`: grade many notebooks into a folder of reports."""
+"""`grader batch`: grade many notebooks into a folder of reports; `grader watch`: how it stands."""
 
 from __future__ import annotations
 
@@ -25,22 +25,35 @@ from grader.batch.summary import (
     summarize,
 )
 from grader.batch.watching import WatchedBatch, forget
+from grader.cli.ending import command_language
 from grader.cli.gradebook import recording, refuse_unrecorded, secret_files, tell_recorded
-from grader.cli.process import command_language
-from grader.cli.progress import LiveBatch, LiveProgress
+from grader.cli.telling import LiveBatch, LiveProgress
 from grader.course import CourseAssignment
 from grader.environment import usable_cores
 from grader.errors import UsageError
 from grader.grading.preparation import GradingOptions
 from grader.language import ENGLISH, Text, as_text, say
-from grader.lms.attempts import attempt_number, collected_around
+from grader.lms.handback import attempt_number, collected_around
 from grader.reading.submission import absolute
 from grader.render.audience import shown, utc_now
 from grader.report import Report, decode_report
 
 if TYPE_CHECKING:
-    from grader.cluster.choice import ClusterOptions
+    from grader.cluster.jobs import ClusterOptions
     from grader.cluster.opening import OpenCluster
+import time
+from collections.abc import Callable, Iterator
+
+from rich.console import Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text as Styled
+
+from grader.batch.watching import BatchState, Status, state_of
+from grader.cli.telling import REFRESHES_PER_SECOND, can_redraw, line, tell, words
+from grader.language import NOTHING, in_clauses
+from grader.progress import duration
+from grader.render.wording import one_line
 
 
 class BatchOptions(msgspec.Struct, frozen=True):
@@ -229,3 +242,118 @@ def _say_if_small(capacity: int, possible: Iterable[CourseAssignment], messages:
 def _say(console: Console, text: str | Text) -> None:
     words = as_text(text).in_(command_language())
     console.print(words, markup=False, highlight=False, soft_wrap=True)
+
+
+# `grader watch`: how a batch stands that another process runs, until its end.
+
+
+_LOOKS_PER_SECOND = 2
+"""Few: schedules are being timed on the same machine."""
+
+_ENDS: dict[Status, Text] = {
+    "done": say("The batch is done."),
+    "interrupted": say("The batch was interrupted: the same command goes on from here."),
+    "killed": say("The batch was ended amid its work: the same command goes on from here."),
+}
+
+
+class WatchOptions(msgspec.Struct, frozen=True):
+    """The arguments of `grader watch`, as they were given."""
+
+    folder: Path
+    once: bool = False
+    json: bool = False
+
+
+def run_watch(
+    options: WatchOptions,
+    console: Console,
+    write: Callable[[bytes], None],
+    clock: Callable[[], datetime] = utc_now,
+    wait: Callable[[float], None] = time.sleep,
+) -> None:
+    """Show how a batch stands until it ends: live on a terminal, elsewhere a line for each change.
+
+    Raises UsageError where there is no batch. After Ctrl-C the display is taken off the screen, and
+    KeyboardInterrupt goes on.
+    """
+    seen = _seen(options, clock, wait)
+    if options.json:
+        for state in seen:
+            write(msgspec.json.encode(state, enc_hook=line) + b"\n")
+    elif options.once or not can_redraw(console):
+        last = NOTHING
+        for state in seen:
+            told = _counted(state)
+            if told != last or options.once:
+                tell(console, told)
+            last = told
+        _tell_end(console, state)
+    else:
+        with Live(console=console, transient=True, refresh_per_second=REFRESHES_PER_SECOND) as live:
+            for state in seen:
+                live.update(_display(state, clock()))
+        console.print(_display(state, clock()))
+        _tell_end(console, state)
+
+
+def _seen(
+    options: WatchOptions, clock: Callable[[], datetime], wait: Callable[[float], None]
+) -> Iterator[BatchState]:
+    """Yield how the batch stands, until it ends."""
+    while True:
+        state = state_of(options.folder, clock())
+        yield state
+        if options.once or state.status in _ENDS:
+            return
+        wait(1 / _LOOKS_PER_SECOND)
+
+
+def _tell_end(console: Console, state: BatchState) -> None:
+    if state.status in _ENDS:
+        tell(console, _ENDS[state.status])
+
+
+def _counted(state: BatchState) -> Text:
+    """Return how many are done, and how long the others take."""
+    if state.status == "preparing":
+        return say("The batch prepares itself.")
+    parts = [say("{done} of {total} done", done=state.done, total=state.total)]
+    counts = (
+        (state.kept, say("{count} of them before", count=state.kept)),
+        (state.failed, say("{count} could not be graded", count=state.failed)),
+        (state.put_back, say("{count} to be graded again", count=state.put_back)),
+    )
+    parts += [told for number, told in counts if number]
+    if state.left:
+        parts.append(say("about {left} left", left=state.left))
+    return in_clauses(parts)
+
+
+def _display(state: BatchState, now: datetime) -> Group:
+    """Return the tables of what is graded now, and of what was done last."""
+    shown: list[Table | Styled] = [Styled(line(_counted(state)), style="bold")]
+    if state.at_work:
+        table = _table(say("Graded now"), say("What is done"), say("For"))
+        for each in state.at_work:
+            seconds = max((now - each.since).total_seconds(), 0.0)
+            table.add_row(Styled(one_line(each.name)), Styled(line(each.stage)), duration(seconds))
+        shown.append(table)
+    if state.latest:
+        table = _table(say("Done last"), say("What came out"))
+        for done in state.latest:
+            told = Styled(line(done.outcome), style="" if done.graded else "red")
+            table.add_row(Styled(one_line(done.name)), told)
+        shown.append(table)
+    return Group(*shown)
+
+
+def _table(*titles: Text) -> Table:
+    """Return a table of lines that are not broken: the second column has what room is left."""
+    table = Table(
+        box=None, expand=True, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim", title=" "
+    )
+    for place, title in enumerate(titles):
+        ratio = 1 if place == 1 else None
+        table.add_column(words(title), no_wrap=True, overflow="ellipsis", ratio=ratio)
+    return table

@@ -21,20 +21,23 @@ from grader.ci.recipes import (
     write_new,
 )
 from grader.ci.wheel import find_installed
-from grader.cli.help import SETTINGS, Command, Group
+from grader.cli.options import SETTINGS, CommandGroup, CommandWithExamples
 from grader.cli.telling import tell
 from grader.language import Text, foreign, say
 
 FOUND = 1
 
 ci = typer.Typer(
-    cls=Group,
+    cls=CommandGroup,
     context_settings=SETTINGS,
     help="Grade on push: in GitHub, GitLab or Gradescope.",
     no_args_is_help=True,
 )
 init = typer.Typer(
-    cls=Group, context_settings=SETTINGS, help="Write a recipe for a service.", no_args_is_help=True
+    cls=CommandGroup,
+    context_settings=SETTINGS,
+    help="Write a recipe for a service.",
+    no_args_is_help=True,
 )
 ci.add_typer(init, name="init")
 
@@ -70,7 +73,7 @@ MinutesOption = Annotated[
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
 
 
-@init.command(cls=Command, epilog="grader ci init github --threshold 60")
+@init.command(cls=CommandWithExamples, epilog="grader ci init github --threshold 60")
 def github(
     directory: DirectoryOption = Path(),
     assignment: AssignmentOption = None,
@@ -90,7 +93,7 @@ def github(
     _say_what_is_next(choices, say("the tab Actions"))
 
 
-@init.command(cls=Command, epilog="grader ci init gitlab --threshold 60")
+@init.command(cls=CommandWithExamples, epilog="grader ci init gitlab --threshold 60")
 def gitlab(
     directory: DirectoryOption = Path(),
     assignment: AssignmentOption = None,
@@ -110,7 +113,7 @@ def gitlab(
     _say_what_is_next(choices, foreign("Build > Pipelines"))
 
 
-@init.command(cls=Command, epilog="grader ci init gradescope --assignment e2e-conv")
+@init.command(cls=CommandWithExamples, epilog="grader ci init gradescope --assignment e2e-conv")
 def gradescope(
     directory: DirectoryOption = Path(),
     assignment: AssignmentOption = None,
@@ -139,7 +142,7 @@ def gradescope(
     )
 
 
-@init.command(cls=Command, epilog="grader ci init leaderboard --machine EPYC")
+@init.command(cls=CommandWithExamples, epilog="grader ci init leaderboard --machine EPYC")
 def leaderboard(
     directory: DirectoryOption = Path(),
     reports: Annotated[
@@ -176,7 +179,7 @@ def leaderboard(
     )
 
 
-@ci.command(cls=Command, epilog="grader ci fetch --output complete")
+@ci.command(cls=CommandWithExamples, epilog="grader ci fetch --output complete")
 def fetch(
     output: Annotated[Path, typer.Option(metavar="DIR", help="A new folder for the course.")],
     course: Annotated[
@@ -196,7 +199,7 @@ def fetch(
     tell(Console(), say("The complete course is in {folder}.", folder=str(output)))
 
 
-@ci.command(cls=Command, epilog="grader ci solutions .")
+@ci.command(cls=CommandWithExamples, epilog="grader ci solutions .")
 def solutions(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The repository.")] = Path(),
     course: Annotated[
@@ -204,7 +207,7 @@ def solutions(
     ] = Path(),
 ) -> None:
     """List where a repository of students holds solutions of the course; exit with 1 if it does."""
-    from grader.release.solutions import find_solutions
+    from grader.release.secret import find_solutions
     from grader.release.write import read_manifest
 
     manifest = read_manifest(course)

@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from grader.cli.ending import write_output
 from grader.cli.grades import JsonOption
-from grader.cli.help import Command
 from grader.cli.options import (
+    CommandWithExamples,
     CourseOption,
     DataOption,
     JobsOption,
@@ -19,8 +20,7 @@ from grader.cli.options import (
     SeedOption,
     points_option,
 )
-from grader.cli.process import write_output
-from grader.lms.names import FORMS, LAYOUTS, PACKED
+from grader.lms.choices import FORMS, LAYOUTS, PACKED
 
 NOT_ALL, UNGRADED = 1, 2
 
@@ -35,11 +35,11 @@ def add_class_commands(app: typer.Typer, panel: str, keeping: str) -> None:
         (feedback, _FEEDBACK),
     )
     for function, epilog in commands:
-        app.command(cls=Command, rich_help_panel=panel, epilog=epilog)(function)
-    app.command(cls=Command, rich_help_panel=panel, epilog=_INSIGHTS)(insights)
-    app.command(cls=Command, rich_help_panel=panel, epilog=_SIMILAR)(similar)
-    app.command(cls=Command, rich_help_panel=panel, epilog=_LEADERBOARD)(leaderboard)
-    app.command(cls=Command, rich_help_panel=keeping, epilog=_REGRADE)(regrade)
+        app.command(cls=CommandWithExamples, rich_help_panel=panel, epilog=epilog)(function)
+    app.command(cls=CommandWithExamples, rich_help_panel=panel, epilog=_INSIGHTS)(insights)
+    app.command(cls=CommandWithExamples, rich_help_panel=panel, epilog=_SIMILAR)(similar)
+    app.command(cls=CommandWithExamples, rich_help_panel=panel, epilog=_LEADERBOARD)(leaderboard)
+    app.command(cls=CommandWithExamples, rich_help_panel=keeping, epilog=_REGRADE)(regrade)
 
 
 _WATCH = """
@@ -61,7 +61,7 @@ def watch(
 
     It ends with the batch. Of one that has ended it says how.
     """
-    from grader.cli.watch import WatchOptions, run_watch
+    from grader.cli.batch import WatchOptions, run_watch
 
     run_watch(WatchOptions(folder, once, json), Console(), write_output)
 
@@ -95,7 +95,7 @@ def collect(
     json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
 ) -> None:
     """Unpack what a class handed in, into a folder for each student."""
-    from grader.cli.collect import CollectOptions, run_collect
+    from grader.cli.lms import CollectOptions, run_collect
 
     options = CollectOptions(tuple(sources), output, layout, roster, assignment, json)
     if not run_collect(options, Console(), write_output):
@@ -137,7 +137,7 @@ def mark(
     from grader.environment import need_for_marking
 
     need_for_marking()
-    from grader.cli.mark import MarkOptions, run_mark
+    from grader.cli.servers import MarkOptions, run_mark
 
     options = MarkOptions(slug, course, who or whoever(), anonymous, port, language)
     run_mark(options, Console())
@@ -175,7 +175,7 @@ def export(
     course: CourseOption = None,
 ) -> None:
     """Write the grades as a learning management system takes them."""
-    from grader.cli.handback import ExportOptions, run_export
+    from grader.cli.lms import ExportOptions, run_export
 
     options = ExportOptions(form, reports, assignment, collected, into, column, output, course)
     if not run_export(options, Console(stderr=True), write_output):
@@ -209,7 +209,7 @@ def feedback(
     course: CourseOption = None,
 ) -> None:
     """Write the pages that students may see, one for each, or an archive to upload."""
-    from grader.cli.handback import FeedbackOptions, run_feedback
+    from grader.cli.lms import FeedbackOptions, run_feedback
 
     options = FeedbackOptions(output, reports, assignment, collected, packed, course)
     if not run_feedback(options, Console(stderr=True)):
@@ -304,7 +304,7 @@ def similar(
     anybody.
     """
     from grader.cli.class_reports import ClassOptions
-    from grader.cli.similar import SimilarOptions, run_similar
+    from grader.cli.comparing import SimilarOptions, run_similar
 
     found = ClassOptions(assignment, reports, collected, course)
     texts = tuple(given or ())
@@ -347,7 +347,7 @@ def leaderboard(
     rank.
     """
     from grader.cli.class_reports import ClassOptions
-    from grader.cli.leaderboard import LeaderboardOptions, run_leaderboard
+    from grader.cli.comparing import LeaderboardOptions, run_leaderboard
 
     found = ClassOptions(assignment, reports, None, course, every=True)
     options = LeaderboardOptions(found, output, consent, machine, language)
@@ -385,11 +385,11 @@ def regrade(
 
     It says before what will be run, what is only counted anew, and what is kept.
     """
-    from grader.cli.gradebook import Told
+    from grader.cli.gradebook import CommandOutput
     from grader.cli.regrade import RegradeOptions, run_regrade
     from grader.grading.preparation import GradingOptions
 
     grading = GradingOptions(slug, data, seed, course, sandbox)
     options = RegradeOptions(grading, changed, dry_run, sure, jobs)
-    if not run_regrade(options, Told(json), Console(stderr=True)):
+    if not run_regrade(options, CommandOutput(json), Console(stderr=True)):
         raise typer.Exit(UNGRADED)

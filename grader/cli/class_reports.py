@@ -12,17 +12,17 @@ import msgspec
 from grader.api import REPORT_LIMIT
 from grader.batch.grading import SUMMARY
 from grader.errors import UsageError
-from grader.insights import Attempt, Person
+from grader.insights import Person, ReportedAttempt
 from grader.insights.figures import Source
 from grader.language import NOTHING, Text, in_a_row, join, say
-from grader.lms.collect import Student, read_manifest
+from grader.lms.collect import CollectedStudent, read_manifest
 from grader.report import Report, decode_report
 
 if TYPE_CHECKING:
     from grader.gradebook.book import Gradebook
     from grader.gradebook.entries import Attempt as Handed
+    from grader.gradebook.entries import Student as Enrolled
     from grader.gradebook.grades import Account
-    from grader.gradebook.roster import Student as Enrolled
 
 
 class ClassOptions(msgspec.Struct, frozen=True):
@@ -38,7 +38,7 @@ class ClassOptions(msgspec.Struct, frozen=True):
     every: bool = False
 
 
-class Work(NamedTuple):
+class StudentWork(NamedTuple):
     """A student's work in an assignment. There is no report where nothing is graded: `why` not.
 
     `points` of `possible` and the `lines` of the grade are a gradebook's, `number` says which
@@ -52,7 +52,7 @@ class Work(NamedTuple):
     why: Text = NOTHING
     points: float | None = None
     possible: float | None = None
-    attempts: tuple[Attempt, ...] = ()
+    attempts: tuple[ReportedAttempt, ...] = ()
     lines: tuple[Text, ...] = ()
     number: int | None = None
     file: Path | None = None
@@ -62,7 +62,7 @@ class ClassOfReports(NamedTuple):
     """The work of a class, read as one goes through it, and who handed in nothing, by slug."""
 
     source: Source
-    works: Iterator[Work]
+    works: Iterator[StudentWork]
     missing: dict[str, tuple[Person, ...]]
 
 
@@ -90,7 +90,9 @@ def _open_folder(
     yield ClassOfReports("folder", _in_folder(folder, students, slug), {})
 
 
-def _in_folder(folder: Path, students: tuple[Student, ...], slug: str | None) -> Iterator[Work]:
+def _in_folder(
+    folder: Path, students: tuple[CollectedStudent, ...], slug: str | None
+) -> Iterator[StudentWork]:
     names = {each.folder: each.name for each in students}
     for path in sorted(folder.rglob("*.json")):
         if path == folder / SUMMARY:
@@ -99,9 +101,9 @@ def _in_folder(folder: Path, students: tuple[Student, ...], slug: str | None) ->
         id = path.relative_to(folder).with_suffix("").parts[0]
         person = Person(id, names.get(id, ""))
         if not report.parts:
-            yield Work("", person, None, join(*report.notes), file=path)
+            yield StudentWork("", person, None, join(*report.notes), file=path)
         elif slug in (None, report.assignment.slug):
-            yield Work(report.assignment.slug, person, report, file=path)
+            yield StudentWork(report.assignment.slug, person, report, file=path)
 
 
 def read_report(path: Path) -> Report:
@@ -159,7 +161,7 @@ def _person(student: Enrolled) -> Person:
 
 def _of_student(
     book: Gradebook, student: Enrolled, accounts: Mapping[str, Account], every: bool
-) -> Iterator[Work]:
+) -> Iterator[StudentWork]:
     from grader.gradebook.grades import derive_all
 
     grades = derive_all(accounts.values())
@@ -168,7 +170,7 @@ def _of_student(
         counting = [each for each in attempts if every or each.number == grade.attempt]
         reports = (book.report_of(each.id) for each in counting) if counting else (None,)
         for report in reports:
-            yield Work(
+            yield StudentWork(
                 slug,
                 _person(student),
                 report,
@@ -181,7 +183,7 @@ def _of_student(
             )
 
 
-def _attempt(attempt: Handed) -> Attempt:
+def _attempt(attempt: Handed) -> ReportedAttempt:
     scores = tuple(float(each.score) for each in attempt.gradings)
     most = max((float(each.max_score) for each in attempt.gradings), default=0.0)
-    return Attempt(attempt.number, attempt.handed_in, scores, most)
+    return ReportedAttempt(attempt.number, attempt.handed_in, scores, most)

@@ -12,18 +12,17 @@ from rich.console import Console
 from rich.text import Text as Styled
 
 from grader.cli.class_reports import ClassOptions
-from grader.cli.gradebook import Told, open_book
+from grader.cli.gradebook import CommandOutput, open_book
 from grader.cli.insights import class_insights
 from grader.cli.student_grades import grades_of, known_rules, plain_table, told_number
 from grader.cli.telling import words
 from grader.gradebook.entries import rounded
 from grader.gradebook.grades import Grade
 from grader.insights import Insights
-from grader.insights.documents import told as told_insights
+from grader.insights.exports import told as told_insights
 from grader.language import foreign, say
-from grader.render.html.insights import CONCERNS
-from grader.render.mistakes import MISTAKE_NAMES
-from grader.render.wording import one_line
+from grader.render.html.class_page import CONCERNS
+from grader.render.wording import MISTAKE_NAMES, one_line
 
 _FIGURES = {
     "graded": say("Graded"),
@@ -38,7 +37,7 @@ _FIGURES = {
 """What is told of a class, and what people read it under."""
 
 
-def tell_stats(slug: str | None, course: Path | None, told: Told) -> None:
+def tell_stats(slug: str | None, course: Path | None, told: CommandOutput) -> None:
     """Tell how the class did, without those who have withdrawn; of one assignment also what went
     wrong, with the numbers of `grader insights`.
     """

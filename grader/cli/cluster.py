@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from grader.cli.help import SETTINGS, Command, Group
+from grader.cli.options import SETTINGS, CommandGroup, CommandWithExamples
 from grader.cli.telling import tell
 from grader.environment import need_cluster, usable_cores
 from grader.errors import UsageError
@@ -18,7 +18,7 @@ from grader.language import say
 from grader.sandbox.interface import Level
 
 cluster = typer.Typer(
-    cls=Group,
+    cls=CommandGroup,
     context_settings=SETTINGS,
     help="Grade a class on many machines, with Dask.",
     no_args_is_help=True,
@@ -41,7 +41,7 @@ LevelOption = Annotated[
 
 
 @cluster.command(
-    cls=Command,
+    cls=CommandWithExamples,
     epilog="""
     grader cluster local --workers 4
     grader batch class/ --output reports/ --cluster tcp://127.0.0.1:8786
@@ -58,7 +58,7 @@ def local(
 ) -> None:
     """Start a scheduler and workers on this machine, until Ctrl-C, to try what a cluster does."""
     need_cluster()
-    from grader.cluster.local import local_cluster
+    from grader.cluster.address import local_cluster
 
     with local_cluster(workers or usable_cores(), port, sandbox) as started:
         count = len(started.scheduler.workers)
@@ -80,7 +80,7 @@ def local(
 
 
 @cluster.command(
-    cls=Command,
+    cls=CommandWithExamples,
     epilog="""
     grader cluster worker tls://10.0.0.5:8786
     grader cluster worker tls://10.0.0.5:8786 --jobs 8 --sandbox strong
@@ -104,8 +104,7 @@ def worker(
     It opens sandbox and launchers before it joins, and does not join where it cannot grade.
     """
     need_cluster()
-    from grader.cluster.address import checked
-    from grader.cluster.local import PRELOAD
+    from grader.cluster.address import PRELOAD, checked
 
     words = [checked(scheduler, insecure=insecure), "--nworkers", "1", "--no-dashboard"]
     words += ["--nthreads", str(jobs or usable_cores()), "--memory-limit", "0"]

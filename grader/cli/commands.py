@@ -19,12 +19,15 @@ from grader.cli.ci import ci
 from grader.cli.class_commands import add_class_commands
 from grader.cli.cluster import InsecureOption
 from grader.cli.cluster import cluster as cluster_app
+from grader.cli.ending import write_output
 from grader.cli.grades import HandedInOption, course_app, grades_app, roster_app
-from grader.cli.help import SETTINGS, Command, Group
 from grader.cli.kernelspec import kernelspec
 from grader.cli.options import (
+    SETTINGS,
     AssignmentOption,
     AudienceOption,
+    CommandGroup,
+    CommandWithExamples,
     CourseOption,
     DataOption,
     DialectOption,
@@ -37,16 +40,15 @@ from grader.cli.options import (
     SpokenOption,
     points_option,
 )
-from grader.cli.process import write_output
 from grader.render.audience import utc_now
 from grader.render.formats import FORMATS
 
 if TYPE_CHECKING:
-    from grader.cluster.choice import ClusterOptions
+    from grader.cluster.jobs import ClusterOptions
 
 app = typer.Typer(
     name="grader",
-    cls=Group,
+    cls=CommandGroup,
     context_settings=SETTINGS,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -79,7 +81,7 @@ def root(
 
 
 @app.command(
-    cls=Command,
+    cls=CommandWithExamples,
     rich_help_panel=_GRADE,
     epilog="""
     grader run hw.ipynb
@@ -121,7 +123,7 @@ def run(
 
 
 @app.command(
-    cls=Command,
+    cls=CommandWithExamples,
     rich_help_panel=_GRADE,
     epilog="""
     grader render report.json --format html -o report.html
@@ -150,13 +152,13 @@ def render(
     ] = "",
 ) -> None:
     """Make another rendering of a report."""
-    from grader.cli.render import RenderOptions, run_render
+    from grader.cli.run import RenderOptions, run_render
 
     run_render(RenderOptions(report, name, output, audience, path, language), write_output)
 
 
 @app.command(
-    cls=Command,
+    cls=CommandWithExamples,
     rich_help_panel=_GRADE,
     epilog="""
     grader batch submissions/ --output reports/ --assignment e2e-conv
@@ -233,7 +235,7 @@ def _cluster_options(address: str | None, *, insecure: bool, alike: bool) -> Clu
     """Return what was asked of a cluster, None without one."""
     if address is None:
         return None
-    from grader.cluster.choice import ClusterOptions
+    from grader.cluster.jobs import ClusterOptions
 
     return ClusterOptions(address, insecure, alike)
 
@@ -245,7 +247,7 @@ add_author_commands(app, _AUTHOR)
 
 
 @app.command(
-    cls=Command,
+    cls=CommandWithExamples,
     rich_help_panel=_SET_UP,
     epilog="""
     grader doctor
@@ -260,8 +262,7 @@ def doctor(
 ) -> None:
     """Say what this machine offers for grading, and what is missing."""
     from grader.cli.doctor import examine
-    from grader.cli.doctor_timing import examine_timing
-    from grader.cli.self_test import self_test_of
+    from grader.cli.doctor_timing import examine_timing, self_test_of
 
     console = Console()
     can_grade = examine(console)
@@ -273,7 +274,7 @@ def doctor(
 
 
 @app.command(
-    cls=Command,
+    cls=CommandWithExamples,
     rich_help_panel=_AUTHOR,
     epilog="""
     grader template softmax
@@ -299,24 +300,26 @@ def template(
 ) -> None:
     """Make the notebooks that students start from, out of the master notebooks."""
 
-    from grader.cli.template import TemplateOptions, run_template
+    from grader.cli.course_files import TemplateOptions, run_template
 
     options = TemplateOptions(slug, lang, output, check, course)
     if not run_template(options, Console(), Console(stderr=True)) and check:
         raise typer.Exit(STALE)
 
 
-@app.command(cls=Command, rich_help_panel=_AUTHOR, epilog="grader lint softmax --course mycourse")
+@app.command(
+    cls=CommandWithExamples, rich_help_panel=_AUTHOR, epilog="grader lint softmax --course mycourse"
+)
 def lint(slug: SlugArgument = None, course: CourseOption = None) -> None:
     """List what is wrong with assignments and masters; exit with 1 when there is an error."""
-    from grader.cli.lint import LintOptions, run_lint
+    from grader.cli.verify import LintOptions, run_lint
 
     if not run_lint(LintOptions(slug, course), Console(), Console(stderr=True)):
         raise typer.Exit(FAULTY)
 
 
 @app.command(
-    cls=Command,
+    cls=CommandWithExamples,
     rich_help_panel=_AUTHOR,
     epilog="grader release public --secret course.tar.gz",
 )
@@ -333,13 +336,13 @@ def release(
     ] = None,
 ) -> None:
     """Write what students may have of a course: no solutions, no hidden parts."""
-    from grader.cli.release import ReleaseOptions, run_release
+    from grader.cli.course_files import ReleaseOptions, run_release
 
     run_release(ReleaseOptions(folder, secret, course, install), Console())
 
 
 @app.command(
-    cls=Command,
+    cls=CommandWithExamples,
     rich_help_panel=_SET_UP,
     epilog="""
     grader migrate old.ipynb --diff

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from importlib import metadata
 from pathlib import Path
+from typing import Final
 
+import msgspec
 from rich.console import Console
 
 from grader.assignment import SandboxNeeds
-from grader.cli.doctor_notebooks import find_faults, kernel_python, try_imports
 from grader.cli.telling import tell_beside
 from grader.dialects.table import describe_api
 from grader.environment import (
+    DISTRIBUTION,
     describe_environment,
     missing_for_grading,
     only_self_check,
 )
-from grader.inside.launcher.sockets import can_count
-from grader.language import Text, counted, in_a_row, join, say
+from grader.inside.launcher.linux import hidden_features
+from grader.inside.launcher.memory import can_count
+from grader.language import NOTHING, Text, counted, foreign, in_a_row, join, say
 from grader.sandbox.choose import LevelFinding, survey
 from grader.sandbox.groups import Groups, find_groups
 from grader.sandbox.interface import LEVELS, Level
@@ -119,3 +126,180 @@ def _tell_below(console: Console, label: str | Text, *texts: Text) -> None:
     for text in filter(None, texts):
         tell_beside(console, label, text)
         label = ""
+
+
+# `grader doctor`: whether what notebooks import can be imported, here and while grading.
+#
+# A grading helps: its kernels are forked from a process that has made some imports possible. Nobody
+# does that for a student's own kernel, which then fails in the cell of all imports.
+
+
+IMPORTED: Final = {
+    "numpy": "numpy",
+    "torch": "torch",
+    "torchvision": "torchvision",
+    "tvm": "apache-tvm",
+    "tvm.relax": "apache-tvm",
+    "tvm.script": "apache-tvm",
+    "tvm.testing": "pytest",
+    "matplotlib.pyplot": "matplotlib",
+    "torchsummary": "torchsummary",
+    "tabulate": "tabulate",
+}
+"""What notebooks import, in the order of theirs, and the distribution that brings what it needs."""
+
+_PINNED = ("apache-tvm", "apache-tvm-ffi")
+"""Distributions of which one version is right: modules are read in its form."""
+
+_SECONDS = 300.0
+_HELPED = """
+from grader.inside.kernel.preload import detect_what_the_system_shows, provide_torchvision_operators
+provide_torchvision_operators(), detect_what_the_system_shows()
+"""
+_PROGRAM = """
+import importlib, json, sys
+for name in sys.argv[1:]:
+    print(json.dumps([name, None]), flush=True)
+    try:
+        importlib.import_module(name)
+    except BaseException as error:
+        lines = str(error).strip().splitlines() or [""]
+        said = f"{type(error).__name__}: {lines[0]}"
+    else:
+        said = ""
+    print(json.dumps([name, said]), flush=True)
+from tvm.target import Target, codegen
+promised = codegen.llvm_get_cpu_features(Target.from_device("cpu"))
+print(json.dumps(["Target.from_device", [str(each) for each in promised]]), flush=True)
+"""
+
+DETECTION: Final = "Target.from_device"
+"""What TVM finds out about the processor, beside the modules. Its fault are names of instructions
+that it takes for granted and that the system hides."""
+
+Faults = dict[str, Text]
+"""What an import raised, by module; ENDED or UNTRIED where it raised nothing and did not work."""
+
+ENDED: Final = say("The interpreter ended.")
+UNTRIED: Final = say("It was not tried.")
+"""What comes after the end, or after more than `_SECONDS`, is not tried."""
+
+
+class ImportFault(msgspec.Struct, frozen=True):
+    """Something that fails in a student's own kernel, and what mends it."""
+
+    message: Text
+    hint: Text
+
+
+def kernel_python() -> str:
+    """Return the interpreter of Jupyter's kernel `python3`, this one where none is named."""
+    from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
+
+    try:
+        named = str(KernelSpecManager().get_kernel_spec("python3").argv[0])
+    except NoSuchKernel:
+        named = ""
+    return named if Path(named).is_absolute() and Path(named).exists() else sys.executable
+
+
+def try_imports(python: str, *, helped: bool) -> Faults:
+    """Import everything in a process of its own; `helped` as the launcher of kernels would."""
+    program = f"{_HELPED}\n{_PROGRAM}" if helped else _PROGRAM
+    try:
+        process = subprocess.run(  # noqa: S603 - our own program
+            [python, "-c", program, *IMPORTED],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_SECONDS,
+            check=False,
+        )
+        output = process.stdout
+    except subprocess.TimeoutExpired as error:
+        output = error.stdout or b""
+    faults = dict.fromkeys(IMPORTED, UNTRIED)
+    for line in output.decode("utf-8", "replace").splitlines():
+        if line.startswith('["'):  # modules may print, too
+            name, fault = json.loads(line)
+            faults[name] = _fault(fault)
+    return {name: fault for name, fault in faults.items() if fault}
+
+
+def _fault(told: str | list[str] | None) -> Text:
+    """Return what the program told of a module, nothing where it could be imported."""
+    if told is None:
+        return ENDED
+    if isinstance(told, list):
+        return foreign(" ".join(hidden_features(told)))
+    return foreign(f"{told.rstrip('.')}.") if told else NOTHING  # a sentence comes behind it
+
+
+def find_faults(
+    alone: Faults,
+    grading: Callable[[], Faults],
+    version_of: Callable[[str], str] = metadata.version,
+) -> Iterator[ImportFault]:
+    """Yield what fails in a kernel that nobody helps; `grading` tries the same while helped."""
+    failed = {name: fault for name, fault in alone.items() if fault != UNTRIED}
+    if len(failed) < len(alone):
+        names = in_a_row(name for name in alone if name not in failed)
+        yield ImportFault(
+            say("It was not tried whether {names} can be imported.", names=names),
+            say("Try again later."),
+        )
+    while_grading = grading() if failed else {}
+    for name, fault in failed.items():
+        yield _finding(name, fault, is_helped=name not in while_grading)
+    for name, wanted in _pins():
+        found = version_of(name)
+        if found != wanted:
+            yield ImportFault(
+                say(
+                    "{name} is {found}. A grading has {wanted}, and reads modules of that one.",
+                    name=name,
+                    found=found,
+                    wanted=wanted,
+                ),
+                foreign(f"pip install {name}=={wanted}"),
+            )
+
+
+def _finding(name: str, fault: Text, *, is_helped: bool) -> ImportFault:
+    """Return what fails in a kernel that nobody helps; `is_helped`: but in no grading."""
+    where = say("Notebooks fail at it here, while they are graded as well.")
+    if name == DETECTION:
+        if is_helped:
+            where = say(
+                "A grading here can leave them out; a student's own kernel fails, as this one does."
+            )
+        return ImportFault(
+            say(
+                "TVM compiles for instructions that this system hides ({fault}), and what is built"
+                ' for {target}("cpu") ends its process. {where}',
+                fault=fault,
+                target=DETECTION,
+                where=where,
+            ),
+            say("In a notebook, %load_ext grader after the import of TVM leaves them out."),
+        )
+    if is_helped:
+        where = say("A grading here can import it; a student's own kernel fails, as this one does.")
+    return ImportFault(
+        say("{name} cannot be imported: {fault} {where}", name=name, fault=fault, where=where),
+        _mend(name),
+    )
+
+
+def _mend(name: str) -> Text:
+    brings = IMPORTED[name]
+    if brings == "torchvision":
+        command = "pip install --upgrade torchvision"
+        return say("Install the one that belongs to this PyTorch: {command}", command=command)
+    return foreign(f"pip install {brings}")
+
+
+def _pins() -> Iterator[tuple[str, str]]:
+    """Yield the names of distributions of which one version is right, and that version."""
+    lines = metadata.requires(DISTRIBUTION) or ()
+    parts = (line.partition(";")[0].partition("==") for line in lines)
+    return ((name.strip(), version.strip()) for name, _, version in parts if name in _PINNED)

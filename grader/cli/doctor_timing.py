@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import msgspec
+import numpy as np
 from rich.console import Console
 
+from grader.assignment import PartTable
 from grader.checks import kinds as registered
 from grader.checks.registry import find_check
 from grader.cli.telling import tell_beside
-from grader.course import Course, find_course
+from grader.course import Course, CourseAssignment, find_course
+from grader.evidence.case import Problem
+from grader.evidence.runner_client import start_timing_runner
+from grader.evidence.runners import RunnerPool
+from grader.evidence.subject import Subject
+from grader.grading.referee import speed_options
 from grader.language import NOTHING, Text, foreign, in_a_row, in_clauses, say
 from grader.machine.cpus import quiet_cpus
 from grader.machine.quiet import LockError, TimingLock
 from grader.machine.state import MachineFacts, machine_facts
 from grader.machine.trust import Doubt, doubts, threads_of
+from grader.measurement.measure import Machine, MeasurementSetup, Version, measure
 from grader.measurement.points import SpeedOptions
+from grader.report import Timing
+from grader.sandbox.choose import choose_sandbox
+from grader.timing.estimate import MOST_ERROR
+from grader.timing.pace import KnownPace
 
 assert registered.__all__  # importing the package registers the checks
 
@@ -28,7 +41,7 @@ LOOK_SECONDS = 1.0
 UNKNOWN = say("unknown")
 
 
-class SelfTest(msgspec.Struct, frozen=True):
+class SelfTestResult(msgspec.Struct, frozen=True):
     """One function measured against itself: the ratio of its times, which is 1, and its interval.
 
     `is_trusted` says whether ratio and interval are as near to 1 as grading demands; `remedy` what
@@ -42,7 +55,7 @@ class SelfTest(msgspec.Struct, frozen=True):
     remedy: Text = NOTHING
 
 
-RunSelfTest = Callable[[tuple[int, ...]], SelfTest | Text]
+RunSelfTest = Callable[[tuple[int, ...]], SelfTestResult | Text]
 """Measures on these CPUs, with as many threads; returns a sentence where nothing can be said."""
 
 
@@ -149,7 +162,7 @@ def _print_doubt(doubt: Doubt, console: Console) -> None:
         tell_beside(console, "", doubt.remedy)
 
 
-def _print_self_test(result: SelfTest | Text, console: Console) -> bool:
+def _print_self_test(result: SelfTestResult | Text, console: Console) -> bool:
     label = say("Self-test")
     if isinstance(result, Text):
         tell_beside(console, label, result)
@@ -173,3 +186,60 @@ def _print_verdict(is_trusted: bool, console: Console) -> bool:
         verdict = say("times can be trusted here.")
     tell_beside(console, say("Verdict"), verdict)
     return is_trusted
+
+
+# The A/A self-test of `grader doctor --timing`, with everything that a grading times with.
+#
+# The unscheduled function is handed in: what does this machine say of a ratio that is 1?
+
+
+def self_test_of(course: Path | None) -> RunSelfTest | None:
+    """Return the self-test of a course's first assignment that scores speed, None if none does.
+
+    Raises CourseError.
+    """
+    found = find_course(course, (Path.cwd(),))
+    for each in found.assignments.values():
+        for part in each.assignment.part:
+            if any(table.kind == "speed" and not table.withheld for table in part.check):
+                return _self_test(found, each, part)
+    return None
+
+
+def _self_test(course: Course, course_assignment: CourseAssignment, part: PartTable) -> RunSelfTest:
+    options, points = speed_options(part)
+    assignment = course_assignment.assignment
+    limits = assignment.limits.resources()
+    subject = Subject(options.weight, assignment.comparison(part))
+
+    def run(cpus: tuple[int, ...]) -> SelfTestResult | Text:
+        with (
+            choose_sandbox(None, assignment.sandbox.minimum, protected=course.folders) as sandbox,
+            RunnerPool(
+                lambda _: start_timing_runner(sandbox, limits, options.threads),
+                assignment.limits.task_seconds,
+            ) as runners,
+        ):
+            machine = Machine(lambda count: cpus[:count], KnownPace())
+            setup = MeasurementSetup(
+                course_assignment.workload(), options, subject, points, runners, machine
+            )
+            timing = _time_unscheduled(setup, np.random.default_rng(secrets.randbits(64)))
+        if isinstance(timing, Problem):
+            return timing.reason
+        trusted = abs(timing.speedup - 1) < MOST_ERROR
+        remedy = say("Find out what else this machine does, and try again.")
+        return SelfTestResult(timing.speedup, timing.ci_low, timing.ci_high, trusted, remedy)
+
+    return run
+
+
+def _time_unscheduled(setup: MeasurementSetup, generator: np.random.Generator) -> Timing | Problem:
+    """Time the unscheduled function of an assignment in the place of a submission.
+
+    The speed-up of the result should be 1; a Problem says why this machine cannot be believed at
+    the moment.
+    """
+    version = Version(b"", "unscheduled", setup.subject.example(), guarded=False)
+    measured = measure([version], setup, generator)
+    return measured if isinstance(measured, Problem) else measured.timing

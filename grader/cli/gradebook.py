@@ -15,15 +15,15 @@ from rich.console import Console
 
 from grader.batch.grading import Store
 from grader.batch.recording import HandedInWhen, RecordingStore, open_recording
-from grader.cli.process import write_output
+from grader.cli.ending import write_output
 from grader.cli.telling import line, some_of, students, tell
 from grader.course import load_course
 from grader.course_folder import course_folder
 from grader.errors import GradebookError, UsageError
 from grader.files import unwritable, write_whole
 from grader.gradebook.book import Gradebook
-from grader.gradebook.opening import VARIABLE, exists, file_of, locate, open_database
-from grader.gradebook.roster import plan, read_roster
+from grader.gradebook.database import VARIABLE, exists, file_of, locate, open_database
+from grader.gradebook.entries import plan, read_roster
 from grader.language import ENGLISH, Text, in_a_row, in_clauses, join, say
 from grader.lms.collect import MANIFEST, collected_times
 from grader.render.wording import one_line
@@ -35,7 +35,7 @@ STANDARD = Path("-")
 """The place that stands for the standard output."""
 
 
-class Told(msgspec.Struct, frozen=True):
+class CommandOutput(msgspec.Struct, frozen=True):
     """Where a command tells what it found: to people on the console, as JSON in a file.
 
     Where the JSON goes to the standard output, it stands there alone.
@@ -101,7 +101,7 @@ def open_book(
         book.close()
 
 
-def init_course(course: Path | None, told: Told) -> None:
+def init_course(course: Path | None, told: CommandOutput) -> None:
     """Make a gradebook, or bring one up to date."""
     root, is_ours = course_here(course)
     url = locate(root, os.environ)
@@ -119,7 +119,7 @@ def init_course(course: Path | None, told: Told) -> None:
 
 
 def import_roster(
-    path: Path, course: Path | None, told: Told, *, withdraw: bool, only_plan: bool
+    path: Path, course: Path | None, told: CommandOutput, *, withdraw: bool, only_plan: bool
 ) -> None:
     """Read a roster into the gradebook, or say what that would change."""
     entries = read_roster(path)

@@ -10,28 +10,29 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from grader.cli.help import SETTINGS, Command, Group
-from grader.cli.options import CourseOption, Language
+from grader.cli.options import SETTINGS, CommandGroup, CommandWithExamples, CourseOption, Language
 from grader.errors import UsageError
 from grader.language import say
 
 if TYPE_CHECKING:
     from grader.gradebook.book import Gradebook
-    from grader.gradebook.entries import Attempt
+    from grader.gradebook.entries import Attempt, Student
     from grader.gradebook.grades import Account, Grade
-    from grader.gradebook.roster import Student
 
 course_app = typer.Typer(
-    cls=Group,
+    cls=CommandGroup,
     context_settings=SETTINGS,
     help="Keep the grades of a course in a gradebook.",
     no_args_is_help=True,
 )
 roster_app = typer.Typer(
-    cls=Group, context_settings=SETTINGS, help="Say who is in the course.", no_args_is_help=True
+    cls=CommandGroup,
+    context_settings=SETTINGS,
+    help="Say who is in the course.",
+    no_args_is_help=True,
 )
 grades_app = typer.Typer(
-    cls=Group,
+    cls=CommandGroup,
     context_settings=SETTINGS,
     help="Ask for grades, explain them, and decide about them.",
     no_args_is_help=True,
@@ -69,21 +70,21 @@ WhoOption = Annotated[
 ]
 
 
-@course_app.command("init", cls=Command, epilog="grader course init")
+@course_app.command("init", cls=CommandWithExamples, epilog="grader course init")
 def init(course: CourseOption = None, json: JsonOption = None) -> None:
     """Make the course's gradebook, or bring one up to date.
 
     It is the file gradebook.sqlite in the course's folder, or what the variable GRADER_GRADEBOOK
     names: a file, or the URL of a database of PostgreSQL.
     """
-    from grader.cli.gradebook import Told, init_course
+    from grader.cli.gradebook import CommandOutput, init_course
 
-    init_course(course, Told(json))
+    init_course(course, CommandOutput(json))
 
 
 @roster_app.command(
     "import",
-    cls=Command,
+    cls=CommandWithExamples,
     epilog="""
     grader roster import roster.csv
     grader roster import roster.csv --dry-run
@@ -104,14 +105,14 @@ def import_(
     json: JsonOption = None,
 ) -> None:
     """Read who is in the course; who is known is changed, and nobody is deleted."""
-    from grader.cli.gradebook import Told, import_roster
+    from grader.cli.gradebook import CommandOutput, import_roster
 
-    import_roster(file, course, Told(json), withdraw=withdraw, only_plan=dry_run)
+    import_roster(file, course, CommandOutput(json), withdraw=withdraw, only_plan=dry_run)
 
 
 @grades_app.command(
     "list",
-    cls=Command,
+    cls=CommandWithExamples,
     epilog="""
     grader grades list
     grader grades list e2e-conv --section A
@@ -129,22 +130,22 @@ def list_(
     json: JsonOption = None,
 ) -> None:
     """List everybody's grades."""
-    from grader.cli.gradebook import Told
+    from grader.cli.gradebook import CommandOutput
     from grader.cli.student_grades import list_grades
 
-    list_grades(slug, section, course, Told(json), everybody=everybody)
+    list_grades(slug, section, course, CommandOutput(json), everybody=everybody)
 
 
-@grades_app.command("show", cls=Command, epilog="grader grades show ada")
+@grades_app.command("show", cls=CommandWithExamples, epilog="grader grades show ada")
 def show(student: StudentArgument, course: CourseOption = None, json: JsonOption = None) -> None:
     """Show all that is known of one student."""
-    from grader.cli.gradebook import Told
+    from grader.cli.gradebook import CommandOutput
     from grader.cli.student_grades import show_student
 
-    show_student(student, course, Told(json))
+    show_student(student, course, CommandOutput(json))
 
 
-@grades_app.command("explain", cls=Command, epilog="grader grades explain ada e2e-conv")
+@grades_app.command("explain", cls=CommandWithExamples, epilog="grader grades explain ada e2e-conv")
 def explain(
     student: StudentArgument,
     slug: SlugArgument,
@@ -155,15 +156,15 @@ def explain(
     json: JsonOption = None,
 ) -> None:
     """Explain how a grade comes about, line by line."""
-    from grader.cli.gradebook import Told
+    from grader.cli.gradebook import CommandOutput
     from grader.cli.student_grades import explain_grade
 
-    explain_grade(student, slug, course, Told(json, language))
+    explain_grade(student, slug, course, CommandOutput(json, language))
 
 
 @grades_app.command(
     "adjust",
-    cls=Command,
+    cls=CommandWithExamples,
     epilog="""
     grader grades adjust ada e2e-mlp --points +2.5 --reason "the hint was wrong"
     grader grades adjust ada e2e-mlp --part mixture --factor 0.5 --reason copied
@@ -195,7 +196,7 @@ def adjust(
     json: JsonOption = None,
 ) -> None:
     """Add points to an attempt, or multiply them, with a reason; nothing is overwritten."""
-    from grader.cli.gradebook import Told, exact, needed_reason, whoever
+    from grader.cli.gradebook import CommandOutput, exact, needed_reason, whoever
     from grader.cli.student_grades import change_grade
 
     if [points, factor, take_back].count(None) != 2:
@@ -229,7 +230,7 @@ def adjust(
         change = {"part": part, "points": added, "factor": times}
         return {"adjustment": number, "attempt": chosen.number, **change, **told}
 
-    change_grade(student, slug, course, Told(json), write)
+    change_grade(student, slug, course, CommandOutput(json), write)
 
 
 def _attempt(account: Account, number: int | None) -> Attempt:
@@ -249,7 +250,7 @@ def _attempt(account: Account, number: int | None) -> Attempt:
 
 @grades_app.command(
     "extend",
-    cls=Command,
+    cls=CommandWithExamples,
     epilog="""
     grader grades extend ada e2e-mlp 2026-12-05 --reason "ill"
     grader grades extend ada e2e-mlp --take-back --reason "not ill"
@@ -273,7 +274,7 @@ def extend(
     json: JsonOption = None,
 ) -> None:
     """Give one student another due date."""
-    from grader.cli.gradebook import Told, moment, needed_reason, whoever
+    from grader.cli.gradebook import CommandOutput, moment, needed_reason, whoever
     from grader.cli.student_grades import change_grade
 
     if (due is None) != take_back:
@@ -292,10 +293,10 @@ def extend(
         said = say("no due date") if until_now is None else until_now.isoformat(" ", "seconds")
         return {"due": until_now, **told, "told": say("Due: {time}", time=said)}
 
-    change_grade(student, slug, course, Told(json), write)
+    change_grade(student, slug, course, CommandOutput(json), write)
 
 
-@grades_app.command("forget", cls=Command, epilog="grader grades forget ada --yes")
+@grades_app.command("forget", cls=CommandWithExamples, epilog="grader grades forget ada --yes")
 def forget(
     student: StudentArgument,
     sure: Annotated[bool, typer.Option("--yes", help="Do it.")] = False,
@@ -303,13 +304,13 @@ def forget(
     json: JsonOption = None,
 ) -> None:
     """Delete a student, with all files, grades and decisions, for good."""
-    from grader.cli.gradebook import Told
+    from grader.cli.gradebook import CommandOutput
     from grader.cli.student_grades import forget_student
 
-    forget_student(student, course, Told(json), sure=sure)
+    forget_student(student, course, CommandOutput(json), sure=sure)
 
 
-@grades_app.command("stats", cls=Command, epilog="grader grades stats e2e-conv")
+@grades_app.command("stats", cls=CommandWithExamples, epilog="grader grades stats e2e-conv")
 def stats(
     slug: AllSlugsArgument = None, course: CourseOption = None, json: JsonOption = None
 ) -> None:
@@ -318,6 +319,6 @@ def stats(
     Of one assignment it also says what went wrong, with the numbers of `grader insights`.
     """
     from grader.cli.class_stats import tell_stats
-    from grader.cli.gradebook import Told
+    from grader.cli.gradebook import CommandOutput
 
-    tell_stats(slug, course, Told(json))
+    tell_stats(slug, course, CommandOutput(json))

@@ -14,18 +14,18 @@ from rich.console import Console
 
 from grader import __version__
 from grader.batch.collect import name_reports
-from grader.cli.class_reports import ClassOptions, Work, open_class
-from grader.cli.process import command_language
+from grader.cli.class_reports import ClassOptions, StudentWork, open_class
+from grader.cli.ending import command_language
 from grader.cli.telling import students, tell
 from grader.errors import UsageError
 from grader.files import unwritable, write_whole
 from grader.insights import Insights, Observation, best_of, insights_of, observe, unobserved
-from grader.insights.documents import encode_insights, insights_table
+from grader.insights.exports import encode_insights, insights_table
 from grader.language import say
 from grader.render.audience import utc_now
 from grader.render.html import render_html
-from grader.render.html.insights import render_insights
-from grader.render.mistakes import MISTAKE_NAMES
+from grader.render.html.class_page import render_insights
+from grader.render.wording import MISTAKE_NAMES
 
 
 class InsightsOptions(msgspec.Struct, frozen=True):
@@ -101,7 +101,7 @@ def class_insights(
         }
 
 
-def _observed(work: Work, passing: float | None, pages: StudentPages | None) -> Observation:
+def _observed(work: StudentWork, passing: float | None, pages: StudentPages | None) -> Observation:
     person = work.person
     if pages is not None:
         person = replace(person, page=pages.page_of(work))
@@ -128,7 +128,7 @@ class StudentPages:
         except OSError as error:
             raise unwritable(output, error, say("the pages")) from None
 
-    def page_of(self, work: Work) -> str:
+    def page_of(self, work: StudentWork) -> str:
         """Return the address of a student's page below the output; empty where there is none."""
         beside = None if work.file is None else work.file.with_suffix(".html")
         if beside is not None and beside.is_file():

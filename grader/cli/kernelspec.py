@@ -8,12 +8,12 @@ from typing import Annotated, Literal
 import typer
 from rich.console import Console
 
-from grader.cli.help import SETTINGS, Command, Group
+from grader.cli.options import SETTINGS, CommandGroup, CommandWithExamples
 from grader.cli.telling import tell
 from grader.language import say
 
 kernelspec = typer.Typer(
-    cls=Group,
+    cls=CommandGroup,
     context_settings=SETTINGS,
     help="Give Jupyter, nbconvert and papermill a kernel in the grader's sandbox.",
     no_args_is_help=True,
@@ -40,7 +40,7 @@ LevelOption = Annotated[
 
 
 @kernelspec.command(
-    cls=Command,
+    cls=CommandWithExamples,
     epilog="""
     grader kernelspec install
     grader kernelspec install --user --name sandbox
@@ -57,11 +57,11 @@ def install(
     There is no network in it, and no file of yours.
     """
     _need_all()
-    from grader.kernelspec.install import DISPLAYED, Place
+    from grader.kernelspec.install import DISPLAYED, KernelspecPlace
     from grader.kernelspec.install import install as put
     from grader.sandbox.choose import choose_sandbox
 
-    place = Place(user, prefix)
+    place = KernelspecPlace(user, prefix)
     place.folder()
     with choose_sandbox(sandbox, minimum=sandbox or "basic") as chosen:
         level, detail = chosen.level, chosen.detail
@@ -76,7 +76,7 @@ def install(
 
 
 @kernelspec.command(
-    cls=Command,
+    cls=CommandWithExamples,
     epilog="""
     grader kernelspec remove
     grader kernelspec remove --name sandbox
@@ -87,14 +87,14 @@ def remove(
 ) -> None:
     """Take the kernel away again, wherever Jupyter finds it if no place is named."""
     _need_all()
-    from grader.kernelspec.install import Place
+    from grader.kernelspec.install import KernelspecPlace
     from grader.kernelspec.install import remove as take
 
-    for folder in take(Place(user, prefix), name):
+    for folder in take(KernelspecPlace(user, prefix), name):
         tell(Console(), say("Removed {folder}.", folder=str(folder)))
 
 
-@kernelspec.command(cls=Command, hidden=True)
+@kernelspec.command(cls=CommandWithExamples, hidden=True)
 def start(
     connection: Annotated[Path, typer.Argument(metavar="FILE", help="Jupyter's connection file.")],
     sandbox: LevelOption = None,

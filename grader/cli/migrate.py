@@ -15,7 +15,7 @@ from grader.dialects.table import CURRENT, by_id
 from grader.errors import UsageError
 from grader.files import unwritable, write_whole
 from grader.language import Text, counted, foreign, in_a_row, in_clauses, say
-from grader.reading.content import SIZE_LIMIT
+from grader.reading.cells import SIZE_LIMIT
 from grader.reading.documents import Document, migrate_document
 
 

@@ -19,17 +19,15 @@ from grader.api import open_batch
 from grader.batch.grading import Interrupted
 from grader.batch.keys import Keys
 from grader.batch.regrading import Plan, Reason, Rerun, Way, count_anew, make_plan
-from grader.cli.gradebook import Told, course_here, open_book, secret_files
-from grader.cli.progress import LiveBatch
-from grader.cli.telling import some_of, tell, words
+from grader.cli.gradebook import CommandOutput, course_here, open_book, secret_files
+from grader.cli.telling import LiveBatch, some_of, tell, words
 from grader.course import Course, load_course
 from grader.environment import usable_cores
 from grader.errors import UsageError
 from grader.files import OwnFolder
 from grader.gradebook.book import Gradebook
-from grader.gradebook.entries import show
+from grader.gradebook.entries import Student, show
 from grader.gradebook.grades import Account, Grade, derive_all
-from grader.gradebook.roster import Student
 from grader.grading.preparation import GradingOptions
 from grader.language import Text, Value, counted, foreign, in_clauses, say
 from grader.progress import Silent, duration
@@ -82,7 +80,7 @@ class RegradeOptions(msgspec.Struct, frozen=True):
     jobs: int | None = None
 
 
-def run_regrade(options: RegradeOptions, told: Told, messages: Console) -> bool:
+def run_regrade(options: RegradeOptions, told: CommandOutput, messages: Console) -> bool:
     """Say what is to be done, do it, and tell whose grade moved; the plan goes to `messages`.
 
     Returns whether all that was to be graded is. Raises GraderError.

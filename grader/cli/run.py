@@ -1,4 +1,4 @@
-"""`grader run`: grade one notebook, print the report, write the JSON and the page."""
+"""`grader run`: grade one notebook; `grader render`: show its report once more, in any format."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
-from grader.api import grade_file
-from grader.cli.process import OutputError, command_language
-from grader.cli.progress import LiveProgress
+from grader.api import grade_file, load_report
+from grader.cli.ending import OutputError, command_language
+from grader.cli.options import Language
+from grader.cli.telling import LiveProgress
 from grader.environment import describe_environment
 from grader.errors import GraderError, UsageError
-from grader.files import REPORT, rescue, try_place, write_or_rescue
+from grader.files import REPORT, rescue, try_place, unwritable, write_or_rescue, write_whole
 from grader.grading.preparation import GradingOptions
 from grader.language import join, say
 from grader.reading.submission import LINK_HINT, absolute, link_on_the_way
 from grader.render.audience import Audience, shown, utc_now
+from grader.render.formats import FORMATS, render_as
 from grader.render.terminal import render
 from grader.report import Report, encode_report, ungraded_report
 
@@ -130,3 +132,59 @@ def _write_files(options: RunOptions, report: Report, seen: Report) -> None:
         from grader.render.html import render_html  # not needed to grade, and slow
 
         write_or_rescue(options.html, render_html(seen), say("the page"))
+
+
+# `grader render`: a report that was written as JSON becomes any other rendering of it.
+
+
+class RenderOptions(msgspec.Struct, frozen=True):
+    """The arguments of `grader render`, as they were given.
+
+    `output` is None for the standard output, `language` for the report's own. `path` is where the
+    submission is in its repository.
+    """
+
+    report: Path
+    format: str
+    output: Path | None = None
+    audience: Audience = "student"
+    path: str = ""
+    language: Language | None = None
+
+
+def run_render(
+    options: RenderOptions,
+    output: Callable[[bytes], object],
+    clock: Callable[[], datetime] = utc_now,
+) -> Report:
+    """Write a rendering to a file, or hand it to `output`. Returns the report that was read.
+
+    Raises UsageError where the format is unknown, the file is no report of this version, or the
+    rendering cannot be written.
+    """
+    if options.format not in FORMATS:
+        raise UsageError(
+            say("There is no format {format}.", format=str(options.format)),
+            say("Name one of {names}.", names=str(_names())),
+        )
+    report = load_report(options.report)
+    if options.path:
+        submission = msgspec.structs.replace(report.submission, name=options.path)
+        report = msgspec.structs.replace(report, submission=submission)
+    content = render_as(options.format, report, options.audience, clock(), options.language)
+    _write(content, options.output, output)
+    return report
+
+
+def _names() -> str:
+    return ", ".join(FORMATS)
+
+
+def _write(content: bytes, path: Path | None, output: Callable[[bytes], object]) -> None:
+    if path is None:
+        output(content)
+        return
+    try:
+        write_whole(path, content)
+    except OSError as error:
+        raise unwritable(path, error, say("the rendering")) from None

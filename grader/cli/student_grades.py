@@ -12,14 +12,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text as Styled
 
-from grader.cli.gradebook import Told, open_book
+from grader.cli.gradebook import CommandOutput, open_book
 from grader.cli.telling import line, tell, words
 from grader.cli.telling import students as students_of
 from grader.errors import UsageError
 from grader.gradebook.book import Gradebook
-from grader.gradebook.entries import Adjustment, Attempt, show
+from grader.gradebook.entries import Adjustment, Attempt, Student, find_student, show
 from grader.gradebook.grades import Account, Grade, Rules, derive_all, told_time
-from grader.gradebook.roster import Student, find_student
 from grader.language import Text, Value, foreign, in_a_row, say
 from grader.render.wording import one_line
 from grader.report import Report
@@ -29,7 +28,12 @@ Decision = Callable[[Gradebook, Student, Account, Grade], dict[str, Any]]
 
 
 def list_grades(
-    slug: str | None, section: str | None, course: Path | None, told: Told, *, everybody: bool
+    slug: str | None,
+    section: str | None,
+    course: Path | None,
+    told: CommandOutput,
+    *,
+    everybody: bool,
 ) -> None:
     """Tell everybody's grades."""
     with open_book(course) as book:
@@ -96,7 +100,7 @@ def counting_reports(
             yield student, grade, None if counts is None else book.report_of(counts.id)
 
 
-def show_student(word: str, course: Path | None, told: Told) -> None:
+def show_student(word: str, course: Path | None, told: CommandOutput) -> None:
     """Tell all that is known of a student."""
     with open_book(course) as book:
         student = find_student(book.students(), word)
@@ -130,7 +134,7 @@ def show_student(word: str, course: Path | None, told: Told) -> None:
     told.tell(found, people)
 
 
-def explain_grade(word: str, slug: str, course: Path | None, told: Told) -> None:
+def explain_grade(word: str, slug: str, course: Path | None, told: CommandOutput) -> None:
     """Tell how a grade comes about, line by line."""
     with open_book(course) as book:
         rules = known_rules(book, slug)
@@ -143,7 +147,9 @@ def explain_grade(word: str, slug: str, course: Path | None, told: Told) -> None
     told.tell(found, lambda console: tell(console, f"{student.login}, {student.name}", *lines))
 
 
-def change_grade(word: str, slug: str, course: Path | None, told: Told, write: Decision) -> None:
+def change_grade(
+    word: str, slug: str, course: Path | None, told: CommandOutput, write: Decision
+) -> None:
     """Write down a decision about one student's grade, and tell the grade before and after."""
     with open_book(course) as book:
         rules = known_rules(book, slug)
@@ -170,7 +176,7 @@ def change_grade(word: str, slug: str, course: Path | None, told: Told, write: D
     told.tell(found, lambda console: tell(console, *filter(None, (said, line))))
 
 
-def forget_student(word: str, course: Path | None, told: Told, *, sure: bool) -> None:
+def forget_student(word: str, course: Path | None, told: CommandOutput, *, sure: bool) -> None:
     """Delete a student with all that is known of them."""
     with open_book(course) as book:
         student = find_student(book.students(), word)

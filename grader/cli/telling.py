@@ -1,15 +1,19 @@
-"""How commands tell people what they did: texts in the command's language, a line each."""
+"""How commands tell people what they did, in the command's language, and how far they are."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import threading
+import time
+from collections.abc import Callable, Collection
 
 from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text as Styled
 
-from grader.cli.process import command_language
-from grader.language import Text, counted, in_a_row, say
+from grader.cli.ending import command_language
+from grader.language import NOTHING, Text, counted, in_a_row, say
+from grader.progress import TimeLeft
 from grader.render.wording import one_line
 
 LABEL_WIDTH = 10
@@ -59,3 +63,169 @@ def some_of(names: Collection[str], most: int) -> Text:
 def printable(text: str) -> str:
     """Return foreign text without characters that steer a terminal."""
     return "".join(char if char.isprintable() or char in "\t\n" else "\ufffd" for char in text)
+
+
+# Progress on standard error: live on a terminal, plain lines anywhere else.
+
+
+REFRESHES_PER_SECOND = 4
+"""Few, because schedules are being timed on the same machine."""
+
+SHOWN_NAMES = 4
+"""Submissions at work whose names are shown beside the bar of a batch."""
+
+
+class LiveProgress:
+    """A `grader.progress.Progress` that draws while it is entered and leaves nothing on a terminal.
+
+    Finished stages stay in view with the time they took until the context is left, by whatever
+    way: the display is taken off the screen and the cursor is back before an exception goes on.
+    """
+
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console or Console(stderr=True)
+        self._live = can_redraw(self._console)
+        self._task: TaskID | None = None
+        self._progress = _bars(self._console, self._live)
+
+    def __enter__(self) -> LiveProgress:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._progress.stop()
+
+    def stage(self, name: Text, *, waits: bool = False) -> None:
+        """Begin a stage: the one before it is finished."""
+        del waits  # it is shown as any other
+        phrase = line(name)
+        if not self._live:
+            self._console.print(Styled(phrase), soft_wrap=True)
+            return
+        self._finish_stage()
+        self._task = self._progress.add_task(phrase, total=None, label="")
+
+    def step(self, done: int, total: int, label: Text = NOTHING) -> None:
+        """Move the bar of the current stage. Without a terminal, steps are not shown."""
+        if self._task is None:
+            return
+        text = line(label or say("{done} of {total}", done=done, total=total))
+        self._progress.update(self._task, completed=done, total=total, label=text)
+
+    def refresh(self) -> None:
+        """Draw now, and not at the next tick."""
+        self._progress.refresh()
+
+    def _finish_stage(self) -> None:
+        if self._task is None:
+            return
+        self._progress.update(self._task, total=1, completed=1, label="")
+
+
+class LiveBatch:
+    """A `grader.progress.BatchProgress`: a bar on a terminal, a line for each submission elsewhere.
+
+    `done` of the `total` submissions were graded before. It is entered and left as LiveProgress is.
+    """
+
+    def __init__(
+        self,
+        console: Console,
+        total: int,
+        done: int = 0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`clock` gives monotonic seconds."""
+        self._console = console
+        self._estimate = TimeLeft(clock, done)
+        self._live = can_redraw(console)
+        self._total = total
+        self._done = done
+        self._at_work: dict[str, Text] = {}
+        self._lock = threading.Lock()
+        self._progress = _bars(console, self._live)
+        self._task = self._progress.add_task(
+            words(self._count()), total=total, completed=done, label=""
+        )
+
+    def __enter__(self) -> LiveBatch:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._progress.stop()
+
+    def started(self, name: str) -> None:
+        """Show a submission as being graded."""
+        with self._lock:
+            self._at_work[name] = NOTHING
+            self._update()
+
+    def stage(self, name: str, stage: Text, *, waits: bool = False) -> None:
+        """Show why a submission is not being worked on, where that is so."""
+        with self._lock:
+            self._at_work[name] = stage if waits else NOTHING
+            self._update()
+
+    def finished(self, name: str, outcome: Text, *, graded: bool = True) -> None:
+        """Count a submission. Without a terminal, say what came out."""
+        del graded  # the outcome says it
+        with self._lock:
+            self._at_work.pop(name)
+            self._done += 1
+            self._update()
+            self._say(
+                say("{count}: {name}: {outcome}", count=self._count(), name=name, outcome=outcome)
+            )
+
+    def put_back(self, name: str, outcome: Text) -> None:
+        """Do not count a submission. Without a terminal, say what is to be decided."""
+        with self._lock:
+            self._at_work.pop(name)
+            self._update()
+            self._say(say("once more at the end: {name}: {outcome}", name=name, outcome=outcome))
+
+    def _say(self, told: Text) -> None:
+        if not self._live:
+            self._console.print(Styled(line(told)), soft_wrap=True)
+
+    def refresh(self) -> None:
+        """Draw now, and not at the next tick."""
+        self._progress.refresh()
+
+    def _update(self) -> None:
+        shown = list(self._at_work.items())[:SHOWN_NAMES]
+        label = in_a_row(
+            say("{name} ({stage})", name=name, stage=stage) if stage else name
+            for name, stage in shown
+        )
+        others = len(self._at_work) - SHOWN_NAMES
+        if others > 0:
+            label = say("{names} and {count} more", names=label, count=others)
+        self._progress.update(
+            self._task,
+            description=words(self._count()),
+            completed=self._done,
+            label=line(label),
+        )
+
+    def _count(self) -> Text:
+        return say("graded {told}", told=self._estimate.told(self._done, self._total))
+
+
+def can_redraw(console: Console) -> bool:
+    """Say whether what was drawn can be drawn over."""
+    return console.is_terminal and not console.is_dumb_terminal
+
+
+def _bars(console: Console, live: bool) -> Progress:
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=20),
+        TextColumn("{task.fields[label]}", markup=False),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        refresh_per_second=REFRESHES_PER_SECOND,
+        disable=not live,
+    )

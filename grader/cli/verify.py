@@ -1,18 +1,21 @@
-"""`grader verify`: run an assignment's own notebooks and mutants, print what they got."""
+"""`grader lint` and `grader verify`: what is wrong with an assignment, read and then run."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text as Styled
 
 from grader.authoring.kept import kept_results
+from grader.authoring.lint import lint
+from grader.authoring.master import find_master
 from grader.authoring.mistakes import find_mistakes
-from grader.authoring.subject import Notebooks
+from grader.authoring.subject import LintFinding, Notebooks, read_subject
 from grader.authoring.verify import Verifier
 from grader.authoring.verify_result import (
     Mutant,
@@ -21,15 +24,100 @@ from grader.authoring.verify_result import (
     Verification,
     encode_verification,
 )
-from grader.cli.lint import print_mistakes
-from grader.cli.progress import LiveProgress
-from grader.cli.telling import words
-from grader.course import CourseAssignment, find_course
+from grader.cli.course_files import choose_assignments
+from grader.cli.telling import LiveProgress, tell, words
+from grader.course import Course, CourseAssignment, find_course, load_course
+from grader.course_folder import course_folder
 from grader.environment import usable_cores
-from grader.errors import CourseError
+from grader.errors import CourseError, Mistake, MistakeError
 from grader.files import try_place, write_or_rescue
 from grader.grading.preparation import GradingOptions, open_settings
-from grader.language import Text, in_a_row, join, say
+from grader.language import Text, counted, foreign, in_a_row, join, say
+
+# `grader lint`: what is wrong with assignments and their master notebooks, and what to do.
+
+
+STYLES = {"error": "bold red", "warning": "yellow"}
+
+
+class LintOptions(msgspec.Struct, frozen=True):
+    """The arguments of `grader lint`, as they were given; `slug` is None for all assignments."""
+
+    slug: str | None = None
+    course: Path | None = None
+
+
+def run_lint(options: LintOptions, output: Console, messages: Console) -> bool:
+    """Print all findings. Returns whether none of them is an error.
+
+    Raises GraderError when a master cannot be read at all.
+    """
+    root = course_folder(options.course, (Path.cwd(),))
+    try:
+        course = load_course(root)
+    except MistakeError as error:
+        print_mistakes([error.mistake], root, output)
+        return False
+    errors = 0
+    every = [*course.assignments.values(), *course.variants.values()]
+    for chosen in every if options.slug is None else [course.get(options.slug)]:
+        errors += _lint_files(course, chosen, output)
+    for chosen in choose_assignments(course, options.slug, messages):
+        errors += _lint_master(course, chosen, output)
+    return errors == 0
+
+
+def _lint_files(course: Course, chosen: CourseAssignment, output: Console) -> int:
+    """Print what is wrong with an assignment's own files; return how many errors that is."""
+    found = find_mistakes(chosen, course.root)
+    print_mistakes(found, course.root, output)
+    folder = (chosen.variant or chosen.folder).relative_to(course.root)
+    return _say_counts(str(folder), found, output)
+
+
+def _lint_master(course: Course, chosen: CourseAssignment, output: Console) -> int:
+    path = find_master(course.root, chosen.assignment.slug)
+    found = lint(read_subject(path, chosen.assignment))
+    name = str(path.relative_to(course.root))
+    for finding in found:
+        _print(place_of(name, finding), finding, output)
+    return _say_counts(name, found, output)
+
+
+def _say_counts(name: str, found: Sequence[Mistake | LintFinding], output: Console) -> int:
+    mistakes = sum(each.severity == "error" for each in found)
+    errors = counted(mistakes, say("{count} error"), say("{count} errors"))
+    others = len(found) - mistakes
+    warnings = counted(others, say("{count} warning"), say("{count} warnings"))
+    tell(output, say("{name}: {errors}, {warnings}", name=name, errors=errors, warnings=warnings))
+    return mistakes
+
+
+def print_mistakes(found: Iterable[Mistake], root: Path, output: Console) -> None:
+    """Print mistakes of an assignment's files, each with its place and what to do."""
+    for each in found:
+        within = each.path.is_relative_to(root)
+        path = each.path.relative_to(root) if within else each.path
+        _print(foreign(replace(each, path=path).place), each, output)
+
+
+def place_of(name: str, finding: LintFinding) -> Text:
+    """Say where a finding is: file and line as editors read it, and the cell."""
+    if not finding.number:
+        return foreign(name)
+    line = "" if finding.line is None else f":{finding.line}"
+    return say("{place} (cell {cell})", place=f"{name}{line}", cell=finding.number)
+
+
+def _print(place: Text, found: Mistake | LintFinding, output: Console) -> None:
+    severity = say("error") if found.severity == "error" else say("warning")
+    text = say(
+        "{place}: {severity}: {problem}", place=place, severity=severity, problem=found.problem
+    )
+    style = STYLES[found.severity]
+    output.print(words(text), style=style, markup=False, highlight=False, soft_wrap=True)
+    hint = words(found.hint)
+    output.print(f"    {hint}", markup=False, highlight=False, soft_wrap=True)
 
 
 class VerifyOptions(msgspec.Struct, frozen=True):

@@ -2,5 +2,5 @@
 
 Dask moves bytes and says who is there. What is graded, and what of an answer is believed, is said
 here; docs/cluster.md says who has to trust whom. Dask itself is imported by `address`, `opening`,
-`dispatch`, `load`, `local` and what a worker runs alone: it is an extra, and slow.
+`dispatch`, `load` and what a worker runs alone: it is an extra, and slow.
 """

@@ -27,10 +27,9 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from distributed import Client, Future, KilledWorker
 
-from grader.cluster.choice import PATIENCE_SECONDS
 from grader.cluster.current import hold
+from grader.cluster.jobs import FACTS, PATIENCE_SECONDS, WorkerFacts, facts_of
 from grader.cluster.load import LONGEST_ROW, ROW_BYTES, Load
-from grader.cluster.messages import FACTS, WorkerFacts, facts_of
 from grader.errors import UsageError
 from grader.language import Text, say
 
@@ -43,8 +42,8 @@ _FETCHERS = 4
 What = Literal["started", "waits", "works"]
 
 
-class Choice(Protocol):
-    """Which workers may grade, as `grader.cluster.choice.Wanted` has it."""
+class WorkerChoice(Protocol):
+    """Which workers may grade, as `grader.cluster.jobs.WantedWorker` has it."""
 
     def lacks(self, worker: str, facts: WorkerFacts | None) -> Text:
         """Say why a worker may not; empty if it may."""
@@ -111,7 +110,7 @@ class Dispatch:
         client: Client,
         function: Callable[[bytes, bytes], bytes],
         archive: bytes,
-        choice: Choice,
+        choice: WorkerChoice,
         tell: Callable[[str, What, str], None] = lambda *_: None,
         patience: float = PATIENCE_SECONDS,
         clock: Callable[[], float] = time.monotonic,

@@ -18,12 +18,10 @@ from distributed import Client
 
 from grader.batch.grading import Store
 from grader.cluster.address import checked, security_of
-from grader.cluster.archive import digest_of, pack
-from grader.cluster.batch import ClusterBatch, Elsewhere, Tell
-from grader.cluster.choice import ClusterOptions, Wanted
 from grader.cluster.dispatch import Dispatch, KnownWorker, workers_of
-from grader.cluster.messages import Job, WorkerFacts
-from grader.cluster.task import grade_submission
+from grader.cluster.gradings import ClusterBatch, Elsewhere, Tell
+from grader.cluster.jobs import ClusterOptions, Job, WantedWorker, WorkerFacts, digest_of, pack
+from grader.cluster.station import grade_submission
 from grader.course import CourseAssignment, find_course
 from grader.environment import describe_environment, missing_for_grading, only_self_check
 from grader.errors import UsageError
@@ -125,13 +123,13 @@ def _quieten() -> None:
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
-def _wanted(options: GradingOptions, possible: Iterable[CourseAssignment]) -> Wanted:
+def _wanted(options: GradingOptions, possible: Iterable[CourseAssignment]) -> WantedWorker:
     minimum = min((each.assignment.sandbox.minimum for each in possible), key=LEVELS.index)
     here = WorkerFacts("none", describe_environment(), source_digest())
-    return Wanted(here, minimum, options.sandbox)
+    return WantedWorker(here, minimum, options.sandbox)
 
 
-def _wait_for(client: Client, wanted: Wanted, patience: float) -> tuple[KnownWorker, ...]:
+def _wait_for(client: Client, wanted: WantedWorker, patience: float) -> tuple[KnownWorker, ...]:
     """Return who has joined, when one has. Raises UsageError when nobody does, or none that may."""
     try:
         client.wait_for_workers(1, timeout=patience)
@@ -150,7 +148,7 @@ def _wait_for(client: Client, wanted: Wanted, patience: float) -> tuple[KnownWor
 
 
 def _sorted(
-    workers: Iterable[KnownWorker], wanted: Wanted
+    workers: Iterable[KnownWorker], wanted: WantedWorker
 ) -> tuple[tuple[KnownWorker, ...], tuple[Text, ...]]:
     """Return who may grade, and why each of the others may not."""
     why = [(each, wanted.lacks(each.address, each.facts)) for each in workers]
@@ -158,7 +156,7 @@ def _sorted(
     return useful, tuple(lack for _, lack in why if lack)
 
 
-def _commonest(workers: Iterable[KnownWorker], wanted: Wanted) -> str:
+def _commonest(workers: Iterable[KnownWorker], wanted: WantedWorker) -> str:
     """Return the type of machine that most gradings at a time fit on."""
     threads: Counter[str] = Counter()
     for each in _sorted(workers, wanted)[0]:

@@ -17,10 +17,9 @@ import msgspec
 from distributed import Nanny, Status, Worker
 from distributed.diagnostics.plugin import WorkerPlugin
 
-from grader.cluster import task
-from grader.cluster.local import FEW_LOOKS
-from grader.cluster.messages import FACTS
-from grader.cluster.station import Station
+from grader.cluster.address import FEW_LOOKS
+from grader.cluster.jobs import FACTS
+from grader.cluster.station import Station, close_at, open_at
 from grader.errors import GraderError
 from grader.inside.launcher import linux
 from grader.sandbox.interface import LEVELS
@@ -45,7 +44,7 @@ async def dask_setup(target: Any, level: Any = None) -> None:
         _log.error("grader: %s %s", error, error.hint.english)
         raise SystemExit(2) from None  # Dask goes on after any other exception
     facts = msgspec.to_builtins(station.facts)
-    task.open_at(worker.id, station)
+    open_at(worker.id, station)
     worker.startup_information[FACTS] = lambda _: facts
     worker.plugins["grader-watch"] = _Watch(station)
     packages = station.facts.environment.packages
@@ -57,7 +56,7 @@ async def dask_setup(target: Any, level: Any = None) -> None:
 async def dask_teardown(target: Any) -> None:
     """Close a worker's station: nothing that it graded goes on."""
     if not isinstance(target, Nanny):
-        task.close_at(target.id)
+        close_at(target.id)
 
 
 def _announce(worker: Worker, facts: Any) -> None:

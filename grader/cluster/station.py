@@ -14,18 +14,20 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from distributed import get_worker
 from msgspec.structs import replace
 
 from grader.batch.attempts import Attempts, Own
-from grader.cluster.archive import digest_of, unpack
-from grader.cluster.current import Tell
-from grader.cluster.messages import (
+from grader.cluster.current import Tell, current
+from grader.cluster.jobs import (
     Job,
     Withdrawn,
     WorkerFacts,
     answer_of,
     decode_job,
+    digest_of,
     encode,
+    unpack,
 )
 from grader.course import Course, load_course
 from grader.environment import (
@@ -39,7 +41,7 @@ from grader.files import OwnFolder, sweep
 from grader.grading.preparation import GradingOptions, Preparation, Settings, source_digest
 from grader.language import Text, say
 from grader.progress import Silent
-from grader.reading.reader import Reader
+from grader.reading.reader import SubmissionReader
 from grader.reading.submission import SubmissionFile
 from grader.report import Report
 from grader.sandbox.choose import choose_sandbox
@@ -78,7 +80,7 @@ class Station:
             raise
         self._sandboxes: dict[tuple[str, ...], SteppingSandbox] = {(): first}
         self._settings = Settings(sandbox=first, seed=0, environment=os.environ)
-        self._reader = Reader(self._settings.quiet)
+        self._reader = SubmissionReader(self._settings.quiet)
         first.expect("runner")
         self.facts = WorkerFacts(first.level, describe_environment(), source_digest())
 
@@ -211,3 +213,32 @@ class _Stages(Silent):
 def _data_folder() -> tuple[Path, ...]:
     folder = os.environ.get("GRADER_DATA", "")
     return () if folder in ("", "builtin") else (Path(folder),)
+
+
+# The one function that a cluster's workers run: bytes in, bytes out.
+#
+# Dask sends its name; who unpickles that has the grader installed, and finds this module there. It
+# needs what the preload has opened.
+
+
+_OPENED: dict[str, Station] = {}
+"""The station of each worker of this process, by the worker's address: mostly there is one."""
+
+
+def open_at(worker: str, station: Station) -> None:
+    """Let the tasks of a worker, named by its id, find its station."""
+    _OPENED[worker] = station
+
+
+def close_at(worker: str) -> None:
+    """Close a worker's station, if it has one."""
+    station = _OPENED.pop(worker, None)
+    if station is not None:
+        station.close()
+
+
+def grade_submission(job: bytes, archive: bytes) -> bytes:
+    """Return the answer to a job (`grader.cluster.jobs`); `archive` is its course."""
+    station = _OPENED[get_worker().id]
+    key, tell = current()
+    return station.grade(key, job, archive, tell)

@@ -12,8 +12,17 @@ import msgspec
 import platformdirs
 
 from grader.assignment import DataNeeds
-from grader.data.dataset import DataSet, builtin_data, no_data
-from grader.data.folder import IMAGES, LABELS, PARAMETERS, Paths, find_files, read_files
+from grader.data.dataset import (
+    IMAGES,
+    LABELS,
+    PARAMETERS,
+    DataSet,
+    Paths,
+    builtin_data,
+    find_files,
+    no_data,
+    read_files,
+)
 from grader.data.parameters import KNOWN
 from grader.errors import DataError, Told
 from grader.language import foreign, say

@@ -15,8 +15,8 @@ import numpy.typing as npt
 import torch
 
 from grader.diagnosis.layers import TOLERANCE, Matching, Observed, Program, is_equal, known, numbers
-from grader.diagnosis.mistakes import MISSING, Mistake, explain, last_output, recognise, swaps
-from grader.diagnosis.mistakes_numbers import Found, precision
+from grader.diagnosis.mistakes import MISSING, LikelyMistake, explain, last_output, recognise, swaps
+from grader.diagnosis.mistakes_numbers import WrongValue, precision
 from grader.diagnosis.mistakes_products import axis_from_the_end
 from grader.evidence.operations import Layer, one_thread
 
@@ -42,7 +42,7 @@ class Alignment(NamedTuple):
     wrong: int | None = None
     last_right: int | None = None
     expected: int | None = None
-    mistake: Mistake | None = None
+    mistake: LikelyMistake | None = None
 
 
 def align(
@@ -92,7 +92,7 @@ class _Search:
             return self._alignment(self._blamed(wrong, mistake), mistake)
         return self._without_departure(returned)
 
-    def _found(self, step: int) -> Found:
+    def _found(self, step: int) -> WrongValue:
         observed = self.steps[step]
         assert observed.value is not None
         right = self.matching.right_before(step)
@@ -102,9 +102,11 @@ class _Search:
             for each, before in zip(self.steps, self.ancestors, strict=True)
             if step in before and each.value is not None
         )
-        return Found(observed.value, right, observed.dtype, observed.is_unwritten, is_result, after)
+        return WrongValue(
+            observed.value, right, observed.dtype, observed.is_unwritten, is_result, after
+        )
 
-    def _explained(self, candidates: Sequence[int]) -> tuple[int, Mistake | None]:
+    def _explained(self, candidates: Sequence[int]) -> tuple[int, LikelyMistake | None]:
         """Return the wrong step and its mistake: the first, unless it only rearranges its input.
 
         A step that no change explains may be a part of how a layer is computed, such as the windows
@@ -113,10 +115,10 @@ class _Search:
         """
         first = candidates[0]
         if self.steps[first].value is None:
-            return first, Mistake("not_written")
+            return first, LikelyMistake("not_written")
         if not self.matching.depends[first] and self.matching.has_followers(first):
             dtype = precision(numbers(self.steps[first].value))
-            return first, Mistake("low_precision", facts={"dtype": dtype}) if dtype else None
+            return first, LikelyMistake("low_precision", facts={"dtype": dtype}) if dtype else None
         mistake = recognise(self._found(first), self.program.layers, self.tolerance)
         if mistake is not None:
             return first, mistake
@@ -143,7 +145,9 @@ class _Search:
             and (self.known[expected].shape == value.shape)
         )
 
-    def _exchanged(self, wrong: int, mistake: Mistake | None) -> tuple[int, Mistake] | None:
+    def _exchanged(
+        self, wrong: int, mistake: LikelyMistake | None
+    ) -> tuple[int, LikelyMistake] | None:
         """Return that a layer which seems to be left out is done after the wrong step."""
         if mistake is None or mistake.kind not in {*_LEFT_OUT, "operand_missing", "other_operand"}:
             return None
@@ -171,7 +175,9 @@ class _Search:
             if one.value is not None and each.value is not None
         )
 
-    def _exchanged_before(self, wrong: int, mistake: Mistake | None) -> tuple[int, Mistake] | None:
+    def _exchanged_before(
+        self, wrong: int, mistake: LikelyMistake | None
+    ) -> tuple[int, LikelyMistake] | None:
         """Return that a layer which seems to be left out was done one layer before its place.
 
         There it changed nothing: a ReLU of what a ReLU gave.
@@ -186,7 +192,7 @@ class _Search:
             # should come after the sum.
             if self.matching.gives_what_it_takes(step) and self._is_idle(step, mistake.place):
                 names = tuple(self.program.layers[each].name for each in (between, mistake.place))
-                return step, Mistake("order_swapped", names[0], {"layers": names}, between)
+                return step, LikelyMistake("order_swapped", names[0], {"layers": names}, between)
         return None
 
     def _is_idle(self, step: int, place: int) -> bool:
@@ -199,7 +205,7 @@ class _Search:
         given = torch.from_numpy(self.program.layers[matched].value)
         return is_equal(numbers(operation.compute(given)), value, self.tolerance)
 
-    def _blamed(self, wrong: int, mistake: Mistake | None) -> int:
+    def _blamed(self, wrong: int, mistake: LikelyMistake | None) -> int:
         """Return the step that should have given the layer that was left out, if there is one.
 
         That is the first step after the last right layer that gives nothing but what it is given,
@@ -257,7 +263,7 @@ class _Search:
         facts: dict[str, Any] = {"missing": missing}
         if kind == "softmax_missing":
             facts["along"] = layer.value.ndim + axis_from_the_end(layer)
-        mistake = Mistake(kind or "layer_left_out", layer.name, facts, expected)
+        mistake = LikelyMistake(kind or "layer_left_out", layer.name, facts, expected)
         return self._alignment(step, mistake)._replace(last_right=place, expected=expected)
 
     def _missing_after(self, place: int | None) -> tuple[str, ...]:
@@ -284,7 +290,7 @@ class _Search:
             if place is not None and place != wanted[number] and place in wanted.values():
                 name = self.program.layers[wanted[number]].name
                 facts = {"output": number, "found": self.program.layers[place].name}
-                mistake = Mistake("outputs_swapped", name, facts, wanted[number])
+                mistake = LikelyMistake("outputs_swapped", name, facts, wanted[number])
                 return self._alignment(first + number, mistake)._replace(expected=wanted[number])
         return None
 
@@ -300,13 +306,13 @@ class _Search:
                     "returned": self.steps[step].variable,
                     "wanted": self.steps[right].variable,
                 }
-                mistake = Mistake(
+                mistake = LikelyMistake(
                     "other_step_returned", self.program.layers[last].name, facts, last
                 )
                 return self._alignment(step, mistake)._replace(expected=last)
         return self._alignment(None, None)
 
-    def _alignment(self, wrong: int | None, mistake: Mistake | None) -> Alignment:
+    def _alignment(self, wrong: int | None, mistake: LikelyMistake | None) -> Alignment:
         statuses = tuple(self._status(step, wrong) for step in range(len(self.steps)))
         if wrong is None:
             return Alignment(statuses, tuple(self.matched))

@@ -43,7 +43,7 @@ Lost = Mapping[int, int]
 """The place of the layer whose values are written over a step, by the number of the step."""
 
 
-class Walk(NamedTuple):
+class LayerWalk(NamedTuple):
     """One call beside PyTorch's layers, step by step.
 
     `earned` are the places of layers that are right. `wrong` is the first step that has other
@@ -78,7 +78,7 @@ class _Call:
         self.layers = oracle.layers_for(arguments_of(arrangement, oracle))
         self._tolerance = tolerance_of(oracle.options.dtype)
         self._dtypes = dtypes
-        self._walks: dict[frozenset[tuple[int, int]], Walk | None] = {}
+        self._walks: dict[frozenset[tuple[int, int]], LayerWalk | None] = {}
 
     def mended(self, lost: Lost) -> Lost:
         """Correct wrong steps, the first one first, as long as there are any."""
@@ -91,7 +91,7 @@ class _Call:
             lost = max(corrected, key=self._earned)
         return lost
 
-    def walk(self, lost: Lost) -> Walk | None:
+    def walk(self, lost: Lost) -> LayerWalk | None:
         """Run it with corrections, once; None where that cannot be done."""
         known = frozenset(lost.items())
         if known not in self._walks:
@@ -102,7 +102,7 @@ class _Call:
         found = self.walk(lost)
         return 0 if found is None else len(found.earned)
 
-    def _run(self, lost: Lost) -> Walk | None:
+    def _run(self, lost: Lost) -> LayerWalk | None:
         candidate, part, _, oracle = self._diagnosed
         values = {
             step: _rounded(self.layers[place].value, self._dtypes[step])
@@ -169,7 +169,7 @@ def _images(outputs: Outputs, diagnosed: Diagnosed) -> list[int]:
 
 def walk(
     steps: Sequence[Observed], layers: Sequence[Layer], lost: Lost, tolerance: float = TOLERANCE
-) -> Walk:
+) -> LayerWalk:
     """Put the steps of one call beside PyTorch's layers, in the order of both.
 
     `steps` have their own values, `lost` has the layers whose values were written over them. What
@@ -201,12 +201,12 @@ def walk(
         elif number not in lost and step.value is not None and matching.departs(number):
             choices = _choices(number, steps, layers, ahead, lost)
             if choices:
-                return Walk(frozenset(earned), number, choices)
+                return LayerWalk(frozenset(earned), number, choices)
         # Behind a correction nothing before it can be earned, by whatever name its values are
         # found: a view is written over with what it is a view of.
         ahead = _behind(ahead, lost[number]) if number in lost else ahead
     last = own.matched[-1] if own.matched else None
-    return Walk(frozenset(earned), is_over=not ahead and last not in places[-1:])
+    return LayerWalk(frozenset(earned), is_over=not ahead and last not in places[-1:])
 
 
 def _choices(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from grader.diagnosis.layers import Change, Program, change, same
-from grader.diagnosis.mistakes_windows import convolution_mistakes, pooling_mistakes
+from grader.diagnosis.mistakes_layers import convolution_mistakes, pooling_mistakes
 from grader.diagnosis.words import name_layer, tell_change
 from grader.evidence.operations import Layer
 from grader.execute.known_errors import ErrorKind, KnownError

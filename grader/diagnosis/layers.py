@@ -34,7 +34,7 @@ def tolerance_of(dtype: str) -> float:
     return {"float16": 5e-3, "bfloat16": 4e-2}.get(dtype, TOLERANCE)
 
 
-class Known(NamedTuple):
+class KnownValue(NamedTuple):
     """A value of PyTorch, ready to be compared with: its numbers in a row, and the largest."""
 
     shape: tuple[int, ...]
@@ -43,7 +43,7 @@ class Known(NamedTuple):
     is_trivial: bool
 
 
-def known(value: npt.NDArray[Any]) -> Known:
+def known(value: npt.NDArray[Any]) -> KnownValue:
     """Return what is needed to compare with a value. All equal numbers are trivial.
 
     Nothing is equal to a value that is not finite everywhere: its scale is NaN.
@@ -51,15 +51,15 @@ def known(value: npt.NDArray[Any]) -> Known:
     with np.errstate(invalid="ignore"):  # what was never written may be a signalling NaN
         numbers = np.asarray(value, np.float64).reshape(-1)
     if not np.isfinite(numbers).all():
-        return Known(value.shape, numbers, float("nan"), False)
+        return KnownValue(value.shape, numbers, float("nan"), False)
     scale = float(np.abs(numbers).max(initial=0.0))
     # Zeros behind a ReLU that cuts everything are like anybody's zeros: they prove nothing of the
     # step, and nothing of what it is computed from.
     spread = float(np.ptp(numbers)) if numbers.size else 0.0
-    return Known(value.shape, numbers, scale, spread <= TOLERANCE * scale)
+    return KnownValue(value.shape, numbers, scale, spread <= TOLERANCE * scale)
 
 
-def is_equal(found: Doubles, wanted: Known, tolerance: float = TOLERANCE) -> bool:
+def is_equal(found: Doubles, wanted: KnownValue, tolerance: float = TOLERANCE) -> bool:
     """Say whether numbers in a row are those of a value. Numbers that are not finite never are."""
     if found.size != wanted.numbers.size or np.isnan(wanted.scale):
         return False
@@ -67,7 +67,9 @@ def is_equal(found: Doubles, wanted: Known, tolerance: float = TOLERANCE) -> boo
     return difference <= tolerance * wanted.scale  # False where either is NaN
 
 
-def is_rearranged(found: npt.NDArray[Any], wanted: Known, tolerance: float = TOLERANCE) -> bool:
+def is_rearranged(
+    found: npt.NDArray[Any], wanted: KnownValue, tolerance: float = TOLERANCE
+) -> bool:
     """Say whether a value is another one with its channels last, or its last two axes exchanged."""
     if found.size != wanted.numbers.size or len(wanted.shape) < 2 or wanted.is_trivial:
         return False
@@ -382,7 +384,7 @@ def _ancestors(observed: Sequence[Observed]) -> tuple[frozenset[int], ...]:
     return tuple(found)
 
 
-def _inputs(program: Program) -> list[Known]:
+def _inputs(program: Program) -> list[KnownValue]:
     """Return the arguments and parameters of all layers."""
     return [
         known(operand.value.numpy())

@@ -19,7 +19,7 @@ from grader.diagnosis.layers import (
     TOLERANCE,
     Change,
     Doubles,
-    Known,
+    KnownValue,
     Program,
     change,
     is_equal,
@@ -28,8 +28,14 @@ from grader.diagnosis.layers import (
     numbers,
     same,
 )
-from grader.diagnosis.mistakes_numbers import Found, Sight, Values, at_sight, in_the_end
-from grader.diagnosis.mistakes_order import extra_mistakes, order_mistakes, swapped
+from grader.diagnosis.mistakes_layers import (
+    convolution_mistakes,
+    extra_mistakes,
+    order_mistakes,
+    pooling_mistakes,
+    swapped,
+)
+from grader.diagnosis.mistakes_numbers import Sight, Values, WrongValue, at_sight, in_the_end
 from grader.diagnosis.mistakes_products import (
     add_mistakes,
     bias_mistakes,
@@ -39,7 +45,6 @@ from grader.diagnosis.mistakes_products import (
     relu_mistakes,
     softmax_mistakes,
 )
-from grader.diagnosis.mistakes_windows import convolution_mistakes, pooling_mistakes
 from grader.evidence.operations import Layer
 from grader.report import MistakeKind
 
@@ -75,7 +80,7 @@ MISSING: Mapping[str, MistakeKind] = {
 """What it is called where an operation is left out, for those that students leave out most."""
 
 
-class Mistake(NamedTuple):
+class LikelyMistake(NamedTuple):
     """What explains a wrong value: a stable name, and what a sentence about it needs.
 
     `layer` is the name of PyTorch's layer that is concerned, `place` its place among the layers,
@@ -89,8 +94,8 @@ class Mistake(NamedTuple):
 
 
 def recognise(
-    found: Found, layers: Sequence[Layer], tolerance: float = TOLERANCE
-) -> Mistake | None:
+    found: WrongValue, layers: Sequence[Layer], tolerance: float = TOLERANCE
+) -> LikelyMistake | None:
     """Return the mistake that explains a value, None where none is known that does."""
     program = Program(layers)
     seen = at_sight(found, program, tolerance)
@@ -102,9 +107,9 @@ def recognise(
     return None if seen is None else _seen(seen, program)
 
 
-def _seen(sight: Sight, program: Program) -> Mistake:
+def _seen(sight: Sight, program: Program) -> LikelyMistake:
     name = "" if sight.place is None else _whole_name(sight.place, program)
-    return Mistake(sight.kind, name, sight.facts, sight.place)
+    return LikelyMistake(sight.kind, name, sight.facts, sight.place)
 
 
 def _whole_name(place: int, program: Program) -> str:
@@ -113,7 +118,9 @@ def _whole_name(place: int, program: Program) -> str:
     return program.layers[place if whole is None else whole].name
 
 
-def explain(found: Found, program: Program, tolerance: float = TOLERANCE) -> Mistake | None:
+def explain(
+    found: WrongValue, program: Program, tolerance: float = TOLERANCE
+) -> LikelyMistake | None:
     """Return the mistake that gives exactly these numbers, or else nearly all of them.
 
     Of several the first counts that gives the last value, too: of `s(x) * y + s(x)`, who adds first
@@ -152,7 +159,7 @@ def explain(found: Found, program: Program, tolerance: float = TOLERANCE) -> Mis
     return None if second is None else _mistake(second, program)
 
 
-def _is_nearly(value: Doubles, changed: Doubles, right: Known, tolerance: float) -> bool:
+def _is_nearly(value: Doubles, changed: Doubles, right: KnownValue, tolerance: float) -> bool:
     """Say whether nearly all numbers are those of a change, which are not the right ones.
 
     The others must be right: of a softmax, most numbers are as near to 0 as those that a ReLU cuts.
@@ -172,8 +179,13 @@ def _is_nearly(value: Doubles, changed: Doubles, right: Known, tolerance: float)
 
 
 def swaps(
-    mistake: Mistake, following: Found, program: Program, tolerance: float, *, is_idle_after: bool
-) -> Mistake | None:
+    mistake: LikelyMistake,
+    following: WrongValue,
+    program: Program,
+    tolerance: float,
+    *,
+    is_idle_after: bool,
+) -> LikelyMistake | None:
     """Return that two layers were exchanged, where one seemed to be left out at first.
 
     `following` is what was computed from the value that the mistake was recognised in. Where what
@@ -198,7 +210,7 @@ def swaps(
     return None
 
 
-def _seemingly_left_out(mistake: Mistake, program: Program) -> tuple[int, ...]:
+def _seemingly_left_out(mistake: LikelyMistake, program: Program) -> tuple[int, ...]:
     """Return the layer that a mistake says is left out, or those whose result is not taken."""
     if mistake.place is None:
         return ()
@@ -247,7 +259,7 @@ def _everywhere(program: Program, places: Sequence[int]) -> Iterator[Change]:
                 yield together[0]._replace(computes=computes)
 
 
-def _mistake(one: Change, program: Program) -> Mistake:
+def _mistake(one: Change, program: Program) -> LikelyMistake:
     layer = program.layers[one.place]
     kind = one.kind
     if kind == "layer_left_out":
@@ -255,7 +267,7 @@ def _mistake(one: Change, program: Program) -> Mistake:
     facts = dict(one.facts)
     if len(one.computes) > 1 and kind != "order_swapped":
         facts["layers"] = len(one.computes)
-    return Mistake(kind, _whole_name(one.place, program), facts, one.place)
+    return LikelyMistake(kind, _whole_name(one.place, program), facts, one.place)
 
 
 # --- trials ---------------------------------------------------------------------------------------
@@ -274,7 +286,7 @@ itself with something changed: without that, the step's numbers are the layer's.
 
 
 def stands_the_trial(
-    one: Change, place: int, found: Found, program: Program, tolerance: float
+    one: Change, place: int, found: WrongValue, program: Program, tolerance: float
 ) -> bool:
     """Say whether a value would be right with a change taken back, and what is computed from it.
 
@@ -289,7 +301,9 @@ def stands_the_trial(
     return any(_is_foretold(value, one, place, found, program, tolerance) for value in found.after)
 
 
-def is_borne_out(one: Change, place: int, found: Found, program: Program, tolerance: float) -> bool:
+def is_borne_out(
+    one: Change, place: int, found: WrongValue, program: Program, tolerance: float
+) -> bool:
     """Say whether a change that gives a value gives the last value too, if there is one.
 
     Who takes the ReLU of a product before the bias is added has the same numbers as who forgets the
@@ -313,7 +327,7 @@ def foretold(one: Change, size: int, program: Program) -> Mapping[int, Doubles]:
 
 
 def _is_foretold(
-    value: Values, one: Change, place: int, found: Found, program: Program, tolerance: float
+    value: Values, one: Change, place: int, found: WrongValue, program: Program, tolerance: float
 ) -> bool:
     """Say whether a later value is that of a later layer, and neither right nor the same again."""
     given = numbers(found.value)

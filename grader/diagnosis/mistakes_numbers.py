@@ -36,7 +36,7 @@ _BFLOAT_BITS = np.uint32(0xFFFF)
 Values = npt.NDArray[Any]
 
 
-class Found(NamedTuple):
+class WrongValue(NamedTuple):
     """A wrong value, and what is known of it.
 
     `right` are the places of layers whose right values it is computed from. `is_result` says that
@@ -60,7 +60,7 @@ class Sight(NamedTuple):
     facts: dict[str, Any] = {}  # noqa: RUF012
 
 
-def at_sight(found: Found, program: Program, tolerance: float = TOLERANCE) -> Sight | None:
+def at_sight(found: WrongValue, program: Program, tolerance: float = TOLERANCE) -> Sight | None:
     """Return a mistake that shows whatever the layers are.
 
     A larger `tolerance` than usual is that of an assignment in lesser precision, where this is no
@@ -82,7 +82,7 @@ def at_sight(found: Found, program: Program, tolerance: float = TOLERANCE) -> Si
     return None if tolerance > TOLERANCE else _low_precision(found, flat, program)
 
 
-def in_the_end(found: Found, program: Program, tolerance: float = TOLERANCE) -> Sight | None:
+def in_the_end(found: WrongValue, program: Program, tolerance: float = TOLERANCE) -> Sight | None:
     """Return what shows where nothing else explains a value.
 
     It is an argument as it was, or the right value with a factor or a vector too much.
@@ -117,7 +117,7 @@ def in_the_end(found: Found, program: Program, tolerance: float = TOLERANCE) -> 
     return None
 
 
-def _of_the_same_size(found: Found, program: Program) -> list[int]:
+def _of_the_same_size(found: WrongValue, program: Program) -> list[int]:
     """Return the next few layers of as many numbers, also partial ones."""
     done = program.needed_for(found.right)
     places = [
@@ -155,7 +155,7 @@ def _differs(
     return np.asarray(found.reshape(wanted.shape))
 
 
-def expected(found: Found, program: Program) -> int | None:
+def expected(found: WrongValue, program: Program) -> int | None:
     """Return the layer that was to be computed: the next whole one of as many numbers."""
     done = program.needed_for(found.right)
     places = [
@@ -238,7 +238,7 @@ def _input_returned(flat: Doubles, program: Program) -> Sight | None:
     return None
 
 
-def _low_precision(found: Found, flat: Doubles, program: Program) -> Sight | None:
+def _low_precision(found: WrongValue, flat: Doubles, program: Program) -> Sight | None:
     """Say whether a value is the right one but for the precision of its numbers."""
     dtype = found.dtype if found.dtype in ("float16", "bfloat16") else precision(flat)
     if not dtype:

@@ -1,4 +1,4 @@
-"""Calls of TVM's Python functions whose arguments have changed."""
+"""Calls of TVM's Python functions whose arguments have changed, and TVMScript, which TVM reads."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import libcst
 
-from grader.dialects.page import Page, Scope, attributes, dotted, not_reached
-from grader.dialects.table import Row, by_id, of_kind
+from grader.dialects.statement import Rewriting, Scope, attributes, dotted, not_reached
+from grader.dialects.table import DialectRow, by_id, of_kind
 from grader.language import foreign, say
 
 CALL_TIR = ("tvm.script.relax.call_tir", "tvm.relax.op.call_tir", "tvm.relax.call_tir")
@@ -21,7 +21,7 @@ _EMITTERS = frozenset({"emit_te", "call_te"})
 _DATA_TYPES = ("float", "int", "uint", "bool", "bfloat")
 
 
-def rewrite_call(page: Page, call: libcst.Call, scope: Scope, full: str | None) -> None:
+def rewrite_call(page: Rewriting, call: libcst.Call, scope: Scope, full: str | None) -> None:
     """Rewrite one call. `full` is what it calls, from `tvm` on; None for nothing of TVM."""
     _rewrite_keywords(page, call, full)
     if full is None:
@@ -42,17 +42,17 @@ def keyword(call: libcst.Call, name: str) -> libcst.Arg | None:
     return next(named, None)
 
 
-def argument_start(page: Page, argument: libcst.Arg) -> int:
+def argument_start(page: Rewriting, argument: libcst.Arg) -> int:
     """Return where an argument begins, its name included."""
     return page.start(argument.keyword or argument.value)
 
 
-def called(page: Page, node: libcst.BaseExpression) -> str | None:
+def called(page: Rewriting, node: libcst.BaseExpression) -> str | None:
     """Return what an expression calls, from `tvm` on; None if it is no call of TVM's."""
     return page.names.full(dotted(node.func)) if isinstance(node, libcst.Call) else None
 
 
-def _rewrite_keywords(page: Page, call: libcst.Call, full: str | None) -> None:
+def _rewrite_keywords(page: Rewriting, call: libcst.Call, full: str | None) -> None:
     target = full
     if call.args and isinstance(call.func, libcst.Attribute):
         emits = call.func.attr.value in _EMITTERS
@@ -64,7 +64,7 @@ def _rewrite_keywords(page: Page, call: libcst.Call, full: str | None) -> None:
             page.replace(page.start(place), page.end(place), row.becomes, row)
 
 
-def _variable(page: Page, call: libcst.Call, _: Scope) -> None:
+def _variable(page: Rewriting, call: libcst.Call, _: Scope) -> None:
     """`relax.Var(name, shape, type)`: the shape goes into the type."""
     if len(call.args) < 3 or any(each.keyword for each in call.args[:3]):
         return
@@ -81,7 +81,7 @@ def _variable(page: Page, call: libcst.Call, _: Scope) -> None:
 
 
 def _merge(
-    page: Page, shape: libcst.BaseExpression, kind: libcst.Call, make: str, row: Row
+    page: Rewriting, shape: libcst.BaseExpression, kind: libcst.Call, make: str, row: DialectRow
 ) -> None:
     dtype = _dtype(kind)
     if kind.lpar or (len(kind.args) > 1 and dtype is None) or len(kind.args) > 2:
@@ -99,7 +99,7 @@ def _dtype(kind: libcst.Call) -> libcst.Arg | None:
     return keyword(kind, "dtype") or (unnamed[1] if len(unnamed) > 1 else None)
 
 
-def _constant(page: Page, call: libcst.Call, _: Scope) -> None:
+def _constant(page: Rewriting, call: libcst.Call, _: Scope) -> None:
     """`relax.const(value, type)`: a data type is enough."""
     unnamed = positional(call)
     found = keyword(call, "dtype") or (unnamed[1] if len(unnamed) > 1 else None)
@@ -117,7 +117,7 @@ def _constant(page: Page, call: libcst.Call, _: Scope) -> None:
         page.replace(page.end(dtype.value), page.end(kind), "", row)
 
 
-def _ranked(page: Page, call: libcst.Call, _: Scope) -> None:
+def _ranked(page: Rewriting, call: libcst.Call, _: Scope) -> None:
     """`relax.DynTensorType(rank, dtype)` by itself: the same arguments, by name."""
     if call in page.handled:
         return
@@ -125,7 +125,7 @@ def _ranked(page: Page, call: libcst.Call, _: Scope) -> None:
         page.insert(page.start(argument.value), f"{name}=", by_id()["dyn-tensor-type"])
 
 
-def _call_tir(page: Page, call: libcst.Call, scope: Scope) -> None:
+def _call_tir(page: Rewriting, call: libcst.Call, scope: Scope) -> None:
     if not call.args:
         return
     callee = call.args[0].value
@@ -136,13 +136,13 @@ def _call_tir(page: Page, call: libcst.Call, scope: Scope) -> None:
     _result_type(page, call)
 
 
-def _is_extern(page: Page, callee: libcst.BaseExpression) -> bool:
+def _is_extern(page: Rewriting, callee: libcst.BaseExpression) -> bool:
     if isinstance(callee, (libcst.SimpleString, libcst.ConcatenatedString)):
         return True
     return called(page, callee) in ("tvm.relax.ExternFunc", "tvm.relax.extern")
 
 
-def _call_packed(page: Page, call: libcst.Call) -> None:
+def _call_packed(page: Rewriting, call: libcst.Call) -> None:
     row, parts = by_id()["call-tir-string"], attributes(call.func)
     if len(parts) > 2 or not dotted(call.func).startswith("relax.call"):
         name = "call_dps_packed"
@@ -153,7 +153,7 @@ def _call_packed(page: Page, call: libcst.Call) -> None:
         page.replace(page.start(parts[-1]), page.end(parts[-1]), name, row)
 
 
-def _result_type(page: Page, call: libcst.Call) -> None:
+def _result_type(page: Rewriting, call: libcst.Call) -> None:
     """Shape and data type become one type; so they do for externs."""
     row = by_id()["call-tir-shape"]
     unnamed = positional(call)
@@ -191,7 +191,7 @@ def _are_several(value: libcst.BaseExpression) -> bool:
 
 
 def _result_types(
-    page: Page, call: libcst.Call, shape: libcst.Arg, dtype: libcst.Arg, make: str
+    page: Rewriting, call: libcst.Call, shape: libcst.Arg, dtype: libcst.Arg, make: str
 ) -> None:
     """Several outputs have a list of types: each shape with its data type, or the one for all."""
     row, shapes, kinds = by_id()["call-tir-shapes"], shape.value, dtype.value
@@ -222,7 +222,7 @@ def _result_types(
     page.replace(end, page.end(kinds), "", row)
 
 
-def _convolution(page: Page, call: libcst.Call, _: Scope) -> None:
+def _convolution(page: Rewriting, call: libcst.Call, _: Scope) -> None:
     """The seventh argument was the data type and is the kernel's layout."""
     unnamed = positional(call)
     last = unnamed[6].value if len(unnamed) == 7 else None
@@ -230,7 +230,7 @@ def _convolution(page: Page, call: libcst.Call, _: Scope) -> None:
         page.insert(page.start(last), "out_dtype=", by_id()["conv2d-out-dtype"])
 
 
-def _target(page: Page, call: libcst.Call, _: Scope) -> None:
+def _target(page: Rewriting, call: libcst.Call, _: Scope) -> None:
     """A target with options is a table today, and no text."""
     full = page.names.full(dotted(call.func)) or ""
     unnamed = positional(call)
@@ -267,7 +267,7 @@ _OPTION = re.compile(r"--?([a-z-]{1,40})=([\w.,+-]{1,80})")
 
 _TARGETED = ("tvm.relax.build", "tvm.relax.vm.build", "tvm.build", "tvm.tir.build", "tvm.compile")
 
-_RULES: dict[str, Callable[[Page, libcst.Call, Scope], None]] = {
+_RULES: dict[str, Callable[[Rewriting, libcst.Call, Scope], None]] = {
     "tvm.relax.Var": _variable,
     "tvm.relax.DataflowVar": _variable,
     "tvm.relax.const": _constant,
@@ -277,3 +277,106 @@ _RULES: dict[str, Callable[[Page, libcst.Call, Scope], None]] = {
     **dict.fromkeys(_TARGETED, _target),
     **dict.fromkeys(CALL_TIR, _call_tir),
 }
+
+
+# TVMScript: functions of TensorIR and Relax, whose text TVM itself reads.
+
+
+_BLOCK = re.compile(r"\b(\w{1,80})\.s?block\s{0,80}\(")
+_KINDS = {"tvm.script.tir.prim_func": "prim", "tvm.script.relax.function": "relax"}
+_BARE = frozenset({"Tensor", "Tuple", "Shape", "Object"})
+"""What the parser of 2022 knew in Relax functions without a prefix."""
+
+
+def enter_function(page: Rewriting, node: libcst.FunctionDef, outer: Scope) -> Scope:
+    """Return the scope of a function's inside."""
+    inner = Scope(outer.module, outer.siblings)
+    for decorator in node.decorators:
+        written = decorator.decorator
+        name = dotted(written.func if isinstance(written, libcst.Call) else written)
+        kind = _KINDS.get(page.names.full(name) or "", "")
+        if kind:
+            inner.kind, inner.near = kind, name
+    if not inner.kind:
+        inner.kind, inner.near, inner.blocked = outer.kind, outer.near, outer.blocked
+    elif inner.kind == "prim":
+        inner.blocked = _has_blocks(page, node)
+    parameters = node.params
+    inner.own = frozenset(
+        each.name.value
+        for each in (*parameters.posonly_params, *parameters.params, *parameters.kwonly_params)
+    )
+    return inner
+
+
+def _has_blocks(page: Rewriting, node: libcst.FunctionDef) -> bool:
+    """Say whether a TIR function has blocks, if only in a comment as printed scripts have them."""
+    scripts = ("tvm.script.tir.block", "tvm.script.tir.sblock")
+    prefixes = set(_BLOCK.findall(page.text(node.body)))
+    return any(page.names.full(f"{prefix}.block") in scripts for prefix in prefixes)
+
+
+def rewrite_decorator(page: Rewriting, node: libcst.FunctionDef) -> None:
+    """Tell `@T.prim_func` that the function has blocks."""
+    row = by_id()["prim-func-s-tir"]
+    for decorator in node.decorators:
+        written = decorator.decorator
+        name = dotted(written.func if isinstance(written, libcst.Call) else written)
+        if page.names.full(name) != "tvm.script.tir.prim_func":
+            continue
+        if not isinstance(written, libcst.Call):
+            page.insert(page.end(written), "(s_tir=True)", row)
+        elif keyword(written, "s_tir") is None:
+            comma = ", " if written.args else ""
+            page.insert(page.start_of_arguments(written), f"s_tir=True{comma}", row)
+
+
+def rewrite_buffer(page: Rewriting, node: libcst.Subscript) -> None:
+    """`T.Buffer[shape, dtype]`, as it was before it became a call."""
+    if len(node.slice) != 2 or node.lpar:
+        return
+    row = by_id()["buffer-brackets"]
+    opening, closing = page.start(node.lbracket), page.end(node.rbracket)
+    page.replace(opening, opening + 1, "(", row)
+    page.replace(closing - 1, closing, ")", row)
+
+
+def rewrite_script_call(page: Rewriting, call: libcst.Call, scope: Scope, full: str | None) -> None:
+    """Rewrite what is called within functions of TVMScript."""
+    if full == "tvm.script.tir.func_attr" and call.args:
+        _rewrite_attributes(page, call.args[0].value)
+    if scope.kind != "relax" or not isinstance(call.func, libcst.Name):
+        return
+    name = call.func.value
+    if name in _BARE and full is None and name not in page.names.assigned:
+        prefix = scope.near.rpartition(".")[0]
+        if prefix:
+            page.insert(page.start(call.func), f"{prefix}.", by_id()["bare-tensor"])
+    elif name in scope.siblings - scope.own:
+        page.insert(page.start(call.func), f"{scope.module}.", by_id()["sibling-name"])
+
+
+def _rewrite_attributes(page: Rewriting, attributes: libcst.BaseExpression) -> None:
+    if not isinstance(attributes, libcst.Dict):
+        return
+    for element in attributes.elements:
+        if not isinstance(element, libcst.DictElement):
+            continue
+        if not isinstance(element.key, libcst.SimpleString):
+            continue
+        name = element.key.raw_value
+        if name == "tir.noalias":
+            start = page.start(element.key) + len(element.key.prefix) + 1
+            page.replace(start, start + len(name), "tirx.noalias", by_id()["noalias"])
+        if name in ("tir.noalias", "tirx.noalias"):
+            _rewrite_truth(page, element.value)
+
+
+def _rewrite_truth(page: Rewriting, value: libcst.BaseExpression) -> None:
+    if isinstance(value, libcst.Call) and len(value.args) == 1:
+        inner = value.args[0].value
+        if page.names.full(dotted(value.func)) == "tvm.script.tir.bool":
+            page.handled.add(value.func)
+            page.replace(
+                page.start(value), page.end(value), page.text(inner), by_id()["noalias-truth"]
+            )

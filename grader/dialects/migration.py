@@ -11,15 +11,12 @@ from typing import cast
 import msgspec
 
 from grader import report
-from grader.dialects.edits import Edit, Offsets, apply, without_overlaps
-from grader.dialects.future import move_future_imports
-from grader.dialects.names import Names
-from grader.dialects.page import Page
-from grader.dialects.parse import Statement, parse_exactly, statements, work_of
-from grader.dialects.respelling import Finding, Respelling, Respelt, runs_of
+from grader.dialects.names import WHY as UNKNOWN
+from grader.dialects.names import ImportedNames, unknown_names
+from grader.dialects.parse import Statement, move_future_imports, parse_exactly, statements, work_of
+from grader.dialects.respelling import OldSpelling, Respelling, Respelt, runs_of
+from grader.dialects.statement import Edit, Offsets, Rewriting, apply, without_overlaps
 from grader.dialects.table import CURRENT, Dialect, by_id, names_gone, recognise, rows
-from grader.dialects.unknown import WHY as UNKNOWN
-from grader.dialects.unknown import unknown_names
 from grader.dialects.walk import Walk
 from grader.language import NOTHING, Text, foreign, say
 from grader.python_cells import (
@@ -44,7 +41,7 @@ CODE_LIMIT = 2**19
 """Most characters of all cells that are read by Python's parser, about 1 s of work."""
 
 
-class Change(msgspec.Struct, frozen=True):
+class AppliedRow(msgspec.Struct, frozen=True):
     """A row of the table that was applied: in which cell (from 0), and on which line of the
     original (from 1)."""
 
@@ -78,7 +75,7 @@ class Migration(msgspec.Struct, frozen=True):
 
     sources: tuple[str, ...]
     lines: tuple[Sequence[int], ...]
-    changes: tuple[Change, ...]
+    changes: tuple[AppliedRow, ...]
     left: tuple[Left, ...]
 
     @property
@@ -133,10 +130,10 @@ def migrate_cells(sources: Sequence[str], *, thorough: bool = False) -> Migratio
     Where it is to be `thorough`, names are listed too that are nowhere in today's TVM.
     """
     cells = list(_cells(sources))
-    names = Names(cell.module for cell in cells)
+    names = ImportedNames(cell.module for cell in cells)
     budget = _Budget()
     done: list[tuple[str, Sequence[int]]] = []
-    changes: list[Change] = []
+    changes: list[AppliedRow] = []
     left: list[Left] = []
     for cell in cells:
         if cell.problem:
@@ -167,7 +164,7 @@ def respell_cells(sources: Sequence[str]) -> Respelling:
             for cell, (old, new, lines) in enumerate(pairs)
             if new != old
         ),
-        Finding(*min(found)),
+        OldSpelling(*min(found)),
     )
 
 
@@ -178,7 +175,7 @@ def _dialect_of(migration: Migration) -> Dialect:
     return msgspec.structs.replace(migration, changes=tuple(told)).dialect
 
 
-def _unknown(cell: _Cell, names: Names, notes: Sequence[Left]) -> Iterator[Left]:
+def _unknown(cell: _Cell, names: ImportedNames, notes: Sequence[Left]) -> Iterator[Left]:
     """Yield the names of a cell that nobody knows, without those of which something is said."""
     said = {(each.line, each.what.english) for each in notes}
     for line, written in unknown_names(cell.module, names):
@@ -220,7 +217,7 @@ def _read(source: str) -> ast.Module:
     return parse(source)
 
 
-def _edits_of(cell: _Cell, names: Names, budget: _Budget) -> tuple[list[Edit], list[Left]]:
+def _edits_of(cell: _Cell, names: ImportedNames, budget: _Budget) -> tuple[list[Edit], list[Left]]:
     """Return the edits of a cell, and what is left."""
     edits: list[Edit] = []
     left: list[Left] = []
@@ -247,11 +244,11 @@ def _edits_of(cell: _Cell, names: Names, budget: _Budget) -> tuple[list[Edit], l
 
 
 def _rewrite(
-    cell: _Cell, statement: Statement, text: str, offsets: Offsets, names: Names
+    cell: _Cell, statement: Statement, text: str, offsets: Offsets, names: ImportedNames
 ) -> tuple[list[Edit], list[Left]]:
     try:
         tree = parse_exactly(text, statement.nodes)
-        page = Page(tree, cell.source, offsets, statement.first, names)
+        page = Rewriting(tree, cell.source, offsets, statement.first, names)
         page.tree.visit(Walk(page))
     except NotParsedError as problem:
         return [], [Left(cell.number, statement.first, _STATEMENT, problem.reason)]
@@ -265,11 +262,11 @@ def _rewrite(
     return page.edits, notes
 
 
-def _changes(cell: _Cell, edits: list[Edit]) -> list[Change]:
+def _changes(cell: _Cell, edits: list[Edit]) -> list[AppliedRow]:
     """Return each row once for each line that it changed."""
     offsets = Offsets(cell.source)
     places = dict.fromkeys((edit.row, offsets.line(edit.start)) for edit in edits)
-    return [Change(row, cell.number, line) for row, line in places]
+    return [AppliedRow(row, cell.number, line) for row, line in places]
 
 
 _NAME = re.compile(r"[^\W\d]\w*")

@@ -32,7 +32,7 @@ class Respelt(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return origin + line - first
 
 
-class Finding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class OldSpelling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Something in an earlier spelling: in which code cell, from 0, on which line, from 1."""
 
     cell: int
@@ -48,7 +48,7 @@ class Respelling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     dialect: Dialect = "current"
     cells: tuple[Respelt, ...] = ()
-    first: Finding | None = None
+    first: OldSpelling | None = None
 
 
 def runs_of(lines: Iterable[int]) -> tuple[tuple[int, int], ...]:

@@ -25,7 +25,7 @@ CURRENT_TVM = "0.27"
 Kind = Literal["name", "method", "keyword", "call", "script", "text"]
 
 
-class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class DialectRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One spelling: in which dialects it is right, what it is today, and an example of both.
 
     `kind` says what is rewritten. A `name` is a dotted name, written out from `tvm` on, and all
@@ -105,7 +105,7 @@ class Gone(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    row: tuple[Row, ...]
+    row: tuple[DialectRow, ...]
     gone: tuple[Gone, ...]
 
 
@@ -116,7 +116,7 @@ def _table() -> _Table:
 
 
 @cache
-def rows() -> tuple[Row, ...]:
+def rows() -> tuple[DialectRow, ...]:
     """Return all rows, in the table's order."""
     return _table().row
 
@@ -135,7 +135,7 @@ def gone(full: str) -> Gone | None:
 
 
 @cache
-def by_id() -> dict[str, Row]:
+def by_id() -> dict[str, DialectRow]:
     """Return all rows by id. Raises ValueError when two have the same one."""
     found = {row.id: row for row in rows()}
     if len(found) != len(rows()):
@@ -144,7 +144,7 @@ def by_id() -> dict[str, Row]:
 
 
 @cache
-def of_kind(kind: Kind) -> dict[str, Row]:
+def of_kind(kind: Kind) -> dict[str, DialectRow]:
     """Return the rows of a kind by what they rewrite."""
     return {row.was: row for row in rows() if row.kind == kind}
 

@@ -14,7 +14,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from grader.assignment import Comparison, Computation, PartTable
-from grader.assignment_files import Given
+from grader.assignment_files import GivenForms
 from grader.errors import IRError, ProtocolError
 from grader.evidence.case import Candidate, FloatArray, Outputs, Problem, StubOutputs
 from grader.evidence.oracle import Arrangement, Oracle
@@ -117,7 +117,7 @@ def _read(document: bytes, externs: tuple[str, ...] = ()) -> _Module:
     return _Module(document, facts)
 
 
-def is_given(candidate: Candidate, comparison: Comparison, given: Given) -> bool:
+def is_given(candidate: Candidate, comparison: Comparison, given: GivenForms) -> bool:
     """Say whether a module is one that the assignment gives, by whatever name it goes.
 
     So is one whose schedule started there: a step more makes it no work of one's own.

@@ -15,11 +15,10 @@ import sqlalchemy as sa
 
 from grader.assignment import Assignment
 from grader.errors import GraderError, UsageError
-from grader.gradebook import rows, tables
-from grader.gradebook.entries import Adjustment, Marking, Value, entries_of
+from grader.gradebook import rows, schema
+from grader.gradebook.database import Database, LostError
+from grader.gradebook.entries import Adjustment, Changes, Marking, Student, Value, entries_of
 from grader.gradebook.grades import Account, Rules
-from grader.gradebook.opening import Database, LostError
-from grader.gradebook.roster import Changes, Student
 from grader.language import say
 from grader.report import Report, decode_report
 
@@ -91,7 +90,7 @@ class Gradebook:
             known = rows.rules_rows(connection)
             changed = tuple(slug for slug, row in wanted.items() if known.get(slug) != row)
             for slug in changed:
-                rows.put(connection, tables.assignment, "slug", wanted[slug], first={})
+                rows.put(connection, schema.assignment, "slug", wanted[slug], first={})
         return changed
 
     def rules(self) -> dict[str, Rules]:
@@ -101,13 +100,13 @@ class Gradebook:
 
     def students(self) -> tuple[Student, ...]:
         """Return everybody, by login in order."""
-        query = sa.select(tables.student).order_by(tables.student.c.login)
+        query = sa.select(schema.student).order_by(schema.student.c.login)
         with self._database.reading() as connection:
             return tuple(rows.as_student(row) for row in connection.execute(query))
 
     def change_students(self, changes: Changes, withdrawn: Iterable[str] = ()) -> None:
         """Write what a roster changes, and note who has withdrawn, by logins."""
-        now, table = utc_now(), tables.student
+        now, table = utc_now(), schema.student
         new = {"name": "", "email": "", "section": "", "github": "", "recorded": now}
         with self._database.writing() as connection:
             for row in changes.rows:
@@ -154,7 +153,7 @@ class Gradebook:
             for given, sha256, content, grading in packed:
                 attempt = _attempt(connection, given, sha256, content)
                 if grading and not rows.has_grading(connection, attempt, grading["digest"]):
-                    rows.insert(connection, tables.grading, {**grading, "attempt": attempt})
+                    rows.insert(connection, schema.grading, {**grading, "attempt": attempt})
 
         self._write_surely(write)
 
@@ -169,7 +168,7 @@ class Gradebook:
         def write(connection: sa.Connection) -> None:
             known = rows.gradings_of(connection, {attempt for attempt, _ in made})
             new = [row for key, row in made.items() if key not in known]
-            rows.insert_all(connection, tables.grading, new)
+            rows.insert_all(connection, schema.grading, new)
 
         self._write_surely(write)
 
@@ -194,34 +193,34 @@ class Gradebook:
 
     def document(self, grading: int) -> bytes:
         """Return the report of a grading, by its id, as JSON."""
-        query = sa.select(tables.grading.c.report).where(tables.grading.c.id == grading)
+        query = sa.select(schema.grading.c.report).where(schema.grading.c.id == grading)
         with self._database.reading() as connection:
             return zlib.decompress(connection.execute(query).scalar_one())
 
     def documents(self, gradings: Iterable[int]) -> dict[int, bytes]:
         """Return the reports of gradings, by their ids, as JSON: read by one query."""
-        table = tables.grading
+        table = schema.grading
         query = sa.select(table.c.id, table.c.report).where(table.c.id.in_({*gradings}))
         with self._database.reading() as connection:
             return {row.id: zlib.decompress(row.report) for row in connection.execute(query)}
 
     def content(self, attempt: int) -> bytes:
         """Return the file of an attempt, by its id."""
-        query = sa.select(tables.attempt.c.content).where(tables.attempt.c.id == attempt)
+        query = sa.select(schema.attempt.c.content).where(schema.attempt.c.id == attempt)
         with self._database.reading() as connection:
             return zlib.decompress(connection.execute(query).scalar_one())
 
     def recorded(self) -> frozenset[tuple[int, str]]:
         """Return which reports are recorded: students' ids, and digests of documents."""
-        query = sa.select(tables.attempt.c.student, tables.grading.c.digest).join_from(
-            tables.grading, tables.attempt, tables.grading.c.attempt == tables.attempt.c.id
+        query = sa.select(schema.attempt.c.student, schema.grading.c.digest).join_from(
+            schema.grading, schema.attempt, schema.grading.c.attempt == schema.attempt.c.id
         )
         with self._database.reading() as connection:
             return frozenset((row.student, row.digest) for row in connection.execute(query))
 
     def report_of(self, attempt: int) -> Report | None:
         """Return the newest report of an attempt, by its id; None where nothing is graded."""
-        table = tables.grading
+        table = schema.grading
         query = sa.select(table.c.report).where(table.c.attempt == attempt)
         with self._database.reading() as connection:
             packed = connection.execute(query.order_by(table.c.id.desc())).scalar()
@@ -230,10 +229,10 @@ class Gradebook:
     def find_report(self, sha256: str) -> Report | None:
         """Return the newest report of a file with this digest, whoever handed it in."""
         query = (
-            sa.select(tables.grading.c.report)
-            .join(tables.attempt, tables.grading.c.attempt == tables.attempt.c.id)
-            .where(tables.attempt.c.sha256 == sha256)
-            .order_by(tables.grading.c.id.desc())
+            sa.select(schema.grading.c.report)
+            .join(schema.attempt, schema.grading.c.attempt == schema.attempt.c.id)
+            .where(schema.attempt.c.sha256 == sha256)
+            .order_by(schema.grading.c.id.desc())
         )
         with self._database.reading() as connection:
             packed = connection.execute(query).scalar()
@@ -253,7 +252,7 @@ class Gradebook:
         row = {"attempt": attempt, "part": part, "points": points, "factor": factor}
         told = {"reason": rows.clean(reason), "who": rows.clean(who), "recorded": utc_now()}
         with self._database.writing() as connection:
-            return rows.insert(connection, tables.adjustment, {**row, **told, "takes_back": None})
+            return rows.insert(connection, schema.adjustment, {**row, **told, "takes_back": None})
 
     def mark(
         self,
@@ -280,20 +279,20 @@ class Gradebook:
             reason = "marked again" if points is not None else "not marked after all"
             for each in given:
                 undone = {**row, "takes_back": each.id, "reason": reason}
-                rows.insert(connection, tables.adjustment, undone)
+                rows.insert(connection, schema.adjustment, undone)
             if points is None:
                 return
             why = rows.clean(marking.reason.english)
             document = rows.clean(msgspec.json.encode(marking).decode())
             made = {**row, "points": points, "reason": why, "marking": document}
-            rows.insert(connection, tables.adjustment, made)
+            rows.insert(connection, schema.adjustment, made)
 
     def take_back(self, adjustment: int, *, reason: str, who: str) -> int:
         """Write down that an adjustment no longer counts. Returns the number of that entry.
 
         Raises UsageError where it is taken back already, or is such an entry itself.
         """
-        table = tables.adjustment
+        table = schema.adjustment
         told = {"reason": rows.clean(reason), "who": rows.clean(who), "recorded": utc_now()}
         with self._database.writing() as connection:
             found = connection.execute(sa.select(table).where(table.c.id == adjustment)).first()
@@ -323,21 +322,21 @@ class Gradebook:
                 "who": rows.clean(who),
                 "recorded": utc_now(),
             }
-            rows.insert(connection, tables.extension, row)
+            rows.insert(connection, schema.extension, row)
 
     def forget(self, student: int) -> None:
         """Delete a student with all that is known of them, for good."""
-        attempts = sa.select(tables.attempt.c.id).where(tables.attempt.c.student == student)
-        taken_back = tables.adjustment.c.attempt.in_(attempts)
+        attempts = sa.select(schema.attempt.c.id).where(schema.attempt.c.student == student)
+        taken_back = schema.adjustment.c.attempt.in_(attempts)
         with self._database.writing() as connection:
-            counter = taken_back & tables.adjustment.c.takes_back.is_not(None)
-            connection.execute(sa.delete(tables.adjustment).where(counter))
-            connection.execute(sa.delete(tables.adjustment).where(taken_back))
-            of_them = tables.grading.c.attempt.in_(attempts)
-            connection.execute(sa.delete(tables.grading).where(of_them))
-            for table in (tables.attempt, tables.extension):
+            counter = taken_back & schema.adjustment.c.takes_back.is_not(None)
+            connection.execute(sa.delete(schema.adjustment).where(counter))
+            connection.execute(sa.delete(schema.adjustment).where(taken_back))
+            of_them = schema.grading.c.attempt.in_(attempts)
+            connection.execute(sa.delete(schema.grading).where(of_them))
+            for table in (schema.attempt, schema.extension):
                 connection.execute(sa.delete(table).where(table.c.student == student))
-            connection.execute(sa.delete(tables.student).where(tables.student.c.id == student))
+            connection.execute(sa.delete(schema.student).where(schema.student.c.id == student))
         self._database.sweep()
 
 
@@ -368,8 +367,8 @@ def _attempt(connection: sa.Connection, given: HandedIn, sha256: str, packed: by
             "handed_in": given.handed_in,
             "recorded": utc_now(),
         }
-        return rows.insert(connection, tables.attempt, row)
+        return rows.insert(connection, schema.attempt, row)
     if found.handed_in is None and given.handed_in is not None:
-        change = sa.update(tables.attempt).where(tables.attempt.c.id == found.id)
+        change = sa.update(schema.attempt).where(schema.attempt.c.id == found.id)
         connection.execute(change.values(handed_in=given.handed_in))
     return int(found.id)

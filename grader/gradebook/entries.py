@@ -1,15 +1,21 @@
-"""What the gradebook has of an attempt, entry by entry: gradings, adjustments, markings."""
+"""What the gradebook is about, without its database: students, and what is entered of attempts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
+from pathlib import Path
+from typing import Final
 
 import msgspec
 
-from grader.language import Text, foreign, in_clauses, say
+from grader.errors import UsageError
+from grader.language import Text, foreign, in_a_row, in_clauses, say
 from grader.lateness import NONE
+from grader.render.wording import one_line
+from grader.tables import read_table
 
 _HUNDREDTH = Decimal("0.01")
 
@@ -141,3 +147,230 @@ def signed(points: Decimal) -> str:
 def rounded(points: Decimal) -> Decimal:
     """Return points to a hundredth; half of one counts as a whole."""
     return points.quantize(_HUNDREDTH, ROUND_HALF_UP) + NONE
+
+
+# Who is in the course: students, how they are found, and rosters as other systems write them.
+
+
+_TOLD = 5
+"""So many people, or columns, are named in a sentence."""
+
+_LOGIN = "login"
+_HEADERS: Final[Mapping[str, tuple[str, ...]]] = {
+    _LOGIN: (
+        *("login", "username", "user name", "sis login id", "student id", "identifier"),
+        *("sis user id", "id number", "student number", "org defined id", "orgdefinedid", "sid"),
+        "id",
+    ),
+    "name": ("name", "full name", "student name", "student"),
+    "first": ("first name", "given name"),
+    "last": ("last name", "surname", "family name"),
+    "email": ("email", "email address", "mail"),
+    "section": ("section", "sections", "group", "groups"),
+    "github": ("github", "github username", "github login"),
+}
+"""What columns are called, in Canvas, Moodle, Gradescope, GitHub Classroom and Brightspace. Of
+several that would do, the first in this list is taken."""
+
+_NOBODY = frozenset({"points possible", "student, test"})
+"""Names in rows of Canvas that are no student's: points of assignments, and its trial student."""
+
+
+class Student(Value, frozen=True):
+    """Somebody in the roster. `login` is what an instructor calls them by, and never changes.
+
+    `lms` has their ids elsewhere, by the name of the system. `withdrawn` is when they left.
+    """
+
+    id: int
+    login: str
+    name: str
+    email: str
+    section: str
+    github: str
+    lms: dict[str, str]
+    withdrawn: datetime | None = None
+
+
+def folded(word: str) -> str:
+    """Return a word as it is compared: however its letters are composed, in either case."""
+    return " ".join(unicodedata.normalize("NFC", word).casefold().split())
+
+
+def find_student(students: Sequence[Student], word: str) -> Student:
+    """Return who is meant: by login, e-mail, GitHub login or name, whichever says it first.
+
+    Raises UsageError where that is nobody, or several.
+    """
+    exact = [each for each in students if each.login == unicodedata.normalize("NFC", word)]
+    wanted = folded(word)
+    for kind in ("login", "email", "github", "name"):
+        found = exact or [each for each in students if folded(getattr(each, kind)) == wanted]
+        if len(found) == 1:
+            return found[0]
+        if found and wanted:
+            named = in_a_row(each.login for each in found[:_TOLD])
+            if len(found) > _TOLD:
+                named = say("{named} and {more} more", named=named, more=len(found) - _TOLD)
+            raise UsageError(
+                say(
+                    "{count} students are called {word}: {named}.",
+                    count=len(found),
+                    word=repr(word),
+                    named=named,
+                ),
+                say("Name one by the word that the roster has for them."),
+            )
+    raise UsageError(
+        say("Nobody in the roster is called {word}.", word=repr(word)),
+        say("See: grader grades list"),
+    )
+
+
+class RosterEntry(Value, frozen=True):
+    """A line of a roster; `fields` are those that it has a column for, `lms` its other ids.
+
+    `source` is the header of the column that `login` is from.
+    """
+
+    login: str
+    fields: dict[str, str]
+    lms: dict[str, str]
+    source: str = ""
+
+
+class Changes(Value, frozen=True):
+    """What a roster changes, by logins: of who is `changed`, the fields with what they were.
+
+    `missing` are in the gradebook and not in the roster. `rows` is what is to be written.
+    """
+
+    added: tuple[str, ...]
+    changed: dict[str, dict[str, tuple[str, str]]]
+    returned: tuple[str, ...]
+    missing: tuple[str, ...]
+    unchanged: int
+    rows: tuple[dict[str, object], ...]
+
+
+def read_roster(path: Path) -> tuple[RosterEntry, ...]:
+    """Read a table with recognised headers. Raises UsageError that names the line."""
+    table = read_table(path)
+    header = [one_line(cell) for cell in table.header]
+    columns = _columns(path, header)
+    found: dict[str, tuple[int, RosterEntry]] = {}
+    for number, row in zip(table.lines, table.rows, strict=True):
+        entry = _entry(path, number, [one_line(cell) for cell in row], header, columns)
+        if entry is None:
+            continue
+        before = found.setdefault(folded(entry.login), (number, entry))
+        if before[0] != number:
+            raise UsageError(
+                say(
+                    "Lines {first} and {number} of {name} both are {login}.",
+                    first=before[0],
+                    number=number,
+                    name=path.name,
+                    login=entry.login,
+                ),
+                say("Every student has one line: remove one, or give them different ids."),
+            )
+    return tuple(entry for _, entry in found.values())
+
+
+def plan(students: Iterable[Student], entries: Iterable[RosterEntry]) -> Changes:
+    """Say what a roster changes. Nobody is matched by name: two students may have the same one."""
+    known = {folded(each.login): each for each in students}
+    added, changed, returned, rows, unchanged = [], {}, [], [], 0
+    for entry in entries:
+        before = known.pop(folded(entry.login), None)
+        if before is None:
+            added.append(entry.login)
+            rows.append(_row(entry.login, entry, {}))
+            continue
+        moved = {
+            name: (getattr(before, name), value)
+            for name, value in entry.fields.items()
+            if getattr(before, name) != value
+        }
+        if moved:
+            changed[before.login] = moved
+        if before.withdrawn is not None:
+            returned.append(before.login)
+        if moved or before.withdrawn is not None or not entry.lms.items() <= before.lms.items():
+            rows.append(_row(before.login, entry, before.lms))
+        else:
+            unchanged += 1
+    missing = tuple(each.login for each in known.values() if each.withdrawn is None)
+    return Changes(tuple(added), changed, tuple(returned), missing, unchanged, tuple(rows))
+
+
+def _row(login: str, entry: RosterEntry, lms: Mapping[str, str]) -> dict[str, object]:
+    return {"login": login, **entry.fields, "lms": {**lms, **entry.lms}}
+
+
+def _columns(path: Path, header: Sequence[str]) -> dict[str, int]:
+    """Return which column has which field. Raises UsageError where nothing identifies students."""
+    places = {
+        folded(name.replace("_", " ").replace("-", " ")): at for at, name in enumerate(header)
+    }
+    places = {name.replace("e mail", "email"): at for name, at in places.items()}
+    found = {
+        field: next(places[name] for name in names if name in places)
+        for field, names in _HEADERS.items()
+        if any(name in places for name in names)
+    }
+    if "email" in found and _is_no_login(header, found.get(_LOGIN)):
+        found[_LOGIN] = found["email"]
+    if _LOGIN not in found:
+        seen = in_a_row(header[:_TOLD])
+        raise UsageError(
+            say(
+                "Nothing in {name} says who is who: its columns are {seen}.",
+                name=path.name,
+                seen=seen,
+            ),
+            say("It needs a column called login, username, student id, id or email."),
+        )
+    return found
+
+
+def _is_no_login(header: Sequence[str], at: int | None) -> bool:
+    """Say whether nothing in a column is what a student is called by for good.
+
+    The identifiers of Moodle's grading worksheet, "Participant 1234", are of one assignment.
+    Gradescope's numbers are often missing.
+    """
+    if at is None:
+        return True
+    names = [folded(each) for each in header]
+    return names[at] == "sid" or (names[at] == "identifier" and "full name" in names)
+
+
+def _entry(
+    path: Path, number: int, cells: Sequence[str], header: Sequence[str], columns: dict[str, int]
+) -> RosterEntry | None:
+    """Return what a line says, None for the line of Canvas that is no student's."""
+    told = {field: cells[at] if at < len(cells) else "" for field, at in columns.items()}
+    login = unicodedata.normalize("NFC", told.pop(_LOGIN))
+    if folded(told.get("name", "")) in _NOBODY:
+        return None
+    if not login:
+        raise UsageError(
+            say("Line {number} of {name} does not say who it is.", number=number, name=path.name),
+            say("Fill in {column}, or remove the line.", column=header[columns[_LOGIN]]),
+        )
+    names = told.pop("first", ""), told.pop("last", "")
+    if any(names):
+        told["name"] = told.get("name") or " ".join(filter(None, names))
+    ids = {folded(name) for name in _HEADERS[_LOGIN]}
+    lms = {
+        name: cells[at]
+        for at, name in enumerate(header)
+        if at != columns[_LOGIN]
+        and at < len(cells)
+        and cells[at]
+        and folded(name.replace("_", " ")) in ids
+    }
+    fields = {name: unicodedata.normalize("NFC", each) for name, each in told.items()}
+    return RosterEntry(login, fields, lms, header[columns[_LOGIN]])

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Row
 from grader.assignment import Assignment
 from grader.decoding import prepared
 from grader.errors import UsageError
-from grader.gradebook import tables
+from grader.gradebook import schema
 from grader.gradebook.entries import (
     Adjustment,
     Attempt,
@@ -25,10 +25,10 @@ from grader.gradebook.entries import (
     Grading,
     Marking,
     PartPoints,
+    Student,
     Value,
 )
 from grader.gradebook.grades import Rules
-from grader.gradebook.roster import Student
 from grader.language import in_a_row, say
 from grader.lateness import LatePolicy
 from grader.report import Report, encode_report
@@ -98,7 +98,7 @@ def rules_row(assignment: Assignment) -> dict[str, Any]:
 
 def rules_rows(connection: Connection) -> dict[str, dict[str, Any]]:
     """Return what is stored of assignments, by slug."""
-    found = [row._asdict() for row in connection.execute(sa.select(tables.assignment))]
+    found = [row._asdict() for row in connection.execute(sa.select(schema.assignment))]
     return {
         row["slug"]: {name: value for name, value in row.items() if name != "id"} for row in found
     }
@@ -106,7 +106,7 @@ def rules_rows(connection: Connection) -> dict[str, dict[str, Any]]:
 
 def read_rules(connection: Connection) -> dict[int, Rules]:
     """Return what assignments say of grades, by their ids, in order of their slugs."""
-    query = sa.select(tables.assignment).order_by(tables.assignment.c.slug)
+    query = sa.select(schema.assignment).order_by(schema.assignment.c.slug)
     return {
         row.id: Rules(
             row.slug,
@@ -122,7 +122,7 @@ def read_rules(connection: Connection) -> dict[int, Rules]:
 
 def assignment_id(connection: Connection, slug: str) -> int:
     """Return the id of an assignment. Raises UsageError that lists what there is."""
-    query = sa.select(tables.assignment.c.id).where(tables.assignment.c.slug == slug)
+    query = sa.select(schema.assignment.c.id).where(schema.assignment.c.slug == slug)
     found = connection.execute(query).scalar()
     if found is None:
         slugs = [each.slug for each in read_rules(connection).values()]
@@ -151,7 +151,7 @@ def insert(connection: Connection, table: sa.Table, row: dict[str, Any]) -> int:
 
 def attempt_of(connection: Connection, student: int, assignment: int, sha256: str) -> Any:
     """Return the row of the attempt that a file is, None where it is none yet."""
-    table = tables.attempt
+    table = schema.attempt
     query = sa.select(table.c.id, table.c.handed_in).where(
         table.c.student == student, table.c.assignment == assignment, table.c.sha256 == sha256
     )
@@ -160,14 +160,14 @@ def attempt_of(connection: Connection, student: int, assignment: int, sha256: st
 
 def has_grading(connection: Connection, attempt: int, digest: str) -> bool:
     """Say whether an attempt has a report of this digest."""
-    table = tables.grading
+    table = schema.grading
     query = sa.select(table.c.id).where(table.c.attempt == attempt, table.c.digest == digest)
     return connection.execute(query).first() is not None
 
 
 def gradings_of(connection: Connection, attempts: Iterable[int]) -> set[tuple[int, str]]:
     """Return which reports attempts have: the attempts' ids, and the reports' digests."""
-    table = tables.grading
+    table = schema.grading
     query = sa.select(table.c.attempt, table.c.digest).where(table.c.attempt.in_([*attempts]))
     return {(row.attempt, row.digest) for row in connection.execute(query)}
 
@@ -211,7 +211,7 @@ def grading_row(report: Report, now: datetime, noticed: str, chosen_by: str) -> 
 
 def read_attempts(connection: Connection, student: int | None) -> dict[Pair, list[Attempt]]:
     """Return attempts by student and assignment, in the order in which they were handed in."""
-    table = tables.attempt
+    table = schema.attempt
     columns = [each for each in table.c if each.name != "content"]
     chosen = sa.true() if student is None else table.c.student == student
     rows = connection.execute(sa.select(*columns).where(chosen)).all()
@@ -239,12 +239,12 @@ def _of_student(table: sa.Table, student: int | None) -> sa.ColumnElement[bool]:
     """Choose the rows that belong to a student's attempts, or all."""
     if student is None:
         return sa.true()
-    own = sa.select(tables.attempt.c.id).where(tables.attempt.c.student == student)
+    own = sa.select(schema.attempt.c.id).where(schema.attempt.c.student == student)
     return table.c.attempt.in_(own)
 
 
 def _gradings(connection: Connection, student: int | None) -> dict[int, list[Grading]]:
-    table = tables.grading
+    table = schema.grading
     names = ("id", "attempt", "score", "max_score", "parts", "settled", "graded", "grader")
     query = sa.select(*(table.c[name] for name in names)).where(_of_student(table, student))
     found: dict[int, list[Grading]] = defaultdict(list)
@@ -256,7 +256,7 @@ def _gradings(connection: Connection, student: int | None) -> dict[int, list[Gra
 
 
 def _adjustments(connection: Connection, student: int | None) -> dict[int, list[Adjustment]]:
-    table = tables.adjustment
+    table = schema.adjustment
     query = sa.select(table).where(_of_student(table, student)).order_by(table.c.id)
     found: dict[int, list[Adjustment]] = defaultdict(list)
     for row in connection.execute(query):
@@ -266,7 +266,7 @@ def _adjustments(connection: Connection, student: int | None) -> dict[int, list[
 
 def adjustments_of(connection: Connection, attempt: int) -> list[Adjustment]:
     """Return the adjustments of one attempt, in order."""
-    table = tables.adjustment
+    table = schema.adjustment
     query = sa.select(table).where(table.c.attempt == attempt).order_by(table.c.id)
     return [_as_adjustment(row) for row in connection.execute(query)]
 
@@ -281,7 +281,7 @@ def _as_adjustment(row: Row[Any]) -> Adjustment:
 
 def read_extensions(connection: Connection, student: int | None) -> dict[Pair, list[Extension]]:
     """Return extensions by student and assignment, in order."""
-    table = tables.extension
+    table = schema.extension
     chosen = sa.true() if student is None else table.c.student == student
     found: dict[Pair, list[Extension]] = defaultdict(list)
     for row in connection.execute(sa.select(table).where(chosen).order_by(table.c.id)):
@@ -292,15 +292,15 @@ def read_extensions(connection: Connection, student: int | None) -> dict[Pair, l
 
 def read_stored(connection: Connection) -> list[StoredGrading]:
     """Return all gradings without their reports, in order."""
-    table, attempt = tables.grading, tables.attempt
+    table, attempt = schema.grading, schema.attempt
     names = StoredGrading.__struct_fields__
     elsewhere = {
         "student": attempt.c.student,
-        "slug": tables.assignment.c.slug,
+        "slug": schema.assignment.c.slug,
         "sha256": attempt.c.sha256,
     }
     columns = [elsewhere[name] if name in elsewhere else table.c[name] for name in names]
-    query = sa.select(*columns).select_from(table.join(attempt).join(tables.assignment))
+    query = sa.select(*columns).select_from(table.join(attempt).join(schema.assignment))
     numbers = {"seed": int, "seconds": float, "score": float, "max_score": float}
     read = [numbers.get(name, _as_it_is) for name in names]
     return [
@@ -315,12 +315,12 @@ def _as_it_is(value: Any) -> Any:
 
 def read_stored_attempts(connection: Connection) -> list[StoredAttempt]:
     """Return all attempts without their files, of those who have not withdrawn, in order."""
-    table, student = tables.attempt, tables.student
+    table, student = schema.attempt, schema.student
     query = (
         sa.select(
-            table.c.id, table.c.student, tables.assignment.c.slug, table.c.sha256, table.c.name
+            table.c.id, table.c.student, schema.assignment.c.slug, table.c.sha256, table.c.name
         )
-        .select_from(table.join(tables.assignment).join(student))
+        .select_from(table.join(schema.assignment).join(student))
         .where(student.c.withdrawn.is_(None))
     )
     return [StoredAttempt(*row) for row in connection.execute(query.order_by(table.c.id))]

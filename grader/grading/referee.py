@@ -19,12 +19,12 @@ import numpy as np
 
 from grader.assignment import Assignment, PartTable
 from grader.checks import kinds as registered
-from grader.checks.kinds.equivalence import EquivalenceOptions
+from grader.checks.kinds.measured import EquivalenceOptions
 from grader.checks.kinds.schedule import StepOptions
 from grader.checks.registry import Need, find_check
 from grader.course import CourseAssignment
 from grader.diagnosis.carrying import judge_layers
-from grader.diagnosis.case import explain_case
+from grader.diagnosis.explain import explain_case
 from grader.diagnosis.report import Diagnosed
 from grader.evidence.answers import Answers
 from grader.evidence.candidates import (
@@ -78,7 +78,7 @@ Compared = list[tuple[PartTable, list[Graded]]]
 """Each part with its candidates, judged on everything but time, best first."""
 
 
-class Taken(NamedTuple):
+class MeasuredCandidate(NamedTuple):
     """A candidate, and what was measured of it; None where it is not timed."""
 
     graded: Graded
@@ -90,7 +90,7 @@ class TimedPart(NamedTuple):
 
     part: PartTable
     graded: list[Graded]
-    taken: list[Taken]
+    taken: list[MeasuredCandidate]
 
 
 def expected_runners(course_assignment: CourseAssignment) -> list[Kind]:
@@ -172,7 +172,7 @@ class Referee:
         """Time what is to be timed. Nothing is judged yet: others wait for the end of this."""
         timed = []
         for part, graded in compared:
-            taken: list[Taken] = []
+            taken: list[MeasuredCandidate] = []
             if _is_timed(part, graded):
                 self._progress.stage(say("timing: {title}", title=part.title))
                 taken = self._time(part, graded)
@@ -288,7 +288,7 @@ class Referee:
     def _subject(self, part: PartTable, weight: tuple[int, ...]) -> Subject:
         return Subject(weight, self._course_assignment.assignment.comparison(part))
 
-    def _time(self, part: PartTable, graded: list[Graded]) -> list[Taken]:
+    def _time(self, part: PartTable, graded: list[Graded]) -> list[MeasuredCandidate]:
         """Time the best candidates."""
         options, points = speed_options(part)
         setup = MeasurementSetup(
@@ -299,7 +299,7 @@ class Referee:
             runners=self._runners,
             machine=self._machine,
         )
-        taken: list[Taken] = []
+        taken: list[MeasuredCandidate] = []
         for each in _best_of(graded):
             assert each.case is not None
             measured = None
@@ -307,10 +307,10 @@ class Referee:
                 generator = np.random.default_rng(self._seeds[part.id])
                 replay = each.case.evidence.replay
                 measured = gather_timing(each.case.candidate, setup, generator, replay)
-            taken.append(Taken(each, measured))
+            taken.append(MeasuredCandidate(each, measured))
         return taken
 
-    def _judge_timed(self, part: PartTable, taken: Taken) -> Graded:
+    def _judge_timed(self, part: PartTable, taken: MeasuredCandidate) -> Graded:
         """Judge a candidate again, with its time."""
         graded, measured = taken
         if graded.case is None or measured is None:

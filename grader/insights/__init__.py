@@ -1,13 +1,20 @@
 """What a class did: figures of many reports, each of which leads to the students behind it."""
 
 from grader.insights.figures import Insights, insights_of
-from grader.insights.observation import Attempt, Observation, Person, best_of, observe, unobserved
+from grader.insights.observation import (
+    Observation,
+    Person,
+    ReportedAttempt,
+    best_of,
+    observe,
+    unobserved,
+)
 
 __all__ = [
-    "Attempt",
     "Insights",
     "Observation",
     "Person",
+    "ReportedAttempt",
     "best_of",
     "insights_of",
     "observe",

@@ -47,7 +47,7 @@ class Person(Frozen, frozen=True):
     section: str = ""
 
 
-class Attempt(Frozen, frozen=True):
+class ReportedAttempt(Frozen, frozen=True):
     """A file that was handed in, the first one being 1; `scores` are what its gradings gave."""
 
     number: int
@@ -121,12 +121,14 @@ class Observation(Frozen, frozen=True):
     failures: tuple[Failure, ...] = ()
     speed: Speed | None = None
     stages: dict[str, float] = field(default_factory=dict)
-    attempts: tuple[Attempt, ...] = ()
+    attempts: tuple[ReportedAttempt, ...] = ()
     concerns: tuple[Concern, ...] = ()
     title: Text = field(default_factory=nothing)
 
 
-def unobserved(person: Person, why: Text, attempts: tuple[Attempt, ...] = ()) -> Observation:
+def unobserved(
+    person: Person, why: Text, attempts: tuple[ReportedAttempt, ...] = ()
+) -> Observation:
     """Return what is known of whose work could not be graded, and why that was."""
     concern = Concern("ungraded", why)
     return Observation(person, None, 0.0, attempts=attempts, concerns=(concern,))
@@ -150,7 +152,7 @@ def observe(
     *,
     points: float | None = None,
     possible: float | None = None,
-    attempts: tuple[Attempt, ...] = (),
+    attempts: tuple[ReportedAttempt, ...] = (),
     passing: float | None = None,
 ) -> Observation:
     """Return what counts of a report.
@@ -256,7 +258,7 @@ def _of_check(check: Check, most: float) -> Iterator[Concern]:
 
 
 def _of_points(
-    points: float, most: float, attempts: tuple[Attempt, ...], passing: float | None
+    points: float, most: float, attempts: tuple[ReportedAttempt, ...], passing: float | None
 ) -> Iterator[Concern]:
     if passing is not None and abs(passing - points) <= _WIDE / 2 * most:
         told = say("{points:g} points, {passing:g} are needed.", points=points, passing=passing)

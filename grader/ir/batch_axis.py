@@ -35,7 +35,7 @@ class _Access(NamedTuple):
     indices: list[int | None]
 
 
-class Change(NamedTuple):
+class Replacement(NamedTuple):
     """What is written in place of a node: a copy of `node`, with other children.
 
     `children` maps fields, or places in an array, to changes. With none of them it stands for the
@@ -43,11 +43,11 @@ class Change(NamedTuple):
     """
 
     node: int
-    children: dict[Any, Change]
+    children: dict[Any, Replacement]
     is_batch: bool = False
 
 
-Changes = dict[int, dict[str, Change]]
+Changes = dict[int, dict[str, Replacement]]
 """By node and field: what is written in place of the child."""
 
 
@@ -231,8 +231,8 @@ class _BatchAxis:
                 say("the elements of {buffer} are not side by side", buffer=self.spell(buffer))
             )
         self.axes[buffer] = axis
-        shape = Change(self.graph.field(kind, "shape"), {axis: self.batch(extents[axis])})
-        self.changes[buffer]["ty"] = Change(kind, {"shape": shape})
+        shape = Replacement(self.graph.field(kind, "shape"), {axis: self.batch(extents[axis])})
+        self.changes[buffer]["ty"] = Replacement(kind, {"shape": shape})
         for access in self.accesses[buffer]:
             index = access.indices[axis]
             if index is None or self.graph.type_of(index) != "ir.Var":
@@ -286,7 +286,7 @@ class _BatchAxis:
         if low != 0 or constant(self.graph, extent) != self.size:
             raise NotPlainError(say("a loop goes over a part of the batch"))
         new = self.batch(extent)
-        self.changes[owner][field] = new if node == owner else Change(node, {"extent": new})
+        self.changes[owner][field] = new if node == owner else Replacement(node, {"extent": new})
 
     def follow_access(self, access: _Access, axis: int) -> None:
         """Follow the batch to a buffer that it indexes.
@@ -307,15 +307,17 @@ class _BatchAxis:
         """Write zero in place of the index of an axis that has one item for all images."""
         graph = self.graph
         items = graph.list(access.owner, access.field)
-        zero = Change(self.shape(access.buffer)[axis], {})
+        zero = Replacement(self.shape(access.buffer)[axis], {})
         old = self.changes[access.owner].get(access.field)
         children = {} if old is None else old.children
-        children[axis] = zero if access.field == "indices" else Change(items[axis], {"min": zero})
+        children[axis] = (
+            zero if access.field == "indices" else Replacement(items[axis], {"min": zero})
+        )
         list_node = graph.field(access.owner, access.field)
-        self.changes[access.owner][access.field] = Change(list_node, children)
+        self.changes[access.owner][access.field] = Replacement(list_node, children)
 
-    def batch(self, node: int) -> Change:
-        return Change(node, {}, is_batch=True)
+    def batch(self, node: int) -> Replacement:
+        return Replacement(node, {}, is_batch=True)
 
     def shape(self, buffer: int) -> list[int]:
         return self.graph.list(self.graph.field(buffer, "ty"), "shape")

@@ -120,7 +120,7 @@ def is_buffer(graph: Graph, variable: int) -> bool:
 _PARTS = re.compile(r"([a-wyz]+)([0-9]*)((?:_[a-wyz0-9]+)?)(?:x([0-9]+))?", re.ASCII)
 
 
-class Range(NamedTuple):
+class IntegerRange(NamedTuple):
     """All integers that an unknown may be, both ends included."""
 
     low: int
@@ -139,14 +139,14 @@ class DataType(NamedTuple):
     scalar: str
 
     @property
-    def numbers(self) -> Range | None:
+    def numbers(self) -> IntegerRange | None:
         """Return the integers that it holds, None where it is of something else."""
         if self.kind == "bool":
-            return Range(0, 1)
+            return IntegerRange(0, 1)
         if self.kind == "uint":
-            return Range(0, 2**self.bits - 1)
+            return IntegerRange(0, 2**self.bits - 1)
         if self.kind == "int" and self.bits:
-            return Range(-(2 ** (self.bits - 1)), 2 ** (self.bits - 1) - 1)
+            return IntegerRange(-(2 ** (self.bits - 1)), 2 ** (self.bits - 1) - 1)
         return None
 
     @property

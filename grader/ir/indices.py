@@ -16,8 +16,8 @@ from grader.ir.graph import Graph
 from grader.ir.linear import (
     LARGEST,
     TERM_LIMIT,
-    Form,
     Knowledge,
+    LinearForm,
     Quotient,
     add,
     divide,
@@ -61,11 +61,11 @@ class Indices(ABC):
         self.doubts = doubts
         self.budget = budget
         self.load = load
-        self.values: dict[int, Form] = {}
-        self._memo: dict[int, Form] = {}
+        self.values: dict[int, LinearForm] = {}
+        self._memo: dict[int, LinearForm] = {}
         self.loads = 0
         self.depth = 0
-        self._rules: dict[str, Callable[[int], Form]] = {
+        self._rules: dict[str, Callable[[int], LinearForm]] = {
             "ir.Call": self._call,
             "ir.TensorLoad": self.take_load,
             "ir.Var": self.variable,
@@ -98,7 +98,7 @@ class Indices(ABC):
 
     # --- forms ------------------------------------------------------------------------------------
 
-    def evaluate(self, index: int) -> Form:
+    def evaluate(self, index: int) -> LinearForm:
         """Return the form of an integer expression; of a vector, the form of any of its lanes.
 
         What holds a load is computed anew each time: the buffer may have been written in between,
@@ -123,7 +123,7 @@ class Indices(ABC):
             self.knowledge.put(self._memo, index, form)
         return form
 
-    def _compute(self, index: int) -> Form:
+    def _compute(self, index: int) -> LinearForm:
         value = constant(self.graph, index)
         if value is not None:
             return number(value)
@@ -133,12 +133,12 @@ class Indices(ABC):
         self.visit(index)
         return self.anything(index)
 
-    def anything(self, index: int) -> Form:
+    def anything(self, index: int) -> LinearForm:
         """Return an unknown of which only the data type is known."""
         numbers = type_of(self.graph, index).numbers
         return self.knowledge.unknown(*(numbers or (-LARGEST, LARGEST)))
 
-    def _checked(self, index: int, form: Form) -> Form:
+    def _checked(self, index: int, form: LinearForm) -> LinearForm:
         """Return a result if it fits its type, whatever the order it is computed in."""
         # An index may be small only because a number overflows on the way to it, even one of 64
         # bits that is cut to its buffer later (cheats wild_overflow, wild_product).
@@ -153,14 +153,14 @@ class Indices(ABC):
         self.doubts.doubt("overflow", type_of(self.graph, index).scalar)
         return self.anything(index)
 
-    def operands(self, index: int) -> tuple[Form, Form]:
+    def operands(self, index: int) -> tuple[LinearForm, LinearForm]:
         """Return the forms of both operands."""
         graph = self.graph
         return self.evaluate(graph.field(index, "a")), self.evaluate(graph.field(index, "b"))
 
     # --- variables and loads ----------------------------------------------------------------------
 
-    def variable(self, index: int) -> Form:
+    def variable(self, index: int) -> LinearForm:
         """Return what a variable stands for."""
         known = self.values.get(index)
         if known is None:
@@ -169,13 +169,13 @@ class Indices(ABC):
             return self.anything(index)
         return known
 
-    def take_load(self, index: int) -> Form:
+    def take_load(self, index: int) -> LinearForm:
         """Have a load looked at, and return what it may give."""
         self.loads += 1
         self.load(index)
         return self.anything(index)
 
-    def _let(self, index: int) -> Form:
+    def _let(self, index: int) -> LinearForm:
         graph = self.graph
         with self.knowledge.scope():
             self.bind(graph.field(index, "var"), graph.field(index, "value"))
@@ -194,7 +194,7 @@ class Indices(ABC):
         else:
             self.define(variable, self.evaluate(value))
 
-    def define(self, variable: int, form: Form) -> None:
+    def define(self, variable: int, form: LinearForm) -> None:
         """Let a variable stand for a form until the end of the scope.
 
         One that is in scope already is refused: which of both a use means is TVM's choice.
@@ -219,14 +219,14 @@ class Indices(ABC):
 
     # --- sums, products, quotients ----------------------------------------------------------------
 
-    def _sum(self, index: int, sign: int) -> Form:
+    def _sum(self, index: int, sign: int) -> LinearForm:
         left, right = self.operands(index)
         return self._checked(index, add(left, right, sign))
 
-    def _product(self, index: int) -> Form:
+    def _product(self, index: int) -> LinearForm:
         return self._checked(index, multiply(self.knowledge, *self.operands(index)))
 
-    def _extreme(self, index: int, *, largest: bool) -> Form:
+    def _extreme(self, index: int, *, largest: bool) -> LinearForm:
         return extreme(self.knowledge, *self.operands(index), largest=largest)
 
     def _division(self, index: int) -> Quotient:
@@ -265,14 +265,14 @@ class Indices(ABC):
             return None
         return amount.constant if amount.is_constant else None
 
-    def _left_shift(self, index: int) -> Form:
+    def _left_shift(self, index: int) -> LinearForm:
         value, amount = self.evaluate(self.graph.field(index, "a")), self._shift(index)
         if amount is None:
             self.doubts.doubt("overflow", type_of(self.graph, index).scalar)
             return self.anything(index)
         return self._checked(index, times(value, 2**amount))
 
-    def _right_shift(self, index: int) -> Form:
+    def _right_shift(self, index: int) -> LinearForm:
         value, amount = self.evaluate(self.graph.field(index, "a")), self._shift(index)
         return (
             self.anything(index)
@@ -280,7 +280,7 @@ class Indices(ABC):
             else divide(self.knowledge, value, 2**amount).quotient
         )
 
-    def _bitwise_and(self, index: int) -> Form:
+    def _bitwise_and(self, index: int) -> LinearForm:
         """Return the lowest bits of a number, or what is no larger than a mask."""
         left, right = self.operands(index)
         if left.is_constant:
@@ -296,7 +296,7 @@ class Indices(ABC):
 
     # --- types, choices, vectors ------------------------------------------------------------------
 
-    def _cast(self, index: int) -> Form:
+    def _cast(self, index: int) -> LinearForm:
         """Return a number in another type, where it fits: `2**31` as an int32 is negative.
 
         So was an index that was narrowed to eight bits and back (cheat wild_cast).
@@ -320,7 +320,7 @@ class Indices(ABC):
             self.doubts.doubt("overflow", type_of(self.graph, index).scalar)
         return self.anything(index)
 
-    def _ramp(self, index: int) -> Form:
+    def _ramp(self, index: int) -> LinearForm:
         graph = self.graph
         base, stride = (self.evaluate(graph.field(index, name)) for name in ("base", "stride"))
         lanes = constant(graph, graph.field(index, "lanes")) or 1
@@ -329,7 +329,7 @@ class Indices(ABC):
         lane = self.knowledge.unknown(0, lanes - 1)
         return self._checked(index, add(base, multiply(self.knowledge, lane, stride)))
 
-    def _select(self, index: int) -> Form:
+    def _select(self, index: int) -> LinearForm:
         """Return either value. Both are computed whatever the condition says."""
         self.visit(self.graph.field(index, "condition"))
         sides = [self.graph.field(index, name) for name in ("true_value", "false_value")]
@@ -337,7 +337,7 @@ class Indices(ABC):
             self.knowledge, *(range_of(self.knowledge, self.evaluate(each)) for each in sides)
         )
 
-    def _call(self, index: int) -> Form:
+    def _call(self, index: int) -> LinearForm:
         graph = self.graph
         operator, arguments = graph.field(index, "op"), graph.list(index, "args")
         name = graph.text(operator) if graph.type_of(operator) == "ir.Op" else ""

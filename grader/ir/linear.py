@@ -2,9 +2,9 @@
 
 Intervals alone lose how numbers hang together: after a split, `i0 * 8 + i1` stays below 100 because
 a predicate says so, and after a fuse `f // 8` and `f % 8` are parts of one number. So an expression
-is a `Form`, an unknown may be bounded by other unknowns, and a bound of a form is looked for by
-eliminating its unknowns one by one, the latest first, each by its own interval or by an inequality
-that it is the latest in. That ends, as all that comes in is earlier.
+is a `LinearForm`, an unknown may be bounded by other unknowns, and a bound of a form is looked for
+by eliminating its unknowns one by one, the latest first, each by its own interval or by an
+inequality that it is the latest in. That ends, as all that comes in is earlier.
 
 Whatever is given up gives a bound that is too wide, never one that is too narrow.
 """
@@ -16,7 +16,7 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple, TypeVar
 
-from grader.ir.expressions import Budget, Range
+from grader.ir.expressions import Budget, IntegerRange
 
 TERM_LIMIT = 48
 """Most unknowns of a form; one with more counts as a single unknown."""
@@ -35,7 +35,7 @@ _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 
-class Form(NamedTuple):
+class LinearForm(NamedTuple):
     """A constant and a multiple of each unknown. Terms are sorted, and none is zero."""
 
     terms: tuple[tuple[int, int], ...]
@@ -47,26 +47,26 @@ class Form(NamedTuple):
         return not self.terms
 
 
-ZERO = Form((), 0)
+ZERO = LinearForm((), 0)
 
 
-def number(value: int) -> Form:
+def number(value: int) -> LinearForm:
     """Return a constant."""
-    return Form((), value)
+    return LinearForm((), value)
 
 
-def add(left: Form, right: Form, scale: int = 1) -> Form:
+def add(left: LinearForm, right: LinearForm, scale: int = 1) -> LinearForm:
     """Return `left + scale * right`."""
     if not right.terms or not scale:
-        return Form(left.terms, left.constant + scale * right.constant)
+        return LinearForm(left.terms, left.constant + scale * right.constant)
     terms = dict(left.terms)
     for unknown, factor in right.terms:
         terms[unknown] = terms.get(unknown, 0) + scale * factor
     kept = tuple(sorted(item for item in terms.items() if item[1]))
-    return Form(kept, left.constant + scale * right.constant)
+    return LinearForm(kept, left.constant + scale * right.constant)
 
 
-def times(form: Form, scale: int) -> Form:
+def times(form: LinearForm, scale: int) -> LinearForm:
     """Return a multiple of a form."""
     return add(ZERO, form, scale)
 
@@ -76,8 +76,8 @@ class Knowledge:
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
-        self._ranges: list[Range] = []
-        self._inequalities: dict[int, tuple[Form, ...]] = {}
+        self._ranges: list[IntegerRange] = []
+        self._inequalities: dict[int, tuple[LinearForm, ...]] = {}
         self._names: dict[Hashable, int] = {}
         self._undo: list[Callable[[], object]] = []
         self._attempts = 0
@@ -105,13 +105,13 @@ class Knowledge:
 
     # --- unknowns ---------------------------------------------------------------------------------
 
-    def unknown(self, low: int, high: int) -> Form:
+    def unknown(self, low: int, high: int) -> LinearForm:
         """Return a new unknown of a range."""
         self._budget.spend()
-        self._ranges.append(Range(low, high))
-        return Form(((len(self._ranges) - 1, 1),), 0)
+        self._ranges.append(IntegerRange(low, high))
+        return LinearForm(((len(self._ranges) - 1, 1),), 0)
 
-    def named(self, name: Hashable, low: int, high: int) -> tuple[Form, bool]:
+    def named(self, name: Hashable, low: int, high: int) -> tuple[LinearForm, bool]:
         """Return the unknown of a name, and whether it is new in this scope.
 
         Two quotients of the same form by the same number are one unknown, so that they cancel. The
@@ -119,12 +119,12 @@ class Knowledge:
         """
         known = self._names.get(name)
         if known is not None:
-            return Form(((known, 1),), 0), False
+            return LinearForm(((known, 1),), 0), False
         form = self.unknown(low, high)
         self.put(self._names, name, form.terms[0][0])
         return form, True
 
-    def learn(self, form: Form) -> None:
+    def learn(self, form: LinearForm) -> None:
         """Take down that a form is not negative.
 
         It is kept for the latest of its unknowns, and without that one, at its best, for the next:
@@ -136,7 +136,7 @@ class Knowledge:
             self._budget.spend(len(form.terms))
             factor = math.gcd(*(each for _, each in form.terms))
             # All are integers: 4 * i <= 15 says i <= 3.
-            form = Form(
+            form = LinearForm(
                 tuple((unknown, each // factor) for unknown, each in form.terms),
                 form.constant // factor,
             )
@@ -144,15 +144,15 @@ class Knowledge:
             latest, multiple = form.terms[-1]
             self.relate(latest, form)
             most = max(multiple * end for end in self._ranges[latest])
-            form = Form(form.terms[:-1], form.constant + most)
+            form = LinearForm(form.terms[:-1], form.constant + most)
 
-    def relate(self, latest: int, form: Form) -> None:
+    def relate(self, latest: int, form: LinearForm) -> None:
         """Keep an inequality for the latest of its unknowns."""
         kept = self._inequalities.get(latest, ())
         if len(kept) < INEQUALITY_LIMIT and form not in kept:
             self.put(self._inequalities, latest, (*kept, form))
 
-    def _narrow(self, form: Form) -> None:
+    def _narrow(self, form: LinearForm) -> None:
         """Narrow the range of every unknown of a form that is not negative."""
         most = self.reach(form).high
         for unknown, factor in form.terms:
@@ -162,16 +162,16 @@ class Knowledge:
             else:
                 high = min(high, (most - factor * low) // -factor)
             if (low, high) != self._ranges[unknown] and low <= high:
-                self._set_range(unknown, Range(low, high))
+                self._set_range(unknown, IntegerRange(low, high))
 
-    def _set_range(self, unknown: int, value: Range) -> None:
+    def _set_range(self, unknown: int, value: IntegerRange) -> None:
         old = self._ranges[unknown]
         self._undo.append(lambda: self._ranges.__setitem__(unknown, old))
         self._ranges[unknown] = value
 
     # --- bounds -----------------------------------------------------------------------------------
 
-    def reach(self, form: Form) -> Range:
+    def reach(self, form: LinearForm) -> IntegerRange:
         """Return the range of a form as if its unknowns had nothing to do with each other."""
         self._budget.spend(1 + len(form.terms))
         low = high = form.constant
@@ -181,9 +181,9 @@ class Knowledge:
                 least, most = most, least
             low += factor * least
             high += factor * most
-        return Range(low, high)
+        return IntegerRange(low, high)
 
-    def magnitude(self, form: Form) -> int:
+    def magnitude(self, form: LinearForm) -> int:
         """Return a bound of all sums of parts of a form, in whatever order they are added.
 
         TVM and LLVM may distribute and reorder: `(x - y) * 16` may be computed as
@@ -195,20 +195,20 @@ class Knowledge:
             total += abs(factor) * max(abs(low), abs(high))
         return total
 
-    def highest(self, form: Form, enough: int | None = None) -> int:
+    def highest(self, form: LinearForm, enough: int | None = None) -> int:
         """Return an upper bound of a form; any that is at most `enough` will do."""
         self._attempts = ATTEMPTS
         return self._highest(form, enough)
 
-    def lowest(self, form: Form, enough: int | None = None) -> int:
+    def lowest(self, form: LinearForm, enough: int | None = None) -> int:
         """Return a lower bound of a form; any that is at least `enough` will do."""
         return -self.highest(times(form, -1), None if enough is None else -enough)
 
-    def is_at_most(self, left: Form, right: Form) -> bool:
+    def is_at_most(self, left: LinearForm, right: LinearForm) -> bool:
         """Say whether `left <= right` is certain."""
         return self.highest(add(left, right, -1), 0) <= 0
 
-    def _highest(self, form: Form, enough: int | None) -> int:
+    def _highest(self, form: LinearForm, enough: int | None) -> int:
         best = self.reach(form).high
         if not form.terms or (enough is not None and best <= enough) or self._attempts <= 0:
             return best
@@ -231,7 +231,7 @@ class Knowledge:
             if enough is not None and best <= enough:
                 return best
         end = max(factor * each for each in self._ranges[latest])
-        rest = Form(form.terms[:-1], form.constant + end)
+        rest = LinearForm(form.terms[:-1], form.constant + end)
         self._attempts -= 1
         return min(best, self._highest(rest, enough))
 
@@ -243,26 +243,26 @@ class Knowledge:
 class Quotient(NamedTuple):
     """What a division gives: `divisor * quotient + remainder` is the dividend."""
 
-    quotient: Form
-    remainder: Form
+    quotient: LinearForm
+    remainder: LinearForm
 
 
-def range_of(know: Knowledge, form: Form) -> Range:
+def range_of(know: Knowledge, form: LinearForm) -> IntegerRange:
     """Return the tightest range that is found of a form.
 
     Where conditions contradict each other, both ends may be the wrong way round: nothing runs
     there, so anything may be said of it.
     """
     low, high = know.lowest(form), know.highest(form)
-    return Range(min(low, high), max(low, high))
+    return IntegerRange(min(low, high), max(low, high))
 
 
-def either(know: Knowledge, *ranges: Range) -> Form:
+def either(know: Knowledge, *ranges: IntegerRange) -> LinearForm:
     """Return an unknown that is in one of several ranges."""
     return know.unknown(min(each.low for each in ranges), max(each.high for each in ranges))
 
 
-def multiply(know: Knowledge, left: Form, right: Form) -> Form:
+def multiply(know: Knowledge, left: LinearForm, right: LinearForm) -> LinearForm:
     """Return a product; of two unknowns it is an unknown, the same for the same two."""
     if left.is_constant:
         left, right = right, left
@@ -274,7 +274,7 @@ def multiply(know: Knowledge, left: Form, right: Form) -> Form:
     return know.named(name, min(ends), max(ends))[0]
 
 
-def extreme(know: Knowledge, left: Form, right: Form, *, largest: bool) -> Form:
+def extreme(know: Knowledge, left: LinearForm, right: LinearForm, *, largest: bool) -> LinearForm:
     """Return a minimum or maximum: one of both where that is certain, else an unknown that is
     bounded by both, as the extent of a last tile, `min(26 - i * 4, 4)`."""
     if know.is_at_most(left, right):
@@ -292,7 +292,7 @@ def extreme(know: Knowledge, left: Form, right: Form, *, largest: bool) -> Form:
     return form
 
 
-def divide(know: Knowledge, form: Form, divisor: int) -> Quotient:
+def divide(know: Knowledge, form: LinearForm, divisor: int) -> Quotient:
     """Divide by a positive constant, rounding down.
 
     What the divisor divides is taken out first: `(i * 8 + j) // 8` is `i` where `j` stays below 8.
@@ -302,8 +302,8 @@ def divide(know: Knowledge, form: Form, divisor: int) -> Quotient:
     """
     whole = tuple((each, factor // divisor) for each, factor in form.terms if not factor % divisor)
     terms = tuple((each, factor) for each, factor in form.terms if factor % divisor)
-    outside = Form(whole, form.constant // divisor)
-    rest = Form(terms, form.constant % divisor)
+    outside = LinearForm(whole, form.constant // divisor)
+    rest = LinearForm(terms, form.constant % divisor)
     low, high = (end // divisor for end in range_of(know, rest))
     # A quotient that is certain needs no unknown: `(i * 16 + j) // 16` is i, which is what makes
     # fused loops provable.
@@ -321,7 +321,9 @@ def divide(know: Knowledge, form: Form, divisor: int) -> Quotient:
     return Quotient(add(outside, quotient), remainder)
 
 
-def divide_unknown(know: Knowledge, left: Form, right: Form, *, floor: bool) -> Quotient | None:
+def divide_unknown(
+    know: Knowledge, left: LinearForm, right: LinearForm, *, floor: bool
+) -> Quotient | None:
     """Divide by anything, with what can be said of it; None where the divisor may be zero.
 
     Without `floor` the quotient is rounded to zero, and the remainder has the dividend's sign.

@@ -10,7 +10,7 @@ import json
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from grader.ir.batch_axis import Change, Changes, NotPlainError, find_batch_axis
+from grader.ir.batch_axis import Changes, NotPlainError, Replacement, find_batch_axis
 from grader.ir.graph import Graph, decode_graph
 from grader.ir.vocabulary import ACTING_ATTRIBUTES, FUNCTION_ATTRIBUTES, load_schema
 from grader.language import NOTHING, Text, say
@@ -191,7 +191,7 @@ class _Writer:
             replaced["ty"] = self.untyped
         return self.copy(index, replaced)
 
-    def new(self, change: Change) -> int:
+    def new(self, change: Replacement) -> int:
         """Write what a change stands for; return its place."""
         if change.children:
             replaced = {key: self.new(each) for key, each in change.children.items()}

@@ -21,7 +21,7 @@ from grader.ir.consistency import pipeline_stages
 from grader.ir.expressions import Budget, constant, is_buffer, item_type, plain_integer, type_of
 from grader.ir.facts import Reasons
 from grader.ir.graph import Graph
-from grader.ir.linear import Form, Knowledge, add, number
+from grader.ir.linear import Knowledge, LinearForm, add, number
 from grader.ir.unguarded import (
     SIZE_LIMIT,
     STACK_LIMIT,
@@ -53,8 +53,8 @@ _COPYING_LOOPS = (2, 3)
 class _Span(NamedTuple):
     """A part of an axis."""
 
-    low: Form
-    extent: Form
+    low: LinearForm
+    extent: LinearForm
 
 
 class _Copies(NamedTuple):
@@ -83,7 +83,7 @@ class _Function:
         self.knowledge = Knowledge(self.budget)
         self.indices = Expressions(graph, self.knowledge, self.reasons, self.budget, self.load)
         self.harmless = Harmless(graph, self.reasons)
-        self.buffers: dict[int, list[Form]] = {}
+        self.buffers: dict[int, list[LinearForm]] = {}
         self.allocated: dict[int, tuple[_Copies, ...] | None] = {}
         self.regions: dict[int, list[_Span]] = {}
         self.copies: tuple[_Copies, ...] = ()
@@ -288,7 +288,7 @@ class _Function:
             self._within(init)
         self.statement(graph.field(block, "body"))
 
-    def _iterator(self, iterator: int, form: Form) -> None:
+    def _iterator(self, iterator: int, form: LinearForm) -> None:
         """Let an iterator stand for its value, which must be in the range that it declares: TVM
         may believe that range, and leave out a condition that always holds in it."""
         graph = self.graph
@@ -353,7 +353,7 @@ class _Function:
             buffer = graph.field(declared[place], "source")
             self.knowledge.put(self.regions, buffer, self._spans(declared[place]))
 
-    def _is_part(self, low: Form, extent: Form, most: Form) -> bool:
+    def _is_part(self, low: LinearForm, extent: LinearForm, most: LinearForm) -> bool:
         know = self.knowledge
         return know.lowest(low, 0) >= 0 and know.is_at_most(add(low, extent), most)
 
@@ -391,7 +391,7 @@ class _Function:
             common = takewhile(lambda pair: pair[0] == pair[1], both)
             self.allocated[buffer] = tuple(each for each, _ in common)
 
-    def _is_within(self, form: Form, extent: Form) -> bool:
+    def _is_within(self, form: LinearForm, extent: LinearForm) -> bool:
         """Say whether `0 <= form < extent` is certain."""
         know, past = self.knowledge, add(add(form, extent, -1), number(1))
         return self.indices.proves(lambda: know.lowest(form, 0) >= 0 and know.highest(past, 0) <= 0)

@@ -29,7 +29,7 @@ _MARK = "grader_sandbox"
 _SHAPE = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
 
-class Place(msgspec.Struct, frozen=True):
+class KernelspecPlace(msgspec.Struct, frozen=True):
     """Which Jupyter is to find the kernel: the user's, that of the environment `prefix`, or, if
     nothing is said, that of this environment.
     """
@@ -53,7 +53,7 @@ class Place(msgspec.Struct, frozen=True):
         return Path(self.prefix or sys.prefix).absolute() / "share" / "jupyter" / "kernels"
 
 
-def install(place: Place, name: str, level: Level | None) -> Path:
+def install(place: KernelspecPlace, name: str, level: Level | None) -> Path:
     """Put the kernel where Jupyter finds it; return the folder. Raises UsageError."""
     folder = place.folder() / _checked(name)
     if folder.exists() and not _is_ours(folder):
@@ -80,7 +80,7 @@ def install(place: Place, name: str, level: Level | None) -> Path:
     return folder
 
 
-def remove(place: Place, name: str) -> list[Path]:
+def remove(place: KernelspecPlace, name: str) -> list[Path]:
     """Take the kernel away, wherever Jupyter finds it if no place is named; return the folders.
 
     Raises UsageError where there is none.
@@ -133,7 +133,7 @@ def specification(name: str, level: Level | None) -> dict[str, Any]:
 
 def _searched() -> Iterator[Path]:
     """Yield the folders in which Jupyter looks, and that of this environment, once each."""
-    folders = [*KernelSpecManager().kernel_dirs, str(Place().folder())]
+    folders = [*KernelSpecManager().kernel_dirs, str(KernelspecPlace().folder())]
     yield from map(Path, dict.fromkeys(folders))
 
 

@@ -48,7 +48,7 @@ _DAMAGED = (
 )
 
 
-class Limits(msgspec.Struct, frozen=True):
+class ArchiveLimits(msgspec.Struct, frozen=True):
     """What an archive may hold: bytes in one file and in all, files, and folders in one another."""
 
     file_size: int = 512 * 2**20
@@ -57,7 +57,7 @@ class Limits(msgspec.Struct, frozen=True):
     depth: int = 30
 
 
-OF_A_STUDENT = Limits(file_size=256 * 2**20, size=2**30, files=10_000)
+OF_A_STUDENT = ArchiveLimits(file_size=256 * 2**20, size=2**30, files=10_000)
 
 
 class LeftOut(msgspec.Struct, frozen=True):
@@ -84,12 +84,12 @@ def is_archive(name: str) -> bool:
     return name.lower().endswith(SUFFIXES)
 
 
-def unpack(archive: Path, folder: Path, limits: Limits | None = None) -> tuple[LeftOut, ...]:
+def unpack(archive: Path, folder: Path, limits: ArchiveLimits | None = None) -> tuple[LeftOut, ...]:
     """Unpack a zip or tar archive into an empty folder; return what was left out.
 
     Raises ArchiveError when it is none, is damaged as a whole, or larger than the limits.
     """
-    writer = _Writer(folder, Limits() if limits is None else limits)
+    writer = _Writer(folder, ArchiveLimits() if limits is None else limits)
     try:
         if zipfile.is_zipfile(archive):
             _unpack_zip(archive, writer)
@@ -106,7 +106,7 @@ def unpack(archive: Path, folder: Path, limits: Limits | None = None) -> tuple[L
 class _Writer:
     """Writes members below a folder, and counts."""
 
-    def __init__(self, folder: Path, limits: Limits) -> None:
+    def __init__(self, folder: Path, limits: ArchiveLimits) -> None:
         self.left_out: list[LeftOut] = []
         self._folder = folder
         self._limits = limits

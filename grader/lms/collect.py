@@ -29,9 +29,9 @@ from grader.errors import UsageError
 from grader.files import OwnFolder, unwritable, write_whole
 from grader.language import say
 from grader.lms.archives import OF_A_STUDENT, ArchiveError, LeftOut, is_archive, unpack
-from grader.lms.layouts import HandedIn, read_layout
-from grader.lms.names import Key, Layout
-from grader.lms.roster import Person, Roster
+from grader.lms.choices import Key, Layout
+from grader.lms.layouts import Delivery, read_layout
+from grader.lms.roster import Roster, RosterPerson
 from grader.reading.submission import absolute
 
 SUBMISSIONS, EARLIER, MANIFEST = "submissions", "earlier", "collected.json"
@@ -40,7 +40,7 @@ _NESTED = 2
 """So deep are archives unpacked that were handed in within one another."""
 
 
-class Attempt(msgspec.Struct, frozen=True):
+class CollectedAttempt(msgspec.Struct, frozen=True):
     """Something that was handed in. `folder` is where it lies, `sha256` of its names and bytes.
 
     `given` is what the learning management system called it, for feedback that goes back to it.
@@ -55,26 +55,26 @@ class Attempt(msgspec.Struct, frozen=True):
     left_out: tuple[LeftOut, ...] = ()
 
 
-class Student(msgspec.Struct, frozen=True):
+class CollectedStudent(msgspec.Struct, frozen=True):
     """A student's folder: `id` is that of the roster, empty where nobody could be matched."""
 
     folder: str
     id: str
     name: str
     keys: dict[Key, str]
-    attempts: tuple[Attempt, ...]
+    attempts: tuple[CollectedAttempt, ...]
 
 
 class Collected(msgspec.Struct, frozen=True):
     """All that was collected into a folder. `left_out` belongs to nobody."""
 
-    students: tuple[Student, ...] = ()
+    students: tuple[CollectedStudent, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     strangers: tuple[str, ...] = ()
     version: int = 1
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class CollectOutcome(msgspec.Struct, frozen=True):
     """What a call has done: folders of students by what became of them, and all that is there."""
 
     layouts: tuple[Layout, ...]
@@ -86,7 +86,7 @@ class Outcome(msgspec.Struct, frozen=True):
     collected: Collected
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class CollectRequest(msgspec.Struct, frozen=True):
     """The arguments of a collection."""
 
     sources: tuple[Path, ...]
@@ -95,7 +95,7 @@ class Wanted(msgspec.Struct, frozen=True):
     assignment: str | None = None
 
 
-def collect_class(wanted: Wanted, roster: Roster | None = None) -> Outcome:
+def collect_class(wanted: CollectRequest, roster: Roster | None = None) -> CollectOutcome:
     """Collect archives and folders into a folder. Raises UsageError where one cannot be read."""
     _refuse_within(wanted)
     known = read_manifest(wanted.output)
@@ -114,7 +114,7 @@ def collect_class(wanted: Wanted, roster: Roster | None = None) -> Outcome:
     return work.outcome()
 
 
-def _refuse_within(wanted: Wanted) -> None:
+def _refuse_within(wanted: CollectRequest) -> None:
     """Refuse a folder that would be collected itself the next time. Raises UsageError."""
     output = wanted.output.resolve()
     if any(output.is_relative_to(source.resolve()) for source in wanted.sources):
@@ -196,7 +196,7 @@ class _Work:
         self._students = {each.folder: each for each in known.students}
         self._seen: dict[str, set[str]] = {"new": set(), "replaced": set(), "unchanged": set()}
 
-    def take_all(self, handed_in: Sequence[HandedIn], source: str) -> None:
+    def take_all(self, handed_in: Sequence[Delivery], source: str) -> None:
         """Take what was handed in, what is older first, so that the last is what counts."""
         owners = [None if self._roster is None else self._roster.find(e) for e in handed_in]
         names = _folders_of(list(zip(handed_in, owners, strict=True)))
@@ -204,7 +204,9 @@ class _Work:
         for each, owner, name in rows:
             self._take(each, owner, name, source)
 
-    def _take(self, handed_in: HandedIn, owner: Person | None, name: str, source: str) -> None:
+    def _take(
+        self, handed_in: Delivery, owner: RosterPerson | None, name: str, source: str
+    ) -> None:
         """Take one student's, unless it is there or was."""
         incoming = self._output / _INCOMING / name
         _remove(incoming)
@@ -217,7 +219,7 @@ class _Work:
             return
         is_last = before is None or not handed_in.at or handed_in.at >= before.attempts[-1].at
         place = self._put(incoming, name, digest) if is_last else self._put_aside(incoming, name)
-        attempt = Attempt(
+        attempt = CollectedAttempt(
             place, digest, source, handed_in.at, handed_in.late, handed_in.given, left_out
         )
         self._students[name] = _with_attempt(before, attempt, handed_in, owner, name)
@@ -259,12 +261,12 @@ class _Work:
         unique = dict.fromkeys
         return Collected(students, tuple(unique(self.left_out)), tuple(unique(self.strangers)))
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> CollectOutcome:
         """Return what was done."""
         seen = {what: tuple(sorted(names)) for what, names in self._seen.items()}
         matched = {each.id for each in self._students.values()}
         people = () if self._roster is None else self._roster.people
-        return Outcome(
+        return CollectOutcome(
             layouts=tuple(dict.fromkeys(self.layouts)),
             unmatched=tuple(
                 each.folder for each in self._collected().students if people and not each.id
@@ -275,14 +277,18 @@ class _Work:
         )
 
 
-def _is_known(before: Student, digest: str, at: str) -> bool:
+def _is_known(before: CollectedStudent, digest: str, at: str) -> bool:
     """Say whether it was collected before; the same at another time was handed in once more."""
     return any(each.sha256 == digest and each.at in ("", at) for each in before.attempts)
 
 
 def _with_attempt(
-    before: Student | None, attempt: Attempt, handed_in: HandedIn, owner: Person | None, name: str
-) -> Student:
+    before: CollectedStudent | None,
+    attempt: CollectedAttempt,
+    handed_in: Delivery,
+    owner: RosterPerson | None,
+    name: str,
+) -> CollectedStudent:
     """Return a student with one attempt more, the one that counts last."""
     attempts = () if before is None else before.attempts
     if attempt.folder.startswith(EARLIER):
@@ -290,7 +296,7 @@ def _with_attempt(
     else:
         last = [_aside(each, name, len(attempts)) for each in attempts[-1:]]
         attempts = (*attempts[:-1], *last, attempt)
-    return Student(
+    return CollectedStudent(
         folder=name,
         id="" if owner is None else owner.id,
         name=handed_in.name if owner is None else owner.name,
@@ -303,11 +309,11 @@ def _with_attempt(
     )
 
 
-def _aside(attempt: Attempt, name: str, number: int) -> Attempt:
+def _aside(attempt: CollectedAttempt, name: str, number: int) -> CollectedAttempt:
     return msgspec.structs.replace(attempt, folder=f"{EARLIER}/{name}/{number}")
 
 
-def _folders_of(rows: Sequence[tuple[HandedIn, Person | None]]) -> list[str]:
+def _folders_of(rows: Sequence[tuple[Delivery, RosterPerson | None]]) -> list[str]:
     """Return the name of each student's folder: what the roster calls the student, or else a name
     and what identifies it, so that two of one name have two folders.
     """
@@ -316,7 +322,7 @@ def _folders_of(rows: Sequence[tuple[HandedIn, Person | None]]) -> list[str]:
     return [safe[each] for each in wanted]
 
 
-def _called(handed_in: HandedIn, owner: Person | None) -> str:
+def _called(handed_in: Delivery, owner: RosterPerson | None) -> str:
     if owner is not None:
         return _one_part(owner.id)
     key, value = next(iter(handed_in.keys.items()), ("folder", "unknown"))
@@ -327,7 +333,7 @@ def _one_part(text: str) -> str:
     return unicodedata.normalize("NFC", text).replace("/", "_")
 
 
-def _place(handed_in: HandedIn, folder: Path) -> tuple[LeftOut, ...]:
+def _place(handed_in: Delivery, folder: Path) -> tuple[LeftOut, ...]:
     """Copy what was handed in into a folder; archives in it are unpacked beside their names."""
     left_out: list[LeftOut] = []
     taken = Counter[str]()

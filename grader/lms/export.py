@@ -14,16 +14,16 @@ import msgspec
 
 from grader.errors import UsageError
 from grader.language import in_a_row, say
-from grader.lms.layouts import HandedIn
-from grader.lms.names import Form, Key
-from grader.lms.roster import Person, Roster
-from grader.tables import Table, harmless, write_table
+from grader.lms.choices import Form, Key
+from grader.lms.layouts import Delivery
+from grader.lms.roster import Roster, RosterPerson
+from grader.tables import ReadTable, harmless, write_table
 
 FILLED_IN = frozenset({"canvas", "moodle"})
 """Those that a file of the system's own is needed for."""
 
 
-class Grade(msgspec.Struct, frozen=True):
+class ExportedGrade(msgspec.Struct, frozen=True):
     """The grade of a student in an assignment. `comment` is plain text for the student."""
 
     student: str
@@ -46,7 +46,10 @@ class Exported(msgspec.Struct, frozen=True):
 
 
 def export_grades(
-    form: Form, grades: Iterable[Grade], own: Table | None = None, column: str | None = None
+    form: Form,
+    grades: Iterable[ExportedGrade],
+    own: ReadTable | None = None,
+    column: str | None = None,
 ) -> Exported:
     """Return the file of a form.
 
@@ -75,7 +78,7 @@ _IDENTIFYING = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 _POINTS_ROW = "points possible"
 
 
-def _canvas(grades: list[Grade], own: Table, column: str | None) -> Exported:
+def _canvas(grades: list[ExportedGrade], own: ReadTable, column: str | None) -> Exported:
     """Fill in Canvas' gradebook: the columns that say who it is, and the assignment's.
 
     All else is left out: Canvas leaves alone what is not in the file, and grades of others might
@@ -140,7 +143,7 @@ def _keys_of_canvas(header: list[str], row: list[str]) -> dict[Key, str]:
 _FROZEN = "no"
 
 
-def _moodle(grades: list[Grade], own: Table) -> Exported:
+def _moodle(grades: list[ExportedGrade], own: ReadTable) -> Exported:
     """Fill in Moodle's grading worksheet, whole: it is refused without one of its columns."""
     header = [each.strip() for each in own.header]
     missing = [each for each in ("Identifier", "Grade") if each not in header]
@@ -188,7 +191,7 @@ def _keys_of_moodle(header: list[str], row: list[str]) -> dict[Key, str]:
 # --- those that are written anew ------------------------------------------------------------------
 
 
-def _csv(grades: list[Grade]) -> bytes:
+def _csv(grades: list[ExportedGrade]) -> bytes:
     header = ["student", "name", "section", "points", "max_points", "comment"]
     rows = [
         [
@@ -204,12 +207,12 @@ def _csv(grades: list[Grade]) -> bytes:
     return write_table(header, rows)
 
 
-def _json(grades: list[Grade]) -> bytes:
+def _json(grades: list[ExportedGrade]) -> bytes:
     """Return all there is; points are texts with all their digits."""
     return msgspec.json.format(msgspec.json.encode(grades), indent=2) + b"\n"
 
 
-def _gradescope(grades: list[Grade]) -> bytes:
+def _gradescope(grades: list[ExportedGrade]) -> bytes:
     """Return what Gradescope's own table of grades begins with."""
     header = ["First Name", "Last Name", "SID", "Email", "Total Score", "Max Points"]
     rows = []
@@ -222,7 +225,7 @@ def _gradescope(grades: list[Grade]) -> bytes:
     return write_table(header, rows)
 
 
-def _classroom(grades: list[Grade]) -> bytes:
+def _classroom(grades: list[ExportedGrade]) -> bytes:
     """Return the columns of `gh classroom assignment-grades` that say whose a grade is."""
     header = ["github_username", "roster_identifier", "points_awarded", "points_available"]
     rows = [
@@ -237,7 +240,7 @@ def _classroom(grades: list[Grade]) -> bytes:
     return write_table(header, rows)
 
 
-_WRITTEN_ANEW: Mapping[Form, Callable[[list[Grade]], bytes]] = {
+_WRITTEN_ANEW: Mapping[Form, Callable[[list[ExportedGrade]], bytes]] = {
     "csv": _csv,
     "json": _json,
     "gradescope": _gradescope,
@@ -249,22 +252,22 @@ _WRITTEN_ANEW: Mapping[Form, Callable[[list[Grade]], bytes]] = {
 
 
 def _matched(
-    grades: list[Grade],
+    grades: list[ExportedGrade],
     rows: list[list[str]],
     keys_of: Callable[[list[str]], dict[Key, str]],
     name: int | None,
-) -> tuple[dict[int, Grade], tuple[str, ...]]:
+) -> tuple[dict[int, ExportedGrade], tuple[str, ...]]:
     """Return the grade of each row, by its number, and the students who have none."""
     people = [
-        Person(str(number), row[name] if name is not None else "", keys_of(row))
+        RosterPerson(str(number), row[name] if name is not None else "", keys_of(row))
         for number, row in enumerate(rows)
     ]
     roster = Roster(people)
-    by_row: dict[int, Grade] = {}
+    by_row: dict[int, ExportedGrade] = {}
     unknown = []
     for grade in grades:
         keys: dict[Key, str] = {"folder": grade.student, **grade.keys}
-        person = roster.find(HandedIn(grade.name, keys, ()))
+        person = roster.find(Delivery(grade.name, keys, ()))
         if person is None or int(person.id) in by_row:
             unknown.append(grade.student)
         else:
@@ -272,7 +275,7 @@ def _matched(
     return by_row, tuple(unknown)
 
 
-def _scale(grades: list[Grade], maximum: str) -> Decimal:
+def _scale(grades: list[ExportedGrade], maximum: str) -> Decimal:
     """Return what points are multiplied by where the system has another maximum than we."""
     try:
         wanted = Decimal(maximum.strip().replace(",", "."))

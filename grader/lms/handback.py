@@ -1,11 +1,12 @@
-"""What goes back to students: their grades and pages, from a folder of reports or a gradebook.
+"""What goes back to students: grades and pages, from a folder of reports or a gradebook.
 
 A report of a folder belongs to the student in whose folder its submission lies. Where the
-submissions were made by `grader collect`, its manifest says who that is.
+submissions were made by `grader collect`, its manifest says who that is, and which attempt it is.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
 import zipfile
 from collections.abc import Iterable, Mapping
@@ -20,13 +21,60 @@ from grader.batch.collect import name_reports
 from grader.batch.grading import SUMMARY
 from grader.errors import UsageError
 from grader.language import Text, say
-from grader.lms.attempts import attempt_number
-from grader.lms.collect import Collected, Student
-from grader.lms.export import Grade
-from grader.lms.names import Packed
+from grader.lms.choices import Packed
+from grader.lms.collect import MANIFEST, Collected, CollectedStudent, read_manifest
+from grader.lms.export import ExportedGrade
 from grader.render.audience import shown
-from grader.render.html import render_html
 from grader.report import Report, decode_report
+
+# Whose a report is, and which attempt of theirs it grades, by what was collected.
+
+
+def attempt_number(collected: Path, student: CollectedStudent, sha256: str) -> int | None:
+    """Return which of a student's attempts has a file of this digest, counted from 1.
+
+    The last one where several have. None where none does, as where it has been collected again
+    since it was graded into another folder: a number is certain, or is not told.
+    """
+    for number, attempt in reversed([*enumerate(student.attempts, start=1)]):
+        files = sorted((collected / attempt.folder).rglob("*"))
+        if any(_digest(path) == sha256 for path in files):
+            return number
+    return None
+
+
+def collected_around(path: Path, trusted: Path) -> tuple[Path, CollectedStudent] | None:
+    """Return the folder into which a file was collected and whose it is; None for any other.
+
+    Both are absolute. What lies below `trusted` was handed in: a manifest there is a student's.
+    """
+    for folder in (trusted, *trusted.parents):
+        if (folder / MANIFEST).is_file() and path.is_relative_to(folder):
+            return _owner(folder, path.relative_to(folder))
+    return None
+
+
+def _owner(folder: Path, place: Path) -> tuple[Path, CollectedStudent] | None:
+    try:
+        students = read_manifest(folder).students
+    except UsageError:  # a title is not worth the batch
+        return None
+    for student in students:
+        if any(place.is_relative_to(each.folder) for each in student.attempts):
+            return folder, student
+    return None
+
+
+def _digest(path: Path) -> str:
+    """Return the SHA-256 of a file; of what is none, or a link, it is empty."""
+    if path.is_symlink() or not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        digest = hashlib.sha256()
+        while block := file.read(2**20):
+            digest.update(block)
+    return digest.hexdigest()
+
 
 _DATE = (1980, 1, 1, 0, 0, 0)
 """The earliest that an archive can hold: the same pages make the same archive."""
@@ -34,7 +82,7 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 _PAGE = "report.html"
 
 
-class Work(msgspec.Struct, frozen=True):
+class GradedWork(msgspec.Struct, frozen=True):
     """A student's report, and what was collected of the student; None where nothing was.
 
     `folder` is the student's, or what the gradebook calls the student. `attempt` is which of the
@@ -44,7 +92,7 @@ class Work(msgspec.Struct, frozen=True):
 
     folder: str
     report: Report
-    student: Student | None
+    student: CollectedStudent | None
     attempt: int | None = None
     name: str = ""
     grade: tuple[Text, ...] = ()
@@ -58,7 +106,7 @@ class Work(msgspec.Struct, frozen=True):
 class Works(msgspec.Struct, frozen=True):
     """The work of a class. `several` have more than one report, so that none of them counts."""
 
-    each: tuple[Work, ...]
+    each: tuple[GradedWork, ...]
     ungraded: tuple[str, ...] = ()
     several: tuple[str, ...] = ()
 
@@ -92,11 +140,13 @@ def read_works(reports: Path, collected: Collected, folder: Path | None = None) 
     return Works(tuple(works), tuple(ungraded), tuple(several))
 
 
-def _work(name: str, report: Report, student: Student | None, folder: Path | None) -> Work:
+def _work(
+    name: str, report: Report, student: CollectedStudent | None, folder: Path | None
+) -> GradedWork:
     if folder is None or student is None:
-        return Work(name, report, student)
+        return GradedWork(name, report, student)
     number = attempt_number(folder, student, report.submission.sha256)
-    return Work(name, report, student, number)
+    return GradedWork(name, report, student, number)
 
 
 def _read(path: Path) -> Report:
@@ -113,7 +163,7 @@ def _read(path: Path) -> Report:
         ) from None
 
 
-def grades_of(works: Works) -> list[Grade]:
+def grades_of(works: Works) -> list[ExportedGrade]:
     """Return everybody's grade: all points of the report, hidden ones as well.
 
     Where a person has yet to mark something there is none: what is open is no lost point.
@@ -121,10 +171,10 @@ def grades_of(works: Works) -> list[Grade]:
     return [_grade(work) for work in works.each if not work.report.open]
 
 
-def _grade(work: Work) -> Grade:
+def _grade(work: GradedWork) -> ExportedGrade:
     student, report = work.student, work.report
     points, most = Decimal(str(report.score)), Decimal(str(report.max_score))
-    return Grade(
+    return ExportedGrade(
         student=work.folder if student is None else student.id or student.folder,
         name="" if student is None else student.name,
         points=points,
@@ -133,18 +183,22 @@ def _grade(work: Work) -> Grade:
     )
 
 
-def student_page(work: Work, now: datetime) -> bytes:
+def student_page(work: GradedWork, now: datetime) -> bytes:
     """Return a student's page: what students may see at this time, as HTML.
 
     How the grade comes about is part of it as soon as no check's points are kept back: its sums
     would tell them.
     """
+    from grader.render.html import render_html  # not to know whose a report is, and slow
+
     report = shown(work.report, "student", now)
     is_whole = report.max_score == work.report.max_score
     return render_html(report, work.whose, work.attempt, work.grade if is_whole else ())
 
 
-def pack_pages(works: Iterable[Work], form: Packed, now: datetime) -> tuple[bytes, tuple[str, ...]]:
+def pack_pages(
+    works: Iterable[GradedWork], form: Packed, now: datetime
+) -> tuple[bytes, tuple[str, ...]]:
     """Return an archive of students' pages under the names by which a system knows whose they are.
 
     Moodle: `Ada Lovelace_1234_assignfeedback_file_/report.html`, taken by "Upload multiple feedback
@@ -164,7 +218,7 @@ def pack_pages(works: Iterable[Work], form: Packed, now: datetime) -> tuple[byte
     return buffer.getvalue(), tuple(left_out)
 
 
-def _packed_name(work: Work, form: Packed) -> str | None:
+def _packed_name(work: GradedWork, form: Packed) -> str | None:
     if work.student is None or form not in work.student.keys:
         return None
     if form == "canvas":
@@ -175,7 +229,7 @@ def _packed_name(work: Work, form: Packed) -> str | None:
     return f"{name}_{work.student.keys['moodle']}_assignfeedback_file_/{_PAGE}"
 
 
-def page_names(works: Iterable[Work]) -> Mapping[str, str]:
+def page_names(works: Iterable[GradedWork]) -> Mapping[str, str]:
     """Return the file name of each student's page, by the student's folder."""
     names = name_reports(work.folder for work in works)
     return {folder: f"{name}.html" for folder, name in names.items()}

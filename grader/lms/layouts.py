@@ -28,7 +28,7 @@ from grader.decoding import prepared
 from grader.errors import UsageError
 from grader.language import in_a_row, say
 from grader.lms.archives import is_archive
-from grader.lms.names import LAYOUTS, Key, Layout
+from grader.lms.choices import LAYOUTS, Key, Layout
 
 _METADATA = "submission_metadata.yml"
 _METADATA_LIMIT = 16 * 2**20
@@ -37,7 +37,7 @@ _NOTEBOOK = ".ipynb"
 _TOOLS = frozenset({"__MACOSX", "__pycache__", ".DS_Store", "Thumbs.db", ".git"})
 
 
-class HandedIn(msgspec.Struct, frozen=True):
+class Delivery(msgspec.Struct, frozen=True):
     """What somebody handed in at one time.
 
     `name` is the student's as the layout spells it, empty where it says none. `files` are paths and
@@ -54,17 +54,17 @@ class HandedIn(msgspec.Struct, frozen=True):
     given: str = ""
 
 
-class Found(msgspec.Struct, frozen=True):
+class FolderContents(msgspec.Struct, frozen=True):
     """What a folder holds by one layout, and the names that do not belong to it."""
 
     layout: Layout
-    handed_in: tuple[HandedIn, ...]
+    handed_in: tuple[Delivery, ...]
     strangers: tuple[str, ...] = ()
 
 
 def read_layout(
     folder: Path, demanded: Layout | None = None, assignment: str | None = None
-) -> Found:
+) -> FolderContents:
     """Read what a class handed in, by the layout that is demanded or the one that is recognised.
 
     A layout is recognised where it explains more than half of the names; what it does not explain
@@ -97,7 +97,7 @@ def _places(folder: Path) -> list[Path]:
     return [folder, *(inside if len(inside) == 1 and inside[0].is_dir() else ())]
 
 
-def _is_recognised(found: Found, demanded: Layout | None) -> bool:
+def _is_recognised(found: FolderContents, demanded: Layout | None) -> bool:
     explained = len(found.handed_in)
     return explained > 0 and (demanded is not None or explained > len(found.strangers))
 
@@ -132,7 +132,7 @@ _CANVAS_ANONYMOUS = re.compile(r"(?P<late>LATE_)?anon_(?P<user>\w+?)_(?P<file>\d
 _CANVAS_TEXT = re.compile(r"(?P<name>\w+?)_(?P<late>LATE_)?(?P<user>\d+)_(?P<rest>text|link)\.html")
 
 
-def _canvas(folder: Path, _: str | None) -> Found:
+def _canvas(folder: Path, _: str | None) -> FolderContents:
     """Read Canvas' names. Files of one user belong together."""
     found: dict[str, list[tuple[Path, str]]] = {}
     told: dict[str, re.Match[str]] = {}
@@ -150,7 +150,7 @@ def _canvas(folder: Path, _: str | None) -> Found:
         name = f"{match['rest']}.html" if match.re is _CANVAS_TEXT else match["rest"]
         found.setdefault(match["user"], []).append((path, name))
     handed_in = tuple(
-        HandedIn(
+        Delivery(
             name=told[user].groupdict().get("name", ""),
             keys={"canvas": user},
             files=tuple(files),
@@ -159,7 +159,7 @@ def _canvas(folder: Path, _: str | None) -> Found:
         )
         for user, files in found.items()
     )
-    return Found("canvas", handed_in, tuple(strangers))
+    return FolderContents("canvas", handed_in, tuple(strangers))
 
 
 # --- Moodle ---------------------------------------------------------------------------------------
@@ -169,7 +169,7 @@ _MOODLE = re.compile(
 )
 
 
-def _moodle(folder: Path, _: str | None) -> Found:
+def _moodle(folder: Path, _: str | None) -> FolderContents:
     """Read Moodle's names. Files and the text typed online belong together."""
     found: dict[str, list[tuple[Path, str]]] = {}
     names: dict[str, str] = {}
@@ -183,7 +183,7 @@ def _moodle(folder: Path, _: str | None) -> Found:
         names.setdefault(match["participant"], match["name"])
         found.setdefault(match["participant"], []).extend(files)
     handed_in = tuple(
-        HandedIn(
+        Delivery(
             names[participant],
             {"moodle": participant},
             tuple(files),
@@ -191,7 +191,7 @@ def _moodle(folder: Path, _: str | None) -> Found:
         )
         for participant, files in found.items()
     )
-    return Found("moodle", handed_in, tuple(strangers))
+    return FolderContents("moodle", handed_in, tuple(strangers))
 
 
 # --- Gradescope -----------------------------------------------------------------------------------
@@ -208,13 +208,13 @@ class _Metadata(msgspec.Struct, rename=lambda name: f":{name}"):
     created_at: Any = None
 
 
-def _gradescope(folder: Path, _: str | None) -> Found | None:
+def _gradescope(folder: Path, _: str | None) -> FolderContents | None:
     """Read Gradescope's export. What a group handed in is handed in by each of it."""
     metadata = folder / _METADATA
     if not metadata.is_file() or metadata.is_symlink():
         return None
     told = _read_metadata(metadata)
-    handed_in: list[HandedIn] = []
+    handed_in: list[Delivery] = []
     strangers = []
     for path in _entries(folder):
         if path == metadata:
@@ -228,7 +228,7 @@ def _gradescope(folder: Path, _: str | None) -> Found | None:
             _of_submitter(submitter, files, submission.created_at, path.name)
             for submitter in submission.submitters
         ]
-    return Found("gradescope", tuple(handed_in), tuple(strangers))
+    return FolderContents("gradescope", tuple(handed_in), tuple(strangers))
 
 
 def _read_metadata(path: Path) -> dict[str, _Metadata]:
@@ -250,11 +250,11 @@ def _of_submitter(
     files: tuple[tuple[Path, str], ...],
     created_at: object,
     submission: str,
-) -> HandedIn:
+) -> Delivery:
     given = {"sid": submitter.sid, "email": submitter.email, "gradescope": submission}
     keys = {key: str(value) for key, value in given.items() if value not in (None, "")}
     at = created_at.isoformat() if isinstance(created_at, datetime) else ""
-    return HandedIn(submitter.name or "", cast("Mapping[Key, str]", keys), files, at=at)
+    return Delivery(submitter.name or "", cast("Mapping[Key, str]", keys), files, at=at)
 
 
 # --- Brightspace ----------------------------------------------------------------------------------
@@ -266,7 +266,7 @@ _BRIGHTSPACE = re.compile(
 _BRIGHTSPACE_PAGE = "index.html"
 
 
-def _brightspace(folder: Path, _: str | None) -> Found:
+def _brightspace(folder: Path, _: str | None) -> FolderContents:
     """Read Brightspace's names. What one student handed in at one time belongs together."""
     found: dict[tuple[str, str], list[tuple[Path, str]]] = {}
     names: dict[str, str] = {}
@@ -280,10 +280,10 @@ def _brightspace(folder: Path, _: str | None) -> Found:
         names.setdefault(match["user"], match["name"])
         found.setdefault((match["user"], _brightspace_time(match["at"])), []).extend(files)
     handed_in = tuple(
-        HandedIn(names[user], {"brightspace": user}, tuple(files), at=at)
+        Delivery(names[user], {"brightspace": user}, tuple(files), at=at)
         for (user, at), files in found.items()
     )
-    return Found("brightspace", handed_in, tuple(strangers))
+    return FolderContents("brightspace", handed_in, tuple(strangers))
 
 
 def _brightspace_time(written: str) -> str:
@@ -300,7 +300,7 @@ def _brightspace_time(written: str) -> str:
 # --- GitHub Classroom -----------------------------------------------------------------------------
 
 
-def _classroom(folder: Path, _: str | None) -> Found:
+def _classroom(folder: Path, _: str | None) -> FolderContents:
     """Read clones of repositories. Git is not run in them: their settings may name programs.
 
     A clone is named after the assignment and the student's login, which may both have hyphens, so
@@ -308,9 +308,9 @@ def _classroom(folder: Path, _: str | None) -> Found:
     """
     entries = _entries(folder)
     clones = [each for each in entries if each.is_dir() and (each / ".git").exists()]
-    return Found(
+    return FolderContents(
         "classroom",
-        tuple(HandedIn("", {"folder": each.name}, _all_files(each)) for each in clones),
+        tuple(Delivery("", {"folder": each.name}, _all_files(each)) for each in clones),
         tuple(each.name for each in entries if each not in clones),
     )
 
@@ -318,7 +318,7 @@ def _classroom(folder: Path, _: str | None) -> Found:
 # --- nbgrader -------------------------------------------------------------------------------------
 
 
-def _nbgrader(folder: Path, assignment: str | None) -> Found | None:
+def _nbgrader(folder: Path, assignment: str | None) -> FolderContents | None:
     """Read nbgrader's folder of what was submitted. Raises UsageError for several assignments."""
     submitted = folder / "submitted"
     folder = submitted if submitted.is_dir() and not submitted.is_symlink() else folder
@@ -336,12 +336,12 @@ def _nbgrader(folder: Path, assignment: str | None) -> Found | None:
         )
     wanted = assignment if assignment is not None else "".join(known)
     handed_in = tuple(
-        HandedIn("", {"folder": student.name}, _without_timestamp(inner), at=_read_timestamp(inner))
+        Delivery("", {"folder": student.name}, _without_timestamp(inner), at=_read_timestamp(inner))
         for student, inners in works.items()
         for inner in inners
         if inner.name == wanted
     )
-    return Found("nbgrader", handed_in, ())
+    return FolderContents("nbgrader", handed_in, ())
 
 
 def _without_timestamp(folder: Path) -> tuple[tuple[Path, str], ...]:
@@ -365,14 +365,14 @@ def _read_timestamp(folder: Path) -> str:
 # --- folders --------------------------------------------------------------------------------------
 
 
-def _folders(folder: Path, _: str | None) -> Found:
+def _folders(folder: Path, _: str | None) -> FolderContents:
     """Read a folder for each student; a notebook or an archive beside them is somebody's, too."""
     entries = _entries(folder)
     theirs = [each for each in entries if each.is_dir() or _is_handed_in(each.name)]
-    return Found(
+    return FolderContents(
         "folders",
         tuple(
-            HandedIn(
+            Delivery(
                 "",
                 {"folder": each.name if each.is_dir() else each.stem},
                 _all_files(each) if each.is_dir() else ((each, each.name),),
@@ -387,7 +387,7 @@ def _is_handed_in(name: str) -> bool:
     return name.lower().endswith(_NOTEBOOK) or is_archive(name)
 
 
-_READERS: Mapping[Layout, Callable[[Path, str | None], Found | None]] = {
+_READERS: Mapping[Layout, Callable[[Path, str | None], FolderContents | None]] = {
     "canvas": _canvas,
     "moodle": _moodle,
     "gradescope": _gradescope,

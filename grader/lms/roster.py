@@ -13,10 +13,10 @@ from pathlib import Path
 
 import msgspec
 
-from grader.gradebook.roster import Entry, folded
-from grader.gradebook.roster import read_roster as read_entries
-from grader.lms.layouts import HandedIn
-from grader.lms.names import Key
+from grader.gradebook.entries import RosterEntry, folded
+from grader.gradebook.entries import read_roster as read_entries
+from grader.lms.choices import Key
+from grader.lms.layouts import Delivery
 
 _KEYS: Mapping[str, Key] = {
     "sis login id": "user",
@@ -38,7 +38,7 @@ _PARTICIPANT = re.compile(r"\D+(\d+)")
 """Of Moodle's grading worksheet: "Participant 1234", in the site's language."""
 
 
-class Person(msgspec.Struct, frozen=True):
+class RosterPerson(msgspec.Struct, frozen=True):
     """A student of a roster. `id` is unique in it; `keys` are what else identifies the student."""
 
     id: str
@@ -50,9 +50,9 @@ class Person(msgspec.Struct, frozen=True):
 class Roster:
     """The students of a class, and whose something is that was handed in."""
 
-    def __init__(self, people: Iterable[Person]) -> None:
+    def __init__(self, people: Iterable[RosterPerson]) -> None:
         self.people = tuple(people)
-        self._by_key: dict[tuple[str, str], Person | None] = {}
+        self._by_key: dict[tuple[str, str], RosterPerson | None] = {}
         for person in self.people:
             for key, value in _all_keys(person):
                 known = self._by_key.setdefault((key, value), person)
@@ -66,7 +66,7 @@ class Roster:
             if counts[form] == 1
         }
 
-    def find(self, handed_in: HandedIn) -> Person | None:
+    def find(self, handed_in: Delivery) -> RosterPerson | None:
         """Return whose it is; None where nothing says so, or it might be two people's."""
         found = {
             person.id: person
@@ -78,7 +78,7 @@ class Roster:
             found = {} if named is None else {named.id: named}
         return next(iter(found.values())) if len(found) == 1 else None
 
-    def _of_key(self, key: Key, value: str) -> Person | None:
+    def _of_key(self, key: Key, value: str) -> RosterPerson | None:
         if key != "folder":
             return self._by_key.get((key, value))
         keys = ("id", "sid", "email", "user", "login", "canvas")
@@ -102,12 +102,12 @@ def read_roster(path: Path) -> Roster:
     return Roster(_person(entry) for entry in read_entries(path))
 
 
-def _person(entry: Entry) -> Person:
+def _person(entry: RosterEntry) -> RosterPerson:
     name, section = entry.fields.get("name", ""), entry.fields.get("section", "")
-    return Person(entry.login, name, keys_of(entry), section)
+    return RosterPerson(entry.login, name, keys_of(entry), section)
 
 
-def keys_of(entry: Entry) -> dict[Key, str]:
+def keys_of(entry: RosterEntry) -> dict[Key, str]:
     """Return what identifies a student elsewhere, by the columns of a roster."""
     ids = {folded(name.replace("_", " ")): value for name, value in entry.lms.items()}
     ids[folded(entry.source.replace("_", " "))] = entry.login
@@ -122,7 +122,7 @@ def keys_of(entry: Entry) -> dict[Key, str]:
     return keys
 
 
-def _all_keys(person: Person) -> list[tuple[str, str]]:
+def _all_keys(person: RosterPerson) -> list[tuple[str, str]]:
     return [("id", _plain(person.id)), *((k, _plain(v)) for k, v in person.keys.items())]
 
 

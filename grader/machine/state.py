@@ -7,8 +7,18 @@ from collections.abc import Collection, Mapping
 
 import msgspec
 
-from grader.machine.control_groups import Files, cpu_quota, read_number, read_text
-from grader.machine.cpus import SAMPLE_SECONDS, Sleep, Use, core_of, usage, use_since_boot
+from grader.machine.cpus import (
+    SAMPLE_SECONDS,
+    Files,
+    Sleep,
+    Use,
+    core_of,
+    cpu_quota,
+    read_number,
+    read_text,
+    usage,
+    use_since_boot,
+)
 
 _NOTHING = Use(0, 0, 0)
 _CONTAINER_FILES = (".dockerenv", "run/.containerenv", "run/systemd/container")

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from grader.messages.frames import Array, Count, Message, Seconds
+from grader.messages.frames import Array, Count, Message, Names, Seconds
 from grader.messages.runner import (
     CompareTarget,
     FindStep,
@@ -20,7 +20,178 @@ from grader.messages.runner import (
     TraceModule,
     TraceResult,
 )
-from grader.messages.timing import ARRAY_LIMIT, TimeSchedule, TimingResult
+
+# What is asked of a runner that times a schedule, and what it measured.
+
+
+SHAPE_LIMIT = 8
+"""Most shapes that one schedule is timed at."""
+
+ROUND_LIMIT = 100_000
+
+ARRAY_LIMIT = 16
+"""Most arrays that a timed function may take."""
+
+
+class TimingRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How long is measured.
+
+    A block lasts about `block_seconds` of the baseline, by a number of calls that is drawn anew for
+    each round. First come `control_rounds` of the baseline against itself; then rounds go on until
+    the interval of the submission's share of the reference's log speed-up is narrower than
+    `resolution`, up to `maximum_rounds` or `budget_seconds`, but at least `minimum_rounds`. Between
+    the two shares of `full`, which are all worth the same, nothing depends on it, nor below 0.
+    `pace` is what a probe took on this machine when nothing held it back, 0 where that is not
+    known.
+    """
+
+    block_seconds: float
+    budget_seconds: float
+    resolution: float
+    full: tuple[float, float]
+    pace: float
+    minimum_rounds: int
+    maximum_rounds: int
+    control_rounds: int
+
+
+class TimedFunction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The PrimFunc `function` of `module` is the submission's schedule at one shape.
+
+    An empty module stands for the baseline itself, whose ratio to the baseline is known.
+    `data` has a leading axis over inputs, of which each round takes the next `ring` in turn.
+    `guarded`: it is not proven that the function stays inside its buffers, so it is run once with
+    guards before it is measured.
+    """
+
+    module: bytes
+    function: str
+    data: Array
+    guarded: bool = True
+
+
+class TimeSchedule(Message, frozen=True):
+    """Time a schedule, at one shape or several, against the course's baseline and reference.
+
+    `workload` is the text of the assignment's `workload.py`. `names` are those of the arrays that
+    functions take: first that of each shape's `data`, then those of `fixed`, which are the same for
+    all inputs. An array of one axis is reshaped to what the function takes. All functions are
+    compiled for `target` ("host" for the CPU at hand) and measured on `cpus`, with as many threads.
+    """
+
+    workload: str
+    shapes: Annotated[tuple[TimedFunction, ...], msgspec.Meta(min_length=1, max_length=SHAPE_LIMIT)]
+    names: Names
+    fixed: Annotated[tuple[Array, ...], msgspec.Meta(max_length=ARRAY_LIMIT)]
+    ring: int
+    target: str
+    cpus: tuple[int, ...]
+    seed: int
+    rules: TimingRules
+
+
+class Block(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One timed block: a number of calls without anything in between.
+
+    `seconds` of wall time per call; `share` of the wall time that the calling thread had a
+    processor; `switches` are the involuntary context switches of all threads meanwhile. `calls` is
+    how many were made, as counted beside the function.
+    """
+
+    seconds: Seconds
+    share: Annotated[float, msgspec.Meta(ge=0, le=1000)]
+    switches: Count
+    calls: Count = 0
+
+
+class BlockGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The blocks of one round at one shape, measured in random order on the same inputs."""
+
+    baseline: Block
+    submission: Block
+    reference: Block
+
+
+class Moment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What else is known of a round.
+
+    `steal` are clock ticks that the hypervisor took from the processors measured on while it
+    lasted; `probe` the seconds that a fixed piece of work took before it; `place` says where the
+    stack was, from 0 to 3.
+    """
+
+    steal: Count
+    probe: Seconds
+    place: Annotated[int, msgspec.Meta(ge=0, le=3)]
+
+
+class TimingRound(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One round: a group of blocks for each shape."""
+
+    groups: Annotated[tuple[BlockGroup, ...], msgspec.Meta(min_length=1, max_length=SHAPE_LIMIT)]
+    moment: Moment
+
+
+class ControlRound(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The baseline against itself, compiled twice: a pair whose true ratio is 1."""
+
+    one: Block
+    other: Block
+    moment: Moment
+
+
+class Slots(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One item of the output of each of some calls, all three of one length.
+
+    `inputs` (int32) says which of the task's inputs a call was given, `places` (int32) which item
+    of its output, counted through, and `values` what was there after the call. Something
+    else had been put there before.
+    """
+
+    inputs: Array
+    places: Array
+    values: Array
+
+
+class ShapeResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is the same in all rounds of a shape, and outputs of the submission's timed blocks.
+
+    `calls` is the mean number of calls in a block. `outputs` has shape (kept, *output shape);
+    `inputs` says for each of them which of the task's inputs it was computed from. `slots` are
+    those of calls all over the blocks.
+    """
+
+    calls: Count
+    outputs: Array
+    inputs: Annotated[tuple[Count, ...], msgspec.Meta(max_length=ROUND_LIMIT)]
+    slots: Slots
+
+
+class MachineLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the processors measured on can do at most, found by micro-benchmarks.
+
+    `flops`: floating-point operations per second, a multiply-add counts two; `bytes`: bytes per
+    second to and from memory of the size that the workload uses.
+    """
+
+    flops: Annotated[float, msgspec.Meta(ge=1e8, le=1e18)]
+    bytes: Annotated[float, msgspec.Meta(ge=1e8, le=1e18)]
+
+
+class TimingResult(Message, frozen=True):
+    """What a runner measured.
+
+    `variant` names the variant of the workload that the function computes ("conv2d", "conv2d_bias",
+    ...). `target` is the TVM target that all functions were compiled for.
+    """
+
+    variant: str
+    target: str
+    shapes: Annotated[tuple[ShapeResult, ...], msgspec.Meta(min_length=1, max_length=SHAPE_LIMIT)]
+    control: Annotated[tuple[ControlRound, ...], msgspec.Meta(max_length=ROUND_LIMIT)]
+    rounds: Annotated[tuple[TimingRound, ...], msgspec.Meta(max_length=ROUND_LIMIT)]
+    limits: MachineLimits
+
 
 MutationKind = Literal[
     "drop_bias",

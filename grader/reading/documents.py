@@ -16,7 +16,7 @@ import msgspec
 from grader.dialects.migration import Migration, migrate_cells
 from grader.errors import SubmissionError
 from grader.language import say
-from grader.reading.content import SIZE_LIMIT, Piece, divide
+from grader.reading.cells import SIZE_LIMIT, Piece, divide
 from grader.reading.messages import CELL_LIMIT
 
 TEXT_SIZE_LIMIT = 2**20

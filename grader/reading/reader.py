@@ -23,7 +23,7 @@ from grader.errors import GraderError
 from grader.language import Sentence, Text, foreign, say
 from grader.machine.quiet import Quiet
 from grader.messages import FrameError, decode_payload
-from grader.reading.content import MARKDOWN, SCRIPT, SIZE_LIMIT
+from grader.reading.cells import MARKDOWN, SCRIPT, SIZE_LIMIT
 from grader.reading.messages import (
     ANSWER_LIMIT,
     Broken,
@@ -59,7 +59,7 @@ class ReadingError(Exception):
     """Raised for a fault of the reading process itself, with its traceback."""
 
 
-class Reader:
+class SubmissionReader:
     """Reads files that were handed in, each in a process of its own. May be used by any thread.
 
     The process that they are forked from is started at once and ends with `close`. It is stopped
@@ -78,7 +78,7 @@ class Reader:
         self._lock = threading.Lock()
         self._process = _Process()
 
-    def __enter__(self) -> Reader:
+    def __enter__(self) -> SubmissionReader:
         return self
 
     def __exit__(self, *_error: object) -> None:

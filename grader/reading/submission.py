@@ -22,7 +22,7 @@ from nbformat import NotebookNode
 from grader.dialects.respelling import Respelling
 from grader.errors import SubmissionError, UsageError
 from grader.language import NOTHING, Text, say
-from grader.reading.content import SIZE_LIMIT, read_content
+from grader.reading.cells import SIZE_LIMIT, read_content
 from grader.reading.messages import CellText, Content
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

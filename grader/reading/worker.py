@@ -26,7 +26,7 @@ from grader.decoding import prepared
 from grader.dialects.migration import migrate_cells, respell_cells
 from grader.errors import SubmissionError
 from grader.inside.launcher import enter, linux
-from grader.reading.content import SIZE_LIMIT, read_content, sentence_of
+from grader.reading.cells import SIZE_LIMIT, read_content, sentence_of
 from grader.reading.messages import (
     REQUEST_LIMIT,
     Broken,

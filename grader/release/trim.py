@@ -21,7 +21,7 @@ MODELS = "MODELS"
 """The table of `models.py`: a literal dictionary of names to functions of a seed."""
 
 
-class Block(msgspec.Struct, frozen=True):
+class TrimmedStatement(msgspec.Struct, frozen=True):
     """A top-level statement with its comments: lines from `first` to `last`, counted from 0.
 
     `names` are what it defines, `used` what it refers to.
@@ -134,7 +134,7 @@ def named(names: Iterable[str]) -> Callable[[ast.stmt], bool]:
     return lambda statement: bool(_defined(statement) & known)
 
 
-def _public(blocks: list[Block], hidden: set[str], needed: set[str]) -> set[str]:
+def _public(blocks: list[TrimmedStatement], hidden: set[str], needed: set[str]) -> set[str]:
     """Return the names that stay: what is needed, what hidden ones do not reach, and their needs.
 
     What a statement without a name refers to stays as well.
@@ -144,7 +144,7 @@ def _public(blocks: list[Block], hidden: set[str], needed: set[str]) -> set[str]
     return _reached(blocks, (every - _reached(blocks, hidden)) | nameless | needed)
 
 
-def _reached(blocks: list[Block], roots: set[str]) -> set[str]:
+def _reached(blocks: list[TrimmedStatement], roots: set[str]) -> set[str]:
     """Return the roots and all that they refer to, directly or not, as far as it is defined."""
     uses = {name: block.used for block in blocks for name in block.names}
     found: set[str] = set()
@@ -176,9 +176,9 @@ def _statements(tree: ast.Module) -> Iterator[ast.stmt]:
     return (each for each in tree.body if not _is_string(each))
 
 
-def _blocks(tree: ast.Module, text: str) -> list[Block]:
+def _blocks(tree: ast.Module, text: str) -> list[TrimmedStatement]:
     lines = _lines(text)
-    found: list[Block] = []
+    found: list[TrimmedStatement] = []
     for statement in tree.body:
         last = (statement.end_lineno or statement.lineno) - 1
         if _is_string(statement):
@@ -190,7 +190,7 @@ def _blocks(tree: ast.Module, text: str) -> list[Block]:
         while first > 0 and lines[first - 1].startswith("#"):
             first -= 1
         names = frozenset(_defined(statement))
-        found.append(Block(first, last, names, frozenset(_used(statement))))
+        found.append(TrimmedStatement(first, last, names, frozenset(_used(statement))))
     return found
 
 
@@ -265,7 +265,7 @@ def _replaced(text: str, node: ast.expr, by: str) -> str:
     return (before + by.encode() + after).decode()
 
 
-def _cut(text: str, blocks: list[Block], public: set[str]) -> str:
+def _cut(text: str, blocks: list[TrimmedStatement], public: set[str]) -> str:
     """Take out blocks none of whose names is public, with all remarks around and the empty lines.
 
     A remark that stands apart may be about what goes; so may one below the last statement of a

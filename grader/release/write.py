@@ -22,7 +22,7 @@ from grader.decoding import prepared
 from grader.errors import CourseError, UsageError
 from grader.files import write_whole
 from grader.language import say
-from grader.release.solutions import Digest, Fingerprint, fingerprints
+from grader.release.secret import Digest, SolutionFingerprint, fingerprints
 from grader.release.trim import named, of_kind, refuse_names, without_definitions, without_models
 
 assert registered.__all__  # importing the package registers the checks
@@ -187,7 +187,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     format: int
     files: tuple[str, ...]
     secret: Digest | None = None
-    solutions: tuple[Fingerprint, ...] = ()
+    solutions: tuple[SolutionFingerprint, ...] = ()
 
 
 def release_files(course: Course, wheel: Wheel, secret: str | None) -> dict[str, bytes]:

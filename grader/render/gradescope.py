@@ -24,8 +24,8 @@ from grader.render.findings import (
 )
 from grader.render.html.charts import shape_views
 from grader.render.html.page import ProblemRow, macro
-from grader.render.html.parts import step_views
-from grader.render.html.words import words
+from grader.render.html.sections import step_views
+from grader.render.html.text import words
 from grader.render.speech import speaking, tell
 from grader.report import CellProblem, Check, Part, Report, Visibility
 

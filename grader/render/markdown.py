@@ -23,7 +23,7 @@ from grader.render.findings import (
     reading,
 )
 from grader.render.speech import speaking, tell
-from grader.render.speed import speed_sentence
+from grader.render.timings import speed_sentence
 from grader.render.wording import built, is_told, one_line, plain
 from grader.report import CellProblem, Check, Diagnosis, Part, Report, StepStatus, Verdict
 

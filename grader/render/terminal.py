@@ -23,9 +23,9 @@ from grader.language import say
 from grader.render import wording
 from grader.render.diagnosis import diagnosis_section, sample_section
 from grader.render.findings import cells_run, circumstances, left_to_people
-from grader.render.graph import GraphDrawing
+from grader.render.graph_text import GraphDrawing
 from grader.render.speech import speaking, tell
-from grader.render.speed import Bar, speed_section
+from grader.render.timings import ShareBar, speed_section
 from grader.report import CellProblem, Check, Part, Report, Timing, Verdict
 
 WIDEST = 100
@@ -140,7 +140,7 @@ def _score(report: Report) -> RenderableType:
             ", ".join(filter(None, (tell(unit, **reached), wording.not_marked(report.open)))),
             style="bold",
         ),
-        Bar(report.score / report.max_score if report.max_score else 0.0, BAR_WIDTH),
+        ShareBar(report.score / report.max_score if report.max_score else 0.0, BAR_WIDTH),
     ]
     return Panel(Group(*lines), box=box.ROUNDED, padding=(1, 2), border_style="dim")
 

@@ -23,7 +23,7 @@ import msgspec
 
 from grader.errors import SandboxError
 from grader.language import say
-from grader.machine.control_groups import (
+from grader.machine.cpus import (
     Files,
     Hierarchy,
     hierarchies,

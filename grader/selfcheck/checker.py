@@ -1,11 +1,16 @@
-"""Checking parts of a live notebook: the referee's judgement, on data that is found here."""
+"""The process that checks parts of a live notebook: the referee's judgement, on data found here."""
 
 from __future__ import annotations
 
+import os
 import secrets
+import signal
+import socket
+import sys
 from collections.abc import Callable, Mapping
 from itertools import repeat
 from pathlib import Path
+from typing import cast
 
 import msgspec
 
@@ -13,8 +18,7 @@ from grader.assignment import Assignment, DataNeeds
 from grader.course import Course, CourseAssignment, load_course, recognise
 from grader.course_folder import folder_of_notebook
 from grader.data import DataSet, resolve_data
-from grader.data.dataset import builtin_parameters
-from grader.data.folder import IMAGES, LABELS, Paths, read_files
+from grader.data.dataset import IMAGES, LABELS, Paths, builtin_parameters, read_files
 from grader.data.parameters import (
     KNOWN,
     Parameters,
@@ -22,7 +26,7 @@ from grader.data.parameters import (
     decode_parameters,
     pickle_arrays,
 )
-from grader.errors import DataError, SandboxError, UsageError
+from grader.errors import DataError, GraderError, SandboxError, UsageError
 from grader.evidence.runners import RunnerPool
 from grader.grading.assembly import entries_of, runner_starter
 from grader.grading.preparation import Preparation, Settings
@@ -30,13 +34,25 @@ from grader.grading.referee import Referee, expected_runners
 from grader.inside.launcher.protocol import Program
 from grader.language import Text, join, one_of_ours, say
 from grader.measurement.measure import Machine, measuring_cpus
-from grader.messages import Capture, CaptureFailure
+from grader.messages import Capture, CaptureFailure, decode_payload, encode_frame, read_frame
 from grader.progress import Progress, Silent
 from grader.reading.submission import SubmissionFile, read_submission
 from grader.report import Part
+from grader.report.texts import encoder
+from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import Command, Level, Process, Sandbox
 from grader.sandbox.start import SteppingSandbox
-from grader.selfcheck.messages import AssignmentCard, Checked, CheckParts, FindAssignment, PartCard
+from grader.selfcheck.messages import (
+    FRAME_LIMIT,
+    AssignmentCard,
+    Checked,
+    CheckParts,
+    FindAssignment,
+    FromChecker,
+    PartCard,
+    Refused,
+    ToChecker,
+)
 from grader.selfcheck.public import complete, hidden_points, published, restrict, undecided
 
 IMAGE_FOLDERS = ("data", ".")
@@ -330,3 +346,50 @@ def _choose(
             known=", ".join(sorted(course.assignments)),
         ),
     )
+
+
+# The process that checks: it does for a live notebook what the referee does for a submission.
+
+
+def serve(connection: socket.socket, checker: Checker) -> None:
+    """Answer requests up to the end of the connection. What goes wrong becomes an answer, too."""
+    while (payload := read_frame(connection, FRAME_LIMIT)) is not None:
+        # mypy has no type for a union as a value
+        request = decode_payload(payload, cast("type[ToChecker]", ToChecker))
+        connection.sendall(
+            encode_frame(_answer(checker, request), encoder(one_of_ours(checker.language)))
+        )
+
+
+def _answer(checker: Checker, request: ToChecker) -> FromChecker:
+    try:
+        if isinstance(request, FindAssignment):
+            return checker.find(request)
+        return checker.check(request)
+    except GraderError as error:
+        return Refused(error.message, error.hint, checker.language)
+    except Exception as error:
+        if "GRADER_DEBUG" in os.environ:
+            raise
+        return Refused(
+            say(
+                "The grader failed itself, with {error}: {message}",
+                error=type(error).__name__,
+                message=str(error),
+            ),
+            language=checker.language,
+        )
+
+
+def main(arguments: list[str]) -> None:
+    """Serve the connection whose descriptor is the argument."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the kernel says when it is over
+    with (
+        socket.socket(fileno=int(arguments[0])) as connection,
+        Checker(lambda: choose_sandbox(None, "none"), os.environ) as checker,
+    ):
+        serve(connection, checker)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

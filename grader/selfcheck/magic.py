@@ -21,7 +21,7 @@ from grader.course_folder import assignment_files, folder_of_notebook
 from grader.errors import GraderError, UsageError
 from grader.language import NOTHING, Text, say
 from grader.render.speech import speaking, tell
-from grader.selfcheck.client import CheckerClient, CheckError
+from grader.selfcheck.connection import CheckerClient, CheckError
 from grader.selfcheck.messages import AssignmentCard, Checked, CheckParts, FindAssignment, PartCard
 from grader.selfcheck.show import Bundle, show_checked, show_message, show_parts
 
@@ -47,7 +47,7 @@ _OPTIONS = {"--course": "course", "--lang": "language"}
 _COMMANDS = ("check", "parts", "use", "help")
 
 
-class Choice(msgspec.Struct, frozen=True):
+class UsedAssignment(msgspec.Struct, frozen=True):
     """What the notebook has said with `%grader use`."""
 
     slug: str | None = None
@@ -61,7 +61,7 @@ class Magic:
     def __init__(self, shell: Any) -> None:
         self._shell = shell
         self._checker = CheckerClient()
-        self._choice = Choice()
+        self._choice = UsedAssignment()
         self._watcher: LiveWatcher | None = None
         self._obstacle = ""
         self._ids: tuple[str, ...] = ()
@@ -239,7 +239,7 @@ def _notes(taken: Taken) -> tuple[Text, ...]:
     return (*unseen, *faults)
 
 
-def _chosen(words: list[str], before: Choice) -> Choice:
+def _chosen(words: list[str], before: UsedAssignment) -> UsedAssignment:
     """Read what follows `%grader use`; what is not said stays. Raises UsageError."""
     said: dict[str, str] = {}
     rest = iter(words)
@@ -255,7 +255,7 @@ def _chosen(words: list[str], before: Choice) -> Choice:
     return msgspec.structs.replace(before, **said)
 
 
-def _expect(choice: Choice) -> None:
+def _expect(choice: UsedAssignment) -> None:
     """Look for what was chosen, in milliseconds: at the first check, this cell is far above.
 
     Raises UsageError that lists what there is.

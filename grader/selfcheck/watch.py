@@ -14,9 +14,9 @@ import msgspec
 import tvm_ffi
 
 from grader.inside.kernel.capture import Watcher
-from grader.inside.kernel.cells import Cells
-from grader.inside.kernel.entries import EntryCaller
+from grader.inside.kernel.entry_points import EntryCaller
 from grader.inside.kernel.externs import called_names
+from grader.inside.kernel.faults import Cells
 from grader.inside.kernel.objects import Namespace
 from grader.inside.kernel.sender import Sender, SentModule
 from grader.messages import Capture, CaptureFailure, EntrySpec

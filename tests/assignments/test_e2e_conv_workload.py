@@ -102,7 +102,7 @@ class TestReference:
         np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-5)
 
     def test_it_does_what_the_advice_says_of_it(self, workload: ModuleType) -> None:
-        """grader/checks/kinds/speed.py: tiles, vectors, loops written out."""
+        """grader/checks/kinds/measured.py: tiles, vectors, loops written out."""
         module = workload.reference("conv2d", shapes(4, (32,)), 1)
         assert {"vectorized", "unroll"} == loop_kinds(module)
 

@@ -73,7 +73,7 @@ class TestWorkload:
         np.testing.assert_allclose(compute(module, target), PRODUCT, rtol=1e-4, atol=1e-4)
 
     def test_the_reference_does_what_the_advice_says_of_it(self) -> None:
-        """grader/checks/kinds/speed.py: tiles, vectors, loops written out."""
+        """grader/checks/kinds/measured.py: tiles, vectors, loops written out."""
         assert {"vectorized", "unroll"} == loop_kinds(WORKLOAD.reference("bmm_relu", SHAPES, 1))
 
     def test_a_tile_of_the_reference_is_summed_up_in_registers(self) -> None:

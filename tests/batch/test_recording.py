@@ -15,7 +15,7 @@ from grader.batch.recording import RecordingStore
 from grader.environment import describe_environment
 from grader.errors import GraderError
 from grader.gradebook.book import Gradebook
-from grader.gradebook.opening import open_database
+from grader.gradebook.database import open_database
 from grader.language import foreign
 from grader.report import decode_report, ungraded_report
 from tests.gradebook.factory import CONTENT, SLUG, conv, enrol, report_of

@@ -21,7 +21,7 @@ from grader.batch.regrading import Plan, Reason, Rerun, Way, count_anew, make_pl
 from grader.cli import batch as command
 from grader.errors import GradebookError, UsageError
 from grader.gradebook.book import HandedIn, Recording
-from grader.gradebook.roster import plan
+from grader.gradebook.entries import plan
 from grader.grading.preparation import GradingOptions
 from grader.report import decode_report, encode_report
 from tests.gradebook.factory import enrol

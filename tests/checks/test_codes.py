@@ -57,8 +57,9 @@ def test_it_follows_from_the_outcome_where_a_check_names_none(outcome, code) -> 
 
 
 def test_what_a_course_says_in_plain_strings_is_said_as_it_is() -> None:
-    outcome = failed("Too many calls: {x}.", "Use fewer.")
-    assert ("Too many calls: {x}.", "Use fewer.") == (
+    words = ("Too many calls: {x}.", "Use fewer.")
+    outcome = failed(*words)
+    assert words == (
         outcome.reason.in_("ko"),
         outcome.hint.in_("zh"),
     )

@@ -136,14 +136,14 @@ class TestWords:
         assert "`Y_update`, the loops along axis 2 should have the extents [128]" in (
             likeness.first.reason.english
         )
-        assert "Do not `split` that loop." == likeness.first.hint.english
+        assert "`split`" in likeness.first.hint.english
 
     def test_a_block_more_is_one_that_the_target_has_not(self):
         def cache(sch: Any) -> None:
             sch.cache_read(sch.get_sblock("Y", "bmm_relu"), 1, "global")
             transform(sch)
 
-        assert "Blocks beside the sum: 2; in the target: 1." == compare(cache)[1].reason.english
+        assert [2, 1] == [*compare(cache)[1].reason.values.values()]
 
 
 def test_blocks_of_one_name_for_their_loops_have_none_in_common():

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
 
-from grader.cli.doctor import describe_counting
-from grader.cli.doctor_timing import SelfTest, asked_threads, examine_timing
+from grader.cli import app
+from grader.cli.doctor import (
+    DETECTION,
+    ENDED,
+    IMPORTED,
+    UNTRIED,
+    Faults,
+    ImportFault,
+    describe_counting,
+    find_faults,
+    try_imports,
+)
+from grader.cli.doctor_timing import SelfTestResult, asked_threads, examine_timing
 from grader.course import load_course
+from grader.environment import FOR_GRADING, only_self_check
 from grader.language import foreign
 from grader.machine.quiet import TimingLock
 from grader.machine.state import MachineFacts
@@ -66,10 +80,10 @@ class Doctor:
         self.tested: list[tuple[int, ...]] = []
         self.text = ""
 
-    def examine(self, facts: MachineFacts, result: SelfTest | None = None) -> bool:
+    def examine(self, facts: MachineFacts, result: SelfTestResult | None = None) -> bool:
         """Return the verdict and keep what was printed, without line breaks."""
 
-        def run(cpus: tuple[int, ...]) -> SelfTest:
+        def run(cpus: tuple[int, ...]) -> SelfTestResult:
             assert result is not None
             self.tested.append(cpus)
             return result
@@ -100,13 +114,13 @@ def changed(**changes: object) -> MachineFacts:
 class TestVerdict:
     def test_a_quiet_machine_can_be_trusted(self, doctor: Doctor) -> None:
         assert doctor.examine(GOOD)
-        assert doctor.text.endswith("Verdict times can be trusted here.")
+        assert "times can be trusted" in doctor.text
         assert "Obstacle" not in doctor.text
 
     def test_an_obstacle_is_told_with_its_remedy(self, doctor: Doctor) -> None:
         assert not doctor.examine(changed(on_battery=True))
-        assert "Connect it to its power supply." in doctor.text
-        assert doctor.text.endswith("Verdict times cannot be trusted here, now.")
+        assert "power supply" in doctor.text
+        assert "times cannot be trusted" in doctor.text
 
     def test_what_is_only_worth_knowing_does_not_decide(self, doctor: Doctor) -> None:
         assert doctor.examine(changed(governors=("powersave",)))
@@ -140,7 +154,7 @@ class TestLanguages:
         self, doctor: Doctor, monkeypatch: pytest.MonkeyPatch, language: str
     ) -> None:
         monkeypatch.setenv("GRADER_LANG", language)
-        assert not doctor.examine(self.MACHINE, SelfTest(1.2, 0.7, 1.9, is_trusted=False))
+        assert not doctor.examine(self.MACHINE, SelfTestResult(1.2, 0.7, 1.9, is_trusted=False))
         assert [] == [line for line in doctor.lines if re.search("[a-z]+ [a-z]+ [a-z]+", line)]
 
 
@@ -179,16 +193,18 @@ class TestFacts:
 
 class TestSelfTest:
     def test_its_ratio_and_interval_are_printed(self, doctor: Doctor) -> None:
-        assert doctor.examine(GOOD, SelfTest(1.0012, 0.998, 1.0031, is_trusted=True))
+        assert doctor.examine(GOOD, SelfTestResult(1.0012, 0.998, 1.0031, is_trusted=True))
         assert "1.0012 times as fast, interval 0.9980 to 1.0031" in doctor.text
 
     def test_it_runs_on_as_many_cpus_as_schedules_have_threads(self, doctor: Doctor) -> None:
-        doctor.examine(GOOD, SelfTest(1.0, 1.0, 1.0, is_trusted=True))
+        doctor.examine(GOOD, SelfTestResult(1.0, 1.0, 1.0, is_trusted=True))
         (cpus,) = doctor.tested
         assert 1 <= len(cpus) <= 4
 
     def test_one_that_fails_is_an_obstacle(self, doctor: Doctor) -> None:
-        result = SelfTest(1.2, 0.7, 1.9, is_trusted=False, remedy=foreign("Stop what else runs."))
+        result = SelfTestResult(
+            1.2, 0.7, 1.9, is_trusted=False, remedy=foreign("Stop what else runs.")
+        )
         assert not doctor.examine(GOOD, result)
         assert "Stop what else runs. Verdict times cannot" in doctor.text
 
@@ -213,3 +229,111 @@ class TestThreads:
 
     def test_the_most_of_several_assignments_count(self, tmp_path: Path) -> None:
         assert 3 == asked_threads(load_course(write_course(tmp_path, 2, 3, 1)))
+
+
+# `grader doctor`: what a student's own kernel cannot import, and where only a self-check is.
+
+
+PINNED = {"apache-tvm": "0.27.0.post1", "apache-tvm-ffi": "0.1.14.post1"}
+NO_OPERATOR = foreign("RuntimeError: operator torchvision::nms does not exist.")
+
+
+def faults(alone: Faults, grading: Faults, **versions: str) -> list[ImportFault]:
+    known = {**PINNED, **versions}
+    return list(find_faults(alone, lambda: grading, known.__getitem__))
+
+
+class TestFaults:
+    """What is said of imports that fail."""
+
+    def test_nothing_is_said_where_all_can_be_imported(self) -> None:
+        assert [] == faults({}, {})
+
+    def test_what_a_grading_makes_possible_fails_in_a_students_own_kernel(self) -> None:
+        (found,) = faults({"torchvision": NO_OPERATOR}, {})
+        assert f"torchvision cannot be imported: {NO_OPERATOR.english}" in found.message.english
+        assert "A grading here can import it; a student's own kernel fails" in found.message.english
+        assert found.hint.english.endswith("pip install --upgrade torchvision")
+
+    def test_instructions_that_the_system_hides_end_a_students_own_kernel(self) -> None:
+        (found,) = faults({DETECTION: foreign("avx512f avx512bw")}, {})
+        assert "instructions that this system hides (avx512f avx512bw)" in found.message.english
+        assert (
+            "A grading here can leave them out; a student's own kernel fails"
+            in found.message.english
+        )
+        assert "%load_ext grader" in found.hint.english
+
+    def test_what_is_missing_altogether_fails_while_grading_too(self) -> None:
+        missing = {"tvm.testing": foreign("ModuleNotFoundError: No module named 'pytest'")}
+        (found,) = faults(missing, missing)
+        assert "while they are graded as well" in found.message.english
+        assert "pip install pytest" == found.hint.english
+
+    def test_what_was_not_tried_is_not_said_to_fail(self) -> None:
+        (found,) = faults({"tvm": UNTRIED, "tabulate": UNTRIED}, {})
+        assert "not tried whether tvm, tabulate" in found.message.english
+
+    def test_another_version_of_tvm_than_a_grading_has_is_named(self) -> None:
+        (found,) = faults({}, {}, **{"apache-tvm-ffi": "0.1.15"})
+        assert "apache-tvm-ffi is 0.1.15. A grading has 0.1.14.post1" in found.message.english
+        assert "pip install apache-tvm-ffi==0.1.14.post1" == found.hint.english
+
+
+def test_what_ends_the_interpreter_is_a_fault_and_what_follows_was_not_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "numpy.py").write_text("print('[1]')")
+    (tmp_path / "torch.py").write_text("raise ValueError('no operator')")
+    (tmp_path / "tvm.py").write_text("import os; os._exit(3)")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    found = try_imports(sys.executable, helped=False)
+    assert "numpy" not in found
+    assert "ValueError: no operator" in found["torch"].english
+    assert ENDED == found["tvm"]
+    assert UNTRIED == found["tvm.relax"]
+
+
+def test_everything_that_the_courses_notebooks_import_is_tried() -> None:
+    modules: set[str] = set()
+    for path in (ROOT / "reference").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                modules |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                modules.add((node.module or "").partition(".")[0])
+    tried = {name.partition(".")[0] for name in IMPORTED}
+    assert {"torch", "tvm", "matplotlib"} <= modules
+    assert set() == modules - tried - set(sys.stdlib_module_names) - {"IPython"}
+
+
+class TestOnlyTheSelfCheck:
+    """An installation without the extra `grading`."""
+
+    def test_a_command_that_needs_more_says_how_to_install_it(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        def absent() -> None:
+            raise ModuleNotFoundError("No module named 'nbclient'", name="nbclient")
+
+        monkeypatch.setattr("grader.cli.commands.app", absent)
+        monkeypatch.setattr("grader.environment.missing_for_grading", lambda: ("nbclient",))
+        assert 2 == app._run(SimpleNamespace())
+        said = capsys.readouterr().err
+        assert "grading needs nbclient" in said
+        assert "pip install 'FILE.whl[grading]'" in said
+
+    def test_nothing_is_graded_where_notebooks_could_not_import_what_they_do(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setattr(
+            "grader.grading.preparation.missing_for_grading", lambda: ("torchsummary",)
+        )
+        notebook = ROOT / "examples/tensorir/reference.ipynb"
+        monkeypatch.setattr(sys, "argv", ["grader", "run", str(notebook), "--data", "builtin"])
+        assert 2 == app._run(SimpleNamespace())
+        assert "grading needs torchsummary, too" in capsys.readouterr().err
+
+    def test_each_package_is_named(self) -> None:
+        assert "needs a, b, too" in only_self_check(["a", "b"]).message.english
+        assert FOR_GRADING["jupyter_client"] == "jupyter-client"

@@ -14,7 +14,7 @@ import pytest
 
 from grader.report import encode_report
 from tests.cli.test_batch import COURSE
-from tests.cli.test_help import COMMANDS
+from tests.cli.test_options import COMMANDS
 from tests.endtoend.command import ROOT
 from tests.endtoend.warm import run_warm
 from tests.sample_reports import typical

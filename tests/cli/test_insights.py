@@ -11,8 +11,8 @@ from plant_class import make_class
 from rich.console import Console
 
 from grader.cli.class_reports import ClassOptions
+from grader.cli.comparing import SimilarOptions, run_similar
 from grader.cli.insights import InsightsOptions, run_insights
-from grader.cli.similar import SimilarOptions, run_similar
 from grader.errors import UsageError
 from grader.language import foreign
 from grader.report import Cell, encode_report, ungraded_report

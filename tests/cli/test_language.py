@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.cli.process import command_language
+from grader.cli.ending import command_language
 from tests.endtoend.warm import run_warm
 
 SAID = {

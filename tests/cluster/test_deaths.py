@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from distributed import Client
 
-from grader.cluster.dispatch import Choice, Dispatch, Failed, Killed, Outcome, Returned
+from grader.cluster.dispatch import Dispatch, Failed, Killed, Outcome, Returned, WorkerChoice
 from grader.errors import UsageError
 from grader.language import NOTHING, Text, say
 from tests.cluster.farm import Farm, Proxy, farm, wait_until
@@ -31,7 +31,7 @@ class Class:
         client: Client,
         jobs: dict[str, bytes],
         patience: float = 60.0,
-        choice: Choice = ANYONE,
+        choice: WorkerChoice = ANYONE,
     ) -> None:
         self.made = dict.fromkeys(jobs, 0)
         self.told: list[tuple[str, str]] = []

@@ -23,8 +23,8 @@ from distributed.cli import dask_scheduler
 from distributed.security import Security
 
 from grader.cli.cluster import cluster as commands
+from grader.cluster.address import PRELOAD
 from grader.cluster.dispatch import workers_of
-from grader.cluster.local import PRELOAD
 from tests.cluster.farm import ROOT, named_by_settings
 
 PAGE = (ROOT / "docs" / "cluster.md").read_text()

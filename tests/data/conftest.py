@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from grader.assignment import DataNeeds
-from grader.data.dataset import write_idx
-from grader.data.folder import IMAGES, LABELS
+from grader.data.dataset import IMAGES, LABELS, write_idx
 from grader.language import NOTHING, Text
 from tests.missing import NO_REAL_DATA, real_data
 

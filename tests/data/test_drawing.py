@@ -7,9 +7,8 @@ import time
 
 import numpy as np
 
-from grader.data.canvas import Draws, profile, wave
 from grader.data.dataset import TEST_COUNT, TEST_SEED
-from grader.data.drawing import CLASS_NAMES, draw_images
+from grader.data.drawing import CLASS_NAMES, Draws, draw_images, profile, wave
 
 IMAGES, LABELS = draw_images(TEST_SEED, TEST_COUNT)
 

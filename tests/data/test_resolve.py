@@ -14,8 +14,7 @@ import pytest
 
 from grader.assignment import DataNeeds
 from grader.data import resolve_data
-from grader.data.dataset import write_idx
-from grader.data.folder import IMAGES, LABELS
+from grader.data.dataset import IMAGES, LABELS, write_idx
 from grader.data.resolve import Expected, Sources
 from grader.errors import DataError
 from grader.progress import Silent

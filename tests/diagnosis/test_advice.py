@@ -21,7 +21,7 @@ from grader.course import CourseAssignment, load_course
 from grader.diagnosis import mistakes
 from grader.diagnosis.align import Observed, align
 from grader.diagnosis.layers import Change, Program, is_equal, known
-from grader.diagnosis.mistakes import Mistake
+from grader.diagnosis.mistakes import LikelyMistake
 from grader.evidence.answers import CaseOracle, course_function, model_function
 from grader.evidence.operations import Layer, one_thread
 from grader.evidence.recorder import record
@@ -131,7 +131,7 @@ def changes(program: Program) -> list[Change]:
     return [*mistakes._changes(program, places), *mistakes._additions(program, named)]
 
 
-def is_told(one: Change, found: Mistake, program: Program) -> bool:
+def is_told(one: Change, found: LikelyMistake, program: Program) -> bool:
     """Say whether a change is what a mistake says; of what is missing, facts say more."""
     told = mistakes._mistake(one, program)
     if "missing" in found.facts:

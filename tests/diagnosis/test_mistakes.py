@@ -13,7 +13,7 @@ from torch import nn
 from grader.diagnosis.align import Alignment, Observed, align
 from grader.diagnosis.layers import Program
 from grader.diagnosis.mistakes import explain, recognise
-from grader.diagnosis.mistakes_numbers import Found
+from grader.diagnosis.mistakes_numbers import WrongValue
 from grader.evidence.operations import Layer
 from grader.evidence.recorder import record
 from tests.diagnosis import network
@@ -273,7 +273,7 @@ class TestParts:
     def test_the_search_ends(self) -> None:
         images = noise(1600, 2, 10, 10)
         program = Program(network.layers(images))
-        found = explain(Found(noise(1600, 3, 8, 8)), program)
+        found = explain(WrongValue(noise(1600, 3, 8, 8)), program)
         assert None is found
         assert 30e6 < program.computed < 50e6
 
@@ -308,7 +308,7 @@ class TestNoMistake:
             return nn.functional.linear(double(x), double(weight), double(shift))
 
         product = x.astype(float) @ weight.T
-        found = recognise(Found(product - shift), record(compute, [x]))
+        found = recognise(WrongValue(product - shift), record(compute, [x]))
         assert found is not None
         assert "bias_subtracted" == found.kind
 

@@ -9,8 +9,8 @@ import torch
 from torch import nn
 
 from grader.diagnosis.align import Observed, align
-from grader.diagnosis.mistakes import Mistake, recognise
-from grader.diagnosis.mistakes_numbers import Found
+from grader.diagnosis.mistakes import LikelyMistake, recognise
+from grader.diagnosis.mistakes_numbers import WrongValue
 from grader.evidence.recorder import record
 from grader.messages import integer_poison
 from tests.diagnosis import network
@@ -37,26 +37,26 @@ class TestNumbersThatAreNone:
 
         steps = run([*but()[:7], ("dense1", half)])
         mistake = align(steps, LAYERS).mistake
-        assert Mistake("partly_written", "linear", {"share": 0.5}, 8) == mistake
+        assert LikelyMistake("partly_written", "linear", {"share": 0.5}, 8) == mistake
 
     def test_whole_numbers_have_no_nan_and_show_the_memorys_own(self) -> None:
         x, kernel = np.arange(64).reshape(1, 1, 8, 8), np.arange(9).reshape(1, 1, 3, 3)
         layers = record(lambda: nn.functional.conv2d(torch.tensor(x), torch.tensor(kernel)), [x])
         right = convolve(x, kernel)
         memory = integer_poison("int64", right.size).reshape(right.shape)
-        found = Found(right + memory)
-        assert Mistake("sum_not_initialised", "conv2d", {}, 0) == recognise(found, layers)
+        found = WrongValue(right + memory)
+        assert LikelyMistake("sum_not_initialised", "conv2d", {}, 0) == recognise(found, layers)
         stale = right.copy()
         stale[..., 3:] = memory[..., 3:]
-        assert Mistake("partly_written", "conv2d", {"share": 0.5}, 0) == recognise(
-            Found(stale), layers
+        assert LikelyMistake("partly_written", "conv2d", {"share": 0.5}, 0) == recognise(
+            WrongValue(stale), layers
         )
 
     def test_bfloat16(self) -> None:
         value = square(relu(noise(4, 12)))
         layers = record(lambda: double(value) * 1.0, [value])
         rounded = (value.view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32)
-        found = recognise(Found(rounded), layers)
+        found = recognise(WrongValue(rounded), layers)
         assert found is not None
         assert ("low_precision", {"dtype": "bfloat16"}) == (found.kind, found.facts)
 

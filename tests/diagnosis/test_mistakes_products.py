@@ -11,8 +11,8 @@ import torch
 from torch import nn
 
 from grader.diagnosis.align import Observed, align
-from grader.diagnosis.mistakes import Mistake, recognise
-from grader.diagnosis.mistakes_numbers import Found
+from grader.diagnosis.mistakes import LikelyMistake, recognise
+from grader.diagnosis.mistakes_numbers import WrongValue
 from grader.evidence.recorder import record
 from tests.diagnosis.network import (
     double,
@@ -24,7 +24,7 @@ from tests.diagnosis.network import (
 class TestProducts:
     a, b = noise(3, 6, 6), noise(3, 6, 6)
 
-    def mistake(self, value: Any) -> Mistake | None:
+    def mistake(self, value: Any) -> LikelyMistake | None:
         layers = record(
             lambda: torch.bmm(double(self.a), double(self.b)).relu().numpy(), [self.a, self.b]
         )
@@ -77,7 +77,7 @@ class TestLoops:
 
     x, weight, bias = noise(3, 20), noise(5, 20), noise(5)
 
-    def mistake(self, value: Any) -> Mistake | None:
+    def mistake(self, value: Any) -> LikelyMistake | None:
         def compute() -> Any:
             layer = nn.functional.linear(double(self.x), double(self.weight), double(self.bias))
             return torch.relu(layer).numpy()
@@ -97,7 +97,7 @@ class TestLoops:
         layers = record(
             lambda: nn.functional.linear(double(x), double(self.weight), double(self.bias)), [x]
         )
-        found = recognise(Found(bias), layers)
+        found = recognise(WrongValue(bias), layers)
         assert found is not None
         assert "operand_missing" == found.kind
 
@@ -144,7 +144,7 @@ class TestSums:
         self, kind: str, facts: dict[str, Any], compute: Callable[[Any, Any], Any]
     ) -> None:
         layers = record(lambda: torch.exp(double(self.x)) + double(self.y), [self.x, self.y])
-        found = recognise(Found(compute(self.x, self.y)), layers)
+        found = recognise(WrongValue(compute(self.x, self.y)), layers)
         assert found is not None
         assert kind == found.kind
         assert facts.items() <= {**found.facts}.items()
@@ -157,7 +157,7 @@ class TestSums:
             return torch.matmul(one, double(weight)) + other
 
         found = recognise(
-            Found(np.sin(self.y) @ weight, right=(0, 1)), record(compute, [self.x, self.y])
+            WrongValue(np.sin(self.y) @ weight, right=(0, 1)), record(compute, [self.x, self.y])
         )
         assert found is not None
         assert ("other_operand", {"taken": "sin", "wanted": "exp"}) == (found.kind, found.facts)
@@ -170,7 +170,9 @@ class TestSums:
                 torch.relu(torch.matmul(double(self.x), double(one))), double(other)
             )
 
-        found = recognise(Found(relu(self.x @ one) @ one, right=(1,)), record(compute, [self.x]))
+        found = recognise(
+            WrongValue(relu(self.x @ one) @ one, right=(1,)), record(compute, [self.x])
+        )
         assert found is not None
         assert ("constant_swapped", "matmul") == found[:2]
 
@@ -180,7 +182,7 @@ class TestCentred:
 
     x = noise(3, 20)
 
-    def mistake(self, value: Any) -> Mistake | None:
+    def mistake(self, value: Any) -> LikelyMistake | None:
         x = double(self.x)
         layers = record(lambda: (x.relu() - x.relu().mean(0)).numpy(), [self.x])
         return align([Observed("Y", "f", value, (), takes_input=True)], layers).mistake

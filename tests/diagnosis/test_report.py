@@ -19,7 +19,7 @@ from tvm.tirx import PrimFunc
 from grader.assignment import Assignment, CheckTable, GuideTable, OracleOptions, PartTable
 from grader.checks import kinds as checks
 from grader.data.dataset import DataSet
-from grader.diagnosis.case import explain_case
+from grader.diagnosis.explain import explain_case
 from grader.diagnosis.report import Diagnosed, choose_rows, diagnose
 from grader.evidence.candidates import gather_outputs
 from grader.evidence.case import Candidate, Case, Evidence, Outputs, Problem

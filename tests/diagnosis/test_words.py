@@ -11,7 +11,7 @@ from typing import Any, get_args
 import pytest
 
 import grader.diagnosis
-from grader.diagnosis.case import SCHEDULE_STEP
+from grader.diagnosis.explain import SCHEDULE_STEP
 from grader.diagnosis.mistake_messages import DECIDES, MISTAKE_MESSAGES
 from grader.diagnosis.words import KINDS, Departure, tell
 from grader.report import MistakeKind

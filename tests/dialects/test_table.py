@@ -10,7 +10,15 @@ import pytest
 import tvm
 
 from grader.dialects.migration import migrate_cells
-from grader.dialects.table import CURRENT_TVM, Row, by_id, describe_api, names_gone, recognise, rows
+from grader.dialects.table import (
+    CURRENT_TVM,
+    DialectRow,
+    by_id,
+    describe_api,
+    names_gone,
+    recognise,
+    rows,
+)
 from grader.inside.kernel.compatibility import SUPPLIED
 
 ROOT = Path(__file__).parents[2]
@@ -36,30 +44,30 @@ names = [row for row in rows() if row.kind == "name"]
 
 @pytest.mark.parametrize("row", rows(), ids=lambda row: row.id)
 class TestRow:
-    def test_its_example_becomes_what_it_says(self, row: Row) -> None:
+    def test_its_example_becomes_what_it_says(self, row: DialectRow) -> None:
         migration = migrate_cells([row.before])
         assert (row.after,) == migration.sources
 
-    def test_its_example_needs_it_and_no_other_row(self, row: Row) -> None:
+    def test_its_example_needs_it_and_no_other_row(self, row: DialectRow) -> None:
         migration = migrate_cells([row.before])
         assert {row.id} == {change.row for change in migration.changes}
         assert () == migration.left
 
-    def test_its_result_does_not_change_again(self, row: Row) -> None:
+    def test_its_result_does_not_change_again(self, row: DialectRow) -> None:
         again = migrate_cells([row.after])
         assert ((row.after,), (), ()) == (again.sources, again.changes, again.left)
 
-    def test_its_words_are_in_its_example(self, row: Row) -> None:
+    def test_its_words_are_in_its_example(self, row: DialectRow) -> None:
         assert any(word in row.before for word in row.words)
 
 
 @pytest.mark.parametrize("row", names, ids=lambda row: row.id)
-def test_the_installed_tvm_has_the_name_of_today(row: Row) -> None:
+def test_the_installed_tvm_has_the_name_of_today(row: DialectRow) -> None:
     assert exists(row.becomes)
 
 
 @pytest.mark.parametrize("row", [row for row in names if row.id != "build"], ids=lambda row: row.id)
-def test_the_installed_tvm_lacks_the_old_name(row: Row) -> None:
+def test_the_installed_tvm_lacks_the_old_name(row: DialectRow) -> None:
     """But for `tvm.build`, which warns."""
     assert not exists(row.was)
 

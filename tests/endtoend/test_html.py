@@ -106,7 +106,7 @@ def test_the_reference_shows_all_that_there_is_to_show(graded: Graded) -> None:
     assert "What the schedule changed: conv2d" in text
     assert "The graph of main" in text
     assert all(check.title.english.replace("`", "") in text for check in scheduled.checks)
-    assert "All 26 code cells ran to their end." in text
+    assert "26 code cells" in text
     outputs = [output for cell in result.report.cells for output in cell.outputs]
     assert {"image", "listing"} <= {output.kind for output in outputs}
     assert "not kept in the report" not in text

@@ -6,7 +6,7 @@ A command imports PyTorch, and its launchers TVM: six seconds of a processor for
 takes one. Each command is a process of its own here, too, and so is each of its launchers; what
 they run is what the installed command runs. What only a process that starts from nothing can show
 (signals while it imports, streams that are closed, its environment's Python) is shown by
-tests/cli/test_process.py and others, which start it as a user does.
+tests/cli/test_ending.py and others, which start it as a user does.
 """
 
 from __future__ import annotations

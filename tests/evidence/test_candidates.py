@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from grader.assignment import ArgumentTable, Computation, PartTable, TensorTable
-from grader.assignment_files import Given
+from grader.assignment_files import GivenForms
 from grader.data.dataset import no_data
 from grader.errors import ProtocolError
 from grader.evidence.candidates import (
@@ -82,7 +82,7 @@ def test_a_python_function_comes_alone_and_without_a_module() -> None:
 class TestGiven:
     """What the assignment gives is known by its form, whatever is around it."""
 
-    GIVEN = Given(frozenset({"target"}), frozenset({"lecture"}))
+    GIVEN = GivenForms(frozenset({"target"}), frozenset({"lecture"}))
     ADDITION = Computation(
         id="add",
         arguments=(ArgumentTable((4,), "float32", name="A"),),
@@ -133,7 +133,7 @@ class TestGiven:
         assert is_given(candidate, self.ADDITION, self.GIVEN)
 
     def test_nothing_is_where_nothing_is_given(self) -> None:
-        assert not is_given(self.candidate(self.functions("target")), self.ADDITION, Given())
+        assert not is_given(self.candidate(self.functions("target")), self.ADDITION, GivenForms())
         assert not is_given(self.candidate(self.functions("")), self.ADDITION, self.GIVEN)
 
 

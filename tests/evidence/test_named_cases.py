@@ -14,7 +14,7 @@ from tvm.script import ir as I  # noqa: N812
 from tvm.script import relax as R  # noqa: N812
 
 from grader.assignment import Computation, PartTable
-from grader.checks.kinds.equivalence import EquivalenceOptions, equivalence
+from grader.checks.kinds.measured import EquivalenceOptions, equivalence
 from grader.errors import MistakeError
 from grader.evidence.answers import CaseOracle
 from grader.evidence.candidates import gather_outputs, inspect

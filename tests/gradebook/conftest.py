@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader.gradebook.book import Gradebook
-from grader.gradebook.opening import open_database
+from grader.gradebook.database import open_database
 from tests.gradebook.postgres import new_database, running_server
 
 

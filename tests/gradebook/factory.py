@@ -11,7 +11,7 @@ import msgspec
 from grader.assignment import Assignment
 from grader.course import load_course
 from grader.gradebook.book import Gradebook, HandedIn
-from grader.gradebook.roster import Entry, Student, find_student, plan
+from grader.gradebook.entries import RosterEntry, Student, find_student, plan
 from grader.lateness import LatePolicy
 from grader.report import Report
 from tests.sample_reports import typical
@@ -48,7 +48,7 @@ def report_of(content: bytes = CONTENT, score: float | None = None, seed: int = 
 
 def enrol(book: Gradebook, *logins: str, **fields: str) -> Student:
     """Put students into the roster; return the last one."""
-    entries = [Entry(login, {"name": login.title(), **fields}, {}) for login in logins]
+    entries = [RosterEntry(login, {"name": login.title(), **fields}, {}) for login in logins]
     book.change_students(plan(book.students(), entries))
     return find_student(book.students(), logins[-1])
 

@@ -25,7 +25,7 @@ from grader.cli import commands
 from grader.cli.app import main as run_grader
 from grader.errors import GraderError
 from grader.gradebook.book import Gradebook
-from grader.gradebook.opening import open_database
+from grader.gradebook.database import open_database
 from grader.language import foreign
 from grader.report import Report, decode_report
 from tests.gradebook.factory import enrol

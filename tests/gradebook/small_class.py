@@ -16,8 +16,8 @@ from grader.batch.keys import Keys
 from grader.batch.recording import RecordingStore
 from grader.course import load_course
 from grader.gradebook.book import Gradebook, HandedIn, Recording
+from grader.gradebook.database import open_database
 from grader.gradebook.grades import derive_all
-from grader.gradebook.opening import open_database
 from grader.grading.preparation import GradingOptions
 from grader.grading.rescoring import points_of, rubric_digest
 from grader.report import Check, Part, Report

@@ -11,9 +11,9 @@ import pytest
 
 from grader.errors import UsageError
 from grader.gradebook.book import Gradebook, HandedIn
+from grader.gradebook.database import file_of, open_database
+from grader.gradebook.entries import RosterEntry, Student, plan
 from grader.gradebook.grades import Account, derive_all
-from grader.gradebook.opening import file_of, open_database
-from grader.gradebook.roster import Entry, Student, plan
 from grader.lateness import LatePolicy
 from tests.gradebook.factory import CONTENT, DUE, SLUG, conv, enrol, hand_in, report_of
 
@@ -142,7 +142,7 @@ def test_any_reason_can_be_kept(book: Gradebook, ada: Student, reason: str) -> N
 
 def test_rosters_change_students_and_say_who_has_withdrawn(book: Gradebook) -> None:
     enrol(book, "ada", "ben", email="a@x.org")
-    ada = [Entry("ada", {"email": "new@x.org"}, {"SIS User ID": "7"})]
+    ada = [RosterEntry("ada", {"email": "new@x.org"}, {"SIS User ID": "7"})]
     changes = plan(book.students(), ada)
     book.change_students(changes, changes.missing)
     found = {each.login: each for each in book.students()}
@@ -152,7 +152,7 @@ def test_rosters_change_students_and_say_who_has_withdrawn(book: Gradebook) -> N
         found["ada"].lms,
     )
     assert [None, True] == [found["ada"].withdrawn, found["ben"].withdrawn is not None]
-    book.change_students(plan(book.students(), [Entry("ben", {}, {})]))
+    book.change_students(plan(book.students(), [RosterEntry("ben", {}, {})]))
     assert {None} == {each.withdrawn for each in book.students()}
 
 

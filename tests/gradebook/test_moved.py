@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
-from grader.cli.gradebook import Told
+from grader.cli.gradebook import CommandOutput
 from grader.cli.regrade import RegradeOptions, run_regrade
 from grader.gradebook.book import HandedIn
 from grader.grading.preparation import GradingOptions
@@ -39,5 +39,5 @@ def test_a_late_policy_moves_who_was_late_and_the_second_time_nobody(tmp_path: P
 def regraded(world: Class) -> dict[str, Any]:
     place = world.folder / "told.json"
     asked = RegradeOptions(GradingOptions(SLUG, course=world.folder), changed=True)
-    assert run_regrade(asked, Told(place), Console())
+    assert run_regrade(asked, CommandOutput(place), Console())
     return json.loads(place.read_bytes())

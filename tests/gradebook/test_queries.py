@@ -10,8 +10,8 @@ import pytest
 import sqlalchemy as sa
 from rich.console import Console
 
-from grader.cli.gradebook import Told
-from grader.cli.handback import ExportOptions, run_export
+from grader.cli.gradebook import CommandOutput
+from grader.cli.lms import ExportOptions, run_export
 from grader.cli.regrade import RegradeOptions, run_regrade
 from grader.cli.student_grades import explain_grade, list_grades
 from grader.grading.preparation import GradingOptions
@@ -45,11 +45,11 @@ def made(folder: Path, students: int) -> Class:
 
 
 def listed(course: Path) -> None:
-    list_grades(None, None, course, Told(), everybody=False)
+    list_grades(None, None, course, CommandOutput(), everybody=False)
 
 
 def explained(course: Path) -> None:
-    explain_grade("s1", SLUG, course, Told())
+    explain_grade("s1", SLUG, course, CommandOutput())
 
 
 def exported(course: Path) -> None:
@@ -59,7 +59,7 @@ def exported(course: Path) -> None:
 
 def regraded(course: Path) -> None:
     asked = RegradeOptions(GradingOptions(SLUG, course=course), changed=True)
-    assert run_regrade(asked, Told(), Console())
+    assert run_regrade(asked, CommandOutput(), Console())
 
 
 @pytest.mark.parametrize("command", [listed, explained, exported, regraded])

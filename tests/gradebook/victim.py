@@ -26,9 +26,9 @@ from grader.batch import regrading
 from grader.batch.collect import Entry
 from grader.batch.keys import Keys
 from grader.batch.recording import RecordingStore
-from grader.gradebook import tables
+from grader.gradebook import schema
 from grader.gradebook.book import Gradebook
-from grader.gradebook.opening import NEWEST, file_of, open_database, version_of
+from grader.gradebook.database import NEWEST, file_of, open_database, version_of
 from grader.report import decode_report, encode_report
 from tests.gradebook.factory import SLUG, conv, enrol, hand_in, report_of
 from tests.gradebook.postgres import new_database
@@ -133,7 +133,7 @@ def adjust(url: str, folder: Path, rounds: int, moments: Moments) -> Iterator[tu
         check_whole(url)
         database = open_database(url)
         with database.reading() as connection:
-            there = set(connection.execute(sa.select(tables.adjustment.c.id)).scalars())
+            there = set(connection.execute(sa.select(schema.adjustment.c.id)).scalars())
         database.close()
         yield len(said), len(told - there)
 

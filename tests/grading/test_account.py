@@ -9,16 +9,23 @@ from typing import Any
 import msgspec
 import nbformat
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from nbformat import NotebookNode
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers.python import PythonLexer
 
 from grader.execute.path_redaction import PathRedaction
 from grader.execute.result import Execution
 from grader.grading.account import (
     IMAGES_SIZE,
+    LONGEST_MARKUP,
     MARKUP_SIZE,
     OUTPUT_LENGTH,
     OUTPUTS,
     SOURCE_LENGTH,
+    listed_code,
     transcribe,
 )
 from grader.language import foreign
@@ -245,3 +252,77 @@ def test_after_what_did_not_fit_cells_still_have_their_number() -> None:
     made = keep(NotebookNode(cells=cells), cells)
     assert list(range(1, 21)) == [cell.number for cell in made]
     assert ["…", ""] == [made[7].source, made[-1].source]
+
+
+# Which HTML is code that was shown coloured, and what its text is.
+
+
+CODE = "@T.prim_func\ndef f(a: T.handle) -> None:  # <b> & \"c\" 'd'\n    A[0] = T.float32(1.5e-3)"
+HEAD, END = '<div class="highlight"><pre>', "</pre></div>"
+
+
+def coloured(code: str, style: str = "default") -> str:
+    """Return what TVM displays of code."""
+    formatter = HtmlFormatter(style=style)
+    formatter.noclasses = True
+    made: str = highlight(code, PythonLexer(stripnl=False), formatter)
+    return made
+
+
+@pytest.mark.parametrize("style", ["default", "monokai", "bw"])
+def test_what_pygments_colours_is_its_text(style: str) -> None:
+    assert CODE == listed_code(coloured(CODE, style))
+
+
+@given(st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Zl", "Zp")), max_size=60))
+def test_any_text_comes_back(text: str) -> None:
+    assert text.rstrip("\n") == listed_code(coloured(text))
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "<script>alert(1)</script>",
+        "<b>x</b>",
+        '<span onclick="alert(1)">x</span>',
+        '<span style="x" class="y">x</span>',
+        "<span style=color>x</span>",
+        '<span style="a"><span style="b">x</span></span>',
+        "</span>x",
+        "<span>x",
+        "<!-- x -->",
+        "&nbsp;",
+        "&#60;",
+        "a & b",
+        "a < b",
+        "x</pre></div><script>alert(1)</script><div><pre>",
+        f'<span style="{"x" * 201}">x</span>',
+    ],
+)
+def test_anything_else_is_no_listing(inside: str) -> None:
+    assert "x" == listed_code(f"{HEAD}x{END}")
+    assert None is listed_code(f"{HEAD}{inside}{END}")
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        None,
+        7,
+        ["<div>"],
+        "",
+        HEAD,
+        END,
+        f"x{HEAD}x{END}",
+        f"{HEAD}x{END}x",
+        f"<style>b</style>{HEAD}x{END}",
+        f"{HEAD}{'x' * LONGEST_MARKUP}{END}",
+    ],
+)
+def test_what_is_around_is_nothing(markup: object) -> None:
+    assert None is listed_code(markup)
+
+
+def test_text_that_looks_like_a_tag_stays_text() -> None:
+    assert "<script>" == listed_code(f"{HEAD}&lt;script&gt;{END}")
+    assert "&lt;" == listed_code(f"{HEAD}&amp;lt;{END}")

@@ -155,7 +155,7 @@ class TestVisibility:
 
 def test_a_problem_of_the_part_is_the_reason_of_every_check():
     judged = judge_problem(
-        part(REQUIRED, EQUAL), Problem(foreign("It is not there."), foreign("Write it."))
+        part(REQUIRED, EQUAL), Problem(absent := foreign("It is not there."), foreign("Write it."))
     )
     assert 0 == judged.score
-    assert {"It is not there."} == {check.reason.english for check in judged.checks}
+    assert {absent} == {check.reason for check in judged.checks}

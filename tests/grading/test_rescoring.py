@@ -28,6 +28,7 @@ from tests.sample_reports import typical
 SMALL = load_course(Path(__file__).parents[1] / "courses" / "small").get("small").assignment
 (PART,) = SMALL.part
 STRUCTURE, EQUIVALENCE = PART.check
+REASON = foreign("So it is.")
 
 
 def changed(at: str = "equivalence", **fields: Any) -> Assignment:
@@ -45,7 +46,7 @@ def check(table: CheckTable, share: float | None, interval: float = 0.0) -> Chec
         score=points_of(known, interval, table),
         max_score=table.points,
         verdict="partial",
-        reason=join(foreign("So it is."), certainty(interval, table.points, table)),
+        reason=join(REASON, certainty(interval, table.points, table)),
         share=share,
         interval=interval,
     )
@@ -127,10 +128,7 @@ def test_measured_points_are_rounded_as_their_interval_asks_and_say_so() -> None
     assert found is not None
     last = found.parts[0].checks[-1]
     assert 30.5 == last.score
-    assert (
-        join(foreign("So it is."), certainty(0.005, 60, changed(points=60).part[0].check[-1]))
-        == last.reason
-    )
+    assert join(REASON, certainty(0.005, 60, changed(points=60).part[0].check[-1])) == last.reason
 
 
 @pytest.mark.parametrize(

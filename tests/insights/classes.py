@@ -9,7 +9,7 @@ from typing import NamedTuple, get_args
 
 from msgspec.structs import replace
 
-from grader.insights import Attempt, Insights, Observation, Person, insights_of, observe
+from grader.insights import Insights, Observation, Person, ReportedAttempt, insights_of, observe
 from grader.language import foreign
 from grader.report import CellProblem, MistakeKind, Report
 from tests import sample_reports
@@ -61,7 +61,7 @@ def made(students: int, seed: int = 0) -> Planted:
         person = Person(f"u{number:04}", f"Student {number}", f"e2e-conv/u{number:04}.html", "A")
         given = MONDAY + timedelta(hours=draw.randrange(200))
         attempts = tuple(
-            Attempt(n + 1, given + timedelta(days=n), (score - 10 + 10 * n,), 100.0)
+            ReportedAttempt(n + 1, given + timedelta(days=n), (score - 10 + 10 * n,), 100.0)
             for n in range(draw.randrange(1, 4))
         )
         seen.append(observe(own, person, attempts=attempts, passing=50))

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from grader.insights import Person, best_of, insights_of, observe, unobserved
-from grader.insights.documents import encode_insights, insights_table
+from grader.insights.exports import encode_insights, insights_table
 from grader.insights.figures import Insights
 from grader.language import foreign
 from tests import sample_reports
@@ -37,7 +37,7 @@ def test_the_mistakes_that_were_planted_are_counted() -> None:
 def test_a_mistake_in_two_parts_counts_once_for_a_student() -> None:
     (row,) = of(observe(report("bias_missing"), ADA)).mistakes
     assert (("ada",), 2) == (row.students, len(row.parts))
-    assert "Here is a bias_missing." == row.example.english
+    assert "bias_missing" in row.example.english
 
 
 def test_mistakes_that_are_not_recognised_come_last() -> None:
@@ -113,9 +113,9 @@ def test_the_best_of_several_reports_counts_and_is_looked_at() -> None:
     ],
 )
 def test_who_needs_a_look_by_points(points: float, attempts, kinds: list[str]) -> None:
-    from grader.insights import Attempt
+    from grader.insights import ReportedAttempt
 
-    given = tuple(Attempt(number, None, scores, 100.0) for number, scores in attempts)
+    given = tuple(ReportedAttempt(number, None, scores, 100.0) for number, scores in attempts)
     seen = observe(sample_reports.full_marks(), ADA, points=points, attempts=given, passing=50)
     assert kinds == [each.kind for each in seen.concerns]
 

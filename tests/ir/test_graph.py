@@ -80,7 +80,7 @@ class TestDocument:
 
     def test_a_root_that_is_no_module_is_refused(self) -> None:
         error = refusal(SMALL, lambda document: document.data.update(root_index=1))
-        assert error.message.english == "What was saved is not an IRModule."
+        assert "not an IRModule" in error.message.english
 
     def test_an_import_of_tvm_is_not_needed(self) -> None:
         assert not hasattr(graph_module, "tvm")

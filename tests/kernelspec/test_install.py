@@ -12,7 +12,7 @@ import pytest
 from jupyter_client.kernelspec import KernelSpecManager
 
 from grader.errors import UsageError
-from grader.kernelspec.install import Place, install, remove
+from grader.kernelspec.install import KernelspecPlace, install, remove
 from tests.cli.test_batch import GRADER
 
 
@@ -31,36 +31,36 @@ PREFIX = "prefix"
 
 
 def test_jupyter_finds_it_below_a_prefix(home: Path) -> None:
-    install(Place(prefix=home / PREFIX), "grader", None)
+    install(KernelspecPlace(prefix=home / PREFIX), "grader", None)
     found = KernelSpecManager().get_kernel_spec("grader")
     assert ("Python 3 (grader sandbox)", "python") == (found.display_name, found.language)
 
 
 def test_jupyter_finds_it_for_the_user(home: Path) -> None:
-    folder = install(Place(user=True), "grader", None)
+    folder = install(KernelspecPlace(user=True), "grader", None)
     assert folder.is_relative_to(home)
     assert str(folder) == KernelSpecManager().get_kernel_spec("grader").resource_dir
 
 
 def test_without_a_word_it_is_for_this_environment(home: Path) -> None:
-    assert Path(sys.prefix) / "share/jupyter/kernels" == Place().folder()
+    assert Path(sys.prefix) / "share/jupyter/kernels" == KernelspecPlace().folder()
 
 
 def test_it_interrupts_by_message_and_is_isolated(home: Path) -> None:
     """A signal would reach the process outside; and the working folder is the notebook's."""
-    folder = install(Place(prefix=home / PREFIX), "grader", None)
+    folder = install(KernelspecPlace(prefix=home / PREFIX), "grader", None)
     said = json.loads((folder / "kernel.json").read_text())
     assert ("message", [sys.executable, "-I"]) == (said["interrupt_mode"], said["argv"][:2])
 
 
 def test_a_level_is_demanded_whenever_it_is_started(home: Path) -> None:
-    folder = install(Place(prefix=home / PREFIX), "grader", "container")
+    folder = install(KernelspecPlace(prefix=home / PREFIX), "grader", "container")
     argv = json.loads((folder / "kernel.json").read_text())["argv"]
     assert ["--sandbox", "container", "{connection_file}"] == argv[-3:]
 
 
 def test_it_is_replaced_where_it_is_there(home: Path) -> None:
-    place = Place(prefix=home / PREFIX)
+    place = KernelspecPlace(prefix=home / PREFIX)
     install(place, "grader", "container")
     folder = install(place, "grader", None)
     assert "container" not in (folder / "kernel.json").read_text()
@@ -73,47 +73,50 @@ def test_another_kernel_is_neither_replaced_nor_removed(home: Path, content: str
     if content is not None:
         (folder / "kernel.json").write_text(content)
     with pytest.raises(UsageError, match="another kernel"):
-        install(Place(prefix=home / PREFIX), "python3", None)
+        install(KernelspecPlace(prefix=home / PREFIX), "python3", None)
     with pytest.raises(UsageError, match='no sandboxed kernel "python3"'):
-        remove(Place(prefix=home / PREFIX), "python3")
+        remove(KernelspecPlace(prefix=home / PREFIX), "python3")
     assert folder.exists()
 
 
 @pytest.mark.parametrize("name", ["..", ".", "", "a/b", "/tmp/x", "A", "a b", "-a"])
 def test_a_name_is_no_path(home: Path, name: str) -> None:
-    for change in (lambda: install(Place(user=True), name, None), lambda: remove(Place(), name)):
+    for change in (
+        lambda: install(KernelspecPlace(user=True), name, None),
+        lambda: remove(KernelspecPlace(), name),
+    ):
         with pytest.raises(UsageError, match="cannot be the name of a kernel"):
             change()
 
 
 def test_it_is_removed_wherever_jupyter_finds_it(home: Path) -> None:
     folders = [install(place, "box", None) for place in _places(home)]
-    assert sorted(folders) == sorted(remove(Place(), "box"))
+    assert sorted(folders) == sorted(remove(KernelspecPlace(), "box"))
     assert [] == [folder for folder in folders if folder.exists()]
 
 
 def test_it_stays_where_another_place_is_named(home: Path) -> None:
     of_user, below = (install(place, "box", None) for place in _places(home))
-    assert [below] == remove(Place(prefix=home / PREFIX), "box")
+    assert [below] == remove(KernelspecPlace(prefix=home / PREFIX), "box")
     assert of_user.exists()
 
 
 def test_it_cannot_be_removed_twice(home: Path) -> None:
-    install(Place(user=True), "box", None)
-    remove(Place(), "box")
+    install(KernelspecPlace(user=True), "box", None)
+    remove(KernelspecPlace(), "box")
     with pytest.raises(UsageError, match='no sandboxed kernel "box"'):
-        remove(Place(), "box")
+        remove(KernelspecPlace(), "box")
 
 
 def test_there_is_one_place(home: Path) -> None:
     with pytest.raises(UsageError, match="--user or below --prefix"):
-        install(Place(user=True, prefix=home), "grader", None)
+        install(KernelspecPlace(user=True, prefix=home), "grader", None)
 
 
 def test_a_place_that_cannot_be_written_to_is_told(home: Path) -> None:
     (home / PREFIX).write_text("a file")
     with pytest.raises(UsageError, match="Not a directory"):
-        install(Place(prefix=home / PREFIX), "grader", None)
+        install(KernelspecPlace(prefix=home / PREFIX), "grader", None)
 
 
 def test_the_commands_install_and_remove(home: Path) -> None:
@@ -140,5 +143,5 @@ def test_nothing_is_installed_where_no_sandbox_works(home: Path) -> None:
     assert not (home / PREFIX).exists()
 
 
-def _places(home: Path) -> tuple[Place, Place]:
-    return Place(user=True), Place(prefix=home / PREFIX)
+def _places(home: Path) -> tuple[KernelspecPlace, KernelspecPlace]:
+    return KernelspecPlace(user=True), KernelspecPlace(prefix=home / PREFIX)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.lms.archives import ArchiveError, LeftOut, Limits, unpack
+from grader.lms.archives import ArchiveError, ArchiveLimits, LeftOut, unpack
 from tests.lms.archives import LINK, make_zip, tar_member
 
 
@@ -145,20 +145,20 @@ def test_a_file_that_is_too_large_is_left_out(
             tar_member(archive, "hw", b"{}")
     else:
         make_zip(path, {"bomb": bytes(3_000_000), "hw": "{}"})
-    assert (LeftOut("bomb", "large"),) == unpack(path, folder, Limits(file_size=1_000_000))
+    assert (LeftOut("bomb", "large"),) == unpack(path, folder, ArchiveLimits(file_size=1_000_000))
     assert ["hw"] == names_below(folder)
 
 
 def test_an_archive_that_is_too_large_is_refused(tmp_path: Path, folder: Path) -> None:
     archive = make_zip(tmp_path / "a.zip", {str(each): bytes(1_000_000) for each in range(5)})
     with pytest.raises(ArchiveError, match="more than 2 MB"):
-        unpack(archive, folder, Limits(size=2 * 2**20))
+        unpack(archive, folder, ArchiveLimits(size=2 * 2**20))
 
 
 def test_so_is_one_of_too_many_files(tmp_path: Path, folder: Path) -> None:
     archive = make_zip(tmp_path / "a.zip", {f"../{each}": "" for each in range(11)})
     with pytest.raises(ArchiveError, match="more than 10 files"):
-        unpack(archive, folder, Limits(files=10))
+        unpack(archive, folder, ArchiveLimits(files=10))
 
 
 def test_headers_without_end_are_refused(tmp_path: Path, folder: Path) -> None:

@@ -13,27 +13,27 @@ from grader.errors import UsageError
 from grader.lms.archives import LeftOut
 from grader.lms.collect import (
     Collected,
-    Outcome,
-    Wanted,
+    CollectOutcome,
+    CollectRequest,
     collect_class,
     collected_times,
     read_manifest,
 )
-from grader.lms.roster import Person, Roster
+from grader.lms.roster import Roster, RosterPerson
 from tests.lms.archives import make_folder, make_zip, zipped
 
 ROSTER = Roster(
     [
-        Person("ada", "Ada Lovelace", {"canvas": "1234"}),
-        Person("min", "김 민", {"canvas": "77"}),
-        Person("grace", "Grace Hopper", {}),
+        RosterPerson("ada", "Ada Lovelace", {"canvas": "1234"}),
+        RosterPerson("min", "김 민", {"canvas": "77"}),
+        RosterPerson("grace", "Grace Hopper", {}),
     ]
 )
 
 
 def collected(tmp_path: Path, files: Mapping[str, str | bytes], roster: Roster | None = None):
     archive = make_zip(tmp_path / "submissions.zip", files)
-    return collect_class(Wanted((archive,), tmp_path / "class"), roster)
+    return collect_class(CollectRequest((archive,), tmp_path / "class"), roster)
 
 
 def below(folder: Path) -> dict[str, str]:
@@ -67,7 +67,7 @@ def test_the_roster_says_what_a_folder_is_called(tmp_path: Path) -> None:
 
 
 def test_what_the_roster_knows_is_kept_with_what_the_archive_says(tmp_path: Path) -> None:
-    roster = Roster([Person("ada", "Ada", {"canvas": "1234", "email": "ada@example.org"})])
+    roster = Roster([RosterPerson("ada", "Ada", {"canvas": "1234", "email": "ada@example.org"})])
     outcome = collected(tmp_path, {"x_1234_9_hw.ipynb": ""}, roster)
     (student,) = outcome.collected.students
     assert {"canvas": "1234", "email": "ada@example.org"} == student.keys
@@ -164,7 +164,7 @@ def test_a_call_that_was_killed_is_gone_on_with(tmp_path: Path) -> None:
 def test_several_sources_are_collected_together(tmp_path: Path) -> None:
     on_time = make_zip(tmp_path / "a.zip", {"kim_1_9_hw.ipynb": "a", "ada_2_8_hw.ipynb": "a"})
     late = make_folder(tmp_path / "late", {"kim_1_10_hw.ipynb": "b"})
-    outcome = collect_class(Wanted((on_time, late), tmp_path / "class"))
+    outcome = collect_class(CollectRequest((on_time, late), tmp_path / "class"))
     assert {"kim-1/hw.ipynb": "b", "ada-2/hw.ipynb": "a"} == submissions(tmp_path)
     assert (("ada-2",), ("kim-1",)) == (outcome.new, outcome.replaced)
 
@@ -172,14 +172,14 @@ def test_several_sources_are_collected_together(tmp_path: Path) -> None:
 def test_links_of_a_folder_are_told_of(tmp_path: Path) -> None:
     folder = make_folder(tmp_path / "given", {"ada/hw.ipynb": "{}"})
     (folder / "ada" / "solution.ipynb").symlink_to("/etc/passwd")
-    outcome = collect_class(Wanted((folder,), tmp_path / "class"))
+    outcome = collect_class(CollectRequest((folder,), tmp_path / "class"))
     assert (LeftOut("ada/solution.ipynb", "link"),) == outcome.collected.left_out
     assert {"ada/hw.ipynb"} == set(submissions(tmp_path))
 
 
 @pytest.mark.parametrize("name", ["..", ".", "a/b", "김 민", "con:", "x" * 300])
 def test_a_student_may_have_any_name(tmp_path: Path, name: str) -> None:
-    roster = Roster([Person(name, "Ada", {"canvas": "1"})])
+    roster = Roster([RosterPerson(name, "Ada", {"canvas": "1"})])
     outcome = collected(tmp_path, {"a_1_9_hw.ipynb": "{}"}, roster)
     (folder,) = (tmp_path / "class" / "submissions").iterdir()
     assert "{}" == (folder / "hw.ipynb").read_text()
@@ -203,19 +203,19 @@ def test_a_manifest_of_somebody_else_is_not_written_over(tmp_path: Path) -> None
 def test_it_does_not_collect_itself(tmp_path: Path) -> None:
     folder = make_folder(tmp_path / "given", {"ada/hw.ipynb": "{}"})
     with pytest.raises(UsageError, match="lies in what is to be collected"):
-        collect_class(Wanted((folder,), folder / "class"))
+        collect_class(CollectRequest((folder,), folder / "class"))
 
 
 def test_a_source_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no file or folder"):
-        collect_class(Wanted((tmp_path / "gone.zip",), tmp_path / "class"))
+        collect_class(CollectRequest((tmp_path / "gone.zip",), tmp_path / "class"))
 
 
 def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = tmp_path / "temporary"
     place.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(place))
-    outcome: Outcome = collected(tmp_path, {"kim_1_9_hw.ipynb": "{}"})
+    outcome: CollectOutcome = collected(tmp_path, {"kim_1_9_hw.ipynb": "{}"})
     assert isinstance(outcome.collected, Collected)
     assert [] == list(place.iterdir())
     assert not (tmp_path / "class" / ".incoming").exists()

@@ -11,12 +11,16 @@ from pathlib import Path
 import pytest
 
 from grader.errors import UsageError
-from grader.lms.export import Exported, Grade, export_grades
-from grader.tables import Table, read_table
+from grader.lms.export import Exported, ExportedGrade, export_grades
+from grader.tables import ReadTable, read_table
 
-ADA = Grade("ada", "Ada Lovelace", Decimal("82.5"), Decimal(100), {"canvas": "1234"}, "Mon", "=x")
-KIM = Grade("min", "김 민", Decimal(100), Decimal(100), {"moodle": "13", "email": "m@e.org"})
-GRACE = Grade("grace", "Grace Hopper", Decimal("33.335"), Decimal(100), {"sid": "s9"})
+ADA = ExportedGrade(
+    "ada", "Ada Lovelace", Decimal("82.5"), Decimal(100), {"canvas": "1234"}, "Mon", "=x"
+)
+KIM = ExportedGrade(
+    "min", "김 민", Decimal(100), Decimal(100), {"moodle": "13", "email": "m@e.org"}
+)
+GRACE = ExportedGrade("grace", "Grace Hopper", Decimal("33.335"), Decimal(100), {"sid": "s9"})
 
 CANVAS = """\
 Student,ID,SIS User ID,SIS Login ID,Section,hw (12),other (13),Current Score
@@ -36,7 +40,7 @@ Identifier,"Full name","Email address",Status,Grade,"Maximum Grade","Grade can b
 """
 
 
-def table(tmp_path: Path, text: str) -> Table:
+def table(tmp_path: Path, text: str) -> ReadTable:
     path = tmp_path / "own.csv"
     path.write_text(text, encoding="utf-8")
     return read_table(path)
@@ -87,7 +91,11 @@ def test_moodle_gets_its_worksheet_back_whole(tmp_path: Path) -> None:
     exported = export_grades("moodle", [ADA, KIM, GRACE], own)
     ada, kim, grace = rows(exported)
     assert own.header == list(ada)
-    assert ["8.25", "10", "7.00"] == [ada["Grade"], kim["Grade"], grace["Grade"]]
+    assert ["8.25", "10", "7.00"] == [
+        ada["Grade"],
+        kim["Grade"],
+        grace["Grade"],
+    ]
     assert ["'=x", "old"] == [ada["Feedback comments"], kim["Feedback comments"]]
     assert ("Grace Hopper",) == exported.ungraded  # whose grade is locked
 
@@ -128,6 +136,6 @@ def test_gradescope_knows_a_student_by_number_and_address() -> None:
 
 
 def test_classroom_knows_a_student_by_the_login() -> None:
-    grade = Grade("ada", "Ada", Decimal(7), Decimal(10), {"login": "adalove"})
+    grade = ExportedGrade("ada", "Ada", Decimal(7), Decimal(10), {"login": "adalove"})
     (found,) = rows(export_grades("classroom", [grade]))
     assert ["adalove", "ada", "7", "10"] == list(found.values())

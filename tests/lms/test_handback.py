@@ -14,10 +14,12 @@ import pytest
 
 from grader.errors import UsageError
 from grader.language import foreign
-from grader.lms.collect import Attempt, Collected, Student
+from grader.lms.collect import MANIFEST, Collected, CollectedAttempt, CollectedStudent
 from grader.lms.handback import (
-    Work,
+    GradedWork,
     Works,
+    attempt_number,
+    collected_around,
     grades_of,
     pack_pages,
     page_names,
@@ -27,13 +29,83 @@ from grader.lms.handback import (
 from grader.report import Report, encode_report
 from tests.sample_reports import nothing_to_grade, typical
 
+# Which attempt of whose a report grades, by what was collected.
+
+
+FILES = ("earlier/ada/1", "earlier/ada/2", "submissions/ada")
+ADA = CollectedStudent(
+    "ada", "ada", "Ada Lovelace", {}, tuple(CollectedAttempt(each, "", "a.zip") for each in FILES)
+)
+
+
+def collected(folder: Path, *contents: bytes) -> Path:
+    """Return a folder into which these attempts of one student were collected."""
+    for place, content in zip(FILES, contents, strict=True):
+        path = folder / place / "week 1" / "hw.ipynb"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(content)
+    (folder / MANIFEST).write_bytes(msgspec.json.encode(Collected((ADA,))))
+    return folder
+
+
+def of(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def test_an_attempt_is_known_by_its_file(tmp_path: Path) -> None:
+    folder = collected(tmp_path, b"one", b"two", b"three")
+    found = [attempt_number(folder, ADA, of(each)) for each in (b"one", b"two", b"three")]
+    assert [1, 2, 3] == found
+
+
+def test_of_the_same_file_it_is_the_last(tmp_path: Path) -> None:
+    assert 3 == attempt_number(collected(tmp_path, b"one", b"two", b"one"), ADA, of(b"one"))
+
+
+def test_another_file_is_no_attempt(tmp_path: Path) -> None:
+    folder = collected(tmp_path, b"one", b"two", b"three")
+    assert None is attempt_number(folder, ADA, of(b"four"))
+    assert None is attempt_number(tmp_path / "elsewhere", ADA, of(b"one"))
+
+
+def test_a_link_is_not_followed(tmp_path: Path) -> None:
+    folder = collected(tmp_path / "class", b"one", b"two", b"three")
+    (tmp_path / "four").write_bytes(b"four")
+    (folder / "submissions" / "ada" / "link").symlink_to(tmp_path / "four")
+    assert None is attempt_number(folder, ADA, of(b"four"))
+
+
+def test_a_collected_file_tells_where_and_whose_it_is(tmp_path: Path) -> None:
+    folder = collected(tmp_path, b"one", b"two", b"three")
+    file, class_folder = folder / "submissions/ada/week 1/hw.ipynb", folder / "submissions"
+    for trusted in (folder, class_folder, file.parent):
+        assert (folder, ADA) == collected_around(file, trusted)
+    assert None is collected_around(class_folder / "ben/hw.ipynb", class_folder)
+
+
+def test_a_manifest_that_was_handed_in_is_nobodys(tmp_path: Path) -> None:
+    folder = collected(tmp_path / "class" / "ben", b"one", b"two", b"three")
+    file = folder / "submissions/ada/week 1/hw.ipynb"
+    assert None is collected_around(file, tmp_path / "class")
+
+
+def test_a_damaged_manifest_tells_nothing(tmp_path: Path) -> None:
+    folder = collected(tmp_path, b"one", b"two", b"three")
+    (folder / MANIFEST).write_bytes(b"{")
+    assert None is collected_around(folder / "submissions/ada/week 1/hw.ipynb", folder)
+
+
+def test_around_any_other_file_nothing_was_collected(tmp_path: Path) -> None:
+    assert None is collected_around(tmp_path / "hw.ipynb", tmp_path)
+
+
 NOW = datetime(2026, 11, 23, tzinfo=timezone.utc)
-ADA = Student(
+ADA_OF_MOODLE = CollectedStudent(
     "ada",
     "ada",
     "Ada_Lovelace",
     {"moodle": "12", "canvas": "1234"},
-    (Attempt("submissions/ada", "", "a.zip", given="lovelaceada_1234_99_hw.ipynb"),),
+    (CollectedAttempt("submissions/ada", "", "a.zip", given="lovelaceada_1234_99_hw.ipynb"),),
 )
 
 
@@ -41,7 +113,7 @@ def graded(**fields: object) -> Report:
     return msgspec.structs.replace(typical(), graded=NOW, **fields)
 
 
-def works(tmp_path: Path, reports: dict[str, Report], *students: Student) -> Works:
+def works(tmp_path: Path, reports: dict[str, Report], *students: CollectedStudent) -> Works:
     for name, report in {**reports, "summary": None}.items():
         path = tmp_path / "reports" / f"{name}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -50,7 +122,7 @@ def works(tmp_path: Path, reports: dict[str, Report], *students: Student) -> Wor
 
 
 def test_a_grade_is_all_points_of_the_report(tmp_path: Path) -> None:
-    found = works(tmp_path, {"ada/hw": graded(score=82.5, max_score=100.0)}, ADA)
+    found = works(tmp_path, {"ada/hw": graded(score=82.5, max_score=100.0)}, ADA_OF_MOODLE)
     (grade,) = grades_of(found)
     assert ("ada", "Ada_Lovelace") == (grade.student, grade.name)
     assert (Decimal("82.5"), Decimal("100.0")) == (grade.points, grade.max_points)
@@ -93,7 +165,7 @@ def test_a_file_that_is_no_report_is_named(tmp_path: Path) -> None:
 def test_an_archive_has_the_names_by_which_pages_are_known(
     tmp_path: Path, form: str, name: str
 ) -> None:
-    found = works(tmp_path, {"ada/hw": graded(), "min/hw": graded()}, ADA)
+    found = works(tmp_path, {"ada/hw": graded(), "min/hw": graded()}, ADA_OF_MOODLE)
     content, left_out = pack_pages(found.each, form, NOW)  # type: ignore[arg-type]
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         assert [name] == archive.namelist()
@@ -120,9 +192,9 @@ def test_a_page_says_how_the_grade_comes_about_unless_that_tells_what_is_kept_ba
         check = msgspec.structs.replace(part.checks[0], visibility=visibility)
         parts = (msgspec.structs.replace(part, checks=(check, *part.checks[1:])), *report.parts[1:])
         own = msgspec.structs.replace(report, parts=parts)
-        page = student_page(Work("ada", own, None, grade=lines), NOW).decode()
-        assert is_told is ("Part a: 3 of 4." in page)
-        assert is_told is ("All 3, &lt;b&gt;bold&lt;/b&gt;." in page)
+        page = student_page(GradedWork("ada", own, None, grade=lines), NOW).decode()
+        assert is_told is ("Part a: 3 of 4" in page)
+        assert is_told is ("All 3, &lt;b&gt;bold&lt;/b&gt;" in page)
 
 
 def test_pages_have_names_of_their_own(tmp_path: Path) -> None:
@@ -141,7 +213,7 @@ def test_a_page_says_whose_attempt_it_is_where_that_is_certain(tmp_path: Path) -
         sha256 = hashlib.sha256(b"graded").hexdigest()
         submission = msgspec.structs.replace(typical().submission, sha256=sha256)
         (reports / "ada" / "hw.json").write_bytes(encode_report(graded(submission=submission)))
-        found = read_works(reports, Collected((ADA,)), folder)
+        found = read_works(reports, Collected((ADA_OF_MOODLE,)), folder)
         ada, min_ = (student_page(work, NOW).decode() for work in found.each)
         assert f"<title>{told}" in ada
         assert "<title>min – " in min_

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from grader.errors import UsageError
-from grader.lms.layouts import HandedIn, read_layout
-from grader.lms.names import Layout
+from grader.lms.choices import Layout
+from grader.lms.layouts import Delivery, read_layout
 from tests.lms.archives import make_folder
 
 METADATA = """\
@@ -60,11 +60,11 @@ def laid_out(tmp_path: Path, layout: Layout, **more: str) -> Path:
     return make_folder(tmp_path / "class", {**files, **more})
 
 
-def by_student(handed_in: tuple[HandedIn, ...]) -> Mapping[str, HandedIn]:
+def by_student(handed_in: tuple[Delivery, ...]) -> Mapping[str, Delivery]:
     return {each.name or next(iter(each.keys.values())): each for each in handed_in}
 
 
-def names(handed_in: HandedIn) -> list[str]:
+def names(handed_in: Delivery) -> list[str]:
     return [name for _, name in handed_in.files]
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from grader.gradebook.roster import read_roster as read_entries
-from grader.lms.layouts import HandedIn
-from grader.lms.names import Key
+from grader.gradebook.entries import read_roster as read_entries
+from grader.lms.choices import Key
+from grader.lms.layouts import Delivery
 from grader.lms.roster import Roster, read_roster
 
 CANVAS = """\
@@ -37,7 +37,7 @@ def roster_of(tmp_path: Path, text: str, encoding: str = "utf-8") -> Roster:
 
 def whose(roster: Roster, name: str = "", **keys: str) -> str | None:
     typed: dict[Key, str] = {**keys}  # type: ignore[dict-item]
-    found = roster.find(HandedIn(name, typed, ()))
+    found = roster.find(Delivery(name, typed, ()))
     return None if found is None else found.id
 
 

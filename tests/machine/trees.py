@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from grader.machine.control_groups import Files
+from grader.machine.cpus import Files
 
 
 def machine(folder: Path, contents: Mapping[str, str] | None = None) -> Files:

@@ -13,8 +13,8 @@ import msgspec
 
 from grader.course import load_course
 from grader.gradebook.book import Gradebook, HandedIn
+from grader.gradebook.entries import RosterEntry, Student, find_student, plan
 from grader.gradebook.grades import Grade, derive_all
-from grader.gradebook.roster import Entry, Student, find_student, plan
 from grader.language import foreign
 from grader.report import AssignmentId, Cell, CellOutput, Check, Part, Report, Submission
 from tests.sample_reports import typical
@@ -83,7 +83,7 @@ def hand_in(book: Gradebook, student: Student, answer: str, score: float = 8.0) 
 
 def enrol(book: Gradebook, **names: str) -> dict[str, Student]:
     """Put students into the roster, by logins and names."""
-    entries = [Entry(login, {"name": name}, {}) for login, name in names.items()]
+    entries = [RosterEntry(login, {"name": name}, {}) for login, name in names.items()]
     book.change_students(plan(book.students(), entries))
     return {login: find_student(book.students(), login) for login in names}
 

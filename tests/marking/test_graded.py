@@ -49,9 +49,9 @@ def test_what_a_person_marks_is_open_and_not_lost(report: Report) -> None:
 
 def test_its_answers_are_found_where_they_stand(report: Report) -> None:
     assert [(), (2, 4), (3,)] == [each.answer for each in report.parts]
-    assert ["It stays in registers.", "<!-- answer-why -->\nAnd is never written."] == [
-        report.cells[at].source for at in report.parts[1].answer
-    ]
+    first, second = (report.cells[at].source for at in report.parts[1].answer)
+    assert "registers" in first
+    assert second.startswith("<!-- answer-why -->\n")
 
 
 def test_a_plot_was_drawn_by_the_grader_whatever_the_cells_tags_say(report: Report) -> None:

@@ -20,8 +20,7 @@ from rich.console import Console
 from grader.authoring.mistakes import find_mistakes
 from grader.authoring.skeleton import make_assignment
 from grader.checks import registry
-from grader.cli.lint import LintOptions, run_lint
-from grader.cli.verify import VerifyOptions, run_verify
+from grader.cli.verify import LintOptions, VerifyOptions, run_lint, run_verify
 from grader.course import load_course
 from grader.errors import CourseError, Mistake, MistakeCode, MistakeError
 from grader.grading.preparation import GradingOptions

@@ -10,7 +10,7 @@ import pytest
 from grader.authoring.skeleton import make_assignment
 from grader.checks import registry
 from grader.grading.preparation import Settings
-from grader.preview.session import PreviewSession
+from grader.preview import PreviewSession
 from grader.sandbox.interface import Sandbox
 
 

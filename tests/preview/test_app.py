@@ -8,8 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from grader.preview.app import REPORT_POLICY, make_preview
-from grader.preview.session import PreviewSession
+from grader.preview import REPORT_POLICY, PreviewSession, make_preview
 from tests.preview.test_session import graded
 
 PORT, TOKEN = 4321, "a token"
@@ -86,7 +85,7 @@ def test_a_mistake_is_told_in_the_pane(visitor: Visitor, course: Path) -> None:
 def test_a_report_comes_when_it_is_made_and_runs_no_script(
     visitor: Visitor, session: PreviewSession
 ) -> None:
-    assert "It is being graded." in visitor.get("/graded?mutant=sum_not_initialised").text
+    assert "is being graded" in visitor.get("/graded?mutant=sum_not_initialised").text
     assert not visitor.get("/state?mutant=sum_not_initialised").json()["graded"]
     graded(session, "sum_not_initialised")
     state = visitor.get("/state?mutant=sum_not_initialised").json()

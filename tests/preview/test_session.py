@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from grader.preview.session import Choice, Failure, PreviewSession
+from grader.preview import NotShown, PreviewChoices, PreviewSession
 from grader.report import Report
 
 SECONDS = 120
 
 
-def graded(session: PreviewSession, mutant: str) -> Report | Failure:
+def graded(session: PreviewSession, mutant: str) -> Report | NotShown:
     """Return a report once it is there."""
     end = time.monotonic() + SECONDS
     while time.monotonic() < end:
@@ -32,7 +32,7 @@ def change(path: Path, before: str, after: str) -> None:
 
 def test_what_can_be_chosen_is_what_the_files_have(session: PreviewSession) -> None:
     choice = session.choice()
-    assert isinstance(choice, Choice)
+    assert isinstance(choice, PreviewChoices)
     assert ("en", "zh") == choice.languages
     assert ["", "sum_not_initialised"] == [each for each, _ in choice.mutants][:2]
 
@@ -44,7 +44,7 @@ def test_a_template_is_made_of_what_the_master_says_now(
     change(course / "reference" / "layer.py", "# ## 1. A TensorIR", "# ## 1. Only a TensorIR")
     assert before != session.stamp()
     found = session.template("en")
-    assert not isinstance(found, Failure)
+    assert not isinstance(found, NotShown)
     assert any("Only a TensorIR" in each.source for each in found.cells)
     assert "BEGIN SOLUTION" not in str(found)
 
@@ -65,7 +65,7 @@ def test_what_is_wrong_is_told_in_place_of_it(
 ) -> None:
     (course / name).write_text('# %% tags=[instructor]\nslug = "', encoding="utf-8")
     found = session.template("en")
-    assert isinstance(found, Failure)
+    assert isinstance(found, NotShown)
     assert found.reason and found.hint
 
 

@@ -24,8 +24,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from grader.assignment import Limits, OracleOptions, PartTable
-from grader.checks.kinds.equivalence import equivalence
-from grader.checks.kinds.externs import writes_output
+from grader.checks.kinds.measured import equivalence, writes_output
 from grader.checks.registry import NoOptions
 from grader.data.dataset import no_data
 from grader.errors import GraderError, IRError

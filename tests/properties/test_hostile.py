@@ -12,7 +12,7 @@ from grader.dialects.migration import respell_cells
 from grader.dialects.respelling import Respelling
 from grader.errors import SubmissionError
 from grader.messages import decode_payload
-from grader.reading.content import MARKDOWN_SIZE, read_content
+from grader.reading.cells import MARKDOWN_SIZE, read_content
 from grader.reading.messages import Content, Cost, FromReader, Read
 from grader.reading.submission import as_notebook, defined_names
 from grader.render.html.text import MOST_READ, Headings, read_markdown

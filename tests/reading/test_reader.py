@@ -18,7 +18,7 @@ import pytest
 from grader.errors import GraderError, UsageError
 from grader.machine.quiet import Quiet
 from grader.reading.messages import Overwhelmed, ReaderBounds, Unreadable
-from grader.reading.reader import Reader, ReadingError
+from grader.reading.reader import ReadingError, SubmissionReader
 from grader.reading.submission import read_submission
 from tests.properties import hostile
 
@@ -26,8 +26,8 @@ SECONDS = 30.0
 
 
 @pytest.fixture(scope="module")
-def reader() -> Iterator[Reader]:
-    with Reader() as made:
+def reader() -> Iterator[SubmissionReader]:
+    with SubmissionReader() as made:
         yield made
 
 
@@ -44,7 +44,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def child_of(reader: Reader) -> int:
+def child_of(reader: SubmissionReader) -> int:
     """Return the process that reads, as soon as there is one."""
     children = Path(f"/proc/{reader.pid}/task/{reader.pid}/children")
     wait_until(lambda: bool(children.read_text().split()))
@@ -62,7 +62,7 @@ def settled(process: int) -> bool:
 
 
 @contextmanager
-def endless_file(reader: Reader) -> Iterator[list[object]]:
+def endless_file(reader: SubmissionReader) -> Iterator[list[object]]:
     """Have a file read whose first byte does not come within the body.
 
     Yields what comes back, an error if it is one: where the reader is closed before it has told
@@ -89,7 +89,7 @@ def endless_file(reader: Reader) -> Iterator[list[object]]:
 
 class TestAnswers:
     def test_a_notebook_is_what_it_is_when_it_is_read_here(
-        self, tmp_path: Path, reader: Reader
+        self, tmp_path: Path, reader: SubmissionReader
     ) -> None:
         path = write(tmp_path / "hw.ipynb", "a = 1", "b = 2", grader={"assignment": "small"})
         here, there = read_submission(path), reader.read(path)
@@ -97,12 +97,12 @@ class TestAnswers:
         assert here.notebook == there.notebook
         assert "small" == there.declared_assignment
 
-    def test_a_script_has_its_lines(self, tmp_path: Path, reader: Reader) -> None:
+    def test_a_script_has_its_lines(self, tmp_path: Path, reader: SubmissionReader) -> None:
         path = tmp_path / "hw.py"
         path.write_text("import tvm\n\nx = 1\n")
         assert (1, 3) == reader.read(path).starts
 
-    def test_its_spelling_is_known(self, tmp_path: Path, reader: Reader) -> None:
+    def test_its_spelling_is_known(self, tmp_path: Path, reader: SubmissionReader) -> None:
         old = reader.read(write(tmp_path / "old.ipynb", "x = 1", hostile.OLD)).respelling
         new = reader.read(write(tmp_path / "new.ipynb", "x = 1")).respelling
         assert old is not None
@@ -113,23 +113,25 @@ class TestAnswers:
         assert (1, 2) == (old.first.cell, old.first.line)
 
     def test_a_damaged_file_comes_back_with_its_problem(
-        self, tmp_path: Path, reader: Reader
+        self, tmp_path: Path, reader: SubmissionReader
     ) -> None:
         (tmp_path / "bad.ipynb").write_bytes(b"{")
         assert read_submission(tmp_path / "bad.ipynb") == reader.read(tmp_path / "bad.ipynb")
 
-    def test_a_missing_file_is_a_usage_error(self, tmp_path: Path, reader: Reader) -> None:
+    def test_a_missing_file_is_a_usage_error(
+        self, tmp_path: Path, reader: SubmissionReader
+    ) -> None:
         with pytest.raises(UsageError, match=r"nowhere\.ipynb"):
             reader.read(tmp_path / "nowhere.ipynb")
 
     def test_a_name_that_is_none_is_passed_over_and_told(
-        self, tmp_path: Path, reader: Reader
+        self, tmp_path: Path, reader: SubmissionReader
     ) -> None:
         read = reader.read(write(tmp_path / "hw.ipynb", "x", grader={"assignment": "s" * 101}))
         assert read.declared_assignment is None
         assert "an assignment with more than 100 characters" in read.notes[0].english
 
-    def test_many_threads_may_ask(self, tmp_path: Path, reader: Reader) -> None:
+    def test_many_threads_may_ask(self, tmp_path: Path, reader: SubmissionReader) -> None:
         paths = [write(tmp_path / f"{number}.ipynb", f"x = {number}") for number in range(8)]
         found: dict[Path, tuple[str, ...]] = {}
         threads = [
@@ -144,7 +146,9 @@ class TestAnswers:
             thread.join(SECONDS)
         assert {path: (f"x = {number}",) for number, path in enumerate(paths)} == found
 
-    def test_a_fault_of_the_process_itself_is_raised(self, tmp_path: Path, reader: Reader) -> None:
+    def test_a_fault_of_the_process_itself_is_raised(
+        self, tmp_path: Path, reader: SubmissionReader
+    ) -> None:
         folder = os.open(tmp_path, os.O_RDONLY)
         with pytest.raises(ReadingError, match="IsADirectoryError"):
             reader.ask(folder, ".ipynb")
@@ -154,18 +158,18 @@ class TestAnswers:
 class TestOddNames:
     """The end of a name says how a file is read, and students choose names."""
 
-    def test_names_need_not_be_ascii(self, tmp_path: Path, reader: Reader) -> None:
+    def test_names_need_not_be_ascii(self, tmp_path: Path, reader: SubmissionReader) -> None:
         (tmp_path / "a.py").write_text("# %%\n모델 = '\\N{BULLET}'\n", "utf-8")
         assert reader.read(tmp_path / "a.py").sources
 
-    def test_capitals_do_not_matter(self, tmp_path: Path, reader: Reader) -> None:
+    def test_capitals_do_not_matter(self, tmp_path: Path, reader: SubmissionReader) -> None:
         path = tmp_path / "HW.PY"
         path.write_text("x = 1\n")
         assert ("x = 1\n",) == reader.read(path).sources
 
     @pytest.mark.parametrize("name", [b"hw.\xff", b"hw." + b"x" * 200])
     def test_an_end_that_nobody_knows_is_a_notebooks(
-        self, tmp_path: Path, reader: Reader, name: bytes
+        self, tmp_path: Path, reader: SubmissionReader, name: bytes
     ) -> None:
         path = tmp_path / os.fsdecode(name)
         write(path, "x = 1")
@@ -174,7 +178,7 @@ class TestOddNames:
 
 class TestBounds:
     def test_a_file_that_looks_like_itself_at_every_place_is_no_more_than_others(
-        self, tmp_path: Path, reader: Reader
+        self, tmp_path: Path, reader: SubmissionReader
     ) -> None:
         """Cells in cells in cells: each could be the one whose line is looked for."""
         padding, levels = "1," * 100_000, 200
@@ -187,7 +191,7 @@ class TestBounds:
     def test_a_file_that_takes_more_memory_has_a_problem_and_a_digest(self, tmp_path: Path) -> None:
         path = tmp_path / "hw.ipynb"
         path.write_text(hostile.FORMS["lists and a number that is none"](3 * 10**6))
-        with Reader(bounds=ReaderBounds(memory=20 * 2**20)) as reader:
+        with SubmissionReader(bounds=ReaderBounds(memory=20 * 2**20)) as reader:
             read = reader.read(path)
         assert (
             "too complicated to be read: that takes more than 5 seconds or 20 MB"
@@ -196,7 +200,7 @@ class TestBounds:
         assert "hand it in again" in read.hint.english
         assert read_submission(path).sha256 == read.sha256
 
-    def test_the_process_has_limits_and_no_powers(self, reader: Reader) -> None:
+    def test_the_process_has_limits_and_no_powers(self, reader: SubmissionReader) -> None:
         with endless_file(reader):
             child = child_of(reader)
             wait_until(lambda: settled(child))
@@ -213,7 +217,7 @@ class TestBounds:
         )  # the standard ones, the file, the answer's socket and its own pidfd
 
     def test_an_answer_that_does_not_come_is_not_waited_for(self) -> None:
-        with Reader(patience=0.2) as reader, endless_file(reader) as answers:
+        with SubmissionReader(patience=0.2) as reader, endless_file(reader) as answers:
             wait_until(lambda: bool(answers))
             assert [Overwhelmed()] == answers
 
@@ -225,7 +229,7 @@ class TestBounds:
         assert not {"tvm", "torch", "numpy", "nbformat", "grader.evidence"} & loaded
 
     def test_two_thousand_cells_in_an_earlier_spelling_stay_within_them(
-        self, tmp_path: Path, reader: Reader
+        self, tmp_path: Path, reader: SubmissionReader
     ) -> None:
         respelling = reader.read(write(tmp_path / "hw.ipynb", *[hostile.OLD] * 2000)).respelling
         assert respelling is not None
@@ -234,7 +238,7 @@ class TestBounds:
 
     @pytest.mark.parametrize("name", ["line ends", "parentheses", "empty parentheses"])
     def test_a_million_of_them_stays_within_them(
-        self, name: str, tmp_path: Path, reader: Reader
+        self, name: str, tmp_path: Path, reader: SubmissionReader
     ) -> None:
         for count in (1, 16):
             (tmp_path / "hw.ipynb").write_bytes(
@@ -246,7 +250,7 @@ class TestBounds:
 class TestQuiet:
     def test_who_measures_waits_for_no_file_and_is_not_disturbed(self) -> None:
         quiet = Quiet()
-        with Reader(quiet) as reader, endless_file(reader):
+        with SubmissionReader(quiet) as reader, endless_file(reader):
             child = child_of(reader)
             wait_until(lambda: settled(child))
             with quiet.exclusive():
@@ -255,7 +259,7 @@ class TestQuiet:
 
     def test_a_file_that_comes_while_somebody_measures_stands_still(self) -> None:
         quiet = Quiet()
-        reader = Reader(quiet, patience=0.2)
+        reader = SubmissionReader(quiet, patience=0.2)
         with quiet.exclusive(), endless_file(reader) as answers:
             child = child_of(reader)
             wait_until(lambda: state_of(child) == "T")
@@ -268,7 +272,7 @@ class TestEnd:
     def test_what_reads_ends_with_the_reader(self) -> None:
         """Also where it ends before the child has asked to be told of that: one in a few did."""
         for _ in range(10):
-            reader = Reader()
+            reader = SubmissionReader()
             with endless_file(reader) as answers:
                 gone = Path(f"/proc/{child_of(reader)}")
                 reader.close()
@@ -280,14 +284,14 @@ class TestEnd:
     def test_when_it_was_killed_another_one_reads(self, tmp_path: Path) -> None:
         """By the kernel, for want of memory: the rest of the class is read all the same."""
         path = write(tmp_path / "hw.ipynb", "x = 1")
-        with Reader() as reader:
+        with SubmissionReader() as reader:
             for _ in range(2):
                 os.kill(reader.pid, signal.SIGKILL)
                 assert ("x = 1",) == reader.read(path).sources
 
     def test_a_file_that_was_being_read_then_is_not_blamed(self) -> None:
         """A hole in a parser would let one file end the process that all others end with."""
-        with Reader() as reader, endless_file(reader) as answers:
+        with SubmissionReader() as reader, endless_file(reader) as answers:
             before = reader.pid
             wait_until(lambda: settled(child_of(reader)))
             os.kill(before, signal.SIGKILL)
@@ -296,7 +300,7 @@ class TestEnd:
             assert [] == answers
             reader.close()
 
-    def test_a_damaged_file_is_no_reason_to_end(self, reader: Reader) -> None:
+    def test_a_damaged_file_is_no_reason_to_end(self, reader: SubmissionReader) -> None:
         for _ in range(3):
             with Path(os.devnull).open("rb") as empty:
                 assert isinstance(reader.ask(empty.fileno(), ".ipynb"), Unreadable)

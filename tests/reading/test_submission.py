@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.errors import SubmissionError, UsageError
-from grader.reading.content import TEXT_LIMIT
+from grader.reading.cells import TEXT_LIMIT
 from grader.reading.messages import CELL_LIMIT
 from grader.reading.submission import (
     RefusedError,

@@ -16,7 +16,7 @@ import pytest
 from grader.course import load_course
 from grader.errors import DataError, GraderError, UsageError
 from grader.release import secret
-from grader.release.secret import Source, digest_of, fetch, pack_course, source_of, unpack
+from grader.release.secret import ArchiveSource, digest_of, fetch, pack_course, source_of, unpack
 from tests.release.server import serving
 
 ROOT = Path(__file__).parents[2]
@@ -169,12 +169,12 @@ class TestFetching:
     def test_what_has_the_right_digest_is_returned(self, serve: Callable[..., str]) -> None:
         address = serve(b"content", "t")
         for path in ("archive", "elsewhere"):
-            got = fetch(Source(f"{address}/{path}", "t", digest_of(b"content")))
+            got = fetch(ArchiveSource(f"{address}/{path}", "t", digest_of(b"content")))
             assert b"content" == got
 
     def test_another_digest_is_refused(self, serve: Callable[..., str]) -> None:
         with pytest.raises(DataError, match="has another SHA-256"):
-            fetch(Source(f"{serve(b'changed')}/archive", "", digest_of(b"content")))
+            fetch(ArchiveSource(f"{serve(b'changed')}/archive", "", digest_of(b"content")))
 
     @pytest.mark.parametrize("token", ["", "wrong"])
     def test_a_failure_does_not_tell_the_address(
@@ -182,12 +182,12 @@ class TestFetching:
     ) -> None:
         address = serve(b"content", "t")
         with pytest.raises(DataError, match="answered with 404") as caught:
-            fetch(Source(f"{address}/{HUSH}", token, digest_of(b"content")))
+            fetch(ArchiveSource(f"{address}/{HUSH}", token, digest_of(b"content")))
         assert HUSH not in told(caught.value)
 
     def test_nobody_there_is_told_without_the_address(self, serve: Callable[..., str]) -> None:
         with pytest.raises(DataError, match="could not be reached") as caught:
-            fetch(Source(f"http://127.0.0.1:1/{HUSH}", "", digest_of(b"content")))
+            fetch(ArchiveSource(f"http://127.0.0.1:1/{HUSH}", "", digest_of(b"content")))
         assert HUSH not in told(caught.value)
 
     def test_a_server_that_sends_on_to_where_anybody_may_listen(
@@ -195,14 +195,14 @@ class TestFetching:
     ) -> None:
         url = serve(b"content").replace("127.0.0.1", "localhost")  # may be anybody
         with serving(b"", onwards=url) as first, pytest.raises(DataError, match="not encrypted"):
-            fetch(Source(first, "", digest_of(b"content")))
+            fetch(ArchiveSource(first, "", digest_of(b"content")))
 
     def test_what_is_too_large_is_not_read_to_its_end(
         self, serve: Callable[..., str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(secret, "MOST_BYTES", 2**20)
         with pytest.raises(DataError, match="has more than 1 MB"):
-            fetch(Source(serve(bytes(2**21)), "", digest_of(bytes(2**21))))
+            fetch(ArchiveSource(serve(bytes(2**21)), "", digest_of(bytes(2**21))))
 
     @pytest.mark.parametrize(
         "url",

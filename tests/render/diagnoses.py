@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from grader.data.drawing import CLASS_NAMES
-from grader.diagnosis.case import encode_png
+from grader.diagnosis.explain import encode_png
 from grader.language import foreign, join
 from grader.report import Check, Diagnosis, Part, Report, Sample, Step
 from tests import sample_reports

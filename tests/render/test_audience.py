@@ -257,8 +257,8 @@ class TestSeed:
 
 class TestNotes:
     def test_that_there_is_more_and_when(self) -> None:
-        seen = only(check("visible"), check("after_due"), notes=(foreign("An earlier note."),))
-        assert (foreign("An earlier note."), KEPT_BACK, LATER) == seen.notes
+        seen = only(check("visible"), check("after_due"), notes=(foreign("earlier"),))
+        assert (foreign("earlier"), KEPT_BACK, LATER) == seen.notes
 
     def test_of_hidden_checks_no_date_is_told(self) -> None:
         assert (KEPT_BACK,) == only(check("visible"), check("hidden")).notes

@@ -34,7 +34,7 @@ def kept_back(visibility: Visibility) -> Report:
         0.25,
         1.5,
         "partial",
-        foreign("It is secret."),
+        foreign("it is secret"),
         foreign("Hush."),
         visibility,
     )
@@ -71,12 +71,12 @@ def test_students_are_shown_nothing_of_what_is_kept_back(name: str, visibility: 
 def test_of_score_only_students_are_shown_the_points(name: str) -> None:
     content = told(name, kept_back("score_only"), "student")
     assert "0.25" in content
-    assert "It is secret." not in content and "Hush" not in content
+    assert "it is secret" not in content and "Hush" not in content
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_instructors_are_shown_everything(name: str) -> None:
-    assert "It is secret." in told(name, kept_back("hidden"), "instructor")
+    assert "it is secret" in told(name, kept_back("hidden"), "instructor")
 
 
 def told(name: str, report: Report, audience: Audience) -> str:

@@ -47,12 +47,12 @@ class TestContent:
 
     def test_a_check_that_passed_takes_one_line(self) -> None:
         text = page(sample_reports.typical())
-        assert "Seven calls, no externs." not in text
+        assert "Seven calls" not in text
         assert re.search(r"^✓ Built of call_tir +10 of 10$", text, re.M)
 
     def test_neighbours_that_share_a_reason_share_its_text(self) -> None:
         text = page(sample_reports.nothing_to_grade())
-        assert text.count("The notebook defines no create_model_via_emit_te.") == 1
+        assert text.count("defines no create_model_via_emit_te") == 1
         assert len(re.findall(r"^– ", text, re.M)) == 9
 
     def test_equal_reasons_apart_are_told_apart(self) -> None:
@@ -102,7 +102,7 @@ class TestContent:
 
     def test_it_closes_with_data_isolation_machine_versions_and_duration(self) -> None:
         text = flat(page(sample_reports.typical()))
-        assert "Data Fashion-MNIST: 4,443 test images and 256 hidden random inputs." in text
+        assert "Fashion-MNIST: 4,443 test images and 256 hidden random inputs" in text
         assert "Isolation basic. bubblewrap: no network" in text
         assert "Machine Intel(R) Xeon(R) Processor @ 2.60GHz, 4 cores" in text
         assert "Versions Python 3.11.7, apache-tvm 0.27.0.post1, torch 2.13.0+cpu" in text
@@ -119,7 +119,7 @@ class TestContent:
         starts = tuple(range(10, 180, 10))
         submission = msgspec.structs.replace(report.submission, name="hw.py", starts=starts)
         text = flat(page(msgspec.structs.replace(report, submission=submission)))
-        assert "Graded: sch, built in code cell 14, which begins on line 140." in text
+        assert "built in code cell 14, which begins on line 140" in text
         assert "Line 3" in text and "Code cell 7" not in text
         assert "Code cell 16" in text  # its line is not known
 
@@ -141,7 +141,7 @@ class TestContent:
         )
         text = page(report)
         assert "a.ipynb" in text
-        assert "No such file." in text
+        assert "No such file" in text
         assert "Isolation" not in text
         assert "Data" not in text
 

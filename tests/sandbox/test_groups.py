@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.machine.control_groups import Files, hierarchies
+from grader.machine.cpus import Files, hierarchies
 from grader.sandbox.bubblewrap import find_bubblewrap
 from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.groups import SWITCH, Groups, Quota, _base, bounding_folders, find_groups

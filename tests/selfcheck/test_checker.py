@@ -16,8 +16,7 @@ from tvm import relax, topi
 from tvm.script import relax as R  # noqa: N812
 
 from grader.assignment import DataNeeds
-from grader.data.dataset import builtin_data, builtin_parameters, write_idx
-from grader.data.folder import IMAGES, LABELS
+from grader.data.dataset import IMAGES, LABELS, builtin_data, builtin_parameters, write_idx
 from grader.data.parameters import pickle_arrays
 from grader.errors import DataError, SandboxError, UsageError
 from grader.language import NOTHING, foreign
@@ -109,10 +108,7 @@ class TestFinding:
     def test_where_several_fit_it_asks(self, checker: Checker, tmp_path: Path) -> None:
         with pytest.raises(UsageError) as caught:
             checker.find(request(tmp_path))
-        assert (
-            "Say it with %grader use SLUG. There is: small, tight, trio."
-            == caught.value.hint.english
-        )
+        assert "small, tight, trio" in caught.value.hint.english
 
     def test_a_course_may_be_named_beside_the_notebook(
         self, checker: Checker, tmp_path: Path
@@ -150,7 +146,7 @@ def test_without_a_sandbox_modules_are_read_and_not_run(checker: Checker, tmp_pa
     structure, equivalence = checked.parts[0].checks
     assert "passed" == structure.verdict
     assert "not_graded" == equivalence.verdict
-    assert equivalence.reason.english.endswith("The sandbox needs Linux.")
+    assert "needs Linux" in equivalence.reason.english
     assert (4, 10, 6) == (checked.parts[0].score, checked.parts[0].max_score, checked.undecided)
     assert () == checked.compared
 
@@ -180,7 +176,7 @@ def test_hidden_parts_are_neither_listed_nor_needed(tmp_path: Path) -> None:
         card = checker.find(request(tmp_path, slug="from-torch"))
         checked = checker.check(CheckParts(tuple(part.id for part in card.parts), (), "en"))
     assert not [part.title for part in card.parts if "Hidden" in part.title]
-    assert "Not checked here: hidden parts, for 40 points." == checked.left_out[-1].english
+    assert "hidden parts, for 40 points" in checked.left_out[-1].english
 
 
 class TestData:
@@ -208,7 +204,7 @@ class TestData:
             data = checker.prepared.data(Silent())
             left_out = checker.prepared.left_out()
         assert MOST_IMAGES == len(data.images) == len(data.labels)
-        assert "Not checked here: 300 more test images." == left_out[1].english
+        assert "300 more test images" in left_out[1].english
 
 
 NAME = "fasionmnist_mlp_assignment_params.pkl"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.selfcheck.client import CheckerClient, CheckError
+from grader.selfcheck.connection import CheckerClient, CheckError
 from grader.selfcheck.messages import AssignmentCard, FindAssignment
 from tests.selfcheck import kernels
 from tests.selfcheck.kernels import COURSE, IMPORTS, LOAD, STUB, run_notebook, shown

@@ -145,7 +145,7 @@ class TestWords:
         everything = shown(notebook, "%grader check")
         places = [everything.index(section(part)) for part in first.values()]
         assert sorted(places) == places
-        assert "So far 24 of 30 points. Only the grading counts." in everything
+        assert "24 of 30 points" in everything
 
     def test_of_an_entry_point_that_raises(
         self, notebook: NotebookNode, last: dict[str, Part]
@@ -158,7 +158,7 @@ class TestWords:
     def test_of_a_stub(self, notebook: NotebookNode) -> None:
         text = shown(notebook, "%grader check model extern")
         assert "create_model (cell 23) is not solved yet." in text
-        assert "Replace the stub by your solution." in text
+        assert "Replace the stub" in text
 
 
 class TestTheLine:
@@ -178,7 +178,7 @@ class TestTheLine:
     ) -> None:
         text = shown(notebook, "%grader check layer")
         assert "trio has no part 'layer'." in text
-        assert "There is: model, extern, schedule." in text
+        assert "model, extern, schedule" in text
 
     def test_a_part_may_be_named_with_its_assignment(self, notebook: NotebookNode) -> None:
         assert "small has no part 'layer'." in shown(notebook, "%grader check small/layer")
@@ -186,7 +186,7 @@ class TestTheLine:
     def test_html_says_the_same(self, notebook: NotebookNode) -> None:
         html = shown(notebook, "%grader check", "text/html")
         assert html.startswith('<div class="grader-answer" lang="en">')
-        assert "So far 24 of 30 points. Only the grading counts." in html
+        assert "24 of 30 points" in html
         assert "The outputs are right" in html
 
     def test_html_has_the_graph_that_can_be_folded(self, notebook: NotebookNode) -> None:
@@ -203,15 +203,15 @@ class TestTheLine:
 
     def test_an_assignment_that_there_is_not_is_said_at_once(self, notebook: NotebookNode) -> None:
         text = shown(notebook, "%grader use nosuch")
-        assert "There is no assignment called 'nosuch' in this course." in text
-        assert "There is: small, tight, trio." in text
+        assert "no assignment called 'nosuch'" in text
+        assert "small, tight, trio" in text
 
     def test_what_was_chosen_before_it_stays(self, notebook: NotebookNode) -> None:
         assert "(trio)" in shown(notebook, "%grader parts # still")
 
     def test_a_folder_without_assignments_is_said_at_once(self, notebook: NotebookNode) -> None:
         text = " ".join(shown(notebook, "%grader use trio --course nowhere").split())
-        assert "No assignment was found." in text
+        assert "No assignment was found" in text
         assert "%grader use trio --course DIR" in text
 
 
@@ -219,10 +219,10 @@ class TestLoading:
     """What was there before the extension."""
 
     def test_an_interrupt_ends_the_check_and_no_more(self, late: NotebookNode) -> None:
-        assert "The check was interrupted." in shown(late, INTERRUPTED)
+        assert "was interrupted" in shown(late, INTERRUPTED)
 
     def test_nothing_is_checked_before_tvm_is_there(self, late: NotebookNode) -> None:
-        assert "TVM is not imported yet." in shown(late, "%grader check small/model # too early")
+        assert "TVM is not imported" in shown(late, "%grader check small/model # too early")
 
     def test_an_extern_of_an_earlier_cell_is_named(self, late: NotebookNode) -> None:
         text = " ".join(shown(late, "%grader check extern").split())
@@ -231,13 +231,13 @@ class TestLoading:
     def test_its_cell_run_again_mends_it(self, late: NotebookNode) -> None:
         text = shown(late, "%grader check extern # again")
         assert "registered before" not in text
-        assert "So far 4 of 10 points." in text
+        assert "4 of 10 points" in text
 
     def test_a_function_of_an_earlier_cell_is_said_to_be_of_that_cell(
         self, late: NotebookNode
     ) -> None:
         text = shown(late, "%grader check extern # again")
-        assert "Graded: create_extern_model, built in code cell 8." in text
+        assert "create_extern_model, built in code cell 8" in text
 
 
 def test_nothing_is_checked_while_a_notebook_is_graded(tmp_path: Path, sandbox: Sandbox) -> None:

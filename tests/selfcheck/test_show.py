@@ -53,14 +53,14 @@ class TestText:
 
     def test_points_are_those_so_far(self) -> None:
         text = show_checked(checked(part("a", 0), part("b", 10)))["text/plain"]
-        assert "So far 10 of 20 points. Only the grading counts." in text
+        assert "10 of 20 points" in text
         assert "Decided" not in text
 
     def test_at_the_end_it_says_what_was_not_checked(self) -> None:
         text = show_checked(checked(part("a", 10), undecided=2.5))["text/plain"]
-        assert ["Decided when you are graded: 2.5 points.", "Not this.", "On that."] == (
-            text.splitlines()[-3:]
-        )
+        decided, *others = text.splitlines()[-3:]
+        assert "2.5 points" in decided
+        assert ["Not this.", "On that."] == others
 
     def test_notes_stand_before_the_points(self) -> None:
         text = show_checked(checked(part("a", 10)), ("Look here.",))["text/plain"]

@@ -7,7 +7,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from grader.inside.launcher.processor import hidden_features
+from grader.inside.launcher.linux import hidden_features
 
 SPIN_COUNT = 20_000
 """How often an idle thread of TVM's pool looks for work before it sleeps: about 4 ms. TVM's own

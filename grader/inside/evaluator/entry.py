@@ -24,8 +24,7 @@ import tvm_ffi
 
 from grader.inside.common.failure import shorten
 from grader.inside.common.machine import prepare_environment, silence
-from grader.inside.common.poison import fill
-from grader.inside.common.tensors import as_array
+from grader.inside.common.poison import as_array, fill
 from grader.messages import (
     PYTHON_FUNCTION,
     READY,
@@ -47,7 +46,7 @@ from grader.messages import (
 from grader.messages.evaluator import Values, describe, receive_arrays, send_framed
 
 
-class Call:
+class ExternCall:
     """One call: its arguments, and views of the memory of those that are arrays.
 
     The outputs are poisoned, so that one that is never written arrives as it was. `inputs` have yet
@@ -103,11 +102,11 @@ class Functions:
         tvm.register_global_func(name, function, override=True)
         return ExternLoaded()
 
-    def prepare(self, request: Evaluate) -> Call:
+    def prepare(self, request: Evaluate) -> ExternCall:
         """Make the arguments of a call."""
-        return Call(request, self._kept)
+        return ExternCall(request, self._kept)
 
-    def run(self, call: Call) -> Evaluated | EvaluationFailed:
+    def run(self, call: ExternCall) -> Evaluated | EvaluationFailed:
         """Call a function that was loaded. What it returns is of no account."""
         announced = tuple(describe(each) for each in call.outputs)
         try:

@@ -16,14 +16,13 @@ from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any, Protocol
 
-from grader.inside.kernel.arguments import bind, required, single
-from grader.inside.kernel.entries import EntryPoints
+from grader.inside.kernel.entry_points import EntryPoints, bind, required, single
 from grader.inside.kernel.externs import ExternRegistry
 from grader.inside.kernel.faults import Faults
 from grader.inside.kernel.modules import (
     BoundModules,
-    Known,
     ScheduleLedger,
+    SeenSchedule,
     Snapshot,
     Unwrap,
     is_schedule,
@@ -129,7 +128,7 @@ class SchedulePart:
         self._faults = faults
         self._ledger = ledger
         self._modules = BoundModules(_plain(spec))
-        self._states: dict[int, tuple[Known, Snapshot]] = {}
+        self._states: dict[int, tuple[SeenSchedule, Snapshot]] = {}
 
     def sweep(self, values: Namespace) -> None:
         """Take the schedules, those with a name last, then what functions return, then modules."""
@@ -157,10 +156,10 @@ class SchedulePart:
             names.setdefault(self._ledger.find(values[name]).schedule.__chandle__(), name)
         return names
 
-    def _news(self) -> list[Known]:
+    def _news(self) -> list[SeenSchedule]:
         """Return the schedules whose module has changed, oldest first."""
-        states: dict[int, tuple[Known, Snapshot]] = {}
-        fresh: list[Known] = []
+        states: dict[int, tuple[SeenSchedule, Snapshot]] = {}
+        fresh: list[SeenSchedule] = []
         for known in self._ledger.all(self._spec.holds):
             seen = self._states.get(id(known))
             if seen is None or not seen[1].is_current(known.schedule.mod):
@@ -170,7 +169,7 @@ class SchedulePart:
         self._states = states
         return fresh
 
-    def _offer_schedule(self, known: Known, name: str | None) -> None:
+    def _offer_schedule(self, known: SeenSchedule, name: str | None) -> None:
         self._sender.offer(
             SentModule(
                 part=self._spec.part,

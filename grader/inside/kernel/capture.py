@@ -25,7 +25,6 @@ import numpy.random  # NumPy imports it late: a notebook may have emptied sys.pa
 import tvm
 from IPython.core.displaypub import DisplayPublisher
 
-from grader.inside.kernel.arguments import NotebookSupply, Supply
 from grader.inside.kernel.candidates import (
     FunctionPart,
     ImporterPart,
@@ -37,10 +36,15 @@ from grader.inside.kernel.candidates import (
     WatchedPart,
     exact_names,
 )
-from grader.inside.kernel.cells import Cells
-from grader.inside.kernel.entries import EntryCaller, EntryPoints, IsCallable
+from grader.inside.kernel.entry_points import (
+    EntryCaller,
+    EntryPoints,
+    IsCallable,
+    NotebookSupply,
+    Supply,
+)
 from grader.inside.kernel.externs import ExternRegistry
-from grader.inside.kernel.faults import Faults
+from grader.inside.kernel.faults import Cells, Faults
 from grader.inside.kernel.modules import ScheduleLedger
 from grader.inside.kernel.objects import (
     Namespace,

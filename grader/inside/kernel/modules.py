@@ -97,7 +97,7 @@ class Snapshot:
         return self.key == tuple(int(part.__chandle__()) for part in _shared_parts(module))
 
 
-class Document(msgspec.Struct, frozen=True):
+class ModuleDocument(msgspec.Struct, frozen=True):
     """A module as TVM's graph JSON, with the SHA-256 of it."""
 
     content: bytes
@@ -108,14 +108,14 @@ class Serializer:
     """Saves snapshots. The last few documents are kept: one module often has several names."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[int, ...], tuple[Snapshot, Document]] = OrderedDict()
+        self._kept: OrderedDict[tuple[int, ...], tuple[Snapshot, ModuleDocument]] = OrderedDict()
 
-    def save(self, snapshot: Snapshot) -> Document:
+    def save(self, snapshot: Snapshot) -> ModuleDocument:
         """Return the graph JSON. Raises what TVM raises for a module that cannot be saved."""
         key = snapshot.key
         if key not in self._kept:
             content = tvm.ir.save_json(with_own_calls(snapshot.module)).encode()
-            document = Document(content, hashlib.sha256(content).digest())
+            document = ModuleDocument(content, hashlib.sha256(content).digest())
             self._kept[key] = (snapshot, document)
         self._kept.move_to_end(key)
         while len(self._kept) > _CACHED_DOCUMENTS:
@@ -223,7 +223,7 @@ LIVE_LIMIT = 32
 are let go first."""
 
 
-class Known:
+class SeenSchedule:
     """A Schedule that was seen. `base` is None when it was made where it could not be watched.
 
     `is_model` says whether its module has a Relax `main`.
@@ -254,7 +254,7 @@ class ScheduleLedger:
     """
 
     def __init__(self, is_named: Callable[[object], bool]) -> None:
-        self._known: dict[int, Known] = {}
+        self._known: dict[int, SeenSchedule] = {}
         self._is_named = is_named
         self._detach: Callable[[], None] = lambda: None
 
@@ -289,11 +289,11 @@ class ScheduleLedger:
         """Stop watching, and leave TVM as it was."""
         self._detach()
 
-    def all(self, holds: Holds) -> list[Known]:
+    def all(self, holds: Holds) -> list[SeenSchedule]:
         """Return those kept whose module counts as one, oldest first."""
         return [known for known in self._known.values() if known.is_model or holds == "function"]
 
-    def find(self, schedule: Any) -> Known:
+    def find(self, schedule: Any) -> SeenSchedule:
         """Return what is known of a schedule; it is kept from now on."""
         key = schedule.__chandle__()
         if key not in self._known:
@@ -310,7 +310,7 @@ class ScheduleLedger:
             self._known = before
 
     def _add(self, schedule: Any, base: Snapshot | None) -> None:
-        added = self._known[schedule.__chandle__()] = Known(schedule, base)
+        added = self._known[schedule.__chandle__()] = SeenSchedule(schedule, base)
         alike = [key for key, known in self._known.items() if known.is_model == added.is_model]
         if len(alike) > LIVE_LIMIT:  # examples on lone functions must not drive out the model's
             idle = (key for key in alike if not self._is_named(self._known[key].schedule))

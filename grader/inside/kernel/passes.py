@@ -16,9 +16,8 @@ from typing import Any, NamedTuple
 
 import tvm
 
-from grader.inside.kernel.arguments import required, signature_of, single
 from grader.inside.kernel.candidates import TracedModel
-from grader.inside.kernel.entries import EntryPoints
+from grader.inside.kernel.entry_points import EntryPoints, required, signature_of, single
 from grader.inside.kernel.objects import (
     Namespace,
     is_a,

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from grader.inside.launcher.processor import hidden_features
+from grader.inside.launcher.linux import hidden_features
 
 _MODULES = (
     "torch",

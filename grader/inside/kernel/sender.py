@@ -10,15 +10,14 @@ from typing import Any, Literal
 
 import msgspec
 
-from grader.inside.kernel.cells import Cells
 from grader.inside.kernel.externs import (
     ExternRegistry,
     NotPortableError,
     called_names,
     pickle_function,
 )
-from grader.inside.kernel.faults import describe_error, error_name, tidy, uninterrupted
-from grader.inside.kernel.modules import Document, Serializer, Snapshot
+from grader.inside.kernel.faults import Cells, describe_error, error_name, tidy, uninterrupted
+from grader.inside.kernel.modules import ModuleDocument, Serializer, Snapshot
 from grader.inside.kernel.objects import Namespace, fingerprint
 from grader.messages import PYTHON_FUNCTION, Capture, CaptureFailure, FromKernel
 
@@ -157,7 +156,7 @@ class Sender:
             self._transmit(self._capture(candidate, document, externs))
 
     def _capture(
-        self, candidate: SentModule, document: Document, externs: dict[str, bytes]
+        self, candidate: SentModule, document: ModuleDocument, externs: dict[str, bytes]
     ) -> Capture:
         return Capture(
             part=candidate.part,
@@ -170,7 +169,7 @@ class Sender:
             externs=externs,
         )
 
-    def _save(self, candidate: SentModule) -> Document | None:
+    def _save(self, candidate: SentModule) -> ModuleDocument | None:
         try:
             document = self._serializer.save(candidate.module)
         except Exception as error:  # noqa: BLE001 - TVM raises what it likes; it is reported

@@ -167,7 +167,7 @@ _NEARLY = 2**20
 """A group is never filled to the last byte of its limit."""
 
 
-class Group:
+class ControlGroups:
     """The control groups of one sandbox, as its warden has them open.
 
     They are opened before the sandbox is entered, where their folders cannot be seen. Raises

@@ -47,11 +47,11 @@ PRELOADS: dict[Program, Preload] = {
 }
 
 
-class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class LauncherMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Base of what is sent."""
 
 
-class Confinement(Message, frozen=True):
+class Confinement(LauncherMessage, frozen=True):
     """What takes a child's powers away, in the order in which it is applied.
 
     `namespaces`: the child enters those of the process that the request's pidfd refers to.
@@ -68,7 +68,7 @@ class Confinement(Message, frozen=True):
     filter: bytes = b""
 
 
-class Bounds(Message, frozen=True):
+class Bounds(LauncherMessage, frozen=True):
     """Resource limits of a child and all that it starts; sizes in bytes, CPU time in seconds.
 
     `limits` maps a resource's number to (soft, hard). `memory` bounds the proportional memory of
@@ -88,7 +88,7 @@ class Bounds(Message, frozen=True):
     descriptors: int
 
 
-class Request(Message, frozen=True):
+class Request(LauncherMessage, frozen=True):
     """Start a child. With it come the descriptors: the warden's end of a socket pair on which it
     says how the child ended, what becomes standard error, a pidfd where `confinement.namespaces`
     is set, and then those that the program inherits as 3, 4, 5 and so on.
@@ -107,7 +107,7 @@ class Request(Message, frozen=True):
     above: tuple[str, ...] = ()
 
 
-class Ending(Message, frozen=True):
+class Ending(LauncherMessage, frozen=True):
     """How a child ended: exit status (128 + n for signal n), and why if the warden ended it.
 
     `cause` is "start" when the child never started its program; `detail` says what failed then.

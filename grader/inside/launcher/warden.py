@@ -19,8 +19,8 @@ from typing import NoReturn
 
 import msgspec
 
-from grader.inside.launcher import enter, linux, sockets, usage
-from grader.inside.launcher.enter import Group
+from grader.inside.launcher import enter, linux, memory, usage
+from grader.inside.launcher.enter import ControlGroups
 from grader.inside.launcher.memory import MachineMemory
 from grader.inside.launcher.protocol import Bounds, Cause, Ending, Request
 
@@ -120,7 +120,7 @@ def guard(request: Request, descriptors: Sequence[int], run: Callable[[Request],
     used = [channel]
     entrance = None
     try:
-        group, machine = Group(request.groups), MachineMemory(request.above)
+        group, machine = ControlGroups(request.groups), MachineMemory(request.above)
         statistics = os.open("/proc/net/sockstat", os.O_RDONLY)
         used += [*group.descriptors, *machine.descriptors, statistics]
         if request.confinement.namespaces:
@@ -177,7 +177,7 @@ def _be_the_child(
     standard_error: int,
     inherited: Sequence[int],
     others: Sequence[int],
-    group: Group,
+    group: ControlGroups,
     run: Callable[[Request], None],
 ) -> NoReturn:
     status = 1
@@ -223,7 +223,7 @@ class _Watch:
         request: Request,
         report: socket.socket,
         entrance: int | None,
-        group: Group,
+        group: ControlGroups,
         machine: MachineMemory,
         statistics: int,
     ) -> None:
@@ -344,14 +344,14 @@ class _Watch:
 
     def _sockets(self, living: Sequence[int], descriptors: Sequence[int]) -> int:
         if self._entrance is not None:  # all that there are in its own network namespace
-            return sockets.held_by_sockets(None, None, self._statistics)
+            return memory.held_by_sockets(None, None, self._statistics)
         if self._user >= 0:
-            return sockets.held_by_sockets(self._user, None)
+            return memory.held_by_sockets(self._user, None)
         # A child that has not yet given up its powers is closed; so is what makes itself so.
         counted = zip(living, descriptors, strict=True)
         closed = sum(count for number, count in counted if usage.is_closed(number))
-        held = sockets.held_by_sockets(None, sockets.inodes_of(living))
-        return held + sockets.held_unseen(closed)
+        held = memory.held_by_sockets(None, memory.inodes_of(living))
+        return held + memory.held_unseen(closed)
 
     def _rate(self, living: Sequence[int], memory: int) -> None:
         """Have the kernel choose the greedier sandbox, should it have to choose."""

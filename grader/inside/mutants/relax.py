@@ -17,7 +17,7 @@ Module = Any
 Make = Callable[[], Module]
 
 
-class Change(NamedTuple):
+class BindingMutation(NamedTuple):
     """A change of `main`: the variable whose value it changes, what is done, how to do it."""
 
     binding: str
@@ -61,7 +61,7 @@ def arguments_of(call: Any) -> list[Any]:
     return found
 
 
-def drop_bias(module: Module) -> Iterator[Change]:
+def drop_bias(module: Module) -> Iterator[BindingMutation]:
     """Give zeros for a vector of parameters."""
     main = main_of(module)
     parameters = set() if main is None else {_key(each) for each in main.params[1:]}
@@ -76,7 +76,7 @@ def drop_bias(module: Module) -> Iterator[Change]:
             yield _with_argument(module, binding, each, replaced, about)
 
 
-def flip_kernel(module: Module) -> Iterator[Change]:
+def flip_kernel(module: Module) -> Iterator[BindingMutation]:
     """Turn the last two axes of a constant of four axes round."""
     main = main_of(module)
     for binding in [] if main is None else calls_of(main):
@@ -90,7 +90,7 @@ def flip_kernel(module: Module) -> Iterator[Change]:
             yield _with_argument(module, binding, each, changed, f"{about} is turned round")
 
 
-def swap_layers(module: Module) -> Iterator[Change]:
+def swap_layers(module: Module) -> Iterator[BindingMutation]:
     """Do two layers in the other order, where the second takes what the first takes."""
     main = main_of(module)
     calls = [] if main is None else calls_of(main)
@@ -101,7 +101,7 @@ def swap_layers(module: Module) -> Iterator[Change]:
             continue
         for each in arguments_of(inner):
             if isinstance(each, relax.Var) and _same_form(each, first.var, second.var):
-                yield Change(
+                yield BindingMutation(
                     str(first.var.name),
                     names[0],
                     f"{names[1]} is done before {names[0]}",
@@ -110,7 +110,7 @@ def swap_layers(module: Module) -> Iterator[Change]:
                 break
 
 
-def other_result(module: Module, kind: str) -> Iterator[Change]:
+def other_result(module: Module, kind: str) -> Iterator[BindingMutation]:
     """Return zeros ("zeros") or the input ("input") from `main`."""
     main = main_of(module)
     binding = None if main is None else _result(main)
@@ -119,7 +119,7 @@ def other_result(module: Module, kind: str) -> Iterator[Change]:
     if main is None or binding is None or form is None or source is None:
         return
     about = "main returns zeros" if kind == "zeros" else "main returns its input"
-    yield Change(
+    yield BindingMutation(
         str(binding.var.name),
         "",
         about,
@@ -189,14 +189,14 @@ def _is_destination(call: Any) -> bool:
     return str(call.op.name) in ("relax.call_tir", "relax.call_dps_packed")
 
 
-def _with_argument(module: Module, binding: Any, old: Any, new: Any, about: str) -> Change:
+def _with_argument(module: Module, binding: Any, old: Any, new: Any, about: str) -> BindingMutation:
     value = binding.value
 
     def make() -> Module:
         changed = _substituted(value, {_key(old): new})
         return _with_values(module, {_key(binding.var): changed})
 
-    return Change(str(binding.var.name), callee_of(value), about, make)
+    return BindingMutation(str(binding.var.name), callee_of(value), about, make)
 
 
 def _swapped(module: Module, first: Any, second: Any, source: Any) -> Module:

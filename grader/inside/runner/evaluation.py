@@ -19,8 +19,7 @@ import tvm
 import tvm_ffi
 
 from grader.inside.common.failure import Stage, TaskError
-from grader.inside.common.poison import Poison
-from grader.inside.common.tensors import as_array
+from grader.inside.common.poison import Poison, as_array
 from grader.messages import (
     EXTERN_DIED,
     Argument,

@@ -17,8 +17,7 @@ from tvm import relax
 
 from grader.inside.common.failure import TaskError, stage
 from grader.inside.common.machine import find_target, for_one_run, use_threads
-from grader.inside.common.poison import REPEATED, Poison
-from grader.inside.common.tensors import as_array
+from grader.inside.common.poison import REPEATED, Poison, as_array
 from grader.inside.runner.evaluation import Evaluator, Externs, load_externs
 from grader.inside.runner.guards import Guards
 from grader.messages import (

@@ -22,8 +22,7 @@ import numpy.typing as npt
 import tvm
 
 from grader.inside.common.failure import TaskError, stage
-from grader.inside.common.poison import Poison, is_poisoned
-from grader.inside.common.tensors import as_array
+from grader.inside.common.poison import Poison, as_array, is_poisoned
 from grader.inside.launcher.linux import die_with_parent
 from grader.inside.runner.evaluation import Evaluator, extern_names, load_externs
 from grader.inside.runner.model import (

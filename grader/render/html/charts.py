@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from grader.language import say
 from grader.render import wording
-from grader.render.html.parts import share
+from grader.render.html.sections import share
 from grader.render.speech import tell
-from grader.render.speed import how_measured, roofline_rows, speed_sentence
+from grader.render.timings import how_measured, roofline_rows, speed_sentence
 from grader.report import ShapeTiming, Timing
 
 _STEPS = (1, 2, 5, 10)

@@ -2,15 +2,76 @@
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 from grader.insights.figures import Insights, SpeedGroup
+from grader.language import Text, say
 from grader.render import wording
 from grader.render.html.charts import WIDTHS, Linear, Logarithmic, Tick
+from grader.render.html.text import words as report_words
 from grader.render.speech import tell
 
+# Headings and fixed sentences of a class's page.
 
-class Bar(NamedTuple):
+
+@functools.cache
+def _texts() -> dict[str, Text]:
+    return {
+        "all_students": say("Students"),
+        "attempt": say("Attempt"),
+        "attempts": say("Attempts"),
+        "attempts_title": say("Attempts over time"),
+        "cells": say("Code cells"),
+        "concerns": say("Who needs a look"),
+        "day": say("Day"),
+        "distribution": say("Points"),
+        "error": say("Error"),
+        "example": say("For example:"),
+        "failures": say("Where notebooks fail"),
+        "failures_note": say(
+            "By the heading above the cell, since students add cells of their own. What fails"
+            " first is often the cause of the rest."
+        ),
+        "first": say("First"),
+        "for_you": say("For instructors: it has names and points. Keep it from students."),
+        "handed_in": say("Handed in"),
+        "how_often": say("How often"),
+        "longest": say("Longest"),
+        "median": say("Median"),
+        "mistake": say("Mistake"),
+        "mistakes": say("What was misunderstood"),
+        "mistakes_note": say(
+            "The first step at which a module departs from PyTorch. A student counts once for each"
+            " mistake, in however many parts."
+        ),
+        "missing": say("Handed in nothing"),
+        "no_concerns": say("Nobody."),
+        "no_failures": say("No cell ended in an error."),
+        "no_mistakes": say("No module departs from PyTorch."),
+        "page": say("Page"),
+        "passed": say("Passed"),
+        "points_of_parts": say("Parts and checks"),
+        "reference": say("reference"),
+        "interval_of_a_schedule": say("a schedule, with its 95 % interval"),
+        "section": say("Section"),
+        "skip_class": say("Skip to what was misunderstood"),
+        "speeds": say("Speed-ups"),
+        "stage": say("Stage"),
+        "stages": say("What grading took"),
+        "reason": say("Reason"),
+        "student": say("Student"),
+        "without_lines": say("The page would become too large with the lines of the others:"),
+        "who": say("Who"),
+    }
+
+
+def class_words() -> dict[str, str]:
+    """Return the words of the template by their names, those of a student's page among them."""
+    return report_words() | {name: tell(text) for name, text in _texts().items()}
+
+
+class HistogramBar(NamedTuple):
     """A bar of a histogram, in pixels, and how many students it stands for."""
 
     x: float
@@ -26,12 +87,12 @@ class Histogram(NamedTuple):
     width: float
     height: float
     base: float
-    bars: tuple[Bar, ...]
+    bars: tuple[HistogramBar, ...]
     ticks: tuple[Tick, ...]
     description: str
 
 
-class Strip(NamedTuple):
+class SpeedStrip(NamedTuple):
     """What the template draws of speed-ups, in pixels; `intervals` and `dots` are paths."""
 
     width: float
@@ -58,7 +119,7 @@ def histogram(found: Insights, width: float) -> Histogram:
         left, right = scale.at(each.low), scale.at(each.high)
         height = round(_BAR_HEIGHT * len(each.students) / most, 1)
         size = round(right - left - 3, 1)
-        bars.append(Bar(left + 1.5, base - height, size, height, len(each.students)))
+        bars.append(HistogramBar(left + 1.5, base - height, size, height, len(each.students)))
     return Histogram(
         width=width,
         height=base + 26,
@@ -76,7 +137,7 @@ def histogram(found: Insights, width: float) -> Histogram:
 _TALLEST, _WIDEST_STEP = 420.0, 12.0
 
 
-def strip(group: SpeedGroup, width: float) -> Strip:
+def strip(group: SpeedGroup, width: float) -> SpeedStrip:
     """Return every speed-up with its interval, the fastest on top, however many there are."""
     rows = group.rows
     step = min(_WIDEST_STEP, _TALLEST / len(rows))
@@ -86,7 +147,7 @@ def strip(group: SpeedGroup, width: float) -> Strip:
     heights = [round(10 + step * (place + 0.5), 1) for place in range(len(rows))]
     axis = round(16 + step * len(rows), 1)
     spans = zip(rows, heights, strict=True)
-    return Strip(
+    return SpeedStrip(
         width=width,
         height=axis + 26,
         intervals="".join(f"M{scale.at(row.low)} {y}H{scale.at(row.high)}" for row, y in spans),

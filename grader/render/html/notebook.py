@@ -8,7 +8,7 @@ from typing import NamedTuple
 from grader.language import say
 from grader.render import wording
 from grader.render.findings import is_lost, place_of
-from grader.render.html.parts import MARKS, CellAnchors, part_anchor, standing
+from grader.render.html.sections import MARKS, CellAnchors, part_anchor, standing
 from grader.render.html.text import (
     Element,
     Headings,

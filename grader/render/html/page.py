@@ -15,12 +15,11 @@ from markupsafe import Markup, escape
 
 from grader.language import Text, say
 from grader.render import wording
-from grader.render.findings import cells_run, circumstances, place_of
-from grader.render.first import first_cause, missing_parts
+from grader.render.findings import cells_run, circumstances, first_cause, missing_parts, place_of
 from grader.render.html.charts import speed_view
 from grader.render.html.clean import PARTS, TEXT_LENGTH, cleaned
 from grader.render.html.notebook import Notebook
-from grader.render.html.parts import (
+from grader.render.html.sections import (
     CellAnchors,
     FirstView,
     first_view,
@@ -31,7 +30,7 @@ from grader.render.html.parts import (
     standing,
     standing_of,
 )
-from grader.render.html.words import words
+from grader.render.html.text import words
 from grader.render.speech import speaking, spoken, tell
 from grader.report import Cell, Part, Report, Timing
 
@@ -162,7 +161,7 @@ def _resized(style: str) -> Markup:
     return Markup(_ROOT_SIZE.sub(r"calc(\1 * var(--rem))", style))  # noqa: S704 - it is a file of ours
 
 
-class Budget:
+class PageBudget:
     """Counts the bytes that are left of a page, or of a part of it."""
 
     def __init__(self, size: int) -> None:
@@ -178,13 +177,13 @@ class Budget:
                 return piece
         return Markup()
 
-    def part(self, most: int) -> Budget:
+    def part(self, most: int) -> PageBudget:
         """Take away what a part may use at most; what it leaves comes back by `give_back`."""
         size = min(most, self.left)
         self.left -= size
-        return Budget(size)
+        return PageBudget(size)
 
-    def give_back(self, part: Budget) -> None:
+    def give_back(self, part: PageBudget) -> None:
         """Take back what a part has not used."""
         self.left += part.left
         part.left = 0
@@ -252,7 +251,7 @@ class _Page:
         self._grade = grade
         self._cell_count = len(report.cells)
         self._shown, self._is_full = 0, False
-        self._budget = Budget(SIZE - _FRAME - _LEFT_OUT)
+        self._budget = PageBudget(SIZE - _FRAME - _LEFT_OUT)
         self._words = words()
         self._notebook = Notebook(self._report)
         cause = first_cause(report)  # of texts as they were said: a clean one is words alone

@@ -226,7 +226,7 @@ class TestLimits:
     def test_a_function_that_always_changes_is_not_called_for_ever(
         self, notebook: Notebook, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("grader.inside.kernel.entries.CALL_LIMIT", 3)
+        monkeypatch.setattr("grader.inside.kernel.entry_points.CALL_LIMIT", 3)
         notebook.run("count = 0\ndef create_model_via_emit_te():\n    return build_model(count)")
         for _ in range(5):
             notebook.run("count += 1")

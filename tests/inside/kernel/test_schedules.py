@@ -7,7 +7,7 @@ import json
 import pytest
 import tvm
 
-from grader.inside.kernel.modules import Known
+from grader.inside.kernel.modules import SeenSchedule
 from tests.inside.kernel.conftest import SCHEDULED, Notebook
 
 SCHEDULE = "schedule"
@@ -115,14 +115,14 @@ class TestNamedSchedules:
     def test_one_that_cannot_be_told_does_not_hide_another(
         self, notebook: Notebook, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        trace = Known.trace
+        trace = SeenSchedule.trace
 
-        def refuse(known: Known) -> bytes | None:
+        def refuse(known: SeenSchedule) -> bytes | None:
             if known.schedule.trace.insts:
                 raise TypeError
             return trace(known)
 
-        monkeypatch.setattr(Known, "trace", refuse)
+        monkeypatch.setattr(SeenSchedule, "trace", refuse)
         notebook.run("sch = tvm.s_tir.Schedule(build_model())" + SCHEDULED)
         notebook.run(
             "sch.unroll(sch.get_loops(block)[1]); sch2 = tvm.s_tir.Schedule(build_model(3.0))"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.inside.launcher.enter import Group
+from grader.inside.launcher.enter import ControlGroups
 
 LIMIT = 2**30
 
@@ -19,7 +19,7 @@ def write(folder: Path, **contents: object) -> str:
 
 
 def test_without_groups_nothing_overflows() -> None:
-    assert not Group(()).has_overflowed()
+    assert not ControlGroups(()).has_overflowed()
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,9 @@ def test_without_groups_nothing_overflows() -> None:
 def test_version_2_counts_when_the_group_itself_was_full(
     tmp_path: Path, events: str, full: bool
 ) -> None:
-    assert full is Group([write(tmp_path, memory__events=f"low 0\n{events}")]).has_overflowed()
+    assert (
+        full is ControlGroups([write(tmp_path, memory__events=f"low 0\n{events}")]).has_overflowed()
+    )
 
 
 @pytest.mark.parametrize(
@@ -43,7 +45,7 @@ def test_version_1_has_killed_when_its_limit_was_reached(
         memory__max_usage_in_bytes=most,
         memory__limit_in_bytes=LIMIT,
     )
-    assert full is Group([folder]).has_overflowed()
+    assert full is ControlGroups([folder]).has_overflowed()
 
 
 def test_whoever_enters_is_written_into_every_group(tmp_path: Path) -> None:
@@ -51,5 +53,5 @@ def test_whoever_enters_is_written_into_every_group(tmp_path: Path) -> None:
     for folder in folders:
         folder.mkdir()
         write(folder)
-    Group([str(folder) for folder in folders]).enter()
+    ControlGroups([str(folder) for folder in folders]).enter()
     assert ["0", "0"] == [(folder / "cgroup.procs").read_text() for folder in folders]

@@ -1,0 +1,377 @@
+"""Checks of what a module did when it ran: its outputs beside PyTorch, its externs, its speed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from grader.assignment import Table
+from grader.checks.kinds.graph import input_passes_by
+from grader.checks.registry import (
+    NOT_RUN,
+    NoOptions,
+    Outcome,
+    check,
+    failed,
+    not_graded,
+    partial,
+    passed,
+)
+from grader.diagnosis.words import name_layer
+from grader.errors import CourseError
+from grader.evidence.case import Case, JudgedLayer, Problem
+from grader.evidence.named_cases import tell_wrong
+from grader.evidence.problems import WRITE_THE_BUFFER, explain, wrong_samples
+from grader.evidence.steps import NO_STEPS, find_steps
+from grader.evidence.subject import Subject, takes_weight
+from grader.ir.facts import Call, ModuleFacts
+from grader.language import Text, below, in_a_row, in_clauses, join, say
+from grader.measurement.points import SpeedOptions, speed_fraction
+from grader.report import Diagnosis, Timing, Verdict
+
+
+class EquivalenceOptions(Table, frozen=True):
+    """Options of the check.
+
+    With `partial = "steps"` a wrong module earns the points of the layers that are right where
+    PyTorch's values are put in place of the wrong ones. `weights` has a share for each of PyTorch's
+    layers that changes numbers, in their order; without them, all weigh the same.
+    """
+
+    partial: Literal["none", "steps"] = "none"
+    weights: tuple[float, ...] = ()
+
+
+@check("equivalence", options=EquivalenceOptions, needs=("outputs",))
+def equivalence(case: Case, options: EquivalenceOptions) -> Outcome:
+    """The outputs are right.
+
+    They do on the whole test set and on hidden inputs. Shape, dtype and finiteness are looked at
+    first, then every value within the assignment's tolerance.
+    """
+    outputs, diagnosis = case.evidence.outputs, case.evidence.diagnosis
+    if isinstance(outputs, Problem) or outputs is None:
+        problem = outputs or NOT_RUN
+        return not_graded(problem if diagnosis is None else _located(problem, diagnosis))
+    wrong = wrong_samples(outputs, case.comparison)
+    if wrong.any():
+        told = diagnosis or case.evidence.schedule
+        problem = explain(outputs, wrong, case.comparison, told)
+        others = ((each.cases, wrong_samples(each, case.comparison)) for each in outputs.others)
+        reason = join(problem.reason, *tell_wrong([(outputs.cases, wrong), *others]))
+        problem = replace(problem, reason=reason)
+        if case.evidence.layers:
+            return _carried(case.evidence.layers, options.weights, problem)
+        return failed(problem.reason, problem.hint, code=problem.code)
+    images = int(outputs.from_test_set.sum())
+    hidden = len(wrong) + sum(len(each.desired) for each in outputs.others) - images
+    if not images:
+        return passed(say("All {hidden} hidden inputs give the right outputs.", hidden=hidden))
+    return passed(
+        say(
+            "All {images} test images and {hidden} hidden inputs give the right outputs.",
+            images=images,
+            hidden=hidden,
+        )
+    )
+
+
+def _carried(
+    layers: tuple[JudgedLayer, ...], weights: tuple[float, ...], problem: Problem
+) -> Outcome:
+    """Give what the layers are worth that are right in themselves.
+
+    Never all of it: where no layer is lost that has a weight, the smallest share is.
+    """
+    shares = _shares(layers, weights)
+    right = sum(share for share, each in zip(shares, layers, strict=True) if each.is_right)
+    right = min(right, sum(shares) - min(each for each in shares if each > 0))
+    said = _told(layers)
+    return partial(right / sum(shares), join(problem.reason, said), problem.hint)
+
+
+def _told(layers: tuple[JudgedLayer, ...]) -> Text:
+    """Say which layers are right in themselves."""
+    wrong = [name_layer(each.name) for each in layers if not each.is_right]
+    if not wrong:
+        return say("Every layer is right in itself; what is wrong comes after them.")
+    return say(
+        "With PyTorch's values put in place of wrong ones, {right} of {count} layers are right."
+        " Lost: {wrong}.",
+        right=len(layers) - len(wrong),
+        count=len(layers),
+        wrong=in_a_row(wrong),
+    )
+
+
+def _shares(layers: tuple[JudgedLayer, ...], weights: tuple[float, ...]) -> tuple[float, ...]:
+    if not weights:
+        return (1.0,) * len(layers)
+    if len(weights) != len(layers) or min(weights) < 0 or sum(weights) <= 0:
+        raise CourseError(
+            say(
+                "An equivalence check has {count} weights: {weights}.",
+                count=len(weights),
+                weights=str(list(weights)),
+            ),
+            say(
+                "PyTorch has {count} layers: {names}. Give one number for each, 0 for what is"
+                " worth nothing.",
+                count=len(layers),
+                names=in_a_row(each.name for each in layers),
+            ),
+        )
+    return weights
+
+
+def _located(problem: Problem, diagnosis: Diagnosis) -> Problem:
+    """Return why a module could not be run, and in which step of it.
+
+    What to do about the error is said already, unless the step's mistake is known.
+    """
+    connect = below if problem.quotes else join
+    reason = connect(problem.reason, diagnosis.message)
+    hint = diagnosis.advice if diagnosis.mistake or not problem.hint else problem.hint
+    return Problem(reason, hint, code=problem.code)
+
+
+# Checks of work that is left to registered external functions.
+
+
+class ExternOptions(Table, frozen=True):
+    """`weight` is the shape of the weight of the layer that the extern has to compute.
+
+    `through`: the model's input reaches its output through this layer only, as in a chain of
+    layers, so with the extern replaced by noise it must not matter.
+    """
+
+    weight: tuple[int, ...]
+    through: bool = False
+
+
+@check("extern_call", options=ExternOptions, needs=("stubs",))
+def extern_call(case: Case, options: ExternOptions) -> Outcome:
+    """The convolution is done by an external function.
+
+    Two things are looked at. In the graph: the convolution's weight goes to an extern (or an extern
+    makes the feature maps from the input), and to no TIR function or operator. In runs with every
+    extern replaced by noise: different noise must give different outputs, otherwise the extern's
+    result is not used. With `through`, different inputs must not, and the graph must show no way
+    for them either: a module could notice the noise, and behave.
+    """
+    facts = case.candidate.facts
+    externs = [call for call in facts.calls if call.kind == "extern"]
+    if not externs:
+        return failed(
+            say("The module calls no external function."),
+            say(
+                'Register a function, for example "env.conv2d", and call it with'
+                " relax.op.call_dps_packed(...) through bb.emit(...)."
+            ),
+        )
+    inside = [call for call in facts.calls if _is_inside(call, options)]
+    if inside:
+        return failed(
+            say(
+                "The convolution is computed by `{callee}`, inside the module.",
+                callee=inside[0].callee,
+            ),
+            say("Let the external function compute it, and drop the layer made with emit_te."),
+        )
+    layer = [call for call in externs if takes_weight(call, options.weight)]
+    layer = layer or _feature_calls(externs, options)
+    if not layer:
+        return failed(
+            say("No external function is given the convolution's weight."),
+            say(
+                "Pass the input, the weight (and the bias, if you like) to your external function."
+            ),
+        )
+    return _judge_flow(case, layer, options)
+
+
+def _is_inside(call: Call, options: ExternOptions) -> bool:
+    return call.kind != "extern" and takes_weight(call, options.weight)
+
+
+def _feature_calls(externs: list[Call], options: ExternOptions) -> list[Call]:
+    """Find an extern that holds its weight itself: it makes as many channels as the weight has."""
+    for call in externs:
+        shape = call.result.shape if call.result is not None else None
+        if shape and len(shape) == len(options.weight) and shape[1] == options.weight[0]:
+            return [each for each in externs if each.callee == call.callee]
+    return []
+
+
+def _judge_flow(case: Case, layer: list[Call], options: ExternOptions) -> Outcome:
+    """Judge whether the output depends on the layer's extern, and on the input by way of it."""
+    name, facts, stubs = layer[0].callee, case.candidate.facts, case.evidence.stubs
+    if isinstance(stubs, Problem) or stubs is None:
+        return not_graded(stubs or NOT_RUN)
+    if np.array_equal(stubs.first, stubs.second, equal_nan=True):
+        return failed(
+            say("`{name}` is called, but the model's output does not depend on it.", name=name),
+            say("Use the result of the external function as the input of the next layer."),
+        )
+    if options.through:
+        places = {place for place, call in enumerate(facts.calls) if call in layer}
+        same = np.array_equal(stubs.first, stubs.elsewhere, equal_nan=True)
+        if input_passes_by(facts, places) or not same:
+            return failed(
+                say(
+                    "`{name}` is called, but the model's input reaches its output past it.",
+                    name=name,
+                ),
+                say(
+                    "Make the next layer of the external function's result alone, and"
+                    " drop what else computes the convolution."
+                ),
+            )
+    return passed(say("The external function `{name}` computes the convolution.", name=name))
+
+
+@check("writes_output", options=NoOptions, needs=("outputs",))
+def writes_output(case: Case, _options: NoOptions) -> Outcome:
+    """The external functions write their output argument."""
+    outputs = case.evidence.outputs
+    if isinstance(outputs, Problem) or outputs is None:
+        return not_graded(outputs or NOT_RUN)
+    unwritten = sorted(set(outputs.unwritten) & _extern_names(case.candidate.facts))
+    if unwritten:
+        return failed(
+            say("`{name}` never wrote to its last argument, the output buffer.", name=unwritten[0]),
+            WRITE_THE_BUFFER,
+            code="unwritten",
+        )
+    if not np.isfinite(np.asarray(outputs.actual, dtype=np.float64)).all():
+        return failed(
+            say("Some of the output is NaN or infinite, as what is never written is."),
+            say(
+                "Every element of the output argument must be written in every call. Where that is"
+                " so, look for a division by zero, or the exponential of a large number."
+            ),
+            code="not_finite",
+        )
+    return passed(say("Every output buffer was written in every call."))
+
+
+def _extern_names(facts: ModuleFacts) -> set[str]:
+    return {call.callee for call in facts.calls if call.kind == "extern"}
+
+
+# The check of speed: what a schedule brought, measured beside the course's own.
+
+
+ALLOWANCE = 1.1
+"""A result may be so many times faster than the machine's measured limit: micro-benchmarks and the
+processor's clock rate are not exact."""
+
+
+@check("speed", options=SpeedOptions, needs=("timing", "replay"))
+def speed(case: Case, options: SpeedOptions) -> Outcome:
+    """The scheduled function is faster than the unscheduled one."""
+    timed = case.evidence.timed
+    if isinstance(timed, Problem) or timed is None:
+        return not_graded(timed or Problem(say("The schedule was not timed."), code="not_run"))
+    if not timed.outputs_right:
+        return failed(
+            say("The function gave wrong values while it was timed."),
+            say("A schedule must not change the result: look for loops that overlap in parallel."),
+            code="values",
+        )
+    timing = timed.timing
+    if timing.ci_high < 1.0:
+        return _slower(case, timing, options)
+    return _hold(timing, options) or _judge(timing, options)
+
+
+def _slower(case: Case, timing: Timing, options: SpeedOptions) -> Outcome:
+    """Say why a schedule costs more than it brings, as far as its steps show it."""
+    function = Subject(options.weight, case.comparison).find(case.candidate.facts)
+    steps = find_steps(function, None, options.weight) if function is not None else NO_STEPS
+    causes = []
+    if "vectorize" in steps and "contiguous" not in steps:
+        causes.append(say("its vectors are stored to scattered places, number by number"))
+    if "parallel" in steps and timing.threads > 1:  # with one thread they are timed as plain loops
+        causes.append(say("starting its parallel tasks takes longer than doing them"))
+    if not causes:
+        causes.append(
+            say("the compiler makes vectors of the plain loops by itself, and not of these")
+        )
+    return failed(
+        join(
+            _measured(timing),
+            say(
+                "Yours is slower than doing nothing. What is likely: {causes}.",
+                causes=in_clauses(causes),
+            ),
+        ),
+        say(
+            "Take steps back until it is no longer slower: the unscheduled function, measured"
+            " beside yours, takes {speedup:.2f} of its time.",
+            speedup=timing.speedup,
+        ),
+        code="slower",
+    )
+
+
+def _hold(timing: Timing, options: SpeedOptions) -> Outcome | None:
+    """Give no points for what cannot be believed, as a schedule only reorders the same work."""
+    beyond = None
+    if any(ALLOWANCE * shape.submission_us < shape.floor_us for shape in timing.shapes):
+        beyond = say(
+            "That is faster than this machine can multiply and add ({peak:,.0f} GFLOP/s) or move"
+            " the arrays ({bandwidth:,.0f} GB/s), so this result is held for your instructor's"
+            " look.",
+            peak=timing.peak_gflops,
+            bandwidth=timing.bandwidth_gbs,
+        )
+    elif timing.ci_low > options.held_above * timing.reference_speedup:
+        beyond = say(
+            "More than {most:g} times the reference's speed is beyond what a schedule should reach,"
+            " so this result is held for your instructor's look.",
+            most=options.held_above,
+        )
+    if beyond is None:
+        return None
+    return not_graded(
+        Problem(
+            join(_measured(timing), beyond),
+            say("You need not do anything if the function does all of its work at each call."),
+            code="held",
+        )
+    )
+
+
+def _measured(timing: Timing) -> Text:
+    return say(
+        "The function is {speedup:.2f} times as fast as the unscheduled one [{low:.2f},"
+        " {high:.2f}]; the reference schedule is {reference:.2f} times as fast.",
+        speedup=timing.speedup,
+        low=timing.ci_low,
+        high=timing.ci_high,
+        reference=timing.reference_speedup,
+    )
+
+
+def _judge(timing: Timing, options: SpeedOptions) -> Outcome:
+    measured = _measured(timing)
+    fraction, low, high = (
+        speed_fraction(share, timing.reference_speedup, options)
+        for share in (timing.share, timing.share_low, timing.share_high)
+    )
+    if fraction >= 1.0:
+        return Outcome("passed", fraction, measured, interval=high - low, code="passed")
+    # Not "do this": unrolling a tile that spills its sums, or vectors of 13 numbers, cost time.
+    hint = say(
+        "The reference schedule, measured beside yours, is faster: it keeps a small tile of outputs"
+        " in registers, vectorizes along the last axis, and unrolls the short loops of a tile."
+        " Change one thing at a time: a single one of these can cost more than it brings."
+    )
+    goal = timing.reference_speedup ** min(1.0, options.full_at)
+    reason = join(measured, say("All points are earned from {goal:.2f} times on.", goal=goal))
+    verdict: Verdict = "partial" if fraction > 0 else "failed"
+    width = high - low
+    return Outcome(verdict, fraction, reason, hint, interval=width, code="incomplete")

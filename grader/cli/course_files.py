@@ -1,0 +1,196 @@
+"""Commands that write a course's files: `new`, `untranslate`, `template` and `release`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+
+from grader.authoring.languages import remove_language
+from grader.authoring.master import has_master
+from grader.authoring.skeleton import make_assignment
+from grader.authoring.template import build_templates, find_left_over, find_stale, write_files
+from grader.ci.wheel import Wheel, find_installed
+from grader.cli.telling import tell
+from grader.course import Course, CourseAssignment, find_course
+from grader.errors import UsageError
+from grader.files import unwritable, write_whole
+from grader.language import say
+from grader.release.secret import digest_of, pack_course
+from grader.release.write import MANIFEST, release_files, write_release
+
+
+def run_new(slug: str, course: Path | None, languages: str, output: Console) -> list[Path]:
+    """Make an assignment in a course's folder, this one if none is named. Raises GraderError.
+
+    `languages` are codes between commas.
+    """
+    root = Path.cwd() if course is None else course
+    codes = [each.strip() for each in languages.split(",") if each.strip()]
+    written = make_assignment(root, slug, codes)
+    for path in written:
+        output.print(f"{path.relative_to(root)}", markup=False, highlight=False, soft_wrap=True)
+    where = "" if course is None else f" --course {course}"
+    output.print(
+        f"It is complete already: grader verify {slug}{where}", markup=False, soft_wrap=True
+    )
+    return written
+
+
+def run_untranslate(slug: str, language: str, course: Path | None, output: Console) -> list[Path]:
+    """Take a language out of an assignment, and name the files. Raises GraderError."""
+    found = find_course(course, (Path.cwd(),))
+    changed = remove_language(found.root, found.get(slug), language)
+    for path in changed:
+        what = "changed" if path.exists() else "removed"
+        line = f"{path.relative_to(found.root)}  {what}"
+        output.print(line, markup=False, highlight=False, soft_wrap=True)
+    return changed
+
+
+# `grader template`: make the notebooks that students start from, or say which are stale.
+
+
+class TemplateOptions(msgspec.Struct, frozen=True):
+    """The arguments of `grader template`, as they were given.
+
+    `slug` is None for all assignments that have a master, `language` None for all of its languages,
+    `output` None for the course's folder `templates`.
+    """
+
+    slug: str | None = None
+    language: str | None = None
+    output: Path | None = None
+    check: bool = False
+    course: Path | None = None
+
+
+def run_template(options: TemplateOptions, output: Console, messages: Console) -> bool:
+    """Write templates and name them on `output`; with `check` name the stale ones alone.
+
+    Returns whether every file is as it should be. Raises GraderError when a template cannot be
+    made.
+    """
+    course = find_course(options.course, (Path.cwd(),))
+    folder = course.root / "templates" if options.output is None else options.output
+    files: dict[Path, bytes] = {}
+    left_over: list[Path] = []
+    for chosen in choose_assignments(course, options.slug, messages):
+        made = build_templates(course.root, chosen, options.language)
+        files |= {folder / name: content for name, content in made.items()}
+        if options.language is None:
+            left_over += find_left_over(folder, chosen.assignment.slug, made)
+    stale = find_stale(files)
+    if not options.check:
+        write_files({path: files[path] for path in stale})
+        _say_written(files, stale, output)
+        stale = []
+    for path in stale:
+        tell(output, say("{path} is stale or missing.", path=_shown(path)))
+    for path in left_over:
+        left = say(
+            "{path} is left over: its master has no such language. Delete it.", path=_shown(path)
+        )
+        tell(output, left)
+    if stale:
+        tell(messages, say("Make them anew: {command}", command=_command(options)))
+    return not (stale or left_over)
+
+
+def choose_assignments(
+    course: Course, slug: str | None, messages: Console
+) -> list[CourseAssignment]:
+    """Return the named assignment, or all that have a master notebook; name those without one."""
+    if slug is not None:
+        return [course.get(slug)]
+    chosen = []
+    for each, assignment in course.assignments.items():
+        if has_master(course.root, each):
+            chosen.append(assignment)
+        else:
+            tell(messages, say("{slug} has no master notebook: nothing is made for it.", slug=each))
+    return chosen
+
+
+def _say_written(files: dict[Path, bytes], stale: list[Path], output: Console) -> None:
+    for path in files:
+        done = say("written") if path in stale else say("unchanged")
+        tell(output, say("{path}  {done}", path=_shown(path), done=done))
+
+
+def _shown(path: Path) -> str:
+    """Return the path as one would type it here."""
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+
+
+def _command(options: TemplateOptions) -> str:
+    """Return the command that writes what was checked."""
+    words = ["grader", "template"]
+    words += [options.slug] if options.slug is not None else []
+    words += ["--lang", options.language] if options.language is not None else []
+    words += ["--output", str(options.output)] if options.output is not None else []
+    words += ["--course", str(options.course)] if options.course is not None else []
+    return " ".join(words)
+
+
+# `grader release`: write what students may have, and the archive of what is kept from them.
+
+
+class ReleaseOptions(msgspec.Struct, frozen=True):
+    """The arguments of `grader release`, as they were given."""
+
+    folder: Path
+    secret: Path | None = None
+    course: Path | None = None
+    install: Path | None = None
+
+
+def run_release(options: ReleaseOptions, output: Console) -> None:
+    """Write a release and say what to do with it. Raises GraderError, and writes nothing then."""
+    course = find_course(options.course, (Path.cwd(),))
+    wheel = find_installed(options.install, options.folder)
+    if not isinstance(wheel, Wheel):
+        raise UsageError(
+            say("A release holds a wheel of the grader."), say("Make it with `make wheel`.")
+        )
+    archive = None if options.secret is None else pack_course(course)
+    digest = None if archive is None else digest_of(archive)
+    if options.secret is not None:
+        _check_secret(options.secret, options.folder)
+    files = release_files(course, wheel, digest)
+    try:
+        if archive is not None and options.secret is not None:  # which the release has a digest of
+            write_whole(options.secret, archive, mode=0o600)
+        write_release(options.folder, files, course)
+    except OSError as error:
+        raise unwritable(
+            Path(error.filename or options.folder), error, say("the release")
+        ) from None
+    tell(output, *(str(options.folder / name) for name in sorted(files)))
+    tell(output, say("Next: give it to students, or push it where they can read it."))
+    if digest is None:
+        tell(output, say("Nothing grades hidden parts and speed there: --secret FILE is for that."))
+        return
+    tell(
+        output,
+        say(
+            "{path} is the complete course: give it to nobody, commit it nowhere.",
+            path=str(options.secret),
+        ),
+        say("SHA-256 {digest}, which {file} says too.", digest=digest, file=MANIFEST),
+        say("Put it where only its address leads, and the address into GRADER_SECRET_URL."),
+    )
+
+
+def _check_secret(secret: Path, folder: Path) -> None:
+    if secret.resolve().is_relative_to(folder.resolve()):
+        raise UsageError(
+            say("{secret} is in the folder that students get.", secret=str(secret)),
+            say("Name a file somewhere else."),
+        )
+    if not secret.absolute().parent.is_dir() or secret.is_dir():
+        raise UsageError(
+            say("Cannot write {secret}.", secret=str(secret)),
+            say("Name a file in a folder that exists."),
+        )

@@ -1,0 +1,364 @@
+"""`grader collect`, `export`, `feedback`: from a learning management system and back to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple, TypeVar, get_args
+
+import msgspec
+from rich.console import Console
+
+from grader.cli.telling import some_of, students, tell, words
+from grader.errors import UsageError
+from grader.files import unwritable, write_or_rescue, write_whole
+from grader.gradebook.entries import RosterEntry
+from grader.language import Text, in_a_row, say
+from grader.lms.archives import Reason
+from grader.lms.choices import FORMS, LAYOUTS, PACKED, Layout
+from grader.lms.collect import (
+    MANIFEST,
+    SUBMISSIONS,
+    Collected,
+    CollectedStudent,
+    CollectOutcome,
+    CollectRequest,
+    collect_class,
+    read_manifest,
+)
+from grader.lms.export import ExportedGrade, export_grades
+from grader.lms.handback import (
+    GradedWork,
+    Works,
+    grades_of,
+    pack_pages,
+    page_names,
+    read_works,
+    student_page,
+)
+from grader.lms.roster import keys_of, read_roster
+from grader.render.audience import utc_now
+from grader.tables import read_table
+
+_SHOWN = 20
+"""So many names are printed; all of them are in the manifest and in `--json`."""
+
+_REASONS: dict[Reason, Text] = {
+    "link": say("a link, which is not followed"),
+    "special": say("no plain file"),
+    "outside": say("it would lie outside of the folder"),
+    "name": say("its name is too long, or none"),
+    "twice": say("there is another of its name"),
+    "large": say("it is too large"),
+    "encrypted": say("it is encrypted"),
+    "unsupported": say("it is packed in a way that cannot be read here"),
+    "damaged": say("it is damaged"),
+}
+
+
+class CollectOptions(msgspec.Struct, frozen=True):
+    """The arguments of `grader collect`, as they were given."""
+
+    sources: tuple[Path, ...]
+    output: Path
+    layout: str | None = None
+    roster: Path | None = None
+    assignment: str | None = None
+    json: bool = False
+
+
+def run_collect(options: CollectOptions, output: Console, write: Callable[[bytes], None]) -> bool:
+    """Collect and say what was done. Returns whether everything was somebody's and was taken.
+
+    Raises GraderError when a source cannot be read.
+    """
+    roster = None if options.roster is None else read_roster(options.roster)
+    wanted = CollectRequest(
+        options.sources, options.output, _layout(options.layout), options.assignment
+    )
+    outcome = collect_class(wanted, roster)
+    if options.json:
+        write(msgspec.json.format(msgspec.json.encode(outcome), indent=2) + b"\n")
+    else:
+        _print(outcome, options.output, output)
+    return not (outcome.unmatched or _left_out(outcome.collected))
+
+
+def _layout(name: str | None) -> Layout | None:
+    if name is not None and name not in LAYOUTS:
+        raise UsageError(
+            say("--from {name} is unknown.", name=name),
+            say("One of: {names}.", names=in_a_row(get_args(Layout))),
+        )
+    return next((each for each in LAYOUTS if each == name), None)
+
+
+def _print(outcome: CollectOutcome, folder: Path, output: Console) -> None:
+    found = outcome.collected.students
+    late = [each.folder for each in found if each.attempts[-1].late]
+    layouts, count = in_a_row(outcome.layouts), students(len(found))
+    tell(output, say("Laid out as by {layouts}: {students}.", layouts=layouts, students=count))
+    _list_some(output, say("New ({count}): {names}."), outcome.new)
+    _list_some(output, say("Handed in once more ({count}): {names}."), outcome.replaced)
+    if outcome.unchanged:
+        tell(output, say("As before: {count}.", count=len(outcome.unchanged)))
+    _list_some(output, say("Late ({count}): {names}."), late)
+    _list_some(output, say("Not matched to the roster ({count}): {names}."), outcome.unmatched)
+    _list_some(output, say("Of the roster, nothing from ({count}): {names}."), outcome.absent)
+    _list_some(output, say("Nobody's, left out ({count}): {names}."), _left_out(outcome.collected))
+    tell(output, say("Whose each folder is: {path}", path=str(folder / MANIFEST)))
+    command = f"grader batch {folder / SUBMISSIONS} --output reports"
+    tell(output, say("Next: {command}", command=command))
+
+
+def _left_out(collected: Collected) -> list[str]:
+    """Say what was not taken, and why."""
+    everything = [
+        *((each.name, each) for each in collected.left_out),
+        *(
+            (f"{student.folder}/{each.name}", each)
+            for student in collected.students
+            for each in student.attempts[-1].left_out
+        ),
+    ]
+    return [
+        *(
+            words(say("{name} ({reason})", name=name, reason=_REASONS[each.reason]))
+            for name, each in everything
+        ),
+        *(
+            words(say("{name} (its name does not say whose it is)", name=name))
+            for name in collected.strangers
+        ),
+    ]
+
+
+def _list_some(output: Console, sentence: Text, names: Collection[str]) -> None:
+    """Tell a sentence with a `count` and `names`, where there are any."""
+    if names:
+        tell(output, say(sentence, count=len(names), names=some_of(names, _SHOWN)))
+
+
+# `grader export` and `grader feedback`: grades and pages for the learning management system.
+
+
+_Name = TypeVar("_Name", bound=str)
+
+
+class ExportOptions(msgspec.Struct, frozen=True):
+    """The arguments of `grader export`, as they were given."""
+
+    form: str
+    reports: Path | None = None
+    assignment: str | None = None
+    collected: Path | None = None
+    into: Path | None = None
+    column: str | None = None
+    output: Path | None = None
+    course: Path | None = None
+
+
+class _Graded(NamedTuple):
+    """Grades, and who has none or none that counts."""
+
+    grades: list[ExportedGrade]
+    ungraded: tuple[str, ...] = ()
+    several: tuple[str, ...] = ()
+    unsettled: tuple[str, ...] = ()
+    unmarked: tuple[str, ...] = ()
+
+
+class FeedbackOptions(msgspec.Struct, frozen=True):
+    """The arguments of `grader feedback`, as they were given."""
+
+    output: Path
+    reports: Path | None = None
+    assignment: str | None = None
+    collected: Path | None = None
+    packed: str | None = None
+    course: Path | None = None
+
+
+def run_export(options: ExportOptions, messages: Console, write: Callable[[bytes], None]) -> bool:
+    """Write the grades; say who is not in them. Returns whether everybody is.
+
+    Raises UsageError where the file cannot be made.
+    """
+    form = _one_of(options.form, FORMS)
+    own = None if options.into is None else read_table(options.into)
+    found = _find_grades(options)
+    exported = export_grades(form, found.grades, own, options.column)
+    if options.output is None:
+        write(exported.content)
+    else:
+        write_or_rescue(options.output, exported.content, say("the grades"))
+        tell(messages, say("Written: {path}", path=str(options.output)))
+    _list(
+        messages,
+        say("Not in the file, as the system does not know them ({count}): {names}."),
+        exported.unknown,
+    )
+    _list(
+        messages,
+        say("Without a grade, and left as they were ({count}): {names}."),
+        exported.ungraded,
+    )
+    _list(messages, say("Could not be graded ({count}): {names}."), found.ungraded)
+    _list(
+        messages,
+        say("Several reports, so that none of them counts ({count}): {names}."),
+        found.several,
+    )
+    _list(
+        messages,
+        say("To be graded again, and not in the file ({count}): {names}."),
+        found.unsettled,
+    )
+    _list(
+        messages,
+        say("Not marked by hand yet, and not in the file ({count}): {names}."),
+        found.unmarked,
+    )
+    left_out = found.ungraded or found.several or found.unsettled or found.unmarked
+    return not (exported.unknown or left_out)
+
+
+def _find_grades(options: ExportOptions) -> _Graded:
+    """Return the grades of a folder of reports, or those that the gradebook derives."""
+    if options.reports is not None:
+        works = _in_folder(options.reports, options.collected)
+        unmarked = tuple(work.folder for work in works.each if work.report.open)
+        return _Graded(grades_of(works), works.ungraded, works.several, unmarked=unmarked)
+    return _in_book(_named(options.assignment), options.course)
+
+
+def _named(assignment: str | None) -> str:
+    """Return an assignment's name. Raises UsageError where neither it nor a folder was given."""
+    if assignment is None:
+        raise UsageError(
+            say("Whose grades, and where are they?"),
+            say(
+                "Name an assignment of the gradebook with --assignment, or a folder with --reports."
+            ),
+        )
+    return assignment
+
+
+def _in_book(slug: str, course: Path | None) -> _Graded:
+    """Return what the gradebook makes of an assignment: adjusted, and less what lateness costs."""
+    from grader.cli.student_grades import class_grades  # with a database, which reports need not
+
+    grades, unsettled, unmarked = [], [], []
+    for student, grade in class_grades(slug, course):
+        if grade is None or grade.points is None:
+            continue
+        if not grade.settled:
+            unsettled.append(student.login)
+            continue
+        if grade.open:
+            unmarked.append(student.login)
+            continue
+        fields = {"email": student.email, "github": student.github}
+        keys = keys_of(RosterEntry(student.login, fields, student.lms, ""))
+        grades.append(
+            ExportedGrade(
+                student.login, student.name, grade.points, grade.possible, keys, student.section
+            )
+        )
+    return _Graded(grades, unsettled=tuple(unsettled), unmarked=tuple(unmarked))
+
+
+def run_feedback(
+    options: FeedbackOptions, messages: Console, clock: Callable[[], datetime] = utc_now
+) -> bool:
+    """Write the students' pages, or an archive of them. Returns whether everybody's is there."""
+    works = _find_works(options)
+    left_out: tuple[str, ...] = ()
+    if options.packed is None:
+        _write_pages(works, options.output, clock())
+    else:
+        content, left_out = pack_pages(works.each, _one_of(options.packed, PACKED), clock())
+        write_or_rescue(options.output, content, say("the pages"))
+    written = say(
+        "Written: {path}, with {count} pages",
+        path=str(options.output),
+        count=len(works.each) - len(left_out),
+    )
+    tell(messages, written)
+    _list(
+        messages,
+        say("Not from {system}, and not in it ({count}): {names}."),
+        left_out,
+        system=options.packed or "",
+    )
+    _tell_problems(works, messages)
+    return not (left_out or works.ungraded or works.several)
+
+
+def _write_pages(works: Works, folder: Path, now: datetime) -> None:
+    names = page_names(works.each)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for work in works.each:
+            write_whole(folder / names[work.folder], student_page(work, now))
+    except OSError as error:
+        raise unwritable(folder, error, say("the pages")) from None
+
+
+def _find_works(options: FeedbackOptions) -> Works:
+    """Return the work of a folder of reports, or of the attempts that count in the gradebook."""
+    if options.reports is not None:
+        return _in_folder(options.reports, options.collected)
+    from grader.cli.student_grades import counting_reports  # with a database
+
+    students = _students(options.collected)
+    found, ungraded = [], []
+    for student, grade, report in counting_reports(_named(options.assignment), options.course):
+        if report is None:
+            ungraded.append(student.login)
+            continue
+        theirs = next((e for e in students if student.login in (e.id, e.folder)), None)
+        words = (student.login, report, theirs, grade.attempt, student.name, grade.lines)
+        found.append(GradedWork(*words))
+    return Works(tuple(found), tuple(ungraded))
+
+
+def _in_folder(reports: Path, collected: Path | None) -> Works:
+    return read_works(reports, Collected(students=_students(collected)), collected)
+
+
+def _students(collected: Path | None) -> tuple[CollectedStudent, ...]:
+    """Return whose folders there are, as `grader collect` has written it down."""
+    known = Collected() if collected is None else read_manifest(collected)
+    if collected is not None and not known.students:
+        raise UsageError(
+            say("Nothing was collected into {collected}.", collected=str(collected)),
+            say("Name the --output of `grader collect`."),
+        )
+    return known.students
+
+
+def _one_of(name: str, known: tuple[_Name, ...]) -> _Name:
+    found = next((each for each in known if each == name), None)
+    if found is None:
+        raise UsageError(
+            say("There is no form {name}.", name=name),
+            say("One of: {names}.", names=in_a_row(known)),
+        )
+    return found
+
+
+def _tell_problems(works: Works, messages: Console) -> None:
+    _list(messages, say("Could not be graded ({count}): {names}."), works.ungraded)
+    _list(
+        messages,
+        say("Several reports, so that none of them counts ({count}): {names}."),
+        works.several,
+    )
+
+
+def _list(output: Console, sentence: Text, names: Collection[str], **values: str) -> None:
+    """Tell a sentence with a `count` and `names`, where there are any."""
+    if names:
+        tell(output, say(sentence, count=len(names), names=in_a_row(names), **values))

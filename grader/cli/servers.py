@@ -1,0 +1,119 @@
+"""`grader mark` and `grader preview`: a server for one browser on this machine, until Ctrl-C.
+
+Each imports what its own page needs: one the library of databases, the other PyTorch.
+"""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+
+from grader.assignment import Assignment
+from grader.cli.ending import command_language
+from grader.cli.telling import tell
+from grader.course import find_course, load_course
+from grader.errors import UsageError
+from grader.grading.preparation import GradingOptions, open_settings
+from grader.language import in_a_row, say
+from grader.loopback import address_of, listening, serve
+
+
+class MarkOptions(msgspec.Struct, frozen=True):
+    """What is marked, by whom, and where the page is: port 0 is one that is free."""
+
+    slug: str | None
+    course: Path | None
+    who: str
+    is_anonymous: bool
+    port: int
+    language: str | None
+
+
+def run_mark(options: MarkOptions, console: Console) -> None:
+    """Serve the page until somebody presses Ctrl-C. Raises GraderError where it cannot begin."""
+    from grader.cli.gradebook import course_here, open_book
+    from grader.marking.pages import make_app
+    from grader.marking.queue import Session
+
+    assignment = _chosen(options.slug, course_here(options.course)[0])
+    with open_book(options.course) as book, listening(options.port) as listener:
+        session = Session(book, assignment, options.who, is_anonymous=options.is_anonymous)
+        answers = session.answers()
+        done = sum(bool(each.given) for each in answers)
+        port, token = listener.getsockname()[1], secrets.token_urlsafe(32)
+        app = make_app(session, options.language or command_language(), token, port)
+        tell(
+            console,
+            say(
+                "{slug}: {count} of {total} answers are marked.",
+                slug=assignment.slug,
+                count=done,
+                total=len(answers),
+            ),
+            say("Open {address}", address=address_of(listener, token)),
+            say("The page is for this machine alone. Ctrl-C ends it."),
+        )
+        serve(app, listener)
+    tell(console, say("What was marked is in the gradebook."))
+
+
+def _chosen(slug: str | None, course: Path) -> Assignment:
+    """Return the assignment that is meant: one with parts that a person marks."""
+    assignments = load_course(course).assignments
+    manual = [slug for slug, each in assignments.items() if each.assignment.manual]
+    if slug is None and len(manual) == 1:
+        return assignments[manual[0]].assignment
+    if slug in assignments:
+        return assignments[slug].assignment
+    if not manual:
+        raise UsageError(
+            say("No assignment of this course has a part that a person marks."),
+            say("Add [[manual]] to an assignment.toml; see docs/assignment.md."),
+        )
+    asked = say("Which assignment?")
+    if slug:
+        asked = say("There is no assignment called {slug!r} in this course.", slug=slug)
+    raise UsageError(asked, say("Parts to be marked are in: {names}.", names=in_a_row(manual)))
+
+
+# `grader preview`: what an assignment looks like while it is written, until Ctrl-C.
+
+
+class PreviewOptions(msgspec.Struct, frozen=True):
+    """What is shown, and where the page is: port 0 is one that is free."""
+
+    slug: str
+    grading: GradingOptions
+    port: int = 0
+    is_timed: bool = False
+    language: str | None = None
+
+
+def run_preview(options: PreviewOptions, console: Console) -> None:
+    """Serve the pages until somebody presses Ctrl-C. Raises GraderError where it cannot begin."""
+    from grader.authoring.master import find_master
+    from grader.preview import PreviewSession, make_preview
+
+    course = find_course(options.grading.course, (Path.cwd(),))
+    chosen = course.get(options.slug)
+    find_master(course.root, options.slug)
+    with (
+        open_settings(options.grading, course, [chosen], ()) as settings,
+        listening(options.port) as listener,
+    ):
+        session = PreviewSession(course.root, options.slug, settings, is_timed=options.is_timed)
+        port, token = listener.getsockname()[1], secrets.token_urlsafe(32)
+        app = make_preview(session, options.language or command_language(), token, port)
+        tell(
+            console,
+            say("Open {address}", address=address_of(listener, token)),
+            say("The page is for this machine alone. Ctrl-C ends it."),
+        )
+        try:
+            serve(app, listener)
+        finally:
+            session.close()
+    session.join()

@@ -1,0 +1,385 @@
+"""What goes wrong in layers with windows, and between layers: left out, repeated, exchanged."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import product
+
+import torch
+from torch.nn import functional
+
+from grader.diagnosis.layers import Change, Program, after, change, same
+from grader.diagnosis.mistakes_products import doubled
+from grader.evidence.operations import Compute, Layer, Operation, Tensor
+from grader.report import MistakeKind
+
+# --- convolutions ---------------------------------------------------------------------------------
+# What goes wrong in a convolution: its window, its steps, its edges.
+
+
+_CONVOLUTION_PADDINGS = range(4)
+_CONVOLUTION_STRIDES = range(1, 4)
+_ROWS, _COLUMNS = -2, -1
+
+
+def convolution_mistakes(place: int, layer: Layer) -> Iterator[Change]:
+    """Return what may have been done in place of a convolution."""
+    yield from _kernels(place, layer)
+    yield from _steps(place, layer)
+    yield from _sums(place, layer)
+
+
+def _kernels(place: int, layer: Layer) -> Iterator[Change]:
+    compute = layer.operation.compute
+    for axes in ((_ROWS, _COLUMNS), (_ROWS,), (_COLUMNS,)):
+        names = [("rows", "columns")[each] for each in axes]
+        yield change(
+            "kernel_flipped",
+            place,
+            lambda x, w, axes=axes: compute(x, torch.flip(w, axes)),
+            axes=tuple(names),
+        )
+    yield change("kernel_transposed", place, lambda x, w: compute(x, w.transpose(-1, -2)))
+
+
+_SETTINGS: tuple[tuple[MistakeKind, str, Sequence[int]], ...] = (
+    ("padding", "padding", _CONVOLUTION_PADDINGS),
+    ("convolution_stride", "stride", _CONVOLUTION_STRIDES),
+    ("dilation", "dilation", _CONVOLUTION_STRIDES),
+)
+"""Mistakes by the option of the convolution that is another one, and what it may be."""
+
+
+def _steps(place: int, layer: Layer) -> Iterator[Change]:
+    options = layer.operation.options
+    for kind, name, choices in _SETTINGS:
+        wanted = options[name]
+        for number in choices:
+            found = (number, number)
+            if found == wanted:
+                continue
+            yield change(
+                kind,
+                place,
+                lambda x, w, name=name, found=found: layer.operation.compute(x, w, **{name: found}),
+                found=found,
+                wanted=wanted,
+            )
+
+
+def _sums(place: int, layer: Layer) -> Iterator[Change]:
+    compute = layer.operation.compute
+    weight = layer.operation.operands[1].value
+    for axis, name in ((1, "channels"), (_ROWS, "rows"), (_COLUMNS, "columns")):
+        extent = weight.shape[axis]
+        for index, end in ((extent - 1, "last"), (0, "first")):
+            if extent > 1:
+                yield change(
+                    "reduction_too_short",
+                    place,
+                    lambda x, w, a=axis, i=index: compute(x, _without(w, a, i)),
+                    end=end,
+                    axis=name,
+                    found=extent - 1,
+                    wanted=extent,
+                )
+    yield from doubled(place, compute)
+    # Whichever of the reduction's loops stand inside of the initialisation.
+    for axes in ((1, _ROWS, _COLUMNS), (_ROWS, _COLUMNS), (_COLUMNS,), (_ROWS,), (1,)):
+        yield change(
+            "initialised_in_every_round",
+            place,
+            lambda x, w, axes=axes: compute(x, _only_last(w, axes)),
+        )
+
+
+def _without(weight: Tensor, axis: int, index: int) -> Tensor:
+    cleared = weight.clone()
+    cleared.select(axis, index).zero_()
+    return cleared
+
+
+def _only_last(weight: Tensor, axes: tuple[int, ...]) -> Tensor:
+    kept = torch.zeros_like(weight)
+    view, source = kept, weight
+    for axis in axes:
+        last = weight.shape[axis] - 1
+        view, source = view.narrow(axis, last, 1), source.narrow(axis, last, 1)
+    view.copy_(source)
+    return kept
+
+
+# --- poolings -------------------------------------------------------------------------------------
+# What goes wrong in a pooling: its window, its stride, its edges, what it takes of a window.
+
+
+_POOL_SIZES = (2, 3, 1, 4, 5)
+_POOL_STRIDES = (2, 1, 3, 4)
+_POOL_PADDINGS = ((0, 0), (1, 1), (0, 1), (1, 0), (0, 2), (2, 2))
+"""Rows, and columns, that are added before and behind."""
+
+
+def pooling_mistakes(place: int, layer: Layer) -> Iterator[Change]:
+    """Return what may have been done in place of taking the largest of each window."""
+    options = layer.operation.options
+    size, stride, padding = (options[each] for each in ("kernel_size", "stride", "padding"))
+    yield change(
+        "pooling_kind",
+        place,
+        lambda x: functional.avg_pool2d(x, size, stride, padding),
+        found="average",
+    )
+    yield change(
+        "pooling_kind",
+        place,
+        lambda x: -functional.max_pool2d(-x, size, stride, padding),
+        found="smallest",
+    )
+    yield from _short_windows(place, layer)
+    if len({*size}) > 1 or len({*stride}) > 1 or len({*padding}) > 1:
+        return  # windows that are no squares: which of their extents is wrong is not looked for
+    right = (size[0], stride[0], (padding[0], padding[0]))
+    found = list(product(_POOL_SIZES, _POOL_STRIDES, _POOL_PADDINGS))
+    # Several windows give as many numbers, or the very same: the one that differs in fewest
+    # settings is named.
+    found.sort(key=lambda each: sum(a != b for a, b in zip(each, right, strict=True)))
+    for one in found:
+        if one != right and max(one[2]) < one[0]:
+            yield _other_window(place, one, right)._replace(size=_pooled_size(layer, one))
+
+
+def _short_windows(place: int, layer: Layer) -> Iterator[Change]:
+    """Leave out a row or a column of each window."""
+    size, padding = (layer.operation.options[each] for each in ("kernel_size", "padding"))
+    for axis, name in enumerate(("rows", "columns")):
+        shorter = tuple(each - (at == axis) for at, each in enumerate(size))
+        for end in ("last", "first") if size[axis] > 1 and not any(padding) else ():
+            start = 1 if end == "first" else 0
+            yield change(
+                "reduction_too_short",
+                place,
+                lambda x, a=axis - 2, s=start, k=shorter: layer.operation.compute(
+                    x.narrow(a, s, x.shape[a] - s), kernel_size=k
+                ),
+                end=end,
+                axis=name,
+                found=size[axis] - 1,
+                wanted=size[axis],
+            )
+
+
+_POOLING_SETTINGS: Mapping[str, MistakeKind] = {
+    "size": "pooling_size",
+    "stride": "pooling_stride",
+    "padding": "pooling_padding",
+}
+
+
+def _other_window(
+    place: int, found: tuple[int, int, tuple[int, int]], right: tuple[int, int, tuple[int, int]]
+) -> Change:
+    names = ("size", "stride", "padding")
+    different = [n for n, a, b in zip(names, found, right, strict=True) if a != b]
+    return change(
+        "pooling_size" if len(different) > 1 else _POOLING_SETTINGS[different[0]],
+        place,
+        lambda x: _largest(x, *found),
+        different=tuple(different),
+        size_found=found[0],
+        size_wanted=right[0],
+        stride_found=found[1],
+        stride_wanted=right[1],
+        padding_found=found[2],
+        padding_wanted=right[2],
+    )
+
+
+def _pooled_size(layer: Layer, window: tuple[int, int, tuple[int, int]]) -> int:
+    """Return how many numbers a pooling with another window gives."""
+    size, stride, padding = window
+    shape = layer.operation.operands[0].value.shape
+    rows, columns = ((each + sum(padding) - size) // stride + 1 for each in shape[-2:])
+    return int(math.prod(shape[:-2]) * rows * columns)
+
+
+def _largest(x: Tensor, size: int, stride: int, padding: tuple[int, int]) -> Tensor:
+    padded = functional.pad(x, padding * 2, value=float("-inf")) if any(padding) else x
+    return functional.max_pool2d(padded, size, stride)
+
+
+# What goes wrong between layers: one left out, repeated, exchanged, given something else.
+
+
+_PRODUCTS = frozenset({"convolution", "linear", "matmul"})
+"""Where the first of these is left out, what is left is the input: that has a name of its own."""
+
+_MANY_ROUNDS = 1024
+_MANY = 64
+"""Largest number of layers of a program in which every other operand is tried."""
+
+
+def order_mistakes(program: Program, place: int) -> Iterator[Change]:
+    """Return what may have been done in place of a layer, whatever the layer does."""
+    layer = program.layers[place]
+    compute = layer.operation.compute
+    if layer.operation.kind not in _PRODUCTS or layer.operation.operands[0].argument is None:
+        yield change("layer_left_out", place, same)
+    # A ReLU of a ReLU is the same again, and a bias twice has a name of its own.
+    if layer.operation.kind != "relu":
+        yield change("relu_extra", place, after(compute, torch.relu))
+    if layer.operation.kind != "bias":
+        yield change("layer_repeated", place, _twice(compute))
+    if layer.value.ndim > 1 and layer.value.shape[-1] == layer.value.shape[-2]:
+        yield change("result_transposed", place, after(compute, _transposed))
+    yield from swapped(program, place)
+    yield from _in_every_round(program, place)
+    yield from _other_parameters(program, place)
+    if len(program.layers) <= _MANY:
+        yield from _other_operands(program, place)
+
+
+def _in_every_round(program: Program, place: int) -> Iterator[Change]:
+    """Do what follows a sum within its loop: add the bias to every term, or take every ReLU."""
+    operation = program.layers[place].operation
+    before = operation.operands[0].layer
+    if operation.kind == "bias" and before is not None:
+        rounds = _rounds(program.layers[before].operation)
+        if rounds > 1:
+            yield change(
+                "bias_in_every_round",
+                place,
+                lambda x, b: operation.compute(x, rounds * b),
+                rounds=rounds,
+            )
+    # After every term of a sum: to see that, the sum is done term by term, which takes as many
+    # steps as it has.
+    if operation.kind in ("linear", "matmul") and 1 < _rounds(operation) <= _MANY_ROUNDS:
+        is_linear = operation.kind == "linear"
+        yield change(
+            "relu_in_every_round", place, lambda x, w: _rectified_sum(x, w.T if is_linear else w)
+        )
+
+
+def _rounds(operation: Operation) -> int:
+    """Return how many terms the sums of a product have, 0 for another operation."""
+    shapes = [each.value.shape for each in operation.operands]
+    if operation.kind in ("convolution", "linear"):
+        return math.prod(shapes[1][1:])
+    return int(shapes[0][-1]) if operation.kind == "matmul" else 0
+
+
+def _rectified_sum(x: Tensor, y: Tensor) -> Tensor:
+    """Add up a product of matrices, with a ReLU after every term."""
+    total = torch.relu(x[..., :1] @ y[..., :1, :])
+    for term in range(1, x.shape[-1]):
+        total = torch.relu(total + x[..., term : term + 1] @ y[..., term : term + 1, :])
+    return total
+
+
+def extra_mistakes(program: Program, place: int) -> Iterator[Change]:
+    """Return what may have been done after a layer whose right value was there."""
+    layer = program.layers[place]
+    compute = layer.operation.compute
+    kind: MistakeKind = "bias_twice" if layer.operation.kind == "bias" else "layer_repeated"
+    yield change(kind, place, _twice(compute))
+    yield change("relu_extra", place, after(compute, torch.relu))
+    for axis in range(-1, -layer.value.ndim - 1, -1):
+        yield change("softmax_extra", place, after(compute, partial(torch.softmax, dim=axis)))
+
+
+def _transposed(x: Tensor) -> Tensor:
+    return x.mT
+
+
+def _twice(compute: Compute) -> Compute:
+    return lambda x, *others: compute(compute(x, *others), *others)
+
+
+def swapped(program: Program, place: int) -> Iterator[Change]:
+    """Do the layer after this one first, on one of the values that this one takes."""
+    following = program.next_of(place)
+    if following is None:
+        return
+    one, other = program.layers[place].operation, program.layers[following].operation
+    taken = [at for at, each in enumerate(other.operands) if each.layer == place]
+    if len(taken) != 1:
+        return
+    names = (program.layers[place].name, program.layers[following].name)
+    for index, operand in enumerate(one.operands):
+        if operand.is_running:
+            first = _in_place_of(other, taken[0], index)
+            second = _with_others(one, taken[0], index)
+            yield Change(
+                "order_swapped", place, {place: first, following: second}, {"layers": names}
+            )
+
+
+def _in_place_of(operation: Operation, taken: int, index: int) -> Compute:
+    """Do an operation on the value at `index` in place of the operand at `taken`."""
+    given = [each.value for each in operation.operands]
+    return lambda *values: operation.compute(*given[:taken], values[index], *given[taken + 1 :])
+
+
+def _with_others(operation: Operation, taken: int, index: int) -> Compute:
+    """Do an operation on the value at `taken` as its operand at `index`, and what it takes anyway
+    beside it.
+    """
+    given = [each.value for each in operation.operands]
+    return lambda *values: operation.compute(*given[:index], values[taken], *given[index + 1 :])
+
+
+def _other_parameters(program: Program, place: int) -> Iterator[Change]:
+    """Take a parameter of the same shape of another layer."""
+    operation = program.layers[place].operation
+    for index, operand in enumerate(operation.operands):
+        if operand.is_running:
+            continue
+        yield change(
+            "constant_zero", place, _with(operation.compute, index, torch.zeros_like(operand.value))
+        )
+        # Two layers of one shape whose parameters were exchanged: w1 for w0.
+        for other, layer in enumerate(program.layers):
+            for each in layer.operation.operands if other != place else ():
+                if not each.is_running and each.value.shape == operand.value.shape:
+                    yield change(
+                        "constant_swapped",
+                        place,
+                        _with(operation.compute, index, each.value),
+                        taken=layer.name,
+                    )
+
+
+def _other_operands(program: Program, place: int) -> Iterator[Change]:
+    """Take another value than the right one: that of an earlier layer, or an argument."""
+    layer = program.layers[place]
+    for index, operand in enumerate(layer.operation.operands):
+        if not operand.is_running:
+            continue
+        for name, value in _values_before(program.layers, place):
+            if value.shape == operand.value.shape and value is not operand.value:
+                yield change(
+                    "other_operand",
+                    place,
+                    _with(layer.operation.compute, index, value),
+                    taken=name,
+                    wanted="" if operand.layer is None else program.layers[operand.layer].name,
+                )
+
+
+def _values_before(layers: Sequence[Layer], place: int) -> Iterator[tuple[str, Tensor]]:
+    for layer in layers[:place]:
+        if layer.name and not layer.is_partial:
+            yield layer.name, torch.from_numpy(layer.value)
+    for layer in layers[: place + 1]:
+        for each in layer.operation.operands:
+            if each.argument is not None:
+                yield "", each.value
+
+
+def _with(compute: Compute, index: int, value: Tensor) -> Compute:
+    def changed(*values: Tensor) -> Tensor:
+        return compute(*values[:index], value, *values[index + 1 :])
+
+    return changed

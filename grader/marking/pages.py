@@ -1,0 +1,257 @@
+"""The pages by which a person marks: what one shows of an answer, and what comes back from it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from grader.decoding import prepared
+from grader.errors import GraderError
+from grader.gradebook.book import OvertakenError
+from grader.gradebook.entries import show, signed
+from grader.gradebook.grades import told_time
+from grader.language import Text, foreign, join, say
+from grader.loopback import Guard
+from grader.marking.queue import (
+    AnswerToMark,
+    Place,
+    Session,
+    comments_on,
+    first_unmarked,
+    following,
+    preceding,
+)
+from grader.render.html.local_pages import (
+    MARKING_SCRIPT,
+    MARKING_STYLE,
+    MarkingView,
+    RubricRow,
+    marking_script,
+    marking_style,
+    render_marked,
+    render_marking,
+)
+from grader.rubric import exact
+
+# From what the gradebook has of an answer to what the page shows of it.
+
+
+def address_of(place: Place, *, shows_all: bool = False, shows_notebook: bool = False) -> str:
+    """Return where the page of an answer is."""
+    wanted = ["show=all"] if shows_all else []
+    wanted += ["notebook=whole"] if shows_notebook else []
+    attempt, part = place
+    return f"/answer/{attempt}/{part}" + ("?" + "&".join(wanted) if wanted else "")
+
+
+def view_of(
+    session: Session,
+    answers: tuple[AnswerToMark, ...],
+    answer: AnswerToMark,
+    *,
+    shows_all: bool,
+    shows_notebook: bool,
+) -> MarkingView:
+    """Return what the page shows of an answer among all of them."""
+    here, table = answer.place, answer.table
+
+    def leading_to(place: Place | None) -> str:
+        return "" if place is None else address_of(place, shows_all=shows_all)
+
+    return MarkingView(
+        title=session.assignment.named,
+        part=table.named,
+        whose=_whose(session, answer),
+        about=_about(session, answer),
+        points=show(exact(table.points)),
+        state=_state(answer),
+        seen=answer.seen,
+        rows=_rows(answer),
+        comment=answer.marking.comment,
+        comments=comments_on(answers, table.id),
+        done=sum(bool(each.given) for each in answers),
+        all=len(answers),
+        shows_all=shows_all,
+        shows_notebook=shows_notebook,
+        own=address_of(here, shows_all=shows_all),
+        previous=leading_to(preceding(answers, here)),
+        next=leading_to(following(answers, here, unmarked=not shows_all)),
+        other_filter=address_of(here, shows_all=True) if not shows_all else "/",
+        other_extent=address_of(here, shows_all=shows_all, shows_notebook=not shows_notebook),
+    )
+
+
+def _whose(session: Session, answer: AnswerToMark) -> Text:
+    if session.is_anonymous:
+        return say("Submission {number}", number=answer.number)
+    student = answer.student
+    return foreign(", ".join(filter(None, (student.name, student.login))))
+
+
+def _about(session: Session, answer: AnswerToMark) -> Text:
+    number = say("Attempt {number}", number=answer.attempt.number)
+    if session.is_anonymous:
+        return number
+    return say("{file}, {attempt}", file=answer.attempt.name, attempt=number)
+
+
+def _state(answer: AnswerToMark) -> Text:
+    """Say who has marked it, when, and what it came to."""
+    if not answer.given:
+        return say("Not marked yet.")
+    last = answer.given[-1]
+    told = say(
+        "{points} of {possible}, by {who}, {time}.",
+        points=show(answer.points),
+        possible=show(exact(answer.table.points)),
+        who=last.who,
+        time=told_time(last.recorded),
+    )
+    chosen = [each.id for each in _rows(answer) if each.is_chosen]
+    if answer.table.score(chosen) == answer.points:
+        return told
+    return join(told, say("That is not what the rubric's items that are chosen here come to."))
+
+
+def _rows(answer: AnswerToMark) -> tuple[RubricRow, ...]:
+    """Return the rubric, with what was chosen; of a group that is new since then the first one."""
+    table, chosen = answer.table, {each.id for each in answer.marking.items}
+    taken: set[str] = set()
+    rows = []
+    for each in table.item:
+        is_chosen = each.id in chosen and each.group not in taken
+        if is_chosen and each.group:
+            taken.add(each.group)
+        worth = signed(table.worth(each))
+        rows.append(RubricRow(each.id, each.said, worth, each.group, is_chosen))
+    return tuple(rows)
+
+
+BODY_LIMIT: Final = 2**16
+"""Most bytes of a request."""
+
+COMMENT_LENGTH: Final = 4_000
+"""Most characters of a comment."""
+
+
+class Marked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the page sends: the items that are chosen, and the entry that it showed, 0 for none."""
+
+    chosen: Annotated[tuple[str, ...], msgspec.Meta(max_length=200)]
+    comment: Annotated[str, msgspec.Meta(max_length=COMMENT_LENGTH)]
+    seen: Annotated[int, msgspec.Meta(ge=0)]
+    is_taken_back: bool = False
+
+
+def make_app(session: Session, language: str, token: str, port: int) -> ASGIApp:
+    """Return the application, for a server that listens on a port of this machine."""
+    pages = _Pages(session, language)
+    style, script = marking_style(), marking_script()
+    routes = [
+        Route("/", pages.begin),
+        Route("/answer/{attempt:int}/{part}", pages.show, methods=["GET"]),
+        Route("/answer/{attempt:int}/{part}", pages.take, methods=["POST"]),
+        Route(MARKING_STYLE, lambda _: Response(style, media_type="text/css")),
+        Route(MARKING_SCRIPT, lambda _: Response(script, media_type="text/javascript")),
+    ]
+    return Guard(Starlette(routes=routes), "mark", token, port)
+
+
+class _Pages:
+    """The pages, each of what the gradebook has at that moment."""
+
+    def __init__(self, session: Session, language: str) -> None:
+        self._session = session
+        self._language = language
+
+    def begin(self, _: Request) -> Response:
+        """Lead to the first answer that is not marked, or say that there is none."""
+        answers = self._session.answers()
+        first = first_unmarked(answers)
+        if first is not None:
+            return RedirectResponse(address_of(first), 303)
+        every = address_of(answers[0].place, shows_all=True) if answers else "/"
+        title = self._session.assignment.named
+        return HTMLResponse(render_marked(title, len(answers), every, self._language))
+
+    def show(self, request: Request) -> Response:
+        """Show an answer beside its rubric."""
+        answers = self._session.answers()
+        answer = _find(answers, request)
+        report = None if answer is None else self._session.book.report_of(answer.attempt.id)
+        if answer is None or report is None:
+            return PlainTextResponse("There is no such answer.", 404)
+        shows_all = request.query_params.get("show") == "all"
+        found = next((part.answer for part in report.parts if part.id == answer.table.id), ())
+        whole = request.query_params.get("notebook") == "whole" and bool(found)
+        view = view_of(self._session, answers, answer, shows_all=shows_all, shows_notebook=whole)
+        return HTMLResponse(render_marking(view, report, () if whole else found, self._language))
+
+    async def take(self, request: Request) -> Response:
+        """Take what was chosen, and say where it goes on."""
+        content = b""
+        async for chunk in request.stream():
+            content += chunk
+            if len(content) > BODY_LIMIT:
+                return self._refuse(413)
+        is_json = request.headers.get("content-type") == "application/json"
+        try:
+            marked = msgspec.json.decode(content, type=prepared(Marked)) if is_json else None
+        except msgspec.DecodeError:
+            marked = None
+        if marked is None:
+            return self._refuse(400)
+        return await run_in_threadpool(self._write, request, marked)
+
+    def _write(self, request: Request, marked: Marked) -> Response:
+        shows_all = request.query_params.get("show") == "all"
+        try:
+            answer = _find(self._session.answers(), request)
+            if answer is None:
+                return self._refuse(404)
+            if marked.is_taken_back:
+                self._session.take_back(answer, marked.seen)
+            else:
+                self._session.mark(answer, marked.chosen, marked.comment, marked.seen)
+        except ValueError:
+            return self._refuse(400)
+        except OvertakenError as error:
+            return _json({"message": self._overtaken(error)}, 409)
+        except GraderError as error:
+            return _json({"message": error.message.in_(self._language)}, 503)
+        if marked.is_taken_back:
+            return _json({"next": address_of(answer.place, shows_all=shows_all)})
+        after = following(self._session.answers(), answer.place, unmarked=not shows_all)
+        return _json({"next": "/" if after is None else address_of(after, shows_all=shows_all)})
+
+    def _refuse(self, status: int) -> Response:
+        refused = say("The page has sent what cannot be saved: load it again.")
+        return _json({"message": refused.in_(self._language)}, status)
+
+    def _overtaken(self, error: OvertakenError) -> str:
+        entry = error.entry
+        if entry is None:
+            told = say("Somebody else has taken this marking back. Nothing was saved.")
+        else:
+            told = say(
+                "{who} has marked this meanwhile: {points} points. Nothing was saved.",
+                who=entry.who,
+                points=show(entry.points) if entry.points is not None else "0",
+            )
+        return told.in_(self._language)
+
+
+def _find(answers: tuple[AnswerToMark, ...], request: Request) -> AnswerToMark | None:
+    place = request.path_params["attempt"], request.path_params["part"]
+    return next((each for each in answers if each.place == place), None)
+
+
+def _json(content: dict[str, str], status: int = 200) -> Response:
+    return Response(msgspec.json.encode(content), status, media_type="application/json")

@@ -1,0 +1,179 @@
+"""What there is to mark, who is next, and writing down what was chosen.
+
+The gradebook is asked anew each time: others may mark at the same moment.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from grader.assignment import Assignment
+from grader.errors import UsageError
+from grader.gradebook.book import Gradebook
+from grader.gradebook.entries import Adjustment, Attempt, Chosen, Marking, Student
+from grader.gradebook.grades import Account, derive
+from grader.language import say
+from grader.rubric import ManualTable
+
+MOST_COMMENTS = 12
+"""Comments that are offered again."""
+
+_NOTHING = Decimal(0)
+
+Place = tuple[int, str]
+"""An answer: the id of an attempt, and a part."""
+
+
+class AnswerToMark(NamedTuple):
+    """What is to be marked: the answer of an attempt to a part. `number` stands for who gave it.
+
+    `given` are the entries that count, newest last; there are none as long as nobody has marked it.
+    """
+
+    table: ManualTable
+    student: Student
+    attempt: Attempt
+    number: int
+    given: tuple[Adjustment, ...]
+
+    @property
+    def place(self) -> Place:
+        """What names it."""
+        return self.attempt.id, self.table.id
+
+    @property
+    def seen(self) -> int:
+        """The number of the newest entry, 0 where there is none."""
+        return self.given[-1].id if self.given else 0
+
+    @property
+    def points(self) -> Decimal:
+        """The points that were given."""
+        return sum((each.points or _NOTHING for each in self.given), _NOTHING)
+
+    @property
+    def marking(self) -> Marking:
+        """What was chosen last; nothing where nobody has marked it on the page."""
+        marked = (each.marking for each in reversed(self.given) if each.marking is not None)
+        return next(marked, Marking())
+
+
+class Session:
+    """One person who marks an assignment. Students have numbers alone where it `is_anonymous`."""
+
+    def __init__(
+        self, book: Gradebook, assignment: Assignment, who: str, *, is_anonymous: bool = False
+    ) -> None:
+        if not assignment.manual:
+            raise UsageError(
+                say("{slug} has no part that a person marks.", slug=assignment.slug),
+                say("Add [[manual]] to its assignment.toml; see docs/assignment.md."),
+            )
+        self.book = book
+        self.assignment = assignment
+        self.who = who
+        self.is_anonymous = is_anonymous
+        self._salt = secrets.token_bytes(16)
+
+    def answers(self) -> tuple[AnswerToMark, ...]:
+        """Return all answers that can be marked: part by part, and in each student by student."""
+        students = [each for each in self.book.students() if each.withdrawn is None]
+        accounts = self.book.accounts()
+        numbered = list(enumerate(sorted(students, key=self._order), 1))
+        found = [
+            answer
+            for number, student in numbered
+            for answer in self._of(student, number, accounts.get(student.id, {}))
+        ]
+        order = [table.id for table in self.assignment.manual]
+        return tuple(sorted(found, key=lambda each: order.index(each.table.id)))
+
+    def mark(self, answer: AnswerToMark, chosen: Iterable[str], comment: str, seen: int) -> None:
+        """Write down a marking. Raises ValueError for items that cannot be chosen together.
+
+        Raises OvertakenError where somebody has marked it since entry `seen`.
+        """
+        table = answer.table
+        items = tuple(
+            Chosen(each.id, each.text, table.worth(each), each.texts)
+            for each in table.items(chosen)
+        )
+        points = table.score(each.id for each in items)
+        marking = Marking(items, comment.strip())
+        self.book.mark(*answer.place, points, marking, seen=seen, who=self.who)
+
+    def take_back(self, answer: AnswerToMark, seen: int) -> None:
+        """Take back what was given. Raises OvertakenError."""
+        self.book.mark(*answer.place, None, Marking(), seen=seen, who=self.who)
+
+    def _of(
+        self, student: Student, number: int, own: Mapping[str, Account]
+    ) -> Iterator[AnswerToMark]:
+        account = own.get(self.assignment.slug)
+        for attempt in () if account is None else attempts_that_may_count(account):
+            asked = {part.id for part in attempt.gradings[-1].parts if part.open}
+            for table in self.assignment.manual:
+                if table.id in asked:
+                    yield AnswerToMark(table, student, attempt, number, attempt.given(table.id))
+
+    def _order(self, student: Student) -> str | bytes:
+        """Return what students are sorted by: with numbers in an order that tells nothing."""
+        if not self.is_anonymous:
+            return student.login
+        return hashlib.sha256(self._salt + student.login.encode()).hexdigest()
+
+
+def attempts_that_may_count(account: Account) -> tuple[Attempt, ...]:
+    """Return the attempts of which one is the grade, or may become it when its answers are marked.
+
+    That is one where the first or the last counts. Of the best it is the one that counts, and what
+    could still come to more.
+    """
+    graded = [each for each in account.attempts if each.gradings]
+    if not graded or account.rules.counts != "best":
+        return tuple(graded[:1] if account.rules.counts == "first" else graded[-1:])
+    grades = [derive(replace(account, attempts=(each,))) for each in graded]
+    points = [each.points or _NOTHING for each in grades]
+    best = points.index(max(points))
+    return tuple(
+        attempt
+        for at, attempt in enumerate(graded)
+        if at == best or points[at] + grades[at].open > points[best]
+    )
+
+
+def comments_on(answers: Sequence[AnswerToMark], part: str) -> tuple[str, ...]:
+    """Return the comments on a part that count, the newest first, each once."""
+    entries = [entry for each in answers if each.table.id == part for entry in each.given]
+    newest = sorted(entries, key=lambda each: each.id, reverse=True)
+    said = (each.marking.comment for each in newest if each.marking is not None)
+    return tuple(dict.fromkeys(filter(None, said)))[:MOST_COMMENTS]
+
+
+def following(answers: Sequence[AnswerToMark], place: Place, *, unmarked: bool) -> Place | None:
+    """Return the answer after one, None at the end.
+
+    Where the `unmarked` ones are gone through, those that are marked are passed over, and after the
+    last one comes the first one.
+    """
+    at = [each.place for each in answers].index(place)
+    if not unmarked:
+        return answers[at + 1].place if at + 1 < len(answers) else None
+    return first_unmarked((*answers[at + 1 :], *answers[:at]))
+
+
+def preceding(answers: Sequence[AnswerToMark], place: Place) -> Place | None:
+    """Return the answer before one, marked or not, so that one can go back to what one did."""
+    at = [each.place for each in answers].index(place)
+    return answers[at - 1].place if at else None
+
+
+def first_unmarked(answers: Sequence[AnswerToMark]) -> Place | None:
+    """Return the first answer that nobody has marked, None where there is none."""
+    return next((each.place for each in answers if not each.given), None)

@@ -1,0 +1,244 @@
+"""Pages that put the works of a class beside one another: a leaderboard, and which are alike."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+from markupsafe import escape
+
+from grader.insights.exports import Leaderboard
+from grader.language import Text, say
+from grader.render import wording
+from grader.render.html.page import SIZE, style_hash, template
+from grader.render.html.text import words as report_words
+from grader.render.speech import speaking, spoken, tell
+from grader.similarity.fragments import Fragment, FragmentKind, Writing
+from grader.similarity.pairs import Pair, Similarities, Support
+
+_MOST = 2_000
+_NAME: Final = 60
+
+_RANKS_WORDS: Mapping[str, Text] = {
+    "leaderboard": say("Leaderboard"),
+    "name": say("Name"),
+    "rank": say("Rank"),
+    "ties": say(
+        "A rank is one more than there are who are surely faster: whose intervals overlap cannot be"
+        " told apart, and they share it. Who is here wants to be, under a name of their own choice."
+    ),
+    "unranked": say("Nobody is here yet."),
+}
+
+_ELSEWHERE = say("{count} was measured on another kind of machine, and is not compared.")
+_ELSEWHERE_MANY = say("{count} were measured on other kinds of machines, and are not compared.")
+
+
+def render_leaderboard(board: Leaderboard, title: Text, language: str, made: str) -> bytes:
+    """Return the page, in a language."""
+    with speaking(language):
+        page = template("leaderboard.html.j2").render(
+            words=report_words() | {name: tell(text) for name, text in _RANKS_WORDS.items()},
+            language=spoken(),
+            style_hash=style_hash("insights.css"),
+            slug=wording.one_line(board.assignment)[:_NAME],
+            title=wording.one_line(title)[:300],
+            machine=_machine(board),
+            elsewhere=_elsewhere(board),
+            rows=_rows(board),
+            made=made,
+        )
+        return page.encode("utf-8", "replace")
+
+
+def leaderboard_markdown(board: Leaderboard, title: Text, language: str) -> bytes:
+    """Return the ranks as a table in Markdown, in a language."""
+    with speaking(language):
+        words = {name: tell(text) for name, text in _RANKS_WORDS.items()}
+        heading = f"{words['leaderboard']}: {_plain(wording.one_line(title) or board.assignment)}"
+        columns = (words["rank"], words["name"], tell("Speed-up"), tell("95 % interval"))
+        lines = [
+            f"# {heading}",
+            "",
+            _plain(_machine(board)),
+            "",
+            f"| {' | '.join(columns)} |",
+            "|---:|---|---:|---:|",
+            *(f"| {' | '.join(map(_plain, row))} |" for row in _rows(board)),
+            "",
+            words["ties"],
+            _elsewhere(board),
+        ]
+        return ("\n".join(lines).rstrip() + "\n").encode("utf-8", "replace")
+
+
+def _machine(board: Leaderboard) -> str:
+    told = tell(
+        "Measured on {machine}; the reference is {reference} times as fast as the unscheduled"
+        " function.",
+        machine=board.machine,
+        reference=wording.factor(board.reference),
+    )
+    return wording.one_line(told)[:400]
+
+
+def _elsewhere(board: Leaderboard) -> str:
+    if not board.elsewhere:
+        return ""
+    return wording.counted(board.elsewhere, _ELSEWHERE, _ELSEWHERE_MANY)
+
+
+def _rows(board: Leaderboard) -> tuple[tuple[str, str, str, str], ...]:
+    return tuple(
+        (
+            str(each.rank),
+            wording.one_line(each.name)[:_NAME] or "?",
+            f"{wording.factor(each.speedup)}×",
+            tell("{low} to {high}", low=wording.factor(each.low), high=wording.factor(each.high)),
+        )
+        for each in board.rows[:_MOST]
+    )
+
+
+def _plain(text: str) -> str:
+    """Return text of which nothing is Markdown or HTML: a student chooses a name."""
+    special = r"\`*_{}[]()<>#+!|~&"
+    return "".join(f"\\{each}" if each in special else each for each in text)
+
+
+# The page of works that are alike: the evidence of two side by side, for an instructor.
+
+
+_FRAME: Final = 200_000
+_LINES: Final = 30
+_LINE: Final = 240
+
+KINDS: Mapping[FragmentKind, tuple[Text, Text]] = {
+    "code": (say("{count} fragment of code"), say("{count} fragments of code")),
+    "schedule": (say("{count} step of a schedule"), say("{count} steps of schedules")),
+    "ir": (say("{count} function as graded"), say("{count} functions as graded")),
+}
+
+
+class _Side(NamedTuple):
+    """One of two: where it stands, and its lines; none for a function as graded."""
+
+    place: str
+    lines: str
+
+
+class _Evidence(NamedTuple):
+    rare: str
+    one: _Side
+    other: _Side
+
+
+class _Pair(NamedTuple):
+    anchor: str
+    names: tuple[tuple[str, str], tuple[str, str]]
+    percent: str
+    share: float
+    shared: str
+    evidence: tuple[_Evidence, ...]
+
+
+def render_similar(
+    found: Similarities, writings: Mapping[str, Writing], language: str, made: str
+) -> bytes:
+    """Return the page, in a language, of at most SIZE bytes."""
+    with speaking(language):
+        pairs = tuple(_within(SIZE - _FRAME, _pairs(found, writings)))
+        left_out = len(found.pairs) - len(pairs)
+        page = template("similar.html.j2").render(
+            words=report_words() | {name: tell(text) for name, text in _LIKENESS_WORDS.items()},
+            language=spoken(),
+            style_hash=style_hash("insights.css"),
+            slug=wording.one_line(found.assignment)[:_NAME],
+            about=_about(found),
+            pairs=pairs,
+            clusters=tuple(
+                tuple(_name(writings, id) for id in each[:200]) for each in found.clusters
+            ),
+            left_out=tell("{count} more pairs are in the JSON.", count=left_out)
+            if left_out
+            else "",
+            made=made,
+        )
+        return page.encode("utf-8", "replace")
+
+
+def _about(found: Similarities) -> str:
+    one, many = say("{count:,} work was compared."), say("{count:,} works were compared.")
+    return wording.counted(found.works, one, many)
+
+
+def _within(room: int, pairs: Iterator[_Pair]) -> Iterator[_Pair]:
+    for each in pairs:
+        sides = (side for shown in each.evidence for side in (shown.one, shown.other))
+        room -= 1_500 + sum(len(escape(side.lines).encode()) + 300 for side in sides)
+        if room < 0:
+            return
+        yield each
+
+
+def _pairs(found: Similarities, writings: Mapping[str, Writing]) -> Iterator[_Pair]:
+    for number, each in enumerate(found.pairs, start=1):
+        names = _name(writings, each.one), _name(writings, each.other)
+        percent = 100 * each.likeness
+        evidence = tuple(_evidence(one, each, writings, found.works) for one in each.evidence)
+        told = f"{percent:.0f} %"
+        yield _Pair(f"pair-{number}", names, told, round(percent, 1), _shared(each), evidence)
+
+
+def _name(writings: Mapping[str, Writing], id: str) -> tuple[str, str]:
+    """Return a student's name and the address of the page, empty where there is none."""
+    found = writings[id]
+    name = wording.one_line(found.name or id)[:_NAME] or "?"
+    return name, found.page if ":" not in found.page.split("/")[0] else ""
+
+
+def _shared(pair: Pair) -> str:
+    told = (wording.counted(pair.shared[k], *KINDS[k]) for k in KINDS if pair.shared.get(k))
+    return ", ".join(told)
+
+
+def _evidence(
+    support: Support, pair: Pair, writings: Mapping[str, Writing], works: int
+) -> _Evidence:
+    rare = tell("{count} of {all} have it", count=support.students, all=works)
+    sides = zip((pair.one, pair.other), (support.one, support.other), strict=True)
+    one, other = (_side(writings[id], fragment) for id, fragment in sides)
+    return _Evidence(rare, one, other)
+
+
+def _side(writing: Writing, fragment: Fragment) -> _Side:
+    if not 0 <= fragment.cell < len(writing.sources):
+        return _Side(tell("the function after its schedule, as TVM prints it"), "")
+    lines = writing.sources[fragment.cell].split("\n")[fragment.first - 1 : fragment.last]
+    own = textwrap.dedent("\n".join(lines[:_LINES])).split("\n")
+    shown = [wording.plain(line)[:_LINE] for line in own]
+    more = ["…"] if len(lines) > _LINES else []
+    number = writing.numbers[fragment.cell]
+    place = tell("code cell {cell}, line {line}", cell=number, line=fragment.first)
+    return _Side(place, "\n".join([*shown, *more]))
+
+
+_LIKENESS_WORDS: Mapping[str, Text] = {
+    "clusters": say("Groups"),
+    "evidence": say("Side by side"),
+    "evidence_only": say(
+        "This is evidence, and no verdict: it takes no point from anybody. Two who worked together"
+        " as they may, or who read the same page, look like this, too. Look at both, and ask."
+    ),
+    "for_you": say("For instructors: it has names, and what students wrote."),
+    "how": say(
+        "Names, numbers, comments, layout and the order of cells do not count, nor what the handout"
+        " and given texts hold. What few have counts more than what many have; the number is the"
+        " share of what the one of them who wrote less has in common with the other."
+    ),
+    "nothing": say("No two of them are alike beyond what was given."),
+    "pairs": say("Pairs"),
+    "skip_pairs": say("Skip to the pairs"),
+    "title": say("Works that are alike"),
+}

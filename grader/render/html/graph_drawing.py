@@ -1,0 +1,250 @@
+"""The computational graph as boxes and lines, to be drawn as SVG."""
+
+from __future__ import annotations
+
+import itertools
+import unicodedata
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from grader.language import Text, in_a_row, say
+from grader.render import wording
+from grader.render.html.graph_layers import Point, Size, place
+from grader.render.speech import tell
+from grader.report import Diagnosis, Graph, Node, NodeKind, StepStatus
+
+MOST_NODES = 64
+MOST_EDGES = 200
+"""What is drawn at most. A graph with more edges is told as a list."""
+
+WIDTH = 244.0
+_PADDING = 10.0
+_LINE = 17.0
+_GAP = Size(18.0, 30.0)
+_MARGIN = 2.0
+_COLUMNS = 30
+"""Characters of a line in a box: with 13 pixels of a monospaced font they fill it."""
+
+_BESIDE = 3
+"""Parameters and constants that are named in a box."""
+
+KINDS: dict[NodeKind, str | Text] = {
+    "tir": "TensorIR",
+    "extern": say("external"),
+    "operator": say("operator"),
+    "function": say("Relax function"),
+    "input": say("input"),
+    "constant": say("constant"),
+}
+WRONG = say("the first that departs")
+
+
+class DrawnRow(NamedTuple):
+    """A line of text in a box: its class, and its distance from the upper side of the drawing."""
+
+    kind: str
+    text: str
+    y: float
+
+
+class DrawnBox(NamedTuple):
+    """A box: its upper left corner, its height, its lines, and all of its text as a title."""
+
+    kind: str
+    status: str
+    x: float
+    y: float
+    height: float
+    rows: tuple[DrawnRow, ...]
+    title: str
+
+
+class Drawing(NamedTuple):
+    """A drawing of `width` by `height` pixels. `lines` are paths, `heads` the tips of arrows."""
+
+    width: float
+    height: float
+    boxes: tuple[DrawnBox, ...]
+    lines: tuple[str, ...]
+    heads: tuple[str, ...]
+    description: str
+
+
+def draw(graph: Graph, diagnosis: Diagnosis | None) -> Drawing | None:
+    """Return the drawing of a graph, None for one that is empty or too dense to be looked at.
+
+    Whatever the edges say, only those are drawn that lead from a box to a later one.
+    """
+    shown = _Shown(graph, diagnosis)
+    if not shown.boxed or len(shown.edges) > MOST_EDGES:
+        return None
+    texts = [shown.rows(each) for each in shown.boxed]
+    sizes = [Size(WIDTH, 2 * _PADDING + _LINE * len(rows) - 2) for rows in texts]
+    placed = place(sizes, shown.edges, _GAP)
+    boxes = tuple(
+        shown.box(each, rows, size, corner)
+        for each, rows, size, corner in zip(shown.boxed, texts, sizes, placed.boxes, strict=True)
+    )
+    routes = [[Point(x + _MARGIN, y + _MARGIN) for x, y in route] for route in placed.edges]
+    return Drawing(
+        width=round(placed.width + 2 * _MARGIN, 1),
+        height=round(placed.height + 2 * _MARGIN, 1),
+        boxes=boxes,
+        lines=tuple(map(_curve, routes)),
+        heads=tuple(_head(route[-1]) for route in routes),
+        description=shown.description(),
+    )
+
+
+def describe(graph: Graph) -> tuple[str, ...]:
+    """Return a graph as a list: what each node is, and what it takes."""
+    shown = _Shown(graph, None)
+    return tuple(shown.sentence(each) for each in range(len(shown.nodes)))
+
+
+class _Shown:
+    """Which nodes are boxes, which are named in one, and what is said of them."""
+
+    def __init__(self, graph: Graph, diagnosis: Diagnosis | None) -> None:
+        self.nodes = graph.nodes[:MOST_NODES]
+        count = len(self.nodes)
+        known = {(a, b) for a, b in graph.edges if 0 <= a < b < count}
+        self.taken = {b: sorted(a for a, c in known if c == b) for b in range(count)}
+        self.output = graph.output
+        self.boxed = [each for each in range(count) if self._is_boxed(each)]
+        number = {each: place for place, each in enumerate(self.boxed)}
+        self.edges = sorted((number[a], number[b]) for a, b in known if a in number and b in number)
+        self.statuses = _statuses(diagnosis)
+        self.omitted = max(0, graph.omitted) + len(graph.nodes) - count
+
+    def _is_boxed(self, each: int) -> bool:
+        """Say whether a node has a box: calls have, and the input that a call takes first."""
+        if self.nodes[each].kind not in ("input", "constant"):
+            return True
+        is_first = any(sources[:1] == [each] for sources in self.taken.values())
+        return self.nodes[each].kind == "input" and (is_first or each == self.output)
+
+    def rows(self, each: int) -> list[tuple[str, str]]:
+        """Return the lines of a box, with their classes."""
+        node = self.nodes[each]
+        rows = [("name", node.callee or node.variable or tell(KINDS[node.kind]))]
+        made = _tensor(node) if node.callee else _shape(node)
+        rows += [("tensor", f"→ {made}" if node.callee else made)] if made else []
+        rows += [("note", text) for text in self._notes(each)]
+        rows += [("beside", text) for text in self._beside(each)]
+        if self.statuses.get(node.variable) == "wrong":
+            rows.append(("wrong", tell(WRONG)))
+        return rows
+
+    def _notes(self, each: int) -> Iterator[str]:
+        node = self.nodes[each]
+        yield tell(KINDS[node.kind])
+        if node.callee and not node.dataflow:
+            yield tell("outside of a dataflow block")
+        if each == self.output:
+            yield tell("returned")
+
+    def _beside(self, each: int) -> Iterator[str]:
+        """Yield what a box takes that has no box of its own."""
+        beside = [self.nodes[one] for one in self.taken[each] if one not in self.boxed]
+        for node in beside[:_BESIDE]:
+            yield f"+ {_tensor(node)}" if node.kind == "input" else f"+ {_constant(node)}"
+        if len(beside) > _BESIDE:
+            yield tell("… and {count} more", count=len(beside) - _BESIDE)
+
+    def box(self, each: int, rows: list[tuple[str, str]], size: Size, corner: Point) -> DrawnBox:
+        """Return a box at its place."""
+        node = self.nodes[each]
+        x, y = corner.x - size.width / 2 + _MARGIN, corner.y + _MARGIN
+        lines = tuple(
+            DrawnRow(kind, _fit(text), round(y + _PADDING + 11 + _LINE * place, 1))
+            for place, (kind, text) in enumerate(rows)
+        )
+        status = self.statuses.get(node.variable, "") if node.callee else ""
+        return DrawnBox(
+            kind=node.kind,
+            status=status,
+            x=round(x, 1),
+            y=round(y, 1),
+            height=size.height,
+            rows=lines,
+            title="; ".join(text for _, text in rows),
+        )
+
+    def sentence(self, each: int) -> str:
+        """Return a node with all that it takes."""
+        node = self.nodes[each]
+        if not node.callee:
+            return _tensor(node) if node.kind == "input" else _constant(node)
+        taken = tell(in_a_row(self._name(one) for one in self.taken[each]))
+        made = f"{node.callee}({taken}) → {_tensor(node)}"
+        return tell(in_a_row([made, *self._notes(each)]))
+
+    def _name(self, each: int) -> str:
+        node = self.nodes[each]
+        return node.variable or _constant(node)
+
+    def description(self) -> str:
+        """Return what somebody is told who does not see the drawing."""
+        calls = sum(1 for node in self.nodes if node.callee)
+        return tell(
+            "{calls} calls, from the input above to what main returns below. The same as text"
+            " follows.",
+            calls=calls,
+        )
+
+
+def _statuses(diagnosis: Diagnosis | None) -> dict[str, StepStatus]:
+    """Return what the diagnosis says of variables."""
+    if diagnosis is None:
+        return {}
+    return {step.variable: step.status for step in diagnosis.steps}
+
+
+def _tensor(node: Node) -> str:
+    return " ".join(filter(None, (node.variable, _shape(node))))
+
+
+def _constant(node: Node) -> str:
+    return tell("constant {name}", name=_tensor(node)).rstrip()
+
+
+def _shape(node: Node) -> str:
+    if node.shape is None:
+        return ""
+    extents = ", ".join(wording.one_line(str(extent)) for extent in node.shape[:8])
+    return f"({extents},)" if len(node.shape) == 1 else f"({extents})"
+
+
+def _fit(text: str) -> str:
+    """Return a line that fits into a box; wide characters take two columns."""
+    ends = list(itertools.accumulate(map(_columns, text)))
+    if not ends or ends[-1] <= _COLUMNS:
+        return text
+    return text[: sum(end < _COLUMNS for end in ends)] + "…"
+
+
+def _columns(character: str) -> int:
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def _curve(route: list[Point]) -> str:
+    """Return the path of an edge: straight through layers, bent between them."""
+    start, *rest = route
+    path = [f"M{start.x:.1f} {start.y:.1f}"]
+    upper = start
+    for index, point in enumerate(rest):
+        if index % 2 == 0:
+            middle = f"{(upper.y + point.y) / 2:.1f}"
+            path.append(f"C{upper.x:.1f} {middle} {point.x:.1f} {middle}")
+            path.append(f" {point.x:.1f} {point.y:.1f}")
+        else:
+            path.append(f"V{point.y:.1f}")
+        upper = point
+    return "".join(path)
+
+
+def _head(tip: Point) -> str:
+    return (
+        f"M{tip.x - 4:.1f} {tip.y - 7:.1f}L{tip.x:.1f} {tip.y:.1f}L{tip.x + 4:.1f} {tip.y - 7:.1f}"
+    )

@@ -1,0 +1,341 @@
+"""Pages for one browser on this machine: those of `grader mark`, and those of `grader preview`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
+
+from markupsafe import Markup
+from msgspec.structs import replace
+from nbformat import NotebookNode
+
+from grader.language import NOTHING, Text
+from grader.render import wording
+from grader.render.html.clean import cleaned
+from grader.render.html.notebook import CellView, Notebook
+from grader.render.html.page import PageBudget, macro, template
+from grader.render.html.sections import share
+from grader.render.html.text import words as report_words
+from grader.render.speech import speaking, spoken, tell
+from grader.report import Cell, Environment, Report, ungraded_report
+
+SIZE: Final = 2_900_000
+"""Bytes of the cells of a page."""
+
+MARKING_STYLE, MARKING_SCRIPT = "/mark.css", "/mark.js"
+"""Where the page finds its style sheet and its script."""
+
+_DIGITS: Final = "1234567890"
+
+
+class RubricRow(NamedTuple):
+    """An item of the rubric; `points` has its sign. Of those of a `group` one may be chosen."""
+
+    id: str
+    text: Text
+    points: str
+    group: str
+    is_chosen: bool
+
+
+class MarkingView(NamedTuple):
+    """What the page shows beside the answer.
+
+    `whose` is the student, or a number in their place. `state` says who has marked it, and `seen`
+    is the number of that entry, 0 for none. `comments` are what was said before. The addresses are
+    empty where they lead nowhere.
+    """
+
+    title: Text
+    part: Text
+    whose: Text
+    about: Text
+    points: str
+    state: Text
+    seen: int
+    rows: tuple[RubricRow, ...]
+    comment: str
+    comments: tuple[str, ...]
+    done: int
+    all: int
+    shows_all: bool
+    shows_notebook: bool
+    own: str
+    previous: str
+    next: str
+    other_filter: str
+    other_extent: str
+
+
+class _ShownRow(NamedTuple):
+    """A row as the template wants it; `key` chooses it, empty where no key is left."""
+
+    id: str
+    key: str
+    text: str
+    points: str
+    is_chosen: bool
+
+
+class _ShownGroup(NamedTuple):
+    """Rows of which one may be chosen, or rows without a group: `name` is empty then."""
+
+    name: str
+    rows: tuple[_ShownRow, ...]
+
+
+def render_marking(view: MarkingView, report: Report, answer: tuple[int, ...], lang: str) -> bytes:
+    """Return the page, in a language; `answer` are the places of the cells that are shown.
+
+    All cells are shown where there are none. It loads its style and its script alone.
+    """
+    with speaking(lang):
+        page = template("marking.html.j2").render(
+            words=_marking_words(),
+            language=spoken(),
+            style=MARKING_STYLE,
+            script=MARKING_SCRIPT,
+            title=wording.one_line(view.title),
+            part=wording.one_line(view.part),
+            whose=wording.one_line(view.whose),
+            about=wording.one_line(view.about),
+            state=wording.one_line(view.state),
+            comment=wording.plain(view.comment),
+            comments=tuple(map(wording.one_line, view.comments)),
+            groups=tuple(_groups(view.rows)),
+            progress=tell("{done} of {all} marked", done=view.done, all=view.all),
+            share=share(view.done, view.all),
+            cells=tuple(written_cells(report, answer, _marking_words())),
+            is_found=bool(answer) or view.shows_notebook,
+            view=view,
+        )
+        return page.encode("utf-8", "replace")
+
+
+def render_marked(title: Text, done: int, address: str, lang: str) -> bytes:
+    """Return the page of when there is nothing left to mark; all are shown at the address."""
+    with speaking(lang):
+        page = template("marked.html.j2").render(
+            words=_marking_words(),
+            language=spoken(),
+            style=MARKING_STYLE,
+            script=MARKING_SCRIPT,
+            title=wording.one_line(title),
+            progress=tell("{done} of {all} marked", done=done, all=done),
+            address=address,
+            is_empty=not done,
+        )
+        return page.encode("utf-8", "replace")
+
+
+def marking_style() -> bytes:
+    """Return the page's style sheet: that of reports, and its own."""
+    return template("marking.css").render().encode()
+
+
+def marking_script() -> bytes:
+    """Return the page's script."""
+    return template("marking.js").render().encode()
+
+
+def _marking_words() -> dict[str, str]:
+    """Return all words of the page, and those of a report's cells."""
+    return report_words() | {
+        "all": tell("All"),
+        "any_of": tell("Any of these"),
+        "close": tell("Close"),
+        "comment": tell("Comment"),
+        "empty": tell("There is nothing to mark: no submission with such a part is graded."),
+        "failed": tell("It was not saved. Is the command still running?"),
+        "help": tell("Keys"),
+        "help_choose": tell("choose an item, or leave it out"),
+        "help_comment": tell("write a comment; Escape leaves it"),
+        "help_filter": tell("show all, or those that are not marked"),
+        "help_go": tell("go on, or back; what was chosen is saved"),
+        "help_help": tell("show the keys"),
+        "help_notebook": tell("show the whole notebook, or the answer"),
+        "help_save": tell("save, and go on; in a comment with Ctrl"),
+        "help_take_back": tell("take the marking back"),
+        "keyboard": tell("Enter"),
+        "next": tell("Next"),
+        "no_answer": tell("No cell is marked as the answer: this is the whole notebook."),
+        "of": tell("of"),
+        "one_of": tell("One of these"),
+        "only_answer": tell("Show the answer alone"),
+        "previous": tell("Previous"),
+        "reload": tell("See what it is now"),
+        "rubric": tell("Rubric"),
+        "save": tell("Save and go on"),
+        "saved": tell("All answers are marked."),
+        "see_all": tell("Go through all of them"),
+        "show": tell("Which are shown"),
+        "take_back": tell("Take back"),
+        "unmarked": tell("Not marked"),
+        "used": tell("Used before"),
+        "whole": tell("Show the whole notebook"),
+    }
+
+
+def _groups(rows: tuple[RubricRow, ...]) -> Iterator[_ShownGroup]:
+    """Yield the rows in order, those of a group together where its first one stands."""
+    keys = dict(zip((each.id for each in rows), _DIGITS, strict=False))
+    names = dict.fromkeys(each.group for each in rows if each.group)
+    seen: set[str] = set()
+    single: list[_ShownRow] = []
+    for each in rows:
+        if not each.group:
+            single.append(_shown(each, keys))
+        elif each.group not in seen:
+            if single:
+                yield _ShownGroup("", tuple(single))
+                single = []
+            seen.add(each.group)
+            own = tuple(_shown(other, keys) for other in rows if other.group == each.group)
+            yield _ShownGroup(f"group-{[*names].index(each.group)}", own)
+    if single:
+        yield _ShownGroup("", tuple(single))
+
+
+def _shown(row: RubricRow, keys: dict[str, str]) -> _ShownRow:
+    text = wording.one_line(row.text)
+    return _ShownRow(row.id, keys.get(row.id, ""), text, row.points, row.is_chosen)
+
+
+def written_cells(
+    report: Report, answer: tuple[int, ...], texts: dict[str, str]
+) -> Iterator[Markup]:
+    """Yield the cells at these places, or all of them, as long as there is room.
+
+    `texts` are the words of the page, among them those of a report's cells.
+    """
+    chosen = [report.cells[at] for at in answer if at < len(report.cells)]
+    few = replace(report, parts=(), notes=(NOTHING,), cells=tuple(chosen) or report.cells)
+    shown = cleaned(few)
+    write, notebook, budget = macro("notebook", "cell", texts), Notebook(shown), PageBudget(SIZE)
+    views = (notebook.full, notebook.plain, notebook.cut)
+    for cell in shown.cells:
+        piece = budget.fit(*(functools.partial(_written, write, view, cell) for view in views))
+        if not piece:
+            return
+        yield piece
+
+
+def _written(
+    write: Callable[[CellView], Markup], view: Callable[[Cell], CellView], cell: Cell
+) -> Markup:
+    return write(view(cell))
+
+
+# The pages of a preview: three frames side by side, and what two of them show.
+#
+# They are shown by a server of this machine (`preview.py`), with a style sheet and a script of
+# their own. The third frame is a report's page as it is.
+
+
+PREVIEW_STYLE, PREVIEW_SCRIPT = "/preview.css", "/preview.js"
+"""Where the pages find their style sheet and their script."""
+
+_LANGUAGES: Final = {"en": "English", "zh": "中文", "ko": "한국어"}
+
+
+def render_frames(
+    languages: tuple[str, ...],
+    mutants: tuple[tuple[str, str], ...],
+    language: str,
+    mutant: str,
+    spoken_language: str,
+) -> bytes:
+    """Return the page with the frames: the template in `language`, and `mutant` graded.
+
+    `mutants` are ids and what they are; without an id it is the solved notebook.
+    """
+    with speaking(spoken_language):
+        reference = tell("the solved notebook")
+        shown = [(each, f"{each}: {wording.plain(about)}") for each, about in mutants if each]
+        page = template("preview.html.j2").render(
+            words=_preview_words(),
+            language=spoken(),
+            style=PREVIEW_STYLE,
+            script=PREVIEW_SCRIPT,
+            languages=[(each, _LANGUAGES.get(each, each)) for each in languages],
+            mutants=[("", reference), *shown],
+            chosen_language=language,
+            chosen_mutant=mutant,
+        )
+        return page.encode("utf-8", "replace")
+
+
+def render_notebook(notebook: NotebookNode, language: str) -> bytes:
+    """Return a notebook as it would be read, without outputs."""
+    return _render(_cells_of(notebook), language)
+
+
+def render_files(files: Mapping[str, str], language: str) -> bytes:
+    """Return files one below the other, each with its name."""
+    return _render([each for pair in files.items() for each in _cells_of_file(*pair)], language)
+
+
+def render_told(reason: Text, hint: Text, language: str) -> bytes:
+    """Return a page with a sentence in place of what cannot be shown, and what to do next."""
+    return _render((), language, reason, hint)
+
+
+def preview_style() -> bytes:
+    """Return the style sheet: that of reports, and its own."""
+    return template("preview.css").render().encode()
+
+
+def preview_script() -> bytes:
+    """Return the page's script."""
+    return template("preview.js").render().encode()
+
+
+def _preview_words() -> dict[str, str]:
+    return report_words() | {
+        "preview": tell("Preview"),
+        "template": tell("Template"),
+        "release": tell("Release"),
+        "graded": tell("Graded"),
+        "template_about": tell("what students start from"),
+        "release_about": tell("the files that students may have"),
+        "graded_about": tell("what a student reads"),
+        "language": tell("Language"),
+        "mutant": tell("Notebook"),
+        "stopped": tell("The command has ended: what is shown stays as it is."),
+    }
+
+
+def _render(
+    cells: Iterable[Cell], language: str, reason: Text = NOTHING, hint: Text = NOTHING
+) -> bytes:
+    nowhere = Environment(python="", cpu="", cores=0, packages={})
+    report = replace(ungraded_report("", NOTHING, nowhere), cells=tuple(cells), notes=())
+    with speaking(language):
+        words = _preview_words()
+        page = template("preview_pane.html.j2").render(
+            words=words,
+            language=spoken(),
+            style=PREVIEW_STYLE,
+            cells=tuple(written_cells(report, (), words)) if report.cells else (),
+            reason=wording.plain(reason),
+            hint=wording.plain(hint),
+        )
+        return page.encode("utf-8", "replace")
+
+
+def _cells_of(notebook: NotebookNode) -> list[Cell]:
+    number, found = 0, []
+    for each in notebook.cells:
+        is_code = each.cell_type == "code"
+        number += is_code
+        kind, count = ("code", number) if is_code else ("markdown", None)
+        found.append(Cell(kind=kind, source=each.source, number=count))  # type: ignore[arg-type]
+    return found
+
+
+def _cells_of_file(name: str, text: str) -> list[Cell]:
+    heading = Cell(kind="markdown", source=f"### `{name}`")
+    if name.endswith(".py"):
+        return [heading, Cell(kind="code", source=text)]
+    return [heading, Cell(kind="markdown", source=f"~~~~~~toml\n{text}\n~~~~~~")]

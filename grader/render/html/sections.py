@@ -1,0 +1,323 @@
+"""What the page shows of a part: its checks, what explains them, and where links lead."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from itertools import groupby
+from typing import NamedTuple
+
+from grader.language import Text, say
+from grader.render import wording
+from grader.render.findings import Cause, is_lost, left_to_people
+from grader.render.html.graph_drawing import Drawing, describe, draw
+from grader.render.html.text import TextBlock, compare, is_web_link
+from grader.render.speech import tell
+from grader.report import Cell, Check, Diagnosis, Part, Report, Sample, Step, StepStatus, Verdict
+from grader.report.document import image_size
+
+
+def part_anchor(place: int) -> str:
+    """Return the name of a part's place; parts are counted from 1."""
+    return f"part-{place}"
+
+
+class CellAnchors:
+    """Knows which code cells have a place on the page: of each number the first one."""
+
+    def __init__(self, report: Report) -> None:
+        numbered = (cell for cell in reversed(report.cells) if cell.kind == "code")
+        self._cells = {cell.number: cell for cell in numbered if cell.number}
+
+    def of(self, number: int) -> str:
+        """Return the name of a code cell's place, empty where there is no such cell."""
+        return f"cell-{number}" if number in self._cells else ""
+
+    def at(self, cell: Cell) -> str:
+        """Return the name of the place that a cell is, empty where it is none."""
+        number = cell.number or 0
+        return self.of(number) if self._cells.get(number) is cell else ""
+
+
+MARKS: dict[str, str] = {
+    "passed": "✓", "partial": "~", "failed": "✗", "not_graded": "–",
+    "right": "✓", "unknown": "~", "wrong": "✗", "follows": "–",
+}  # fmt: skip
+VERDICTS: dict[Verdict, Text] = {
+    "passed": say("passed"),
+    "partial": say("partly passed"),
+    "failed": say("failed"),
+    "not_graded": say("not graded"),
+}
+STATUSES: dict[StepStatus, Text] = {
+    "right": say("as in PyTorch"),
+    "unknown": say("not a layer of its own in PyTorch"),
+    "wrong": say("the first that departs"),
+    "follows": say("after it"),
+}
+
+_ENLARGED = 112
+"""Pixels that a small image is enlarged to."""
+
+_SCORE_DIGITS = 4
+
+_REASON, _TITLE = 4_000, 500
+"""Characters of the reason, or the advice, and of the titles of what comes first."""
+
+
+class CheckView(NamedTuple):
+    """A check: its verdict as a class, a mark and a word; its points, empty where it has none."""
+
+    verdict: str
+    mark: str
+    word: str
+    title: str
+    points: str
+
+
+class CheckGroup(NamedTuple):
+    """Checks that are explained together."""
+
+    checks: tuple[CheckView, ...]
+    reason: str
+    hint: str
+
+
+class StepView(NamedTuple):
+    """A step of the module, and what PyTorch has there."""
+
+    status: str
+    mark: str
+    word: str
+    name: str
+    shape: str
+    layer: str
+
+
+class DiagnosisView(NamedTuple):
+    """Where a module departs. `message` is empty where a check has said it already."""
+
+    message: str
+    advice: str
+    steps: tuple[StepView, ...]
+    link: str
+    heading: str
+
+
+class ScoreView(NamedTuple):
+    """A class and its scores: as text, and as shares of the largest one in percent."""
+
+    name: str
+    own: str
+    own_share: float
+    pytorch: str
+    pytorch_share: float
+    note: str
+
+
+class SampleView(NamedTuple):
+    """A test image, enlarged to `width` by `height` pixels, and its scores."""
+
+    image: str
+    width: int
+    height: int
+    sentence: str
+    scores: tuple[ScoreView, ...]
+
+
+class FirstView(NamedTuple):
+    """What to mend first; `anchor` is the place of the part that it is in."""
+
+    anchor: str
+    title: str
+    check: str
+    reason: str
+    hint: str
+    brings: str
+
+
+class PartView(NamedTuple):
+    """A part, as the templates want it. `folded` says why it is, empty where it is not."""
+
+    anchor: str
+    folded: str
+    title: str
+    points: str
+    share: float
+    verdict: str
+    origin: str
+    origin_anchor: str
+    groups: tuple[CheckGroup, ...]
+    diagnosis: DiagnosisView | None
+    sample: SampleView | None
+    drawing: Drawing | None
+    listing: tuple[str, ...]
+    function: str
+    diff: tuple[TextBlock, ...]
+
+
+def first_view(cause: Cause, report: Report) -> FirstView:
+    """Return what is said of the first thing to mend."""
+    reason, hint = (wording.plain(each, _REASON) for each in (cause.check.reason, cause.check.hint))
+    brings = say("It brings up to {points} point."), say("It brings up to {points} points.")
+    return FirstView(
+        anchor=part_anchor(cause.part + 1),
+        title=wording.one_line(wording.plain(report.parts[cause.part].title, _TITLE)),
+        check=wording.one_line(wording.plain(cause.check.title, _TITLE)),
+        reason=reason,
+        hint=hint,
+        brings=tell(brings[cause.points != 1], points=wording.points(cause.points)),
+    )
+
+
+def part_views(report: Report, missing: Collection[int] = ()) -> Iterator[PartView]:
+    """Yield the parts in order; those at these places, from 0, are folded as there is nothing."""
+    anchors, starts = CellAnchors(report), report.submission.starts
+    for place, part in enumerate(report.parts, start=1):
+        cell = "" if part.origin is None else anchors.of(part.origin.cell)
+        view = part_view(part, part_anchor(place), cell, starts)
+        people = left_to_people(part, report)
+        if people:
+            yield view._replace(origin=view.origin or people)
+        else:
+            is_folded = place - 1 in missing
+            yield view._replace(folded=tell("nothing to grade yet")) if is_folded else view
+
+
+def part_view(
+    part: Part, anchor: str, origin_anchor: str = "", starts: tuple[int, ...] = ()
+) -> PartView:
+    """Return a part; `anchor` is its place, `origin_anchor` that of the cell that built it.
+
+    `starts` are the lines on which a script's cells begin.
+    """
+    origin, graph, scripts = part.origin, part.graph, part.scripts
+    return PartView(
+        anchor=anchor,
+        folded="",
+        title=tell(part.title),
+        points=wording.points_of_part(part),
+        share=share(part.score, part.max_score),
+        verdict=standing_of(part),
+        origin="" if origin is None else wording.built(origin, starts),
+        origin_anchor=origin_anchor,
+        groups=tuple(_groups(part)),
+        diagnosis=None if part.diagnosis is None else _diagnosis(part.diagnosis, part),
+        sample=None if part.sample is None else _sample(part.sample),
+        drawing=None if graph is None else draw(graph, part.diagnosis),
+        listing=() if graph is None else describe(graph),
+        function="" if scripts is None else scripts.function,
+        diff=() if scripts is None else compare(scripts.before, scripts.after),
+    )
+
+
+def forms(view: PartView) -> Iterator[PartView]:
+    """Yield a part with everything, and then with less and less of what explains it."""
+    yield view
+    yield (view := view._replace(diff=()))
+    yield (view := view._replace(drawing=None, listing=()))
+    yield (view := view._replace(diagnosis=None, sample=None))
+    yield view._replace(groups=())
+
+
+def share(score: float, maximum: float) -> float:
+    """Return points in percent of what can be reached; a bar is never longer than full."""
+    return round(100 * max(0.0, min(1.0, score / maximum)), 2) if maximum > 0 else 0.0
+
+
+def standing(score: float, maximum: float) -> Verdict:
+    """Return as a verdict whether points are missing."""
+    if maximum <= 0 or score >= maximum:
+        return "passed"
+    return "partial" if score > 0 else "failed"
+
+
+def standing_of(part: Part) -> Verdict:
+    """Return as a verdict how a part stands: what a person has yet to mark is not graded."""
+    is_open = part.open and not part.max_score
+    return "not_graded" if is_open else standing(part.score, part.max_score)
+
+
+def _groups(part: Part) -> Iterator[CheckGroup]:
+    """Yield the checks; neighbours that lost their points for the same reason come together."""
+    for _, group in groupby(part.checks, key=_explanation):
+        same = list(group)
+        yield CheckGroup(tuple(map(check_view, same)), tell(same[0].reason), tell(same[0].hint))
+
+
+def _explanation(check: Check) -> tuple[Text | str, ...]:
+    return (check.reason, check.hint) if is_lost(check) else ("", "", check.id)
+
+
+def check_view(check: Check) -> CheckView:
+    """Return a check without its explanation."""
+    points = wording.points_of(check.score, check.max_score) if check.max_score else ""
+    word = tell(VERDICTS[check.verdict])
+    return CheckView(check.verdict, MARKS[check.verdict], word, tell(check.title), points)
+
+
+# --- diagnosis ------------------------------------------------------------------------------------
+
+
+def _diagnosis(diagnosis: Diagnosis, part: Part) -> DiagnosisView:
+    is_told = wording.is_told(part)
+    link = tell(diagnosis.link)
+    is_link = is_web_link(link)
+    return DiagnosisView(
+        message="" if is_told else tell(diagnosis.message),
+        advice="" if is_told else tell(diagnosis.advice),
+        steps=tuple(step_views(diagnosis)),
+        link=link if is_link else "",
+        heading="" if is_link else link,
+    )
+
+
+def step_views(diagnosis: Diagnosis) -> Iterator[StepView]:
+    """Yield the steps of a module that was run beside PyTorch; foreign text is on one line."""
+    for step in diagnosis.steps:
+        yield _step(step, diagnosis)
+
+
+def _step(step: Step, diagnosis: Diagnosis) -> StepView:
+    layer = wording.one_line(step.layer)
+    if step.status == "wrong":
+        layer = wording.layer_there(diagnosis)
+    name = " = ".join(filter(None, map(wording.one_line, (step.variable, step.callee))))
+    word = tell(STATUSES[step.status])
+    return StepView(step.status, MARKS[step.status], word, name, wording.shape(step.shape), layer)
+
+
+# --- an image and its scores ----------------------------------------------------------------------
+
+
+def _sample(sample: Sample) -> SampleView:
+    width, height = image_size(sample.image) or (0, 0)
+    factor = max(1, _ENLARGED // max(width, height, 1))
+    return SampleView(
+        image=sample.image,
+        width=width * factor,
+        height=height * factor,
+        sentence=wording.taken_for(sample),
+        scores=tuple(_scores(sample)),
+    )
+
+
+def _scores(sample: Sample) -> Iterator[ScoreView]:
+    pairs = list(zip(sample.scores, sample.pytorch_scores, strict=False))
+    largest = max((abs(each) for pair in pairs for each in pair if each is not None), default=0.0)
+    for place, (own, wanted) in enumerate(pairs):
+        yield ScoreView(
+            name=wording.class_name(sample, place),
+            own=_number(own),
+            own_share=share(own or 0.0, largest),
+            pytorch=_number(wanted),
+            pytorch_share=share(wanted, largest),
+            note=tell("the right class") if place == sample.label else "",
+        )
+
+
+def _number(score: float | None) -> str:
+    """Return a score with four digits; probabilities have four decimals."""
+    if score is None:
+        return tell("not finite")
+    is_small = abs(score) < 100
+    return f"{score:.{_SCORE_DIGITS}f}" if is_small else f"{score:.{_SCORE_DIGITS}g}"

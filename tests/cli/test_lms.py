@@ -1,0 +1,132 @@
+"""`grader collect`: what it prints, and its exit code."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from grader.gradebook.book import Gradebook
+from grader.gradebook.database import open_database
+from grader.gradebook.entries import find_student
+from tests.cli.test_grades import ROOT, call, refused, said
+from tests.endtoend.warm import run_warm
+from tests.gradebook.factory import SLUG, hand_in
+from tests.lms.archives import make_zip
+
+
+def collect(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return run_warm(["collect", *words], folder)
+
+
+@pytest.fixture
+def class_folder(tmp_path: Path) -> Path:
+    make_zip(
+        tmp_path / "hw.zip", {"kimmin_7_9_hw.ipynb": "{}", "lovelaceada_LATE_8_9_hw.ipynb": ""}
+    )
+    (tmp_path / "roster.csv").write_text("id,name\nmin,Kim Min\nada,Ada Lovelace\ngrace,Grace\n")
+    return tmp_path
+
+
+def test_it_says_what_came_and_what_comes_next(class_folder: Path) -> None:
+    done = collect(class_folder, "hw.zip", "--output", "class", "--roster", "roster.csv")
+    assert (0, "") == (done.returncode, done.stderr)
+    assert "canvas: 2 students" in done.stdout
+    assert "(2): ada, min" in done.stdout
+    assert "Late (1): ada" in done.stdout
+    assert "nothing from (1): grace" in done.stdout
+    assert "Next: grader batch class/submissions --output reports" in done.stdout
+
+
+def test_who_is_in_no_roster_makes_the_exit_code(class_folder: Path) -> None:
+    (class_folder / "roster.csv").write_text("id,name\nmin,Kim Min\n")
+    done = collect(class_folder, "hw.zip", "--output", "class", "--roster", "roster.csv")
+    assert 1 == done.returncode
+    assert "roster (1): lovelaceada-8" in done.stdout
+
+
+def test_so_does_what_was_left_out(class_folder: Path) -> None:
+    make_zip(class_folder / "hw.zip", {"kimmin_7_9_hw.ipynb": "{}", "../x": "x"})
+    done = collect(class_folder, "hw.zip", "--output", "class")
+    assert 1 == done.returncode
+    assert "left out (1): ../x (it would lie outside of the folder)." in done.stdout
+
+
+def test_all_of_it_is_there_as_json(class_folder: Path) -> None:
+    done = collect(class_folder, "hw.zip", "--output", "class", "--json")
+    assert ["kimmin-7", "lovelaceada-8"] == json.loads(done.stdout)["new"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("gone.zip", "--output", "class"), "There is no file or folder gone.zip."),
+        (("hw.zip", "--output", "class", "--from", "nobody"), "--from nobody is unknown."),
+        (("roster.csv", "--output", "class"), "roster.csv is no archive, or a damaged one."),
+        (("hw.zip", "--output", "/proc/class"), "Cannot write what was collected"),
+    ],
+)
+def test_what_cannot_be_done_is_said(class_folder: Path, words: tuple[str, ...], said: str) -> None:
+    done = collect(class_folder, *words)
+    assert 2 == done.returncode
+    assert said in done.stderr
+
+
+def test_a_name_cannot_steer_the_terminal(class_folder: Path) -> None:
+    make_zip(class_folder / "hw.zip", {"kimmin_7_9_hw.ipynb": "{}", "x\x1b[31m": "x"})
+    assert "\x1b" not in collect(class_folder, "hw.zip", "--output", "class").stdout
+
+
+# `grader export` from a gradebook: the grades that it derives.
+
+
+CANVAS = """\
+Student,ID,SIS User ID,SIS Login ID,Section,hw (7)
+    Points Possible,,,,,10
+"Lovelace, Ada",17,S1,ada,A,
+"Kim, Min",18,S2,min,A,
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A course's folder with a gradebook, in which one of two has handed in."""
+    (tmp_path / "assignments").mkdir()
+    (tmp_path / "assignments" / SLUG).symlink_to(ROOT / "assignments" / SLUG)
+    (tmp_path / "canvas.csv").write_text(CANVAS)
+    said(tmp_path, "course", "init")
+    said(tmp_path, "roster", "import", "canvas.csv")
+    book = Gradebook(open_database(f"sqlite:///{tmp_path / 'gradebook.sqlite'}"))
+    hand_in(book, find_student(book.students(), "ada"), b"first", 60)
+    book.close()
+    return tmp_path
+
+
+def test_canvas_gets_the_grades_of_the_gradebook(folder: Path) -> None:
+    words = ("canvas", "--assignment", SLUG, "--into", "canvas.csv", "--column", "hw")
+    done = call(folder, "export", *words)
+    assert 0 == done.returncode, done.stderr
+    assert '"Lovelace, Ada",17,S1,ada,A,6' in done.stdout
+    assert "(1): Kim, Min" in done.stderr
+
+
+def test_they_are_adjusted(folder: Path) -> None:
+    said(folder, "grades", "adjust", "ada", SLUG, "--points", "+2.5", "--reason", "a hint")
+    told = said(folder, "export", "csv", "--assignment", SLUG)
+    assert 'ada,"Lovelace, Ada",A,62.5,100,' in told
+
+
+def test_who_has_withdrawn_has_none(folder: Path) -> None:
+    (folder / "less.csv").write_text("login,name\nmin,Kim\n")
+    said(folder, "roster", "import", "less.csv", "--withdraw")
+    assert "ada" not in said(folder, "export", "csv", "--assignment", SLUG)
+
+
+def test_an_assignment_that_is_unknown_is_named(folder: Path) -> None:
+    assert "no assignment 'exam'" in refused(folder, "export", "csv", "--assignment", "exam")
+
+
+def test_where_the_grades_are_has_to_be_said(folder: Path) -> None:
+    assert "--assignment, or a folder with --reports" in refused(folder, "export", "csv")

@@ -1,0 +1,158 @@
+"""Rosters as systems write them, and whom a word means."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader.errors import UsageError
+from grader.gradebook.entries import Student, find_student, plan, read_roster
+
+
+def student(id: int, login: str, name: str = "", **fields: str) -> Student:
+    known = {"email": "", "section": "", "github": "", **fields}
+    return Student(id=id, login=login, name=name, lms={}, **known)
+
+
+def read(folder: Path, content: str | bytes) -> dict[str, dict[str, str]]:
+    path = folder / "roster.csv"
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return {each.login: each.fields for each in read_roster(path)}
+
+
+def refusal(folder: Path, content: str | bytes) -> str:
+    with pytest.raises(UsageError) as caught:
+        read(folder, content)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "login", "name"),
+    [
+        ("id,name,email\nada,Ada Lovelace,a@x.org\n", "ada", "Ada Lovelace"),
+        (
+            "Student,ID,SIS User ID,SIS Login ID,Section,hw (7)\n"
+            '    Points Possible,,,,,100\n"Lovelace, Ada",17,S1,ada,A,99\n"Student, Test",9,,,A,\n',
+            "ada",
+            "Lovelace, Ada",
+        ),
+        (
+            "First name,Surname,ID number,Email address,Groups\nAda,Lovelace,1815,a@x.org,A\n",
+            "1815",
+            "Ada Lovelace",
+        ),
+        ("identifier,github_username,github_id,name\nada,adal,7,Ada L\n", "ada", "Ada L"),
+        (
+            "OrgDefinedId,Username,Last Name,First Name,Email\n#1,ada,L,Ada,a@x.org\n",
+            "ada",
+            "Ada L",
+        ),
+        ("First Name;Last Name;SID;Email\nAda;L;1;a@x.org\n", "a@x.org", "Ada L"),
+        (
+            "Identifier,Full name,Email address,Grade\nParticipant 12,Ada L,a@x.org,\n",
+            "a@x.org",
+            "Ada L",
+        ),
+    ],
+    ids=["own", "canvas", "moodle", "classroom", "brightspace", "gradescope", "worksheet"],
+)
+def test_headers_are_recognised(tmp_path: Path, content: str, login: str, name: str) -> None:
+    (found,) = read(tmp_path, content).items()
+    assert (login, name) == (found[0], found[1]["name"])
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_names_are_in_any_script(tmp_path: Path, encoding: str) -> None:
+    names = ["李雷", "Zoë Ångström", "محمد علي", "김철수", "Nguyễn Thị", "𠮷野家", "O'Brien, Jr."]
+    lines = [f'{at},"{name}"' for at, name in enumerate(names)]
+    found = read(tmp_path, ("\r\n".join(["id,name", *lines])).encode(encoding))
+    assert names == [fields["name"] for fields in found.values()]
+
+
+def test_letters_are_composed_and_what_steers_a_terminal_is_gone(tmp_path: Path) -> None:
+    found = read(tmp_path, "id,name\nzoe\u0308,Zoe\u0308 \x1b[2J\x00B\n")
+    assert {"zo\u00eb": {"name": "Zo\u00eb B"}} == found
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "empty"),
+        ("colour,taste\nred,sweet\n", "its columns are colour, taste"),
+        ("id,name\nada,A\n,B\n", "Line 3 of roster.csv does not say who it is."),
+        ("id,name\nada,A\nben,B\nADA,C\n", "Lines 2 and 4"),
+        ('id,name\nada,"A\n', "is not CSV"),
+        (b"id,name\nada,\xff\xff\n", "not text in UTF-8"),
+        (b"x" * (16 * 2**20 + 1), "larger than 16 MB"),
+    ],
+)
+def test_what_is_no_roster_is_refused_with_its_line(
+    tmp_path: Path, content: str | bytes, said: str
+) -> None:
+    assert said in refusal(tmp_path, content)
+
+
+class TestPlan:
+    """What a second roster changes."""
+
+    KNOWN = (student(1, "ada", "Ada", email="a@x.org"), student(2, "ben", "Ben"))
+
+    def entries(self, folder: Path, content: str) -> object:
+        return plan(self.KNOWN, read_roster(self.write(folder, content)))
+
+    def write(self, folder: Path, content: str) -> Path:
+        path = folder / "roster.csv"
+        path.write_text(content)
+        return path
+
+    def test_an_e_mail_that_changes_is_the_same_student(self, tmp_path: Path) -> None:
+        path = self.write(tmp_path, "id,name,email\nada,Ada,new@x.org\nben,Ben,\n")
+        found = plan(self.KNOWN, read_roster(path))
+        assert {"ada": {"email": ("a@x.org", "new@x.org")}} == found.changed
+        assert ((), (), 1) == (found.added, found.missing, found.unchanged)
+
+    def test_nobody_is_matched_by_name(self, tmp_path: Path) -> None:
+        path = self.write(tmp_path, "id,name\nada2,Ada\n")
+        found = plan(self.KNOWN, read_roster(path))
+        assert (("ada2",), ("ada", "ben")) == (found.added, found.missing)
+
+    def test_what_a_roster_has_no_column_for_stays(self, tmp_path: Path) -> None:
+        path = self.write(tmp_path, "id,section\nada,B\n")
+        (row,) = plan(self.KNOWN, read_roster(path)).rows
+        assert {"login", "section", "lms"} == {*row}
+
+
+class TestFindStudent:
+    """Whom a word means."""
+
+    CLASS = (
+        student(1, "ada", "Kim", email="Ada@x.org"),
+        student(2, "b2", "Kim", github="kimchi"),
+        student(3, "李雷", "Zoë"),
+        student(4, "kim2", "Ada Two"),
+    )
+
+    @pytest.mark.parametrize(
+        ("word", "login"),
+        [
+            ("ada", "ada"),
+            ("ADA", "ada"),
+            ("ada@X.org", "ada"),
+            ("kimchi", "b2"),
+            ("zoe\u0308", "李雷"),
+            ("李雷", "李雷"),
+            ("ada  two", "kim2"),
+        ],
+    )
+    def test_by_id_e_mail_github_or_name(self, word: str, login: str) -> None:
+        assert login == find_student(self.CLASS, word).login
+
+    def test_two_of_one_name_are_told_apart_and_not_guessed(self) -> None:
+        with pytest.raises(UsageError, match="2 students are called 'kim': ada, b2"):
+            find_student(self.CLASS, "kim")
+
+    @pytest.mark.parametrize("word", ["eve", "", " "])
+    def test_nobody_is_said(self, word: str) -> None:
+        with pytest.raises(UsageError, match="Nobody in the roster"):
+            find_student(self.CLASS, word)
