@@ -312,7 +312,8 @@ def gather_stubs(
     others = first.redrawn(generator)
     stubs = dict.fromkeys(candidate.facts.externs, int(generator.integers(1, 2**31)))
     calls = first.followed_by(first).followed_by(others)
-    task = replace(run_task(candidate, calls, stubs=stubs), restart=2 * first.calls)
+    count = next(len(each.array) for each in first.arguments if each.varies)
+    task = replace(run_task(candidate, calls, stubs=stubs), restart=2 * count)
     try:
         answer = runners.request("pure", task)
         if not isinstance(answer, RunResult):

@@ -106,11 +106,6 @@ class Arrangement:
         return replace(self._with(choose), samples=len(samples)), samples
 
     @property
-    def calls(self) -> int:
-        """Return how many calls there are."""
-        return next(len(each.array) for each in self.arguments if each.varies)
-
-    @property
     def batch(self) -> int:
         """Return how many samples one call takes: 1 where the function has no batch."""
         if not self.is_batched:

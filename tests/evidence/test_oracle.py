@@ -66,7 +66,6 @@ def test_the_first_calls_then_others_drawn_anew() -> None:
     arrangement = Arrangement("main", (given, BIAS), samples=3)
     first = arrangement.first(2)
     both = first.followed_by(first.redrawn(np.random.default_rng(0)))
-    assert 4 == both.calls
     assert [[0, 1], [2, 3], [5, 5], [5, 5]] == both.arguments[0].array.tolist()
     assert BIAS is both.arguments[1]
 
