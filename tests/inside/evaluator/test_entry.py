@@ -177,7 +177,7 @@ def writes_to_what_was_kept(x, out):
 def replaces_the_view(x, out):
     """Reaches for the evaluator's own record of the call."""
     for each in gc.get_objects():
-        if type(each).__name__ == "Call":
+        if type(each).__name__ == "ExternCall":
             each.outputs = [np.full((2, 2), FORGED, "float32")]
     triples(x, out)
 
