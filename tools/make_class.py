@@ -294,7 +294,8 @@ def _canvas_gradebook() -> bytes:
     header = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Perceptron (8812)"]
     header += ["Essay (8813)", "Current Score", "Final Score"]
     points = ["    Points Possible", "", "", "", "", "50", "10", "(read only)", "(read only)"]
-    rows = [points]
+    posting = ["", "", "", "", "", "Manual Posting", "", "", ""]  # which are not posted by Canvas
+    rows = [posting, points]
     for each in STUDENTS:
         name = ", ".join(filter(None, (each.family, each.given)))
         ids = [str(each.number), f"s{each.number}", each.login, each.section]

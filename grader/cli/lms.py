@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple, TypeVar, get_args
@@ -14,7 +15,7 @@ from grader.cli.telling import some_of, students, tell, words
 from grader.errors import UsageError
 from grader.files import unwritable, write_or_rescue, write_whole
 from grader.gradebook.entries import RosterEntry
-from grader.language import Text, in_a_row, say
+from grader.language import Text, foreign, in_a_row, in_clauses, say
 from grader.lms.archives import Reason
 from grader.lms.choices import FORMS, LAYOUTS, PACKED, Layout
 from grader.lms.collect import (
@@ -54,6 +55,7 @@ _REASONS: dict[Reason, Text] = {
     "encrypted": say("it is encrypted"),
     "unsupported": say("it is packed in a way that cannot be read here"),
     "damaged": say("it is damaged"),
+    "nested": say("it is packed more than twice"),
 }
 
 
@@ -105,8 +107,10 @@ def _print(outcome: CollectOutcome, folder: Path, output: Console) -> None:
         tell(output, say("As before: {count}.", count=len(outcome.unchanged)))
     _list_some(output, say("Late ({count}): {names}."), late)
     _list_some(output, say("Not matched to the roster ({count}): {names}."), outcome.unmatched)
+    if outcome.unmatched:
+        tell(output, say("Name the folders by the ids of the roster, or bring it up to date."))
     _list_some(output, say("Of the roster, nothing from ({count}): {names}."), outcome.absent)
-    _list_some(output, say("Nobody's, left out ({count}): {names}."), _left_out(outcome.collected))
+    _list_some(output, say("Left out ({count}): {names}."), _left_out(outcome.collected))
     tell(output, say("Whose each folder is: {path}", path=str(folder / MANIFEST)))
     command = f"grader batch {folder / SUBMISSIONS} --output reports"
     tell(output, say("Next: {command}", command=command))
@@ -228,8 +232,8 @@ def _find_grades(options: ExportOptions) -> _Graded:
     """Return the grades of a folder of reports, or those that the gradebook derives."""
     if options.reports is not None:
         works = _in_folder(options.reports, options.collected)
-        unmarked = tuple(work.folder for work in works.each if work.report.open)
-        return _Graded(grades_of(works), works.ungraded, works.several, unmarked=unmarked)
+        grades, unmarked = grades_of(works)
+        return _Graded(grades, works.ungraded, works.several, unmarked=unmarked)
     return _in_book(_named(options.assignment), options.course)
 
 
@@ -273,13 +277,13 @@ def run_feedback(
     options: FeedbackOptions, messages: Console, clock: Callable[[], datetime] = utc_now
 ) -> bool:
     """Write the students' pages, or an archive of them. Returns whether everybody's is there."""
-    works = _find_works(options)
     left_out: tuple[str, ...] = ()
-    if options.packed is None:
-        _write_pages(works, options.output, clock())
-    else:
-        content, left_out = pack_pages(works.each, _one_of(options.packed, PACKED), clock())
-        write_or_rescue(options.output, content, say("the pages"))
+    with _found_works(options) as works:
+        if options.packed is None:
+            _write_pages(works, options.output, clock())
+        else:
+            content, left_out = pack_pages(works.each, _one_of(options.packed, PACKED), clock())
+            write_or_rescue(options.output, content, say("the pages"))
     written = say(
         "Written: {path}, with {count} pages",
         path=str(options.output),
@@ -306,22 +310,25 @@ def _write_pages(works: Works, folder: Path, now: datetime) -> None:
         raise unwritable(folder, error, say("the pages")) from None
 
 
-def _find_works(options: FeedbackOptions) -> Works:
-    """Return the work of a folder of reports, or of the attempts that count in the gradebook."""
+@contextmanager
+def _found_works(options: FeedbackOptions) -> Iterator[Works]:
+    """Open the work of a folder of reports, or of the attempts that count in the gradebook."""
     if options.reports is not None:
-        return _in_folder(options.reports, options.collected)
+        yield _in_folder(options.reports, options.collected)
+        return
     from grader.cli.student_grades import counting_reports  # with a database
 
     students = _students(options.collected)
-    found, ungraded = [], []
-    for student, grade, report in counting_reports(_named(options.assignment), options.course):
-        if report is None:
-            ungraded.append(student.login)
-            continue
-        theirs = next((e for e in students if student.login in (e.id, e.folder)), None)
-        words = (student.login, report, theirs, grade.attempt, student.name, grade.lines)
-        found.append(GradedWork(*words))
-    return Works(tuple(found), tuple(ungraded))
+    with counting_reports(_named(options.assignment), options.course) as counting:
+        found, ungraded = [], []
+        for student, grade, read in counting:
+            if read is None:
+                ungraded.append(student.login)
+                continue
+            theirs = next((e for e in students if student.login in (e.id, e.folder)), None)
+            words = (student.login, read, theirs, grade.attempt, student.name, grade.lines)
+            found.append(GradedWork(*words))
+        yield Works(tuple(found), tuple(ungraded))
 
 
 def _in_folder(reports: Path, collected: Path | None) -> Works:
@@ -360,5 +367,6 @@ def _tell_problems(works: Works, messages: Console) -> None:
 
 def _list(output: Console, sentence: Text, names: Collection[str], **values: str) -> None:
     """Tell a sentence with a `count` and `names`, where there are any."""
-    if names:
-        tell(output, say(sentence, count=len(names), names=in_a_row(names), **values))
+    if names:  # Canvas writes "Lovelace, Ada"
+        row = in_clauses(map(foreign, names)) if "," in "".join(names) else in_a_row(names)
+        tell(output, say(sentence, count=len(names), names=row, **values))

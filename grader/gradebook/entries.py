@@ -20,8 +20,12 @@ from grader.tables import read_table
 _HUNDREDTH = Decimal("0.01")
 
 
-class Value(msgspec.Struct, frozen=True):
-    """Base of what the gradebook hands out."""
+class Value(msgspec.Struct, frozen=True, gc=False):
+    """Base of what the gradebook hands out.
+
+    Nothing of it leads back to itself, so that no collector of garbage need look at it: in a large
+    class it would do so over and over, and a student would cost the more, the more there are.
+    """
 
 
 class PartPoints(Value, frozen=True):
@@ -34,7 +38,10 @@ class PartPoints(Value, frozen=True):
 
 
 class Grading(Value, frozen=True):
-    """What a run of the grader gave. What is not `settled` is to be graded again."""
+    """What a run of the grader gave. What is not `settled` is to be graded again.
+
+    `basis` is the digest of what decided, `rubric` that of what it was worth.
+    """
 
     id: int
     score: Decimal
@@ -43,6 +50,8 @@ class Grading(Value, frozen=True):
     settled: bool
     graded: datetime
     grader: str
+    basis: str = ""
+    rubric: str = ""
 
 
 class Chosen(Value, frozen=True):
@@ -350,8 +359,13 @@ def _is_no_login(header: Sequence[str], at: int | None) -> bool:
 def _entry(
     path: Path, number: int, cells: Sequence[str], header: Sequence[str], columns: dict[str, int]
 ) -> RosterEntry | None:
-    """Return what a line says, None for the line of Canvas that is no student's."""
+    """Return what a line says, None for the lines of Canvas that are no student's.
+
+    They have the points of assignments, and which are posted by hand: that one names nobody.
+    """
     told = {field: cells[at] if at < len(cells) else "" for field, at in columns.items()}
+    if not any(told.values()):
+        return None
     login = unicodedata.normalize("NFC", told.pop(_LOGIN))
     if folded(told.get("name", "")) in _NOBODY:
         return None

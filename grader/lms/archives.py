@@ -26,7 +26,16 @@ from grader.errors import UsageError
 from grader.language import Text, say
 
 Reason = Literal[
-    "link", "special", "outside", "name", "twice", "large", "encrypted", "unsupported", "damaged"
+    "link",
+    "special",
+    "outside",
+    "name",
+    "twice",
+    "large",
+    "encrypted",
+    "unsupported",
+    "damaged",
+    "nested",
 ]
 """Why a member is left out."""
 

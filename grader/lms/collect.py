@@ -16,7 +16,7 @@ import os
 import shutil
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -346,11 +346,17 @@ def _place(handed_in: Delivery, folder: Path) -> tuple[LeftOut, ...]:
         shutil.copyfile(path, target)
     whole: set[Path] = set()
     for _ in range(_NESTED):
-        for archive in sorted(folder.rglob("*")):
-            if is_archive(archive.name) and archive.is_file() and archive not in whole:
-                left_out += _unpack_within(archive, folder)
-                whole.add(archive)
-    return tuple(left_out)
+        for archive in _packed_in(folder, whole):
+            left_out += _unpack_within(archive, folder)
+            whole.add(archive)
+    deeper = (each.relative_to(folder).as_posix() for each in _packed_in(folder, whole))
+    return (*left_out, *(LeftOut(name, "nested") for name in deeper))
+
+
+def _packed_in(folder: Path, known: Container[Path]) -> list[Path]:
+    """Return the archives in a folder that are not known."""
+    found = sorted(folder.rglob("*"))
+    return [e for e in found if is_archive(e.name) and e.is_file() and e not in known]
 
 
 def _unpack_within(archive: Path, folder: Path) -> Iterable[LeftOut]:

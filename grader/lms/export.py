@@ -23,7 +23,7 @@ FILLED_IN = frozenset({"canvas", "moodle"})
 """Those that a file of the system's own is needed for."""
 
 
-class ExportedGrade(msgspec.Struct, frozen=True):
+class ExportedGrade(msgspec.Struct, frozen=True, gc=False):
     """The grade of a student in an assignment. `comment` is plain text for the student."""
 
     student: str

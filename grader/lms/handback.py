@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 import io
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -85,13 +86,14 @@ _PAGE = "report.html"
 class GradedWork(msgspec.Struct, frozen=True):
     """A student's report, and what was collected of the student; None where nothing was.
 
-    `folder` is the student's, or what the gradebook calls the student. `attempt` is which of the
-    student's it is, counted from 1; None where that is not known. `grade` says how the gradebook
-    makes a grade of it, line by line; a folder of reports says nothing of that.
+    `folder` is the student's, or what the gradebook calls the student. `read` returns the report:
+    those of a large class are not to be in memory at once. `attempt` is which of the student's it
+    is, counted from 1; None where that is not known. `grade` says how the gradebook makes a grade
+    of it, line by line; a folder of reports says nothing of that.
     """
 
     folder: str
-    report: Report
+    read: Callable[[], Report]
     student: CollectedStudent | None
     attempt: int | None = None
     name: str = ""
@@ -126,27 +128,30 @@ def read_works(reports: Path, collected: Collected, folder: Path | None = None) 
             say("Name the folder that was --output of `grader batch`."),
         )
     students = {each.folder: each for each in collected.students}
-    found: dict[str, list[Report]] = {}
+    graded: dict[str, list[GradedWork]] = {}
     for path in sorted(reports.rglob("*.json")):
         if path != reports / SUMMARY:
-            first = path.relative_to(reports).with_suffix("").parts[0]
-            found.setdefault(first, []).append(_read(path))
-    works, ungraded, several = [], [], []
-    for name, theirs in found.items():
-        graded = [each for each in theirs if each.graded is not None]
-        works += [_work(name, graded[0], students.get(name), folder)] if len(graded) == 1 else []
-        ungraded += [name] if not graded else []
-        several += [name] if len(graded) > 1 else []
-    return Works(tuple(works), tuple(ungraded), tuple(several))
+            name = path.relative_to(reports).with_suffix("").parts[0]
+            own = graded.setdefault(name, [])
+            own += _graded(path, name, students.get(name), folder)
+    return Works(
+        tuple(own[0] for own in graded.values() if len(own) == 1),
+        tuple(name for name, own in graded.items() if not own),
+        tuple(name for name, own in graded.items() if len(own) > 1),
+    )
 
 
-def _work(
-    name: str, report: Report, student: CollectedStudent | None, folder: Path | None
-) -> GradedWork:
-    if folder is None or student is None:
-        return GradedWork(name, report, student)
-    number = attempt_number(folder, student, report.submission.sha256)
-    return GradedWork(name, report, student, number)
+def _graded(
+    path: Path, name: str, student: CollectedStudent | None, folder: Path | None
+) -> Iterator[GradedWork]:
+    """Yield the work that a report is of, if it says that something was graded."""
+    report = _read(path)
+    if report.graded is None:
+        return
+    number = None
+    if folder is not None and student is not None:
+        number = attempt_number(folder, student, report.submission.sha256)
+    yield GradedWork(name, partial(_read, path), student, number)
 
 
 def _read(path: Path) -> Report:
@@ -163,16 +168,23 @@ def _read(path: Path) -> Report:
         ) from None
 
 
-def grades_of(works: Works) -> list[ExportedGrade]:
-    """Return everybody's grade: all points of the report, hidden ones as well.
+def grades_of(works: Works) -> tuple[list[ExportedGrade], tuple[str, ...]]:
+    """Return everybody's grade, all points of the report, hidden ones as well; and who has none.
 
-    Where a person has yet to mark something there is none: what is open is no lost point.
+    That is who is still to be marked by a person: what is open is no lost point.
     """
-    return [_grade(work) for work in works.each if not work.report.open]
+    grades, unmarked = [], []
+    for work in works.each:
+        report = work.read()
+        if report.open:
+            unmarked.append(work.folder)
+        else:
+            grades.append(_grade(work, report))
+    return grades, tuple(unmarked)
 
 
-def _grade(work: GradedWork) -> ExportedGrade:
-    student, report = work.student, work.report
+def _grade(work: GradedWork, report: Report) -> ExportedGrade:
+    student = work.student
     points, most = Decimal(str(report.score)), Decimal(str(report.max_score))
     return ExportedGrade(
         student=work.folder if student is None else student.id or student.folder,
@@ -191,8 +203,9 @@ def student_page(work: GradedWork, now: datetime) -> bytes:
     """
     from grader.render.html import render_html  # not to know whose a report is, and slow
 
-    report = shown(work.report, "student", now)
-    is_whole = report.max_score == work.report.max_score
+    whole = work.read()
+    report = shown(whole, "student", now)
+    is_whole = report.max_score == whole.max_score
     return render_html(report, work.whose, work.attempt, work.grade if is_whole else ())
 
 

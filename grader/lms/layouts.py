@@ -127,9 +127,11 @@ def _all_files(folder: Path) -> tuple[tuple[Path, str], ...]:
 
 # --- Canvas ---------------------------------------------------------------------------------------
 
-_CANVAS = re.compile(r"(?P<name>\w+?)_(?P<late>LATE_)?(?P<user>\d+)_(?P<file>\d+)_(?P<rest>.+)")
+# Ruby's letters have marks, as Devanagari and Thai do between theirs; Python's `\w` has none.
+_CANVAS_WHO = r"(?P<name>[^\s!-/:-@\[-^`{-~]+?)_(?P<late>LATE_)?(?P<user>\d+)"
+_CANVAS = re.compile(rf"{_CANVAS_WHO}_(?P<file>\d+)_(?P<rest>.+)")
 _CANVAS_ANONYMOUS = re.compile(r"(?P<late>LATE_)?anon_(?P<user>\w+?)_(?P<file>\d+)_(?P<rest>.+)")
-_CANVAS_TEXT = re.compile(r"(?P<name>\w+?)_(?P<late>LATE_)?(?P<user>\d+)_(?P<rest>text|link)\.html")
+_CANVAS_TEXT = re.compile(rf"{_CANVAS_WHO}_(?P<rest>text|link)\.html")
 
 
 def _canvas(folder: Path, _: str | None) -> FolderContents:

@@ -131,8 +131,11 @@ def _plain(text: str) -> str:
 
 
 def _squeezed(name: str) -> str:
-    """Return the letters and digits of a name: Canvas writes no others."""
-    return "".join(each for each in _plain(name) if each.isalnum())
+    """Return the letters and digits of a name, with the marks on them: Canvas writes no others.
+
+    Without its marks one name in Devanagari or Thai would be another one.
+    """
+    return "".join(each for each in _plain(name) if unicodedata.category(each)[0] in "LMN")
 
 
 def _forms(name: str) -> set[str]:

@@ -95,6 +95,12 @@ def test_what_a_student_has_packed_is_unpacked_also_within(tmp_path: Path) -> No
     } == submissions(tmp_path)
 
 
+def test_what_is_packed_deeper_stays_and_is_told_of(tmp_path: Path) -> None:
+    packed = zipped({"more.zip": zipped({"most.zip": zipped({"hw.ipynb": "{}"})})})
+    (student,) = collected(tmp_path, {"kim_1_9_all.zip": packed}).collected.students
+    assert (LeftOut("all.zip/more.zip/most.zip", "nested"),) == student.attempts[-1].left_out
+
+
 def test_what_cannot_be_unpacked_stays_as_it_is(tmp_path: Path) -> None:
     outcome = collected(tmp_path, {"kim_1_9_all.zip": b"no archive"})
     (student,) = outcome.collected.students

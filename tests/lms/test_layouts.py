@@ -98,6 +98,17 @@ def test_canvas_tells_whose_and_how_late(tmp_path: Path) -> None:
     assert ["text.html"] == names(found["oneil"])
 
 
+@pytest.mark.parametrize(
+    "name", ["प्रियाशर्मा", "สมชายใจดี", "தமிழ்", "zoe\u0308", "van_der_berg", "o1"]
+)
+def test_canvas_has_names_in_any_script(tmp_path: Path, name: str) -> None:
+    folder = make_folder(
+        tmp_path, {f"{name}_LATE_12_5_hw.ipynb": "", f"{name}_LATE_12_text.html": ""}
+    )
+    (found,) = read_layout(folder).handed_in
+    assert (name, {"canvas": "12"}, True) == (found.name, found.keys, found.late)
+
+
 def test_canvas_can_hide_names(tmp_path: Path) -> None:
     folder = make_folder(tmp_path, {"anon_aB3x9_5_hw.ipynb": "", "LATE_anon_Qq2_6_hw.ipynb": ""})
     found = {each.keys["canvas"]: each for each in read_layout(folder).handed_in}

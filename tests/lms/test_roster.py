@@ -13,6 +13,7 @@ from grader.lms.roster import Roster, read_roster
 
 CANVAS = """\
 Student,ID,SIS User ID,SIS Login ID,Section,hw (12)
+,,,,,Manual Posting
     Points Possible,,,,,100
 "Lovelace, Ada",1234,s12,ada,Mon,
 "Kim, Min",77,s13,min,Tue,
@@ -80,6 +81,11 @@ def test_a_clone_is_known_by_the_login_at_its_end(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["Ada Lovelace", "ada lovelace", "Lovelace, Ada", "lovelaceada"])
 def test_a_name_that_nobody_else_has_is_enough(tmp_path: Path, name: str) -> None:
     assert "ada" == whose(roster_of(tmp_path, OWN), name)
+
+
+def test_marks_make_another_name(tmp_path: Path) -> None:
+    roster = roster_of(tmp_path, "login,name\nkiran,किरण\n")
+    assert ("kiran", None) == (whose(roster, "किरण"), whose(roster, "करण"))
 
 
 def test_a_name_that_two_have_says_nothing(tmp_path: Path) -> None:

@@ -75,7 +75,8 @@ class TestReports:
         assert "no cell that is marked as its answer" in rendered("markdown", lacking)
 
     def test_no_grade_is_handed_to_a_system_before_they_are_given(self) -> None:
-        assert [] == grades_of(Works((GradedWork("ada", REPORT, None),)))
+        works = Works((GradedWork("ada", lambda: REPORT, None),))
+        assert ([], ("ada",)) == grades_of(works)
 
 
 class TestCourses:
