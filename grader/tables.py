@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -13,7 +14,10 @@ from grader.language import say
 
 _SIZE_LIMIT = 16 * 2**20
 _BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff")
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+_FORMULAS = tuple("=+-@＝＋－＠")
+_BLANKS = ("\t", "\r", "\n")
+_NEXT_CELL = re.compile(r"(\S\s*[;\t]\s*)(?=[=+\-@＝＋－＠])")
+"""Where one would begin that divides by semicolons, as in half of Europe, or by tabs."""
 
 
 class ReadTable(NamedTuple):
@@ -90,10 +94,10 @@ def harmless(text: str) -> str:
 
     An apostrophe before it says that it is text (OWASP, "CSV Injection"). Numbers stay numbers.
     """
-    if not text.lstrip(" ").startswith(_FORMULAS):
-        return text
     try:
         float(text)
     except ValueError:
-        return f"'{text}"
+        told = _NEXT_CELL.sub(r"\1'", text)
+        is_formula = told.startswith(_BLANKS) or told.lstrip().startswith(_FORMULAS)
+        return f"'{told}" if is_formula else told
     return text

@@ -38,12 +38,17 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert [["a", "b"], *rows] == table_of(tmp_path, write_table(["a", "b"], rows))
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1+1", "-cmd|x", "@SUM(A1)", " =x", "\t=x"])
+@pytest.mark.parametrize("text", ["=1+1", "+1+1", "-cmd|x", "@SUM(A1)", " =x", "\t=x", "＝x"])
 def test_a_formula_is_made_text(text: str) -> None:
     assert f"'{text}" == harmless(text)
 
 
-@pytest.mark.parametrize("text", ["", "Ada", "a=b", "-5", "+3.5", "1-2"])
+@pytest.mark.parametrize("separator", [";", "; ", "\t"])
+def test_so_is_one_behind_what_divides_cells_elsewhere(separator: str) -> None:
+    assert f"Ada{separator}'=x" == harmless(f"Ada{separator}=x")
+
+
+@pytest.mark.parametrize("text", ["", "Ada", "a=b", "-5", "+3.5", "1-2", "a; b"])
 def test_all_else_stays(text: str) -> None:
     assert text == harmless(text)
 
