@@ -94,8 +94,17 @@ class RecordingStore(Store):
         self.strangers: list[str] = []
 
     def find(self, entry: Entry) -> Report | None:
-        """Return the report that is in the folder, else the newest that the gradebook has."""
-        return super().find(entry) or self._find_recorded(entry)
+        """Return the report that is in the folder, or the newest that the gradebook has.
+
+        That one may be newer: `grader regrade` writes into no folder.
+        """
+        own, known = super().find(entry), self._find_recorded(entry)
+        if own is None or known is None:
+            return own or known
+        is_of_this_file = own.submission.sha256 == known.submission.sha256
+        is_other = own.assignment.slug != known.assignment.slug
+        stays = is_of_this_file and (is_other or _when_graded(own) >= _when_graded(known))
+        return own if stays else known
 
     def identity(self, entry: Entry, report: Report) -> tuple[str, int | None]:
         """Return the student's name, and the number that the gradebook gives the attempt."""
@@ -119,7 +128,7 @@ class RecordingStore(Store):
     def keep(self, entry: Entry, report: Report, row: Row | None = None) -> None:
         """See to it that a report of an earlier run is in the gradebook and in the folder."""
         self.record(entry, report, row)
-        if not self.path(entry).exists():
+        if super().find(entry) != report:
             super().write(entry, report)
 
     def take_rules(self, assignments: Iterable[Assignment]) -> None:
@@ -323,6 +332,11 @@ def _owners(students: Iterable[Student]) -> dict[str, tuple[Student, ...]]:
         for word in filter(None, (each.login, each.email, each.github, each.name)):
             found[folded(word)][each.id] = each
     return {word: tuple(each.values()) for word, each in found.items()}
+
+
+def _when_graded(report: Report) -> float:
+    times = (each.timestamp() for each in (report.graded, report.rescored) if each is not None)
+    return max(times, default=0.0)
 
 
 def _digest_of(path: Path) -> str:

@@ -37,13 +37,18 @@ hold in memory."""
 
 
 class Planned(NamedTuple):
-    """What becomes of an attempt. `grading` is the one that it is counted anew from, or kept by."""
+    """What becomes of an attempt. `grading` is the one that it is counted anew from, or kept by.
+
+    `chosen_by` is who said which assignment it is when it was graded last: a batch that names none
+    goes by that, and what is run again is to answer it as before.
+    """
 
     attempt: StoredAttempt
     way: Way
     reason: Reason
     grading: StoredGrading | None = None
     seconds: float | None = None
+    chosen_by: str = ""
 
 
 class Plan(NamedTuple):
@@ -106,11 +111,11 @@ class _Planning(NamedTuple):
     def plan(self, attempt: StoredAttempt, *, changed: bool) -> Planned:
         """Return what becomes of one attempt, as far as that is known without its report."""
         last, key = self.newest.get(attempt.id), self.keys.of(attempt.slug)
-        seconds = last.seconds if last is not None else None
+        seconds, chooser = (None, "") if last is None else (last.seconds, last.chosen_by)
         if key is None:
             return Planned(attempt, "left", "unknown")
         if not changed:
-            return Planned(attempt, "run", "asked", None, seconds)
+            return Planned(attempt, "run", "asked", None, seconds, chooser)
         if last is not None and self.keys.holds(last):
             if last.rubric == key.rubric:
                 return Planned(attempt, "kept", "same", last)
@@ -118,8 +123,8 @@ class _Planning(NamedTuple):
         elif _file(attempt) in self.usable:
             found = self.usable[_file(attempt)]
         else:
-            return Planned(attempt, "run", _why_run(last), None, seconds)
-        return Planned(attempt, "rescored", "points", found, seconds)
+            return Planned(attempt, "run", _why_run(last), None, seconds, chooser)
+        return Planned(attempt, "rescored", "points", found, seconds, chooser)
 
 
 def _why_run(last: StoredGrading | None) -> Reason:
@@ -167,16 +172,16 @@ class Rerun(Store):
         """`folder` is where the files are laid for the run."""
         super().__init__(folder)
         self._book = book
-        self._attempts: dict[str, list[StoredAttempt]] = {}
+        self._planned: dict[str, list[Planned]] = {}
         for each in planned:
-            self._attempts.setdefault(each.attempt.sha256, []).append(each.attempt)
+            self._planned.setdefault(each.attempt.sha256, []).append(each)
 
     def entries(self) -> Iterator[Entry]:
         """Lay the files down, and yield them as submissions of a batch."""
-        for sha256, (first, *_) in self._attempts.items():
-            suffix = PurePath(first.name).suffix
+        for sha256, (first, *_) in self._planned.items():
+            suffix = PurePath(first.attempt.name).suffix
             path = self._folder / f"{sha256}{suffix if suffix in TEXTS else '.ipynb'}"
-            path.write_bytes(self._book.content(first.id))
+            path.write_bytes(self._book.content(first.attempt.id))
             yield Entry(path, path.name, sha256, self._folder)
 
     def find(self, entry: Entry) -> Report | None:
@@ -196,8 +201,12 @@ class Rerun(Store):
         noticed, chosen_by = ("", "") if row is None else (in_a_line(row.noticed), row.chosen_by)
         try:
             self._book.supersede(
-                (each.id, Recounted(named(report, each.name), noticed, chosen_by))
-                for each in self._attempts[entry.name]
+                (
+                    attempt.id,
+                    Recounted(named(report, attempt.name), noticed, each.chosen_by or chosen_by),
+                )
+                for each in self._planned[entry.name]
+                for attempt in (each.attempt,)
             )
         except GraderError as error:  # then the report is kept elsewhere, and the others go on
             raise UsageError(error.message, error.hint) from None

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from rich.console import Console
 from grader import api
 from grader.batch.collect import collect
 from grader.batch.regrading import Plan, Reason, Rerun, Way, count_anew, make_plan
+from grader.batch.summary import make_row
 from grader.cli import batch as command
 from grader.errors import GradebookError, UsageError
 from grader.gradebook.book import HandedIn, Recording
@@ -257,6 +259,30 @@ class TestDoing:
         assert [b"a", b"c"] == [each.path.read_bytes() for each in entries]
         store.write(entries[0], world.report(b"a"))
         assert {"ada": 7, "ben": 7} == world.points()
+
+    @pytest.mark.parametrize("chooser", ["metadata", "entry points"])
+    def test_a_batch_knows_afterwards_what_was_run(
+        self, world: Class, tmp_path: Path, chooser: str
+    ) -> None:
+        """Also one that names no assignment, and into a folder with the report of before."""
+        entry, before = world.file("ada", b"a"), world.report(b"a")
+        given = HandedIn(world.student("ada"), SLUG, "hw.ipynb", b"a")
+        world.book.record_all([Recording(given, before, "", chooser)])
+        world.store().keep(entry, before)
+        world.rewrite("= 64", "= 65")
+        run = Rerun(world.book, self.plan(world).of("run"), tmp_path)
+        (laid,) = run.entries()
+        later = before.graded + timedelta(hours=1)
+        made = world.report(b"a", 1.0, graded=later)
+        run.write(laid, made, make_row(laid, made, "command"))
+        rows = world.store().answers([entry], world.keys(assignment=None))
+        assert (chooser == "metadata") == bool(rows)
+        store = world.store()
+        found = store.find(entry)
+        assert made.parts == found.parts
+        store.keep(entry, found)
+        document = (world.folder / "reports" / "ada" / "hw.json").read_bytes()
+        assert made.parts == decode_report(document).parts
 
     def test_what_could_not_be_graded_stays_as_it_was(self, world: Class, tmp_path: Path) -> None:
         world.grade("ada", b"a")
