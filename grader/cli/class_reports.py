@@ -186,4 +186,5 @@ def _of_student(
 def _attempt(attempt: Handed) -> ReportedAttempt:
     scores = tuple(float(each.score) for each in attempt.gradings)
     most = max((float(each.max_score) for each in attempt.gradings), default=0.0)
-    return ReportedAttempt(attempt.number, attempt.handed_in, scores, most)
+    rules = tuple(f"{each.basis} {each.rubric}" for each in attempt.gradings)
+    return ReportedAttempt(attempt.number, attempt.handed_in, scores, most, rules)

@@ -142,9 +142,9 @@ def import_roster(
         lines.append(say("Back again: {names}.", names=some_of(changes.returned, _SHOWN)))
     if changes.missing:
         missing = say("Not in it: {names}.", names=some_of(changes.missing, _SHOWN))
-        done = say("They have withdrawn.")
+        done, withdraws = say("They have withdrawn."), withdraw and not only_plan
         lines.append(
-            join(missing, done if withdraw else say("With --withdraw they have withdrawn."))
+            join(missing, done if withdraws else say("With --withdraw they have withdrawn."))
         )
     if only_plan:
         lines.append(say("Nothing was changed."))

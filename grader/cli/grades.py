@@ -215,7 +215,8 @@ def adjust(
             own = {entry.id for each in account.attempts for entry in each.adjustments}
             if take_back not in own:
                 raise UsageError(
-                    say("Adjustment {take_back} is not of this grade.", take_back=take_back)
+                    say("Adjustment {take_back} is not of this grade.", take_back=take_back),
+                    say("See: grader grades show STUDENT"),
                 )
             number = book.take_back(take_back, **told)
             return {"adjustment": number, "takes_back": take_back}
@@ -287,7 +288,19 @@ def extend(
         del grade
         until = None if due is None else moment(due, account.rules.due)
         if until is None and account.extension is None:
-            raise UsageError(say("There is no extension to take back."))
+            raise UsageError(
+                say("There is no extension to take back."), say("See: grader grades show STUDENT")
+            )
+        if until is not None and account.rules.due is not None and until <= account.rules.due:
+            raise UsageError(
+                say(
+                    "{time} is not later than {slug} is due for everybody: {due}.",
+                    time=until.isoformat(" ", "seconds"),
+                    slug=slug,
+                    due=account.rules.due.isoformat(" ", "seconds"),
+                ),
+                say("Name a later time; --take-back takes an extension back."),
+            )
         book.extend(student.id, slug, until, **told)
         until_now = account.rules.due if until is None else until
         said = say("no due date") if until_now is None else until_now.isoformat(" ", "seconds")

@@ -304,7 +304,8 @@ class Gradebook:
                 )
             if connection.execute(undone).first() is not None:
                 raise UsageError(
-                    say("Adjustment {adjustment} is taken back already.", adjustment=adjustment)
+                    say("Adjustment {adjustment} is taken back already.", adjustment=adjustment),
+                    say("See: grader grades show STUDENT"),
                 )
             row = {"attempt": found.attempt, "part": found.part, "points": None, "factor": None}
             return rows.insert(connection, table, {**row, **told, "takes_back": adjustment})

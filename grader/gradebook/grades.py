@@ -53,8 +53,13 @@ class Account(Value, frozen=True):
 
     @property
     def due(self) -> datetime | None:
-        """When it is due for this student."""
-        return self.rules.due if self.extension is None else self.extension.due
+        """When it is due for this student: an extension makes nothing due earlier.
+
+        It would where everybody was given more time than somebody had been before.
+        """
+        own = None if self.extension is None else self.extension.due
+        known = [each for each in (self.rules.due, own) if each is not None]
+        return max(known, default=None)
 
 
 class Grade(Value, frozen=True):
@@ -242,7 +247,7 @@ def _due_line(account: Account) -> Text:
 
 def _extension_line(account: Account) -> Text:
     held = account.extension
-    if held is None or held.due is None:
+    if held is None or held.due is None or held.due != account.due:
         return NOTHING
     return say(
         "Extended until {time}, by {who}: {reason}",

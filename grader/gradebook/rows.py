@@ -246,12 +246,13 @@ def _of_student(table: sa.Table, student: int | None) -> sa.ColumnElement[bool]:
 def _gradings(connection: Connection, student: int | None) -> dict[int, list[Grading]]:
     table = schema.grading
     names = ("id", "attempt", "score", "max_score", "parts", "settled", "graded", "grader")
-    query = sa.select(*(table.c[name] for name in names)).where(_of_student(table, student))
+    columns = (table.c[name] for name in (*names, "basis", "rubric"))
+    query = sa.select(*columns).where(_of_student(table, student))
     found: dict[int, list[Grading]] = defaultdict(list)
     for row in connection.execute(query.order_by(table.c.id)):
         parts = msgspec.json.decode(row.parts, type=prepared(tuple[PartPoints, ...]))
         told = row.score, row.max_score, parts, row.settled, row.graded, row.grader
-        found[row.attempt].append(Grading(row.id, *told))
+        found[row.attempt].append(Grading(row.id, *told, row.basis, row.rubric))
     return found
 
 

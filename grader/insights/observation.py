@@ -48,12 +48,24 @@ class Person(Frozen, frozen=True):
 
 
 class ReportedAttempt(Frozen, frozen=True):
-    """A file that was handed in, the first one being 1; `scores` are what its gradings gave."""
+    """A file that was handed in, the first one being 1; `scores` are what its gradings gave.
+
+    `rules` says by which each was graded; where it is empty, by the same ones.
+    """
 
     number: int
     handed_in: datetime | None
     scores: tuple[float, ...]
     max_score: float = 0.0
+    rules: tuple[str, ...] = ()
+
+    @property
+    def alike(self) -> tuple[tuple[float, ...], ...]:
+        """The scores of gradings that should have given the same: those by the same rules."""
+        groups: dict[str, list[float]] = {}
+        for score, rule in zip(self.scores, self.rules or ("",) * len(self.scores), strict=True):
+            groups.setdefault(rule, []).append(score)
+        return tuple(map(tuple, groups.values()))
 
 
 class Concern(Frozen, frozen=True):
@@ -264,14 +276,15 @@ def _of_points(
         told = say("{points:g} points, {passing:g} are needed.", points=points, passing=passing)
         yield Concern("near", told)
     for each in attempts:
-        if max(each.scores, default=0) - min(each.scores, default=0) > 0.005:
-            told = say(
-                "Attempt {number} got {low:g} points in one grading and {high:g} in another.",
-                number=each.number,
-                low=min(each.scores),
-                high=max(each.scores),
-            )
-            yield Concern("regraded", told)
+        for scores in each.alike:  # another rubric gives everybody other points
+            if max(scores) - min(scores) > 0.005:
+                told = say(
+                    "Attempt {number} got {low:g} points in one grading and {high:g} in another.",
+                    number=each.number,
+                    low=min(scores),
+                    high=max(scores),
+                )
+                yield Concern("regraded", told)
     graded = [each for each in attempts if each.scores]
     for before, after in pairwise(graded):
         if before.scores[-1] - after.scores[-1] >= _FELL * most > 0:

@@ -130,6 +130,27 @@ def test_a_roster_is_tried_before_it_is_read(folder: Path) -> None:
     assert "a@x.org" in said(folder, "grades", "show", "ada")
 
 
+@pytest.fixture
+def own(folder: Path, tmp_path: Path) -> Path:
+    """A copy of the folder, for a test that changes it."""
+    return shutil.copytree(folder, tmp_path / "own", symlinks=True)
+
+
+def test_a_trial_with_withdraw_does_not_say_that_they_have(own: Path) -> None:
+    (own / "new.csv").write_text("id,name\nada,Ada\n")
+    words = ("roster", "import", "new.csv", "--withdraw")
+    assert "With --withdraw they have withdrawn." in said(own, *words, "--dry-run")
+    assert "They have withdrawn." in said(own, *words)
+
+
+def test_an_assignment_that_nobody_has_handed_in_takes_no_room(own: Path) -> None:
+    (own / "assignments" / "e2e-mlp").symlink_to(ROOT / "assignments" / "e2e-mlp")
+    table, _, rest = said(own, "grades", "list").partition("Nobody has handed in e2e-mlp.")
+    assert SLUG in table and "e2e-mlp" not in table and "with a grade" in rest
+    rows = found(own, "grades", "list")["assignments"]
+    assert {SLUG, "e2e-mlp"} == {each["slug"] for each in rows}
+
+
 def test_who_is_forgotten_is_gone(folder: Path) -> None:
     assert "add --yes" in refused(folder, "grades", "forget", "m")
     assert "m is forgotten." in said(folder, "grades", "forget", "m", "--yes")
@@ -157,6 +178,7 @@ def test_who_is_forgotten_is_gone(folder: Path) -> None:
         (("adjust", "ada", SLUG, "--take-back", "99", "--reason", "x"), "not of this grade"),
         (("adjust", "leilei", SLUG, "--points", "1", "--reason", "x"), "Nothing is graded"),
         (("extend", "ada", SLUG, "soon", "--reason", "x"), "'soon' is no time."),
+        (("extend", "ada", SLUG, "--take-back", "--reason", "x"), "grader grades show"),
         (("extend", "ada", SLUG, "--reason", "x"), "either a time or --take-back"),
     ],
 )

@@ -137,6 +137,8 @@ def test_an_extension_moves_the_due_date_of_one_student() -> None:
     assert 40 == derive(late).points
     extended = msgspec.structs.replace(late, extensions=(given,))
     assert 50 == derive(extended).points
+    sooner = Extension(DUE - timedelta(days=7), "a slip", "eve", NOW)
+    assert 40 == derive(msgspec.structs.replace(late, extensions=(sooner,))).points
     taken_back = Extension(None, "not ill", "eve", NOW)
     assert 40 == derive(msgspec.structs.replace(late, extensions=(given, taken_back))).points
 

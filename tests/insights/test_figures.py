@@ -120,6 +120,16 @@ def test_who_needs_a_look_by_points(points: float, attempts, kinds: list[str]) -
     assert kinds == [each.kind for each in seen.concerns]
 
 
+def test_other_points_by_another_rubric_are_no_reason_to_look() -> None:
+    from grader.insights import ReportedAttempt
+
+    for rules, kinds in ((("a", "b"), []), (("a", "a"), ["regraded"]), (("a", "b", "a"), [])):
+        scores = (60.0, 90.0, 60.0)[: len(rules)]
+        given = (ReportedAttempt(1, None, scores, 100.0, rules),)
+        seen = observe(sample_reports.full_marks(), ADA, points=90.0, attempts=given)
+        assert kinds == [each.kind for each in seen.concerns]
+
+
 def test_who_needs_a_look_by_the_report() -> None:
     full = sample_reports.full_marks()
     part = full.parts[0]
