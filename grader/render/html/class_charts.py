@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from grader.insights.figures import Insights, SpeedGroup
@@ -45,7 +47,7 @@ def _texts() -> dict[str, Text]:
             "The first step at which a module departs from PyTorch. A student counts once for each"
             " mistake, in however many parts."
         ),
-        "missing": say("Handed in nothing"),
+        "missing": say("Handed in nothing to grade"),
         "no_concerns": say("Nobody."),
         "no_failures": say("No cell ended in an error."),
         "no_mistakes": say("No module departs from PyTorch."),
@@ -164,3 +166,23 @@ def strip(group: SpeedGroup, width: float) -> SpeedStrip:
             reference=wording.factor(group.reference),
         ),
     )
+
+
+_NAME = 60
+
+
+def names_on_page(names: Mapping[str, str]) -> dict[str, str]:
+    """Return what students are called on a page, given their names by their ids.
+
+    Where two have one name, their ids are with it; who has none is called by the id.
+    """
+    shown = {id: _short(name) or _short(id) or "?" for id, name in names.items()}
+    count = Counter(shown.values())
+    return {
+        id: name if count[name] == 1 else f"{name} ({_short(id) or '?'})"
+        for id, name in shown.items()
+    }
+
+
+def _short(text: str) -> str:
+    return wording.one_line(text)[:_NAME]

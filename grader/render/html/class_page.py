@@ -12,12 +12,18 @@ from typing import Final, NamedTuple
 from markupsafe import escape
 
 from grader.insights.figures import CheckRow, CodeRow, Insights, PartRow, SpeedGroup, StudentRow
-from grader.insights.observation import ConcernKind, Person
+from grader.insights.observation import ConcernKind
 from grader.language import Text, say
 from grader.render import wording
 from grader.render.findings import told_stage
 from grader.render.html.charts import WIDTHS
-from grader.render.html.class_charts import SpeedStrip, class_words, histogram, strip
+from grader.render.html.class_charts import (
+    SpeedStrip,
+    class_words,
+    histogram,
+    names_on_page,
+    strip,
+)
 from grader.render.html.page import SIZE, style_hash, template
 from grader.render.html.sections import share
 from grader.render.speech import speaking, spoken, tell
@@ -29,10 +35,10 @@ _FRAME: Final = 300_000
 _STUDENTS: Final = 1_200_000
 """Bytes of the table of students; the rest is for the lists of names."""
 
-_LINK: Final = 40
+_LINK: Final = 51
 """Bytes of a link to a student beside the name."""
 
-_ROW: Final = 420
+_ROW: Final = 431
 """Bytes of a student's line beside what is said in it."""
 
 _NAME: Final = 60
@@ -99,7 +105,6 @@ class _Line(NamedTuple):
 
     anchor: str
     name: str
-    id: str
     page: str
     section: str
     points: str
@@ -121,9 +126,11 @@ class _Page:
     def __init__(self, insights: Insights, made: str) -> None:
         self._all = insights
         self._made = made
-        self._people = {each.person.id: each.person for each in insights.students}
+        people = (*insights.missing, *(each.person for each in insights.students))
+        self._names_of = names_on_page({each.id: each.name for each in people})
         self._lines = self._student_lines()
-        self._anchors = {each.id: each.anchor for each in self._lines}
+        ids = (each.person.id for each in insights.students)
+        self._anchors = {id: line.anchor for id, line in zip(ids, self._lines, strict=False)}
         self._left = SIZE - _FRAME - _STUDENTS
 
     def render(self) -> str:
@@ -178,7 +185,7 @@ class _Page:
         told = _told(found.graded)
         if found.missing:
             return tell(
-                "{students} graded, {missing} handed in nothing",
+                "{students} graded, {missing} handed in nothing to grade",
                 students=told,
                 missing=len(found.missing),
             )
@@ -187,7 +194,7 @@ class _Page:
     def _student_lines(self) -> tuple[_Line, ...]:
         left, lines = _STUDENTS, []
         for number, each in enumerate(self._all.students, start=1):
-            line = _line(f"s{number}", each)
+            line = _line(f"s{number}", self._names_of[each.person.id], each)
             left -= _ROW + sum(len(escape(str(item)).encode()) for item in line)
             if left < 0:
                 break
@@ -195,8 +202,7 @@ class _Page:
         return tuple(lines)
 
     def _link(self, id: str) -> NameLink:
-        person = self._people.get(id, Person(id))
-        return NameLink(self._anchors.get(id, ""), _name(person))
+        return NameLink(self._anchors.get(id, ""), self._names_of[id])
 
     def _names(self, ids: Sequence[str]) -> NamedStudents:
         """Return students as links, as long as there is room."""
@@ -293,7 +299,7 @@ class _Page:
         return _Speed(title, strips, tuple(rows))
 
     def _missing(self) -> NamedStudents:
-        names = [NameLink("", _name(each)) for each in self._all.missing]
+        names = [NameLink("", self._names_of[each.id]) for each in self._all.missing]
         shown = names[:_ROWS]
         rest = len(names) - len(shown)
         more = tell("and {count:,} more", count=rest) if rest else ""
@@ -302,10 +308,6 @@ class _Page:
 
 def _told(count: int) -> str:
     return wording.counted(count, _STUDENT, _STUDENTS_ARE)
-
-
-def _name(person: Person) -> str:
-    return wording.one_line(person.name or person.id)[:_NAME] or "?"
 
 
 def _short(text: str | Text) -> str:
@@ -326,15 +328,14 @@ def _cells(cells: Sequence[int]) -> str:
     return f"{told}, …" if len(cells) > 6 else told
 
 
-def _line(anchor: str, each: StudentRow) -> _Line:
+def _line(anchor: str, name: str, each: StudentRow) -> _Line:
     person = each.person
     page = person.page if person.page and ":" not in person.page.split("/")[0] else ""
     named = (tell(MISTAKE_NAMES[kind]) for kind in each.mistakes if kind in MISTAKE_NAMES)
     has_points = each.points is not None
     return _Line(
         anchor=anchor,
-        name=_name(person),
-        id=wording.one_line(person.id)[:_NAME],
+        name=name,
         page=page,
         section=wording.one_line(person.section)[:_NAME],
         points=wording.points_of(each.points or 0.0, each.possible) if has_points else "–",

@@ -11,6 +11,7 @@ from markupsafe import escape
 from grader.insights.exports import Leaderboard
 from grader.language import Text, say
 from grader.render import wording
+from grader.render.html.class_charts import names_on_page
 from grader.render.html.page import SIZE, style_hash, template
 from grader.render.html.text import words as report_words
 from grader.render.speech import speaking, spoken, tell
@@ -148,7 +149,8 @@ def render_similar(
 ) -> bytes:
     """Return the page, in a language, of at most SIZE bytes."""
     with speaking(language):
-        pairs = tuple(_within(SIZE - _FRAME, _pairs(found, writings)))
+        names = _names(writings)
+        pairs = tuple(_within(SIZE - _FRAME, _pairs(found, writings, names)))
         left_out = len(found.pairs) - len(pairs)
         page = template("similar.html.j2").render(
             words=report_words() | {name: tell(text) for name, text in _LIKENESS_WORDS.items()},
@@ -157,9 +159,7 @@ def render_similar(
             slug=wording.one_line(found.assignment)[:_NAME],
             about=_about(found),
             pairs=pairs,
-            clusters=tuple(
-                tuple(_name(writings, id) for id in each[:200]) for each in found.clusters
-            ),
+            clusters=tuple(tuple(names[id] for id in each[:200]) for each in found.clusters),
             left_out=tell("{count} more pairs are in the JSON.", count=left_out)
             if left_out
             else "",
@@ -182,20 +182,27 @@ def _within(room: int, pairs: Iterator[_Pair]) -> Iterator[_Pair]:
         yield each
 
 
-def _pairs(found: Similarities, writings: Mapping[str, Writing]) -> Iterator[_Pair]:
+_Names = Mapping[str, tuple[str, str]]
+"""What students are called, and the addresses of their pages, by their ids."""
+
+
+def _pairs(found: Similarities, writings: Mapping[str, Writing], named: _Names) -> Iterator[_Pair]:
     for number, each in enumerate(found.pairs, start=1):
-        names = _name(writings, each.one), _name(writings, each.other)
+        names = named[each.one], named[each.other]
         percent = 100 * each.likeness
         evidence = tuple(_evidence(one, each, writings, found.works) for one in each.evidence)
         told = f"{percent:.0f} %"
         yield _Pair(f"pair-{number}", names, told, round(percent, 1), _shared(each), evidence)
 
 
-def _name(writings: Mapping[str, Writing], id: str) -> tuple[str, str]:
-    """Return a student's name and the address of the page, empty where there is none."""
-    found = writings[id]
-    name = wording.one_line(found.name or id)[:_NAME] or "?"
-    return name, found.page if ":" not in found.page.split("/")[0] else ""
+def _names(writings: Mapping[str, Writing]) -> _Names:
+    """Return students' names with the addresses of their pages, empty where there is none."""
+    names = names_on_page({id: each.name for id, each in writings.items()})
+    pages = {id: each.page for id, each in writings.items()}
+    return {
+        id: (name, pages[id] if ":" not in pages[id].split("/")[0] else "")
+        for id, name in names.items()
+    }
 
 
 def _shared(pair: Pair) -> str:

@@ -9,7 +9,7 @@ EMPTY = frozenset({"meta", "img", "br", "hr", "rect", "path", "circle"})
 _TAGS = """
 html head meta title style body a header nav main section article footer div p span h1 h2 h3 h4 h5
 h6 ul ol li dl dt dd table caption thead tbody tr th td strong em s q code pre blockquote hr br del
-ins details summary img svg g desc rect path circle text
+ins details summary img bdi svg g desc rect path circle text
 """
 _ATTRIBUTES = """
 lang charset http-equiv content name class id href rel src alt width height scope open role tabindex
@@ -18,7 +18,7 @@ aria-label aria-labelledby aria-hidden data-n viewbox preserveaspectratio focusa
 TAGS, ATTRIBUTES = frozenset(_TAGS.split()), frozenset(_ATTRIBUTES.split())
 """What the templates write, and nothing else."""
 
-INLINE = frozenset({"span", "a", "code", "strong", "em", "s", "q"})
+INLINE = frozenset({"span", "a", "code", "strong", "em", "s", "q", "bdi"})
 
 
 @dataclass

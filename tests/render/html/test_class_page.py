@@ -95,6 +95,18 @@ def test_each_student_has_a_line_that_leads_to_the_page() -> None:
     assert 60 == len([href for href in found.values("href") if href.startswith("e2e-conv/")])
 
 
+def test_two_of_one_name_are_told_apart_by_their_ids() -> None:
+    seen = [
+        replace(PLANTED.seen[0], person=Person(id, name))
+        for id, name in (("chen1", "Wei Chen"), ("chen2", "Wei Chen"), ("w" * 90, "Olga"))
+    ]
+    found = page(insights_of("e2e-conv", "gradebook", seen, [Person("chen3", "Wei Chen")])).decode()
+    assert {"Wei Chen (chen1)", "Wei Chen (chen2)", "Wei Chen (chen3)", "Olga"} <= {
+        *re.findall(r"<bdi[^>]*>([^<]+)</bdi>", found)
+    }
+    assert '<a href="#s3"><bdi>Olga</bdi></a>' in found
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_it_is_in_the_language_that_is_asked_for(language: str) -> None:
     found = page(PLANTED.insights, language).decode()
