@@ -51,7 +51,7 @@ from rich.text import Text as Styled
 
 from grader.batch.watching import BatchState, Status, state_of
 from grader.cli.telling import REFRESHES_PER_SECOND, can_redraw, line, tell, words
-from grader.language import NOTHING, in_clauses
+from grader.language import in_clauses
 from grader.progress import duration
 from grader.render.wording import one_line
 
@@ -282,12 +282,12 @@ def run_watch(
         for state in seen:
             write(msgspec.json.encode(state, enc_hook=line) + b"\n")
     elif options.once or not can_redraw(console):
-        last = NOTHING
+        last = None
         for state in seen:
-            told = _counted(state)
-            if told != last or options.once:
-                tell(console, told)
-            last = told
+            counts = replace(state, left="", at_work=(), latest=())  # a guess changes by itself
+            if counts != last:
+                tell(console, _counted(state))
+            last = counts
         _tell_end(console, state)
     else:
         with Live(console=console, transient=True, refresh_per_second=REFRESHES_PER_SECOND) as live:

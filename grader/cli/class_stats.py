@@ -91,7 +91,7 @@ def _tell_insights(console: Console, insights: Insights) -> None:
     for row in insights.mistakes:
         counted.add_row(Styled(words(MISTAKE_NAMES[row.mistake])), str(len(row.students)))
     for failure in insights.failures:
-        name = one_line(f"{failure.error}: {failure.place}")
+        name = one_line(": ".join(filter(None, (failure.error, failure.place))))
         counted.add_row(Styled(name), str(len(failure.students)))
     looks = plain_table(say("Who needs a look"), say("Reason"))
     for concern in insights.concerns:

@@ -29,7 +29,7 @@ from grader.gradebook.book import Gradebook
 from grader.gradebook.entries import Student, show
 from grader.gradebook.grades import Account, Grade, derive_all
 from grader.grading.preparation import GradingOptions
-from grader.language import Text, Value, counted, foreign, in_clauses, say
+from grader.language import Text, Value, counted, foreign, in_a_row, in_clauses, say
 from grader.progress import Silent, duration
 from grader.render.wording import one_line
 
@@ -156,6 +156,11 @@ def _run(
     options: RegradeOptions, book: Gradebook, plan: Plan, slug: str, jobs: int, messages: Console
 ) -> list[str]:
     planned = [each for each in plan.of("run") if each.attempt.slug == slug]
+    people = {each.id: each.login for each in book.students()}
+    whose: dict[str, dict[str, None]] = {}
+    for each in planned:
+        whose.setdefault(each.attempt.sha256, {})[people[each.attempt.student]] = None
+    called = {name: some_of(logins, _SHOWN) for name, logins in whose.items()}
     grading = msgspec.structs.replace(options.grading, assignment=slug)
     with closing(_Folder()) as folder:
         store = Rerun(book, planned, folder.path)
@@ -164,12 +169,11 @@ def _run(
         with open_batch(grading, own, store) as opened:
             opened.find_data(Silent())
             try:
-                with LiveBatch(messages, total=len(entries)) as progress:
+                with LiveBatch(messages, total=len(entries), called=called) as progress:
                     summary = opened.batch.run(entries, {}, jobs, progress)
             except Interrupted:
                 tell(messages, say("What was graded is kept: with --changed it goes on."))
                 raise KeyboardInterrupt from None
-    people = {each.id: each.login for each in book.students()}
     noticed = {row.name: row.noticed for row in summary.rows if not (row.graded and row.report)}
     return [
         one_line(f"{people[each.attempt.student]}, {slug}: {words(noticed[each.attempt.sha256])}")
@@ -273,6 +277,9 @@ def _plan_lines(plan: Plan, jobs: int) -> list[Text]:
                     "jobs": jobs,
                 }
             lines.append(say(sentence, **facts))
+    if slugs := sorted({each.attempt.slug for each in plan.of("left")}):
+        told = say("Left are {names}: bring their folders back, or name their data with --data.")
+        lines.append(say(told, names=in_a_row(slugs)))
     return lines or [say("The gradebook has no attempts at it.")]
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,10 +49,14 @@ def list_grades(
         if (everybody or each.withdrawn is None) and section in (None, each.section)
     ]
     grades = {each.login: grades_of(accounts, each) for each in shown}
+    given = _handed_in_slugs(accounts[each.id] for each in shown if each.id in accounts)
+    columns = {name: each for name, each in rules.items() if name in given} or rules
     rows = [{**_person(each), "grades": _brief_of(grades[each.login], rules)} for each in shown]
 
     def people(console: Console) -> None:
-        console.print(_class_table(shown, rules, grades))
+        console.print(_class_table(shown, columns, grades))
+        if rest := [name for name in rules if name not in columns]:
+            tell(console, say("Nobody has handed in {names}.", names=in_a_row(rest)))
         graded = sum(any(map(_is_graded, found.values())) for found in grades.values())
         tell(
             console,
@@ -68,6 +74,11 @@ def list_grades(
     told.tell({"assignments": [*rules.values()], "students": rows}, people)
 
 
+def _handed_in_slugs(accounts: Iterable[Mapping[str, Account]]) -> set[str]:
+    """Return the assignments that somebody has handed in: others take room, and say nothing."""
+    return {slug for own in accounts for slug, account in own.items() if account.attempts}
+
+
 def class_grades(slug: str, course: Path | None) -> list[tuple[Student, Grade | None]]:
     """Return everybody's grade in an assignment, of those who have not withdrawn.
 
@@ -80,24 +91,40 @@ def class_grades(slug: str, course: Path | None) -> list[tuple[Student, Grade | 
     return [(each, grades_of(accounts, each).get(slug)) for each in present]
 
 
+@contextmanager
 def counting_reports(
     slug: str, course: Path | None
-) -> Iterator[tuple[Student, Grade, Report | None]]:
-    """Yield who has handed in an assignment, the grade, and the report of the attempt that counts.
+) -> Iterator[Iterator[tuple[Student, Grade, Callable[[], Report] | None]]]:
+    """Open who has handed in an assignment: the grade, and what reads the report that counts.
 
-    The report is None where nothing is graded. Who has withdrawn is left out. Raises UsageError
-    where the gradebook has no such assignment.
+    That is None where nothing is graded. Who has withdrawn is left out. Raises UsageError where
+    the gradebook has no such assignment.
     """
     with open_book(course) as book:
         known_rules(book, slug)
-        accounts = book.accounts()
-        for student in book.students():
-            own = accounts.get(student.id, {})
-            if student.withdrawn is not None or slug not in own or not own[slug].attempts:
-                continue
-            grade = derive_all(own.values())[slug]
-            counts = next((e for e in own[slug].attempts if e.number == grade.attempt), None)
-            yield student, grade, None if counts is None else book.report_of(counts.id)
+        yield _counting(book, slug)
+
+
+def _counting(
+    book: Gradebook, slug: str
+) -> Iterator[tuple[Student, Grade, Callable[[], Report] | None]]:
+    accounts = book.accounts()
+    for student in book.students():
+        own = accounts.get(student.id, {})
+        if student.withdrawn is not None or slug not in own or not own[slug].attempts:
+            continue
+        grade = derive_all(own.values())[slug]
+        counts = next((e for e in own[slug].attempts if e.number == grade.attempt), None)
+        yield student, grade, None if counts is None else partial(_report_of, book, counts.id)
+
+
+def _report_of(book: Gradebook, attempt: int) -> Report:
+    report = book.report_of(attempt)
+    if report is None:  # somebody was forgotten since the grades were read
+        raise UsageError(
+            say("The gradebook was changed meanwhile."), say("Run the same command again.")
+        )
+    return report
 
 
 def show_student(word: str, course: Path | None, told: CommandOutput) -> None:
@@ -129,7 +156,7 @@ def show_student(word: str, course: Path | None, told: CommandOutput) -> None:
             for indentation, entry in _story(account):
                 tell(console, indentation + line(entry))
         if not accounts:
-            tell(console, say("Nothing has been handed in."))
+            tell(console, say("Nothing that can be graded has been handed in."))
 
     told.tell(found, people)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
@@ -125,7 +125,8 @@ class LiveProgress:
 class LiveBatch:
     """A `grader.progress.BatchProgress`: a bar on a terminal, a line for each submission elsewhere.
 
-    `done` of the `total` submissions were graded before. It is entered and left as LiveProgress is.
+    `done` of the `total` submissions were graded before; `called` is what people call those that
+    have another name. It is entered and left as LiveProgress is.
     """
 
     def __init__(
@@ -134,9 +135,11 @@ class LiveBatch:
         total: int,
         done: int = 0,
         clock: Callable[[], float] = time.monotonic,
+        called: Mapping[str, Text] = {},
     ) -> None:
         """`clock` gives monotonic seconds."""
         self._console = console
+        self._called = called
         self._estimate = TimeLeft(clock, done)
         self._live = can_redraw(console)
         self._total = total
@@ -174,16 +177,16 @@ class LiveBatch:
             self._at_work.pop(name)
             self._done += 1
             self._update()
-            self._say(
-                say("{count}: {name}: {outcome}", count=self._count(), name=name, outcome=outcome)
-            )
+            told: dict[str, str | Text] = {"name": self._called.get(name, name), "outcome": outcome}
+            self._say(say("{count}: {name}: {outcome}", count=self._count(), **told))
 
     def put_back(self, name: str, outcome: Text) -> None:
         """Do not count a submission. Without a terminal, say what is to be decided."""
         with self._lock:
             self._at_work.pop(name)
             self._update()
-            self._say(say("once more at the end: {name}: {outcome}", name=name, outcome=outcome))
+            told: dict[str, str | Text] = {"name": self._called.get(name, name), "outcome": outcome}
+            self._say(say("once more at the end: {name}: {outcome}", **told))
 
     def _say(self, told: Text) -> None:
         if not self._live:
@@ -194,7 +197,8 @@ class LiveBatch:
         self._progress.refresh()
 
     def _update(self) -> None:
-        shown = list(self._at_work.items())[:SHOWN_NAMES]
+        working = ((self._called.get(name, name), stage) for name, stage in self._at_work.items())
+        shown = list(working)[:SHOWN_NAMES]
         label = in_a_row(
             say("{name} ({stage})", name=name, stage=stage) if stage else name
             for name, stage in shown

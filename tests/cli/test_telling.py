@@ -240,6 +240,14 @@ class TestBatch:
             "graded 3 of 3: ada/hw: 10 of 10",
         ]
 
+    def test_people_are_called_by_their_names_where_files_have_others(self) -> None:
+        file = io.StringIO()
+        called = {"9f86d0": foreign("ada, ben")}
+        with LiveBatch(Console(file=file), total=1, called=called) as progress:
+            progress.started("9f86d0")
+            progress.finished("9f86d0", "10 of 10")
+        assert "graded 1 of 1: ada, ben: 10 of 10\n" == file.getvalue()
+
 
 def read_until(terminal: int, text: str, seconds: float) -> str:
     """Read from a terminal until `text` was written or the program is gone."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import io
 import json
 import os
 import pty
@@ -164,6 +165,30 @@ def test_json_has_a_line_for_each_look(tmp_path: Path, telling: WatchedBatch, cl
     assert [2, 3, 4] == [each["done"] for each in found]
     assert ["running", "running", "killed"] == [each["status"] for each in found]
     assert "7 of 10" == found[1]["latest"][0]["outcome"]
+
+
+def test_lines_tell_of_what_is_done_and_not_of_each_guess(
+    tmp_path: Path, telling: WatchedBatch, clock: Times
+) -> None:
+    looks = iter(range(4))
+
+    def wait(_: float) -> None:
+        clock.later(400)
+        if next(looks) == 3:
+            store.__exit__(None, None, None)
+
+    store = open_store(tmp_path)
+    store.__enter__()
+    telling.started("kim")
+    telling.finished("kim", foreign("7 of 10"))
+    telling.started("min")
+    file = io.StringIO()
+    run_watch(WatchOptions(tmp_path), Console(file=file), print, clock, wait)
+    assert [
+        "3 of 8 done; 2 of them before",
+        "3 of 8 done; 2 of them before",
+        "The batch was ended amid its work: the same command goes on from here.",
+    ] == [line.partition("; about")[0] for line in file.getvalue().splitlines()]
 
 
 def start(folder: Path, *words: str, terminal: int | None = None) -> subprocess.Popen[str]:
