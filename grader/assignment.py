@@ -96,16 +96,17 @@ class CheckTable(Table, frozen=True):
     withheld: bool = False
 
 
-EntryKind = Literal["function", "module", "schedule", "python", "importer", "pass"]
+EntryKind = Literal["function", "module", "schedule", "space", "python", "importer", "pass"]
 
 
 class PartTable(Titled, frozen=True, kw_only=True):
     """One part: the names that it is found by, and its checks in the order of the report.
 
     `entry_kind` says what bears one of the names in `entry`: a "function" that returns a module, a
-    "module" itself, a "schedule", a "python" function that computes with NumPy, an "importer",
-    which is given a traced PyTorch model and its input shapes and returns a module, or a "pass",
-    which is given such a model as a module and returns another one. Modules compute
+    "module" itself, a "schedule", a "space", which makes a schedule of the module of the part
+    `module_of`, a "python" function that computes with NumPy, an "importer", which is given a
+    traced PyTorch model and its input shapes and returns a module, or a "pass", which is given such
+    a model as a module and returns another one. Modules compute
     `computation`, or the model of `[oracle]` where there is none; then `main` takes the named
     `parameters` after the input. At most `samples` inputs are used: slow Python takes few. A
     `hidden` part is no part of what students can check themselves. `only_named`: a module under

@@ -196,8 +196,13 @@ def _checked(assignment: Assignment) -> Assignment:
         raise msgspec.ValidationError("`parameters` under [arguments] need those of [data]")
     if assignment.oracle is None and (named.batch_size or named.input_shape or named.image):
         raise msgspec.ValidationError("batches under [arguments] need an [oracle]")
-    if named.module and named.module_of not in {part.id for part in assignment.part}:
+    has_base = named.module_of in {part.id for part in assignment.part}
+    if named.module and not has_base:
         raise msgspec.ValidationError("`module` under [arguments] needs a part in `module_of`")
+    if not has_base and any(part.entry_kind == "space" for part in assignment.part):
+        raise msgspec.ValidationError(
+            "a space is of a part's module: [arguments] needs `module_of`"
+        )
     return assignment
 
 

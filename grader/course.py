@@ -262,5 +262,5 @@ def _entries_in(candidate: CourseAssignment, names: frozenset[str]) -> int:
     return sum(
         any(fnmatchcase(name, pattern) for name in names for pattern in part.entry)
         for part in candidate.assignment.part
-        if part.entry_kind != "schedule"
+        if part.entry_kind not in ("schedule", "space")
     )

@@ -25,12 +25,14 @@
 #
 # | part | what you build | name that is graded | points |
 # |---|---|---|---|
-# | 1 | a product of int8 matrices, summed up in int32 | `MyMatmul` | 20 |
-# | 2 | the way back from int32 to int8 | `MyRequantize` | 25 |
-# | 3 | the whole layer, by tensor expressions | `build_layer` | 25 |
-# | 4 | the product of part 1, scheduled | `sch` | 30 |
+# | 1 | a product of int8 matrices, summed up in int32 | `MyMatmul` | 15 |
+# | 2 | the way back from int32 to int8 | `MyRequantize` | 20 |
+# | 3 | the whole layer, by tensor expressions | `build_layer` | 20 |
+# | 4 | the product of part 1, scheduled | `sch` | 20 |
+# | 5 | the product by an intrinsic | `sch_tensorized` | 10 |
+# | 6 | a space of schedules to be searched | `space` | 15 |
 #
-# Write your code where a cell says `YOUR CODE HERE`. Keep the four names of the table, and the
+# Write your code where a cell says `YOUR CODE HERE`. Keep the six names of the table, and the
 # shapes and dtypes that are asked for. You may add cells and experiments as you like.
 #
 # Before you hand in, choose *Restart kernel and run all cells*: what is graded is what your cells
@@ -44,12 +46,14 @@
 #
 # | 部分 | 要做什么 | 评分时查找的名字 | 分数 |
 # |---|---|---|---|
-# | 1 | int8 矩阵的乘法，用 int32 求和 | `MyMatmul` | 20 |
-# | 2 | 从 int32 回到 int8 | `MyRequantize` | 25 |
-# | 3 | 用张量表达式写出整层 | `build_layer` | 25 |
-# | 4 | 调度第 1 部分的乘法 | `sch` | 30 |
+# | 1 | int8 矩阵的乘法，用 int32 求和 | `MyMatmul` | 15 |
+# | 2 | 从 int32 回到 int8 | `MyRequantize` | 20 |
+# | 3 | 用张量表达式写出整层 | `build_layer` | 20 |
+# | 4 | 调度第 1 部分的乘法 | `sch` | 20 |
+# | 5 | 用张量内联函数做乘法 | `sch_tensorized` | 10 |
+# | 6 | 供搜索的调度空间 | `space` | 15 |
 #
-# 请在写着 `YOUR CODE HERE` 的地方填写代码。表中的四个名字，以及题目要求的形状和数据类型，
+# 请在写着 `YOUR CODE HERE` 的地方填写代码。表中的六个名字，以及题目要求的形状和数据类型，
 # 请保持不变。你可以随意增加单元格，做自己的试验。
 #
 # 提交之前，请选择“重启内核并运行所有单元格”：评分依据的，是你的单元格从上到下各运行一次所得的结果。
@@ -62,12 +66,14 @@
 #
 # | 파트 | 만들 것 | 채점되는 이름 | 점수 |
 # |---|---|---|---|
-# | 1 | int8 행렬의 곱, 합은 int32 | `MyMatmul` | 20 |
-# | 2 | int32에서 다시 int8로 | `MyRequantize` | 25 |
-# | 3 | 텐서 표현식으로 만드는 층 전체 | `build_layer` | 25 |
-# | 4 | 파트 1의 행렬 곱을 스케줄 | `sch` | 30 |
+# | 1 | int8 행렬의 곱, 합은 int32 | `MyMatmul` | 15 |
+# | 2 | int32에서 다시 int8로 | `MyRequantize` | 20 |
+# | 3 | 텐서 표현식으로 만드는 층 전체 | `build_layer` | 20 |
+# | 4 | 파트 1의 행렬 곱을 스케줄 | `sch` | 20 |
+# | 5 | 텐서 내장 함수로 하는 행렬 곱 | `sch_tensorized` | 10 |
+# | 6 | 탐색할 스케줄의 공간 | `space` | 15 |
 #
-# `YOUR CODE HERE`라고 쓰인 곳에 코드를 작성하세요. 표에 있는 이름 네 개와 문제에서 요구하는 형상 및
+# `YOUR CODE HERE`라고 쓰인 곳에 코드를 작성하세요. 표에 있는 이름 여섯 개와 문제에서 요구하는 형상 및
 # dtype은 그대로 두어야 합니다. 셀을 추가하거나 실험하는 것은 자유입니다.
 #
 # 제출하기 전에 *커널 재시작 및 모든 셀 실행*을 하세요. 셀을 위에서 아래로 한 번씩 실행했을 때
@@ -191,7 +197,7 @@ print("in int32:", wide.numpy())
 # Put your loops in the place of `# YOUR CODE HERE` and the line below it. Until then TVM refuses
 # the cell, for it cannot read `raise`.
 #
-# The points: 5 for a block with the right kinds of axes, 15 for the right numbers. Integers are
+# The points: 5 for a block with the right kinds of axes, 10 for the right numbers. Integers are
 # right or wrong: there is no tolerance anywhere in this assignment.
 # %% [markdown] lang="zh"
 # ## 第 1 部分：int8 矩阵乘法
@@ -202,7 +208,7 @@ print("in int32:", wide.numpy())
 # 请把 `# YOUR CODE HERE` 和它下面的一行换成你的循环。在此之前，TVM 会拒绝这个单元格，
 # 因为它读不懂 `raise`。
 #
-# 分数：块的轴种类正确 5 分，结果正确 15 分。整数只有对和错：这份作业里没有任何误差范围。
+# 分数：块的轴种类正确 5 分，结果正确 10 分。整数只有对和错：这份作业里没有任何误差范围。
 # %% [markdown] lang="ko"
 # ## 파트 1. int8 행렬 곱
 #
@@ -213,7 +219,7 @@ print("in int32:", wide.numpy())
 # `# YOUR CODE HERE`와 그 아래 줄을 여러분의 루프로 바꾸세요. 그 전에는 TVM이 `raise`를 읽지
 # 못하여 이 셀을 거부합니다.
 #
-# 점수: 축의 종류가 올바른 블록 5점, 올바른 결과 15점. 정수는 맞거나 틀리거나 둘 중 하나입니다. 이
+# 점수: 축의 종류가 올바른 블록 5점, 올바른 결과 10점. 정수는 맞거나 틀리거나 둘 중 하나입니다. 이
 # 과제에는 허용 오차가 없습니다.
 
 
@@ -269,7 +275,7 @@ print("MyMatmul is right.")
 #   130.
 #
 # No float is needed. In float32 some halves are rounded to the other side, and one wrong number is
-# one too many. The points: 5 for blocks with the right kinds of axes, 20 for the right numbers.
+# one too many. The points: 5 for blocks with the right kinds of axes, 15 for the right numbers.
 # %% [markdown] lang="zh"
 # ## 第 2 部分：回到 int8
 #
@@ -285,7 +291,7 @@ print("MyMatmul is right.")
 #   来做，然后再转换类型：如果只转换类型，130 会变成 -126。
 #
 # 用不着浮点数。在 float32 里，有些正好一半的数会舍入到另一边，而错一个数就算错。
-# 分数：块的轴种类正确 5 分，结果正确 20 分。
+# 分数：块的轴种类正确 5 分，结果正确 15 分。
 # %% [markdown] lang="ko"
 # ## 파트 2. 다시 int8로
 #
@@ -303,7 +309,7 @@ print("MyMatmul is right.")
 #   `T.max`로 처리한 뒤 변환하세요. 변환만 하면 130은 -126이 됩니다.
 #
 # 실수는 필요하지 않습니다. float32에서는 정확히 절반인 수가 반대쪽으로 반올림되기도 하는데, 수 하나만
-# 틀려도 틀린 것입니다. 점수: 축의 종류가 올바른 블록 5점, 올바른 결과 20점.
+# 틀려도 틀린 것입니다. 점수: 축의 종류가 올바른 블록 5점, 올바른 결과 15점.
 
 
 # %% tags=["raises-exception"]
@@ -368,7 +374,7 @@ print("MyRequantize is right.")
 #
 # `build_layer()` takes nothing and returns the module. The parameters of `main` are `x`, `weight`,
 # `bias`, `multiplier` and `shift`, in this order. The points: 5 if all of it is done by TensorIR
-# functions and nothing by Relax operators, 20 for the right numbers.
+# functions and nothing by Relax operators, 15 for the right numbers.
 # %% [markdown] lang="zh"
 # ## 第 3 部分：整层
 #
@@ -383,7 +389,7 @@ print("MyRequantize is right.")
 # 里的函数都和 TVMScript 里一样：`tvm.tirx.min(a, b)` 是两个数中较小的那个。
 #
 # `build_layer()` 不带参数，返回模块。`main` 的参数依次是 `x`、`weight`、`bias`、`multiplier` 和
-# `shift`。分数：全部由 TensorIR 函数完成、不用 Relax 算子 5 分，结果正确 20 分。
+# `shift`。分数：全部由 TensorIR 函数完成、不用 Relax 算子 5 分，结果正确 15 分。
 # %% [markdown] lang="ko"
 # ## 파트 3. 층 전체
 #
@@ -399,7 +405,7 @@ print("MyRequantize is right.")
 #
 # `build_layer()`는 아무것도 받지 않고 모듈을 반환합니다. `main`의 매개변수는 차례대로 `x`, `weight`,
 # `bias`, `multiplier`, `shift`입니다. 점수: 모두 TensorIR 함수로 하고 Relax 연산자를 쓰지 않으면 5점,
-# 올바른 결과 20점.
+# 올바른 결과 15점.
 
 
 # %% tags=["raises-exception"]
@@ -483,8 +489,8 @@ print("The layer is right.")
 # 5. `unroll` the four, and `vectorize` the sixteen;
 # 6. `decompose_reduction`.
 #
-# The points: 15 for the steps (split 3, reorder 3, unroll 2, vectorize 3, the cache 1, its place 1,
-# decompose 2), 15 for speed, and both only if the function still computes the same. Speed is measured on the machine
+# The points: 10 for the steps (split 2, reorder 2, unroll 1, vectorize 2, the cache 1, its place 1,
+# decompose 1), 10 for speed, and both only if the function still computes the same. Speed is measured on the machine
 # that grades, with one thread, beside your function of part 1. These steps alone give full points.
 # A schedule that goes further, several rows at a time, is timed as well, to show what is possible.
 # %% [markdown] lang="zh"
@@ -503,8 +509,8 @@ print("The layer is right.")
 # 5. `unroll` 那四个，`vectorize` 那十六个；
 # 6. `decompose_reduction`。
 #
-# 分数：步骤 15 分（split 3 分，reorder 3 分，unroll 2 分，vectorize 3 分，缓存 1 分，缓存的位置 1
-# 分，decompose 2 分），速度 15 分；两者都以函数的计算结果不变为前提。速度在评分的机器上用一个线程测量，
+# 分数：步骤 10 分（split 2 分，reorder 2 分，unroll 1 分，vectorize 2 分，缓存 1 分，缓存的位置 1
+# 分，decompose 1 分），速度 10 分；两者都以函数的计算结果不变为前提。速度在评分的机器上用一个线程测量，
 # 与第 1 部分的函数放在一起比较。只做这些步骤就能得满分。我们另有一个更进一步的调度，一次计算好几行，
 # 也会一同测量，让你看看还能快到什么程度。
 # %% [markdown] lang="ko"
@@ -524,8 +530,8 @@ print("The layer is right.")
 # 5. `unroll`로 그 넷을, `vectorize`로 그 열여섯을 처리합니다.
 # 6. `decompose_reduction`.
 #
-# 점수: 단계 15점(split 3, reorder 3, unroll 2, vectorize 3, 캐시 1, 캐시의 자리 1, decompose 2),
-# 속도 15점. 둘 다 함수의 계산 결과가 그대로일 때에만 인정됩니다. 속도는 채점하는 컴퓨터에서 스레드 하나로, 파트 1의 함수와
+# 점수: 단계 10점(split 2, reorder 2, unroll 1, vectorize 2, 캐시 1, 캐시의 자리 1, decompose 1),
+# 속도 10점. 둘 다 함수의 계산 결과가 그대로일 때에만 인정됩니다. 속도는 채점하는 컴퓨터에서 스레드 하나로, 파트 1의 함수와
 # 나란히 측정합니다. 이 단계만으로 만점입니다. 여러 행을 한꺼번에 계산하는, 더 나아간 스케줄도 함께
 # 측정하여 어디까지 가능한지 보여 줍니다.
 
@@ -567,6 +573,209 @@ def time_both(*modules, rounds=5):
 check_matmul(sch.mod)
 before, after = time_both(MyMatmul, sch.mod)
 print(f"{before:.0f} us before, {after:.0f} us after: {before / after:.1f} times as fast")
+
+# %% [markdown]
+# ## Part 5. The product by an intrinsic
+#
+# Many processors have instructions that multiply and add many numbers at once. A compiler rarely
+# finds them in loops by itself; `tensorize` tells it where they fit. A **tensor intrinsic** is a pair
+# of functions: one says in plain loops what is computed, the other how it is done. TVM looks whether
+# the loops that you point to compute just that, and puts the second function in their place. The
+# next cell registers one that adds a number of `A`, times sixteen neighbours of `B`, to sixteen sums.
+# %% [markdown] lang="zh"
+# ## 第 5 部分：用张量内联函数做乘法
+#
+# 许多处理器有一次就能乘加许多个数的指令。编译器很少能自己在循环里发现它们的用处；`tensorize`
+# 告诉它用在哪里。一个**张量内联函数**（tensor intrinsic）由一对函数组成：一个用普通的循环写明计算
+# 什么，另一个写明怎么做。TVM 会检查你指定的循环是否恰好计算这件事，然后用第二个函数取代它们。
+# 下一个单元格注册的内联函数，把 `A` 的一个数与 `B` 的十六个相邻的数相乘，再加到十六个和上。
+# %% [markdown] lang="ko"
+# ## 파트 5. 텐서 내장 함수로 하는 행렬 곱
+#
+# 많은 프로세서에는 여러 수를 한꺼번에 곱하고 더하는 명령이 있습니다. 컴파일러가 루프에서 그 쓸모를
+# 스스로 찾아내는 일은 드물고, `tensorize`가 어디에 맞는지 알려 줍니다. **텐서 내장 함수**(tensor
+# intrinsic)는 함수 두 개로 이루어집니다. 하나는 무엇을 계산하는지 평범한 루프로 말하고, 다른 하나는
+# 어떻게 하는지 말합니다. TVM은 여러분이 가리킨 루프가 바로 그것을 계산하는지 살펴보고, 그 자리에 두
+# 번째 함수를 넣습니다. 다음 셀은 `A`의 수 하나에 `B`의 이웃한 수 열여섯 개를 곱해 합 열여섯 개에
+# 더하는 내장 함수를 등록합니다.
+
+
+# %%
+@T.prim_func(s_tir=True)
+def described(a: T.handle, b: T.handle, c: T.handle) -> None:
+    x = T.match_buffer(a, (1,), "int8", offset_factor=1)
+    y = T.match_buffer(b, (16,), "int8", offset_factor=1)
+    z = T.match_buffer(c, (16,), "int32", offset_factor=1)
+    with T.sblock("root"):
+        T.reads(z[0:16], x[0:1], y[0:16])
+        T.writes(z[0:16])
+        for j in range(16):
+            with T.sblock("term"):
+                vj = T.axis.spatial(16, j)
+                z[vj] = z[vj] + T.Cast("int32", x[0]) * T.Cast("int32", y[vj])
+
+
+@T.prim_func(s_tir=True)
+def sixteen(a: T.handle, b: T.handle, c: T.handle) -> None:
+    x = T.match_buffer(a, (1,), "int8", offset_factor=1)
+    y = T.match_buffer(b, (16,), "int8", offset_factor=1)
+    z = T.match_buffer(c, (16,), "int32", offset_factor=1)
+    with T.sblock("root"):
+        T.reads(z[0:16], x[0:1], y[0:16])
+        T.writes(z[0:16])
+        z[T.ramp(0, 1, 16)] += T.broadcast(T.Cast("int32", x[0]), 16) * T.Cast(
+            "int32x16", y[T.ramp(0, 1, 16)]
+        )
+
+
+tvm.s_tir.TensorIntrin.register("sixteen", described, sixteen, override=True)
+
+# %% [markdown]
+# Begin a new schedule of `MyMatmul`, called `sch_tensorized`:
+#
+# 1. `cache_read`: what the product reads of `B` goes through a copy (`B` is buffer 1 of the block);
+# 2. `split` the columns into tiles of sixteen and the sum into groups of four, and `reorder`: the
+#    columns of a tile innermost, the groups around the four terms around them;
+# 3. `compute_at` moves the copy into the loop over the groups: four rows of sixteen numbers;
+# 4. `decompose_reduction` at the loop over the groups;
+# 5. `tensorize` the sixteen columns with `"sixteen"`;
+# 6. `annotate` the loop over the groups as a software pipeline of two stages, so that one group is
+#    copied while the one before it is multiplied: `"software_pipeline_stage"` and
+#    `"software_pipeline_order"` are both `[0, 1]`.
+#
+# The points: 4 for the intrinsic, 3 for the pipeline, 3 for the copy, and all of them only if the
+# function still computes the same. It is not timed.
+# %% [markdown] lang="zh"
+# 为 `MyMatmul` 新建一个调度，名为 `sch_tensorized`：
+#
+# 1. `cache_read`：让乘法从一份副本里读 `B`（`B` 是该块的 1 号缓冲区）；
+# 2. `split`：把列拆成每块十六列，把求和拆成每组四项，然后 `reorder`：一块之内的列在最内层，外面是
+#    四项的循环，再外面是各组的循环；
+# 3. `compute_at`：把复制移到遍历各组的循环里，每次是四行、每行十六个数；
+# 4. 在遍历各组的循环处 `decompose_reduction`；
+# 5. 用 `"sixteen"` 对那十六列做 `tensorize`；
+# 6. `annotate`：把遍历各组的循环标注成两级的软件流水线，这样在计算一组的同时复制下一组：
+#    `"software_pipeline_stage"` 和 `"software_pipeline_order"` 都是 `[0, 1]`。
+#
+# 分数：内联函数 4 分，流水线 3 分，副本 3 分；都以函数的计算结果不变为前提。这一部分不测量速度。
+# %% [markdown] lang="ko"
+# `MyMatmul`의 새 스케줄을 `sch_tensorized`라는 이름으로 시작하세요.
+#
+# 1. `cache_read`: 곱이 `B`에서 읽는 것이 사본을 거치게 합니다(`B`는 블록의 1번 버퍼입니다).
+# 2. `split`: 열은 열여섯 열짜리 타일로, 합은 네 개씩 나누고 `reorder`합니다. 타일 안의 열이 가장
+#    안쪽, 그 바깥이 네 항, 그 바깥이 묶음입니다.
+# 3. `compute_at`: 사본을 묶음을 도는 루프 안으로 옮깁니다. 한 번에 열여섯 개씩 네 행입니다.
+# 4. 묶음을 도는 루프에서 `decompose_reduction`.
+# 5. 열여섯 열을 `"sixteen"`으로 `tensorize`합니다.
+# 6. `annotate`: 묶음을 도는 루프를 두 단계의 소프트웨어 파이프라인으로 표시하여, 한 묶음을 곱하는 동안
+#    다음 묶음을 복사하게 합니다. `"software_pipeline_stage"`와 `"software_pipeline_order"`는 둘 다
+#    `[0, 1]`입니다.
+#
+# 점수: 내장 함수 4점, 파이프라인 3점, 사본 3점. 모두 함수의 계산 결과가 그대로일 때에만 인정됩니다. 이
+# 파트의 속도는 측정하지 않습니다.
+
+# %% tags=["raises-exception"]
+sch_tensorized = tvm.s_tir.Schedule(MyMatmul)
+### BEGIN SOLUTION
+C = sch_tensorized.get_sblock("C", func_name="matmul")
+rows = sch_tensorized.cache_read(C, 1, "global")
+i, j, k = sch_tensorized.get_loops(C)
+j_0, j_1 = sch_tensorized.split(j, factors=[None, 16])
+k_0, k_1 = sch_tensorized.split(k, factors=[None, 4])
+sch_tensorized.reorder(i, j_0, k_0, k_1, j_1)
+sch_tensorized.compute_at(rows, k_0)
+sch_tensorized.decompose_reduction(C, k_0)
+sch_tensorized.tensorize(j_1, "sixteen")
+sch_tensorized.annotate(k_0, "software_pipeline_stage", [0, 1])
+sch_tensorized.annotate(k_0, "software_pipeline_order", [0, 1])
+### END SOLUTION
+check_matmul(sch_tensorized.mod)
+sch_tensorized.show()
+
+# %% tags=["self-check"]
+# %grader check intrinsic
+
+# %% [markdown]
+# ## Part 6. A space of schedules
+#
+# Why tiles of sixteen columns, and groups of four terms? On another processor other numbers are
+# best, and nobody knows them beforehand. So MetaSchedule, TVM's tuner, takes a **space** of
+# schedules: a function of a `Schedule` in which numbers are drawn and not written down. Each call
+# gives another schedule; the tuner tries them on the machine, and keeps the fastest.
+#
+# Write `space(sch)`. It is given a `Schedule` of `MyMatmul`, does the steps, and returns nothing:
+#
+# * `sch.sample_perfect_tile(loop, n=2, max_innermost_factor=16)` draws factors of a loop's extent, two
+#   of them here, the last at most sixteen. `sch.split(loop, factors=...)` takes what was drawn.
+# * `sch.sample_categorical([2, 4, 8], [0.25, 0.5, 0.25])` draws one of some numbers, with these
+#   probabilities.
+# * `sch.decompose_reduction` comes last, as in part 4.
+#
+# The grader draws 24 schedules from your space on the machine that grades, tries each, and grades
+# the fastest as if you had handed in that one. A draw that leaves a step impossible is a trial that
+# is lost. The points: 5 if there are at least 8 different programs among the 24, 10 for speed.
+# %% [markdown] lang="zh"
+# ## 第 6 部分：调度空间
+#
+# 为什么是每块十六列、每组四项？换一种处理器，最好的就是别的数，而且没有人能事先知道。所以 TVM
+# 的调优器 MetaSchedule 接受的是一个调度的**空间**：一个以 `Schedule` 为参数的函数，其中的数不是写死
+# 的，而是抽取的。每次调用得到另一个调度；调优器在机器上逐一试验，留下最快的。
+#
+# 请写出 `space(sch)`。它得到 `MyMatmul` 的一个 `Schedule`，完成各个步骤，不返回任何值：
+#
+# * `sch.sample_perfect_tile(loop, n=2, max_innermost_factor=16)` 抽取循环长度的因子，这里是两个，
+#   最后一个不超过十六。抽到的结果可以交给 `sch.split(loop, factors=...)`。
+# * `sch.sample_categorical([2, 4, 8], [0.25, 0.5, 0.25])` 按这些概率从几个数里抽取一个。
+# * 和第 4 部分一样，`sch.decompose_reduction` 放在最后。
+#
+# 评分程序会在评分的机器上从你的空间里抽取 24 个调度，逐一试验，并把其中最快的一个当作你提交的调度来
+# 评分。如果抽到的数让某一步做不成，这次试验就浪费了。分数：24 个里至少有 8 个不同的程序 5 分，速度 10 分。
+# %% [markdown] lang="ko"
+# ## 파트 6. 스케줄의 공간
+#
+# 왜 열여섯 열짜리 타일이고 네 항씩일까요? 프로세서가 다르면 가장 좋은 수도 다르고, 미리 아는 사람은
+# 없습니다. 그래서 TVM의 튜너 MetaSchedule은 스케줄의 **공간**을 받습니다. `Schedule`을 받는 함수이며, 수를
+# 적어 두지 않고 뽑습니다. 부를 때마다 다른 스케줄이 나오고, 튜너는 그것들을 컴퓨터에서 시험하여 가장 빠른
+# 것을 남깁니다.
+#
+# `space(sch)`를 작성하세요. `MyMatmul`의 `Schedule`을 받아 단계를 수행하고 아무것도 반환하지 않습니다.
+#
+# * `sch.sample_perfect_tile(loop, n=2, max_innermost_factor=16)`은 루프 길이의 인수를 뽑습니다. 여기서는
+#   두 개이고 마지막은 많아야 열여섯입니다. 뽑은 것은 `sch.split(loop, factors=...)`에 줍니다.
+# * `sch.sample_categorical([2, 4, 8], [0.25, 0.5, 0.25])`은 이 확률로 수 하나를 뽑습니다.
+# * 파트 4처럼 `sch.decompose_reduction`이 마지막입니다.
+#
+# 채점기는 채점하는 컴퓨터에서 여러분의 공간에서 스케줄 24개를 뽑아 하나씩 시험하고, 가장 빠른 것을 여러분이
+# 제출한 스케줄로 보고 채점합니다. 뽑은 수 때문에 어떤 단계를 할 수 없으면 그 시험은 버려집니다. 점수: 24개
+# 가운데 서로 다른 프로그램이 8개 이상이면 5점, 속도 10점.
+
+
+# %% tags=["raises-exception"]
+def space(sch):
+    ### BEGIN SOLUTION
+    C = sch.get_sblock("C", func_name="matmul")
+    i, j, k = sch.get_loops(C)
+    i_0, i_1 = sch.split(i, sch.sample_perfect_tile(i, n=2, max_innermost_factor=4))
+    j_0, j_1, j_2 = sch.split(j, sch.sample_perfect_tile(j, n=3, max_innermost_factor=16))
+    k_0, k_1 = sch.split(k, sch.sample_perfect_tile(k, n=2, max_innermost_factor=8))
+    sch.reorder(i_0, j_0, k_0, k_1, i_1, j_1, j_2)
+    sch.unroll(k_1)
+    sch.unroll(i_1)
+    sch.vectorize(j_2)
+    sch.decompose_reduction(C, k_0)
+    ### END SOLUTION
+
+
+# %% tags=["raises-exception"]
+drawn = [tvm.s_tir.Schedule(MyMatmul) for _ in range(8)]
+for each in drawn:
+    space(each)
+    check_matmul(each.mod)
+before, *after = time_both(MyMatmul, *[each.mod for each in drawn])
+print("times as fast:", ", ".join(f"{before / each:.1f}" for each in after))
+
+# %% tags=["self-check"]
+# %grader check space
 
 # %% [markdown]
 # ## Hand in

@@ -154,6 +154,10 @@ class TestArguments:
     def test_what_there_is_nothing_of_is_refused(self, file: Path, line: str, told: str) -> None:
         assert told in refusal(file, self.text(line)).message.english
 
+    def test_a_space_needs_the_module_of_a_part(self, file: Path) -> None:
+        text = self.text("").replace('entry_kind = "function"', 'entry_kind = "space"')
+        assert "`module_of`" in refusal(file, text).message.english
+
     def test_a_batch_needs_a_model(self, file: Path) -> None:
         computes = 'entry_kind = "function"\ncomputation = "c"'
         text = self.text('image = ["x"]').replace('entry_kind = "function"', computes)

@@ -145,6 +145,47 @@ tvm.s_tir.schedule.Trace.apply_json_to_schedule(RECORD, sch)
 """
 
 
+SPACE = """\
+def space(sch):
+    C = sch.get_sblock("C", func_name="matmul")
+    i, j, k = sch.get_loops(C)
+    i_0, i_1 = sch.split(i, sch.sample_perfect_tile(i, n=2, max_innermost_factor=4))
+    j_0, j_1 = sch.split(j, sch.sample_perfect_tile(j, n=2, max_innermost_factor=16))
+    sch.reorder(i_0, j_0, k, i_1, j_1)
+    sch.unroll(i_1)
+    sch.vectorize(j_1)
+"""
+
+GENERATOR = (
+    SPACE.replace("def space", "def steps")
+    + """\
+    root = sch.get_sblock("root", func_name="matmul")
+    unrolled = sch.sample_categorical([0, 16, 64], [0.4, 0.3, 0.3])
+    sch.annotate(root, "meta_schedule.unroll_explicit", unrolled)
+
+
+space = tvm.s_tir.meta_schedule.space_generator.ScheduleFn(steps)
+"""
+)
+
+WITHOUT_CHOICES = SPACE.replace(
+    "sch.sample_perfect_tile(i, n=2, max_innermost_factor=4)", "[None, 4]"
+).replace("sch.sample_perfect_tile(j, n=2, max_innermost_factor=16)", "[None, 16]")
+
+OFTEN_IMPOSSIBLE = """\
+def space(sch):
+    i, j, k = sch.get_loops(sch.get_sblock("C", func_name="matmul"))
+    tiles = sch.sample_categorical([2, 4, 8, 16], [0.25, 0.25, 0.25, 0.25])
+    sch.split(j, [tiles, 16])
+"""
+
+ONE_OF_TWO = """\
+def space(sch):
+    fast, slow = sch, tvm.s_tir.Schedule(MyMatmul)
+    return [fast, slow]
+"""
+
+
 def matmul(body: str = PRODUCT, output: str = "int32") -> str:
     """Return a cell with the module of part 1."""
     return f"""\
@@ -241,6 +282,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "product_in_parts": (SETUP, matmul(), IN_PARTS),
     "product_pipelined": (SETUP, matmul(), PIPELINED),
     "tuning_record": ("import json\n" + SETUP, matmul(), RECORD),
+    # spaces of schedules, and what is none
+    "space_of_a_generator": (SETUP, matmul(), GENERATOR),
+    "space_without_choices": (SETUP, matmul(), WITHOUT_CHOICES),
+    "space_often_impossible": (SETUP, matmul(), OFTEN_IMPOSSIBLE),
+    "space_of_two_schedules": (SETUP, matmul(), ONE_OF_TWO),
     # typical mistakes, and what looks like an answer
     "products_of_int8": (
         SETUP,

@@ -36,7 +36,7 @@ GRAPH_KINDS = frozenset(
 """Kinds of checks that look at a module: a function of NumPy arrays is none."""
 
 _EVIDENCE = ("outputs", "stubs", "target", "timing")
-SCHEDULE_KINDS = frozenset({"schedule_steps", "speed", "target"})
+SCHEDULE_KINDS = frozenset({"schedule_steps", "search_space", "speed", "target"})
 
 
 def find_mistakes(

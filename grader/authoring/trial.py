@@ -150,7 +150,11 @@ def _in_both(trial: _Trial, one: _Tried, other: _Tried) -> Iterator[Mistake]:
             "{name} calls nothing of PyTorch's, so nobody can be told where a module departs.",
             name=trial.name,
         )
-        hint = say("Write it with torch: torch.tensor(x, dtype=torch.float64), and its functions.")
+        hint = say(
+            "Write it with torch: torch.tensor(x, dtype=torch.float64), and its functions; or let"
+            " {name}_steps, with the same parameters, return the values on the way by name.",
+            name=trial.name,
+        )
         yield trial.mistake("not_diagnosed", told, hint, "warning")
 
 

@@ -73,7 +73,7 @@ def not_graded(problem: Problem) -> Outcome:
     )
 
 
-Need = Literal["outputs", "stubs", "replay", "target", "timing"]
+Need = Literal["outputs", "stubs", "replay", "target", "timing", "search"]
 Options = TypeVar("Options", bound=Table)
 
 
@@ -208,7 +208,7 @@ class check(Generic[Options]):  # noqa: N801 - read as a decorator
         return self.options
 
 
-_NEEDS: Final = frozenset({"outputs", "stubs", "replay", "target", "timing"})
+_NEEDS: Final = frozenset({"outputs", "stubs", "replay", "target", "timing", "search"})
 
 _DECLARE: Final = say(
     'Write `@check("a_name", options=NoOptions)`, or a class of its own in the place of NoOptions:'

@@ -88,7 +88,7 @@ def _say(message: Text, hint: Text = NOTHING) -> int:
     """
     from rich.console import Console
 
-    console = Console(stderr=True)
+    console = Console(stderr=True, emoji=False)
     language = command_language()
     text = f"grader: {_printable(message.in_(language))}"
     console.print(text, style="bold red", markup=False, highlight=False, soft_wrap=True)

@@ -49,7 +49,7 @@ def new(
     """Begin an assignment: a small one that is complete, to be changed."""
     from grader.cli.course_files import run_new
 
-    run_new(slug, course, lang, Console())
+    run_new(slug, course, lang, Console(emoji=False))
 
 
 def untranslate(
@@ -60,7 +60,7 @@ def untranslate(
     """Delete an assignment's translation: from its master, its titles and its templates."""
     from grader.cli.course_files import run_untranslate
 
-    run_untranslate(slug, language, course, Console())
+    run_untranslate(slug, language, course, Console(emoji=False))
 
 
 def preview(
@@ -91,7 +91,7 @@ def preview(
     from grader.grading.preparation import GradingOptions
 
     grading = GradingOptions(None, data, seed, course, sandbox)
-    run_preview(PreviewOptions(slug, grading, port, timed, language), Console())
+    run_preview(PreviewOptions(slug, grading, port, timed, language), Console(emoji=False))
 
 
 def verify(
@@ -125,7 +125,7 @@ def verify(
 
     grading = GradingOptions(None, data, seed, course, sandbox)
     options = VerifyOptions(assignment, grading, quick, json, jobs, everything)
-    found = run_verify(options, Console(), Console(stderr=True))
+    found = run_verify(options, Console(emoji=False), Console(stderr=True, emoji=False))
     if any(each.problems for each in found):
         raise typer.Exit(BELOW)
     if any(each.unmeasured for each in found):

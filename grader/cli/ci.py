@@ -133,7 +133,7 @@ def gradescope(
     )
     _write(gradescope_files, choices)
     tell(
-        Console(),
+        Console(emoji=False),
         say("It holds the oracle: do not commit it, and give it to nobody."),
         say(
             "Next: upload it under Configure Autograder, choose 4 GB of memory or more, set the"
@@ -173,7 +173,7 @@ def leaderboard(
     )
     _write(leaderboard_files, choices)
     tell(
-        Console(),
+        Console(emoji=False),
         say("Let only yourself read the repository: the reports and who is who are in it."),
         say("Next: under Settings, Pages, let GitHub Actions be the source, and push the reports."),
     )
@@ -196,7 +196,7 @@ def fetch(
     manifest = read_manifest(course)
     declared = (manifest and manifest.secret) or ""
     unpack(fetch(source_of(os.environ, sha256 or declared)), output)
-    tell(Console(), say("The complete course is in {folder}.", folder=str(output)))
+    tell(Console(emoji=False), say("The complete course is in {folder}.", folder=str(output)))
 
 
 @ci.command(cls=CommandWithExamples, epilog="grader ci solutions .")
@@ -220,7 +220,7 @@ def solutions(
             told = say(
                 "{path}, code cell {cell}: a solution of the course.", path=path, cell=each.cell
             )
-        tell(Console(), told)
+        tell(Console(emoji=False), told)
     if found:
         raise typer.Exit(FOUND)
 
@@ -231,11 +231,11 @@ Made = TypeVar("Made", Choices, BoardChoices)
 def _write(make: Callable[[Made], dict[Path, bytes]], choices: Made) -> None:
     files = {choices.directory / path: content for path, content in make(choices).items()}
     write_new(files, force=choices.force)
-    tell(Console(), *map(str, files))
+    tell(Console(emoji=False), *map(str, files))
 
 
 def _say_what_is_next(choices: Choices, where: Text) -> None:
-    console = Console()
+    console = Console(emoji=False)
     if find_course_of(choices) is None:
         missing = say(
             "There is no course here yet: put its assignments/ into the repository,\n"

@@ -63,7 +63,7 @@ def watch(
     """
     from grader.cli.batch import WatchOptions, run_watch
 
-    run_watch(WatchOptions(folder, once, json), Console(), write_output)
+    run_watch(WatchOptions(folder, once, json), Console(emoji=False), write_output)
 
 
 _COLLECT = """
@@ -98,7 +98,7 @@ def collect(
     from grader.cli.lms import CollectOptions, run_collect
 
     options = CollectOptions(tuple(sources), output, layout, roster, assignment, json)
-    if not run_collect(options, Console(), write_output):
+    if not run_collect(options, Console(emoji=False), write_output):
         raise typer.Exit(NOT_ALL)
 
 
@@ -140,7 +140,7 @@ def mark(
     from grader.cli.servers import MarkOptions, run_mark
 
     options = MarkOptions(slug, course, who or whoever(), anonymous, port, language)
-    run_mark(options, Console())
+    run_mark(options, Console(emoji=False))
 
 
 _EXPORT = """
@@ -178,7 +178,7 @@ def export(
     from grader.cli.lms import ExportOptions, run_export
 
     options = ExportOptions(form, reports, assignment, collected, into, column, output, course)
-    if not run_export(options, Console(stderr=True), write_output):
+    if not run_export(options, Console(stderr=True, emoji=False), write_output):
         raise typer.Exit(NOT_ALL)
 
 
@@ -212,7 +212,7 @@ def feedback(
     from grader.cli.lms import FeedbackOptions, run_feedback
 
     options = FeedbackOptions(output, reports, assignment, collected, packed, course)
-    if not run_feedback(options, Console(stderr=True)):
+    if not run_feedback(options, Console(stderr=True, emoji=False)):
         raise typer.Exit(NOT_ALL)
 
 
@@ -268,7 +268,7 @@ def insights(
     from grader.cli.insights import InsightsOptions, run_insights
 
     found = ClassOptions(assignment, reports, collected, course)
-    run_insights(InsightsOptions(found, output, language, passing, pages), Console())
+    run_insights(InsightsOptions(found, output, language, passing, pages), Console(emoji=False))
 
 
 _SIMILAR = """
@@ -308,7 +308,7 @@ def similar(
 
     found = ClassOptions(assignment, reports, collected, course)
     texts = tuple(given or ())
-    run_similar(SimilarOptions(found, output, texts, least, language, pages), Console())
+    run_similar(SimilarOptions(found, output, texts, least, language, pages), Console(emoji=False))
 
 
 _LEADERBOARD = """
@@ -351,7 +351,7 @@ def leaderboard(
 
     found = ClassOptions(assignment, reports, None, course, every=True)
     options = LeaderboardOptions(found, output, consent, machine, language)
-    run_leaderboard(options, Console())
+    run_leaderboard(options, Console(emoji=False))
 
 
 _REGRADE = """
@@ -391,5 +391,5 @@ def regrade(
 
     grading = GradingOptions(slug, data, seed, course, sandbox)
     options = RegradeOptions(grading, changed, dry_run, sure, jobs)
-    if not run_regrade(options, CommandOutput(json), Console(stderr=True)):
+    if not run_regrade(options, CommandOutput(json), Console(stderr=True, emoji=False)):
         raise typer.Exit(UNGRADED)

@@ -67,7 +67,7 @@ def local(
                 say("No worker could be started."), say("See what `grader doctor` says.")
             )
         tell(
-            Console(),
+            Console(emoji=False),
             say(
                 "{count} workers wait at {address}", count=count, address=started.scheduler_address
             ),

@@ -117,7 +117,7 @@ def run(
 
     grading = GradingOptions(assignment, data, seed, course, sandbox, language, dialect, preamble)
     options = RunOptions(notebook, grading, json, audience, html)
-    report = run_submission(options, Console(), Console(stderr=True))
+    report = run_submission(options, Console(emoji=False), Console(stderr=True, emoji=False))
     if fail_under is not None and report.score < fail_under:
         raise typer.Exit(BELOW)
 
@@ -224,7 +224,7 @@ def batch(
     grading = GradingOptions(assignment, data, seed, course, sandbox, language, dialect, preamble)
     where = _cluster_options(cluster, insecure=insecure, alike=same_machine_type)
     options = BatchOptions(tuple(submissions), output, grading, jobs, again, html, handed_in, where)
-    summary = run_batch(options, Console(), Console(stderr=True))
+    summary = run_batch(options, Console(emoji=False), Console(stderr=True, emoji=False))
     if summary.ungraded or summary.misplaced:
         raise typer.Exit(UNGRADED)
     if fail_under is not None and is_below(options, summary, fail_under, utc_now()):
@@ -264,7 +264,7 @@ def doctor(
     from grader.cli.doctor import examine
     from grader.cli.doctor_timing import examine_timing, self_test_of
 
-    console = Console()
+    console = Console(emoji=False)
     can_grade = examine(console)
     can_time = not timing or (
         can_grade and examine_timing(console, course, self_test=self_test_of(course))
@@ -303,7 +303,7 @@ def template(
     from grader.cli.course_files import TemplateOptions, run_template
 
     options = TemplateOptions(slug, lang, output, check, course)
-    if not run_template(options, Console(), Console(stderr=True)) and check:
+    if not run_template(options, Console(emoji=False), Console(stderr=True, emoji=False)) and check:
         raise typer.Exit(STALE)
 
 
@@ -314,7 +314,9 @@ def lint(slug: SlugArgument = None, course: CourseOption = None) -> None:
     """List what is wrong with assignments and masters; exit with 1 when there is an error."""
     from grader.cli.verify import LintOptions, run_lint
 
-    if not run_lint(LintOptions(slug, course), Console(), Console(stderr=True)):
+    if not run_lint(
+        LintOptions(slug, course), Console(emoji=False), Console(stderr=True, emoji=False)
+    ):
         raise typer.Exit(FAULTY)
 
 
@@ -338,7 +340,7 @@ def release(
     """Write what students may have of a course: no solutions, no hidden parts."""
     from grader.cli.course_files import ReleaseOptions, run_release
 
-    run_release(ReleaseOptions(folder, secret, course, install), Console())
+    run_release(ReleaseOptions(folder, secret, course, install), Console(emoji=False))
 
 
 @app.command(
@@ -367,7 +369,9 @@ def migrate(
     """
     from grader.cli.migrate import MigrateOptions, run_migrate
 
-    if not run_migrate(MigrateOptions(old, new, diff), Console(), Console(stderr=True)):
+    if not run_migrate(
+        MigrateOptions(old, new, diff), Console(emoji=False), Console(stderr=True, emoji=False)
+    ):
         raise typer.Exit(LEFT)
 
 

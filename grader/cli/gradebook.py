@@ -49,7 +49,7 @@ class CommandOutput(msgspec.Struct, frozen=True):
         if self.json is not None:
             self._write(found)
         if self.json != STANDARD:
-            people(Console())
+            people(Console(emoji=False))
 
     def _write(self, found: object) -> None:
         encoder = msgspec.json.Encoder(decimal_format="number", enc_hook=self._encode)

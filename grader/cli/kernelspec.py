@@ -67,7 +67,7 @@ def install(
         level, detail = chosen.level, chosen.detail
     folder = put(place, name, sandbox)
     tell(
-        Console(),
+        Console(emoji=False),
         str(folder / "kernel.json"),
         say('Its sandbox here is "{level}": {detail}', level=level, detail=detail),
         say('Next: choose "{name}" in Jupyter, or name it:', name=DISPLAYED),
@@ -91,7 +91,7 @@ def remove(
     from grader.kernelspec.install import remove as take
 
     for folder in take(KernelspecPlace(user, prefix), name):
-        tell(Console(), say("Removed {folder}.", folder=str(folder)))
+        tell(Console(emoji=False), say("Removed {folder}.", folder=str(folder)))
 
 
 @kernelspec.command(cls=CommandWithExamples, hidden=True)

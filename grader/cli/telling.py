@@ -83,7 +83,7 @@ class LiveProgress:
     """
 
     def __init__(self, console: Console | None = None) -> None:
-        self._console = console or Console(stderr=True)
+        self._console = console or Console(stderr=True, emoji=False)
         self._live = can_redraw(self._console)
         self._task: TaskID | None = None
         self._progress = _bars(self._console, self._live)

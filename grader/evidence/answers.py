@@ -20,7 +20,7 @@ from grader.data import DataSet
 from grader.errors import CourseError
 from grader.evidence.case import FloatArray, Problem
 from grader.evidence.named_cases import Made, make_inputs
-from grader.evidence.operations import Layer, one_thread
+from grader.evidence.operations import Layer, Steps, course_steps, declared, one_thread
 from grader.evidence.oracle import (
     Arrangement,
     Given,
@@ -63,8 +63,10 @@ class CaseOracle:
         generator: np.random.Generator,
         made: Made | None = None,
         others: Sequence[CaseOracle] = (),
+        steps: Steps | None = None,
     ) -> None:
         self.options = computation
+        self._steps = steps
         self.cases = made.cases if made else ()
         self.groups: tuple[CaseOracle, ...] = (self, *others)
         self._compute = compute
@@ -118,6 +120,8 @@ class CaseOracle:
         one = [for_course(each[None]) for each in arguments]
         with one_thread():
             layers = record(lambda: self._compute(*one), one)
+            if self._steps is not None and not any(each.name for each in layers):
+                layers = declared(self._steps(*one), self.options.id, self._compute(*one), one)
         shapes = [(1, *each.shape) for each in self.options.outputs]
         # Some courses' functions go case by case, others over all at once: only the outputs' shapes
         # tell.
@@ -342,8 +346,9 @@ def load_answers(
         drawn_shapes, *other_shapes = make_inputs(
             module, course_assignment.file("oracle.py"), table, generator
         )
-        others = [_of_cases(table, compute, generator, each) for each in other_shapes]
-        oracle = CaseOracle(table, compute, generator, drawn_shapes, others)
+        steps = course_steps(module, table.id, data.parameters)
+        others = [_of_cases(table, compute, steps, generator, each) for each in other_shapes]
+        oracle = CaseOracle(table, compute, generator, drawn_shapes, others, steps)
         computations[table.id] = oracle
         for each in oracle.groups:
             _ = each.desired
@@ -351,11 +356,15 @@ def load_answers(
 
 
 def _of_cases(
-    table: Computation, compute: Compute, generator: np.random.Generator, made: Made
+    table: Computation,
+    compute: Compute,
+    steps: Steps | None,
+    generator: np.random.Generator,
+    made: Made,
 ) -> CaseOracle:
     """Return the answers for named cases of other shapes than those that are drawn."""
     fixed = msgspec.structs.replace(table.at(made.extents), cases=0, case=())
-    return CaseOracle(fixed, compute, generator, made)
+    return CaseOracle(fixed, compute, generator, made, steps=steps)
 
 
 def model_function(

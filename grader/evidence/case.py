@@ -124,6 +124,18 @@ class TargetMatch:
     found: FunctionFacts
 
 
+@dataclass(frozen=True)
+class Search:
+    """What was drawn from a space of schedules. The candidate is the best of the trials.
+
+    Of `trials` draws `failed` could not be done; the others gave `different` programs.
+    """
+
+    trials: int
+    failed: int
+    different: int
+
+
 class JudgedLayer(NamedTuple):
     """A layer of PyTorch's: whether a submission has it right where PyTorch's values go into it."""
 
@@ -146,6 +158,7 @@ class Evidence:
     timed: TimedSchedule | Problem | None = None
     replay: Replay | None = None
     target: TargetMatch | Problem | None = None
+    search: Search | Problem | None = None
     diagnosis: Diagnosis | None = None
     schedule: Problem | None = None
     sample: Sample | None = None

@@ -208,6 +208,49 @@ def _replace(place: int, before: int, axis: int, within: set[int], layers: list[
             layers[each] = layers[each]._replace(operation=part, is_partial=True)
 
 
+# --- steps that a course declares ---------------------------------------------------------------
+
+
+Steps = Callable[..., Mapping[str, object]]
+"""Returns the values that a computation comes by, by name and in order, of its arguments."""
+
+
+def course_steps(
+    module: object, computation: str, parameters: Mapping[str, npt.NDArray[Any]]
+) -> Steps | None:
+    """Return the function of `oracle.py` that declares a computation's steps, if there is one."""
+    function = getattr(module, f"{computation.replace('-', '_')}_steps", None)
+    return None if function is None else lambda *arguments: function(parameters, *arguments)
+
+
+def declared(
+    steps: Mapping[str, object], name: str, result: object, arguments: Sequence[object]
+) -> tuple[Layer, ...]:
+    """Return layers for the values that a course's function says it comes by, where it calls
+    nothing of PyTorch's. Its result is called `name`, with a number where there are several.
+
+    Each is taken to be made of the one before it and of the arguments. It can be compared, and not
+    be done again on other values.
+    """
+    outputs = result if isinstance(result, tuple) else (result,)
+    names = [f"{name} {at}" for at in range(1, 1 + len(outputs))] if outputs[1:] else [name]
+    values: list[tuple[str, object, int | None]]
+    values = [(each, value, None) for each, value in steps.items()]
+    values += [(each, outputs[at], at) for at, each in enumerate(names)]
+    taken = tuple(Operand(_tensor(each), argument=place) for place, each in enumerate(arguments))
+    layers: list[Layer] = []
+    for called, value, output in values:
+        tensor = _tensor(value)
+        before = (Operand(_tensor(layers[-1].value), layer=len(layers) - 1),) if layers else ()
+        again = Operation("other", (*before, *taken), {"call": lambda *_, made=tensor: made})
+        layers.append(Layer(called, again, tensor.numpy(), output=output))
+    return tuple(layers)
+
+
+def _tensor(values: object) -> Tensor:
+    return torch.from_numpy(np.array(values, np.float64))
+
+
 # --- threads --------------------------------------------------------------------------------------
 # How many threads PyTorch computes on: one, unless somebody asks for more.
 

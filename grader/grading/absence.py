@@ -34,6 +34,13 @@ _ABSENT: dict[EntryKind, tuple[Text, Text]] = {
         say("No schedule was found in the notebook."),
         say("Make one with {entry} = tvm.s_tir.Schedule(...) of your unscheduled module."),
     ),
+    "space": (
+        say("The notebook has no space of schedules called {entry}."),
+        say(
+            "Define {entry}(sch) so that it schedules what it is given and draws what may be"
+            " chosen, and the module that it is applied to. If a cell failed, mend that first."
+        ),
+    ),
     "python": (
         say("The notebook defines no function called {entry}."),
         say("Define {entry} as a function of NumPy arrays. If a cell failed, mend that first."),
@@ -86,6 +93,10 @@ _OTHERWISE: dict[tuple[EntryKind, str], tuple[Text, Text]] = {
     ("pass", "not_a_module"): (
         say("{where} made {told} of a model, not an IRModule."),
         say("Let it return the module that it is given, with another `main`."),
+    ),
+    ("space", "not_a_module"): (
+        say("{where} returned {told}, not a Schedule."),
+        say("Let it change the Schedule that it is given, and return that or nothing."),
     ),
     ("python", "extern_not_portable"): (
         say("{where} cannot be taken over: {told}"),

@@ -97,7 +97,7 @@ def _arguments(assignment: Assignment) -> tuple[ArgumentSpec, ...]:
         ArgumentSpec("image", names.get("image", ()), shape),
         ArgumentSpec("module", names.get("module", ()), part=declared.module_of),
     )
-    return tuple(each for each in every if each.names)
+    return tuple(each for each in every if each.names or each.part)
 
 
 def _model(prepared: Preparation, part: PartTable) -> ModelSpec | None:

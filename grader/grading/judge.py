@@ -23,7 +23,7 @@ from grader.ir.facts import Argument, Call, ModuleFacts, TensorFacts
 from grader.ir.vocabulary import FUNCTION_ATTRIBUTES, shown
 from grader.language import NOTHING, Text, as_text, clause, join, say
 from grader.messages import Capture, CaptureFailure
-from grader.report import Check, Diagnosis, Graph, Node, NodeKind, Origin, Part
+from grader.report import Check, Diagnosis, Graph, Node, NodeKind, Origin, Part, Timing
 
 NODE_LIMIT = 64
 """Most nodes: more than that is no picture any more."""
@@ -354,3 +354,12 @@ def _is_asked_elsewhere(assignment: Assignment, part: PartTable, other: Graded) 
     assert other.capture is not None
     name, parts = other.capture.name, [each for each in assignment.part if each.id != part.id]
     return any(fnmatchcase(name, pattern) for each in parts for pattern in each.entry)
+
+
+def first_timing(timings: Sequence[Timing], assignment: Assignment) -> Timing | None:
+    """Return what the report has of several parts' times: the first, which says whose it is."""
+    if len(timings) < 2:
+        return next(iter(timings), None)
+    (part,) = (each for each in assignment.part if each.id == timings[0].part)
+    note = say("Several parts were timed. These are the times of: {title}.", title=part.named)
+    return replace(timings[0], notes=(*timings[0].notes, note))

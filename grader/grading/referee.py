@@ -20,7 +20,7 @@ import numpy as np
 from grader.assignment import Assignment, PartTable
 from grader.checks import kinds as registered
 from grader.checks.kinds.measured import EquivalenceOptions
-from grader.checks.kinds.schedule import StepOptions
+from grader.checks.kinds.schedule import SpaceOptions, StepOptions
 from grader.checks.registry import Need, find_check
 from grader.course import CourseAssignment
 from grader.diagnosis.carrying import judge_layers
@@ -43,11 +43,13 @@ from grader.evidence.case import Candidate, Case, Evidence, Outputs, Problem, Ti
 from grader.evidence.problems import wrong_samples
 from grader.evidence.replay import gather_replay, gather_target
 from grader.evidence.runners import Kind, RunnerPool
+from grader.evidence.search import Searched, gather_search
 from grader.evidence.subject import Subject
 from grader.execute.result import LostCell
 from grader.grading.absence import explain_absence
 from grader.grading.judge import (
     Graded,
+    first_timing,
     given_problem,
     is_complete,
     judge_case,
@@ -101,6 +103,7 @@ def expected_runners(course_assignment: CourseAssignment) -> list[Kind]:
         if "outputs" in needs:
             kinds.append(runner_kind(part))
         kinds += ["pure" for need in ("stubs", "replay", "target") if need in needs]
+        kinds += ["pure", "pure", "pure"] if "search" in needs else []
         kinds += ["timing"] if "timing" in needs else []
     return kinds
 
@@ -181,15 +184,15 @@ class Referee:
 
     def judge(self, timed: Sequence[TimedPart]) -> tuple[tuple[Part, ...], Timing | None]:
         """Judge what was timed. Returns all parts in order, and the timing if one was made."""
-        results, timing = [], None
+        results, timings = [], list[Timing]()
         for part, graded, taken in timed:
             best = graded[0]
             if taken:
                 judged = [self._judge_timed(part, each) for each in taken]
                 best = max(judged, key=lambda each: each.rank)
-                timing = _timing_of(best) or timing
+                timings += _timing_of(best, part)
             results.append(msgspec.structs.replace(best.part, contested=graded[0].contested))
-        return tuple(results), timing
+        return tuple(results), first_timing(timings, self._course_assignment.assignment)
 
     def _compare(
         self, part: PartTable, captures: tuple[Capture | CaptureFailure, ...]
@@ -258,12 +261,27 @@ class Referee:
         given = is_given(candidate, comparison, self._given)
         if given and capture.trace is None:
             return None
-        evidence = self._gather(part, candidate)
+        searched = self._search(part, candidate)
+        candidate = searched.candidate
+        evidence = replace(self._gather(part, candidate), search=searched.search)
         if given and not (evidence.replay and evidence.replay.proven):
             return None
         case = Case(candidate, evidence, comparison)
         fits = not isinstance(arrange(candidate, part, self._answers.of(part)), Problem)
         return Graded(judge_case(part, case), capture, case, fits)
+
+    def _search(self, part: PartTable, candidate: Candidate) -> Searched:
+        """Return the best schedule of a space in a candidate's place, where a check asks for it."""
+        trials, oracle = _trials(part), self._answers.of(part)
+        if not trials:
+            return Searched(None, candidate)
+        arrangement = arrange(candidate, part, oracle)
+        if isinstance(arrangement, Problem):
+            return Searched(arrangement, candidate)
+        subject = self._subject(part, _replayed(part)[0])
+        generator = np.random.default_rng(self._seeds[part.id])
+        found = gather_search(candidate, arrangement, subject, trials, self._runners, generator)
+        return found._replace(candidate=found.candidate.taking(oracle.shapes(part)))
 
     def _gather(self, part: PartTable, candidate: Candidate) -> Evidence:
         needs = part_needs(part)
@@ -340,6 +358,12 @@ def _replayed(part: PartTable) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return next(filter(None, weights), ()), batches[0] if batches else ()
 
 
+def _trials(part: PartTable) -> int:
+    """Return how many schedules are drawn where the checks of a part ask for that, else 0."""
+    parsed = [find_check(table).parse(table) for table in part.check if not table.withheld]
+    return max((each.trials for each in parsed if isinstance(each, SpaceOptions)), default=0)
+
+
 def speed_options(part: PartTable) -> tuple[SpeedOptions, float]:
     """Return the options of a part's check of speed, and its points."""
     for table in part.check:
@@ -367,6 +391,8 @@ def _is_blocked(part: PartTable, graded: Part) -> bool:
     return any(check.id in required and check.verdict != "passed" for check in graded.checks)
 
 
-def _timing_of(graded: Graded) -> Timing | None:
+def _timing_of(graded: Graded, part: PartTable) -> list[Timing]:
     timed = graded.case.evidence.timed if graded.case is not None else None
-    return timed.timing if isinstance(timed, TimedSchedule) else None
+    if not isinstance(timed, TimedSchedule):
+        return []
+    return [msgspec.structs.replace(timed.timing, part=part.id)]

@@ -59,13 +59,15 @@ class Trace(NamedTuple):
     """A trace that was read.
 
     `document` is it as JSON, `steps` counts what changes the program, `functions` are those in
-    which it looks for blocks, each once. `kinds` are those of the steps, in order.
+    which it looks for blocks, each once. `kinds` are those of the steps, in order. `draws` counts
+    what is drawn.
     """
 
     document: bytes
     steps: int
     functions: tuple[str, ...]
     kinds: tuple[str, ...] = ()
+    draws: int = 0
 
 
 class _Form(NamedTuple):
@@ -148,6 +150,7 @@ def read_trace(document: bytes) -> Trace:
         steps=sum(_FORMS[kind].is_step for kind, *_ in instructions),
         functions=tuple(dict.fromkeys(each[2][1] for each in instructions if each[0] == _LOOK_UP)),
         kinds=tuple(kind for kind, *_ in instructions if _FORMS[kind].is_step),
+        draws=sum(kind.startswith("Sample") for kind, *_ in instructions),
     )
 
 

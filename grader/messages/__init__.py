@@ -5,6 +5,7 @@ Which process writes what:
     referee ──KernelConfig──▶ student kernel ──Capture | CaptureFailure | KernelNote──▶ referee
     referee ──RunModule | TraceModule | TimeSchedule | ReplayTrace | CompareTarget──▶ runner
     runner ──RunResult | TraceResult | TimingResult | ReplayResult | TargetResult──▶ referee
+    referee ──DrawTrials | RankTrials──▶ runner ──DrawnTrials | TrialTimes──▶ referee
     runner ──TaskFailure──▶ referee
     runner ──LoadExtern | Evaluate──▶ evaluator
     evaluator ──ExternLoaded | Evaluated | EvaluationFailed──▶ runner
@@ -95,9 +96,13 @@ from grader.messages.tasks import (
     ARRAY_LIMIT,
     ROUND_LIMIT,
     SHAPE_LIMIT,
+    TRIAL_LIMIT,
     Block,
     BlockGroup,
     ControlRound,
+    DrawnTrial,
+    DrawnTrials,
+    DrawTrials,
     FromLibrary,
     FromRunner,
     LibraryTiming,
@@ -108,6 +113,7 @@ from grader.messages.tasks import (
     Mutation,
     MutationKind,
     MutationResult,
+    RankTrials,
     ShapeResult,
     Slots,
     TimedFunction,
@@ -117,6 +123,7 @@ from grader.messages.tasks import (
     TimingRound,
     TimingRules,
     ToRunner,
+    TrialTimes,
     Unmutated,
 )
 
@@ -134,6 +141,7 @@ __all__ = [
     "SHAPE_LIMIT",
     "SOURCE_LIMIT",
     "STEP_LIMIT",
+    "TRIAL_LIMIT",
     "Argument",
     "ArgumentSpec",
     "Array",
@@ -148,6 +156,9 @@ __all__ = [
     "Counts",
     "DType",
     "Documents",
+    "DrawTrials",
+    "DrawnTrial",
+    "DrawnTrials",
     "EntrySpec",
     "Evaluate",
     "Evaluated",
@@ -182,6 +193,7 @@ __all__ = [
     "NoteKind",
     "Output",
     "Pickles",
+    "RankTrials",
     "ReplayResult",
     "ReplayTrace",
     "RunArgument",
@@ -207,6 +219,7 @@ __all__ = [
     "TraceModule",
     "TraceResult",
     "TracedStep",
+    "TrialTimes",
     "Unmutated",
     "Violation",
     "ViolationKind",

@@ -51,7 +51,8 @@ class EntrySpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     IRModule, "module" for one that is bound to a name, "schedule" for a `Schedule` or a module that
     was scheduled, "python" for a function that computes with NumPy, "importer" for one that is
     called with a traced model and its input shapes, "pass" for what is applied to an imported
-    model. `names` are fnmatch patterns.
+    model, "space" for what makes a schedule of the "module" of `arguments`. `names` are fnmatch
+    patterns.
 
     `holds` says what counts as a module: one with a Relax `main` ("model"), or any that has a
     PrimFunc, and a PrimFunc by itself ("function"). `model` is for importers and passes.
@@ -59,7 +60,7 @@ class EntrySpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     part: str
-    kind: Literal["function", "module", "schedule", "python", "importer", "pass"]
+    kind: Literal["function", "module", "schedule", "space", "python", "importer", "pass"]
     names: tuple[str, ...]
     holds: Literal["model", "function"] = "model"
     model: ModelSpec | None = None

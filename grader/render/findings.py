@@ -52,8 +52,12 @@ def diagnosis_of(part: Part, check: Check) -> Diagnosis | None:
 
 
 def timing_of(report: Report, check: Check) -> Timing | None:
-    """Return the timing that explains a check, None where there is none."""
-    return report.timing if _kind(check) == _TIMING else None
+    """Return the timing that explains a check, None where there is none, or another part's."""
+    timing = report.timing
+    if timing is None or _kind(check) != _TIMING:
+        return None
+    others = [part for part in report.parts if timing.part and part.id != timing.part]
+    return None if any(check in part.checks for part in others) else timing
 
 
 def _kind(check: Check) -> str:

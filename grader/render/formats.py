@@ -24,7 +24,10 @@ def render_text(report: Report) -> bytes:
     """Return a report as a terminal shows it, without colours, in UTF-8."""
     content = io.BytesIO()
     with io.TextIOWrapper(content, encoding="utf-8", newline="\n") as file:
-        render(report, Console(file=file, width=WIDEST, color_system=None, force_terminal=False))
+        render(
+            report,
+            Console(file=file, width=WIDEST, color_system=None, force_terminal=False, emoji=False),
+        )
         file.flush()
         return content.getvalue()
 

@@ -340,7 +340,8 @@ class Timing(Frozen, frozen=True):
     ratios, the geometric mean over `shapes`, with its 95 % bootstrap interval. `reference_speedup`
     is the same for the assignment's reference schedule. `share` is the logarithm of the one over
     that of the other, with its own interval: 0 is the unscheduled time, 1 the reference's; it
-    decides about points. `pairs` are the rounds that count, `rejected` those that were disturbed.
+    decides about points. `part` is the id of the part that it is of: of several that are timed the
+    first. `pairs` are the rounds that count, `rejected` those that were disturbed.
     `clock` is "processor" where a single thread's processor time was taken. `peak_gflops` and
     `bandwidth_gbs` are what `threads` threads on `cpus` can reach (10**9 operations, bytes a
     second).
@@ -366,3 +367,4 @@ class Timing(Frozen, frozen=True):
     peak_gflops: float
     bandwidth_gbs: float
     notes: tuple[Text, ...] = ()
+    part: str = ""

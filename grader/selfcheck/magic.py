@@ -10,7 +10,7 @@ import os
 import shlex
 import sys
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from IPython.display import display
 from grader.course_folder import assignment_files, folder_of_notebook
 from grader.errors import GraderError, UsageError
 from grader.language import NOTHING, Text, say
+from grader.messages import EntrySpec
 from grader.render.speech import speaking, tell
 from grader.selfcheck.connection import CheckerClient, CheckError
 from grader.selfcheck.messages import AssignmentCard, Checked, CheckParts, FindAssignment, PartCard
@@ -133,7 +134,7 @@ class Magic:
         wanted = [self._without_slug(word) for word in words]
         card = self._find(wanted[0] if wanted else None)
         parts = _select(card, wanted)
-        taken = self._watching().take(tuple(part.entry for part in parts))
+        taken = self._watching().take(_entries(card, parts))
         request = CheckParts(tuple(part.id for part in parts), taken.captures, card.language)
         return _answer(self._checker.ask(request, Checked), taken)
 
@@ -282,6 +283,13 @@ def _split(line: str) -> list[str]:
         return shlex.split(line, comments=True)
     except ValueError:
         return line.split()
+
+
+def _entries(card: AssignmentCard, parts: Sequence[PartCard]) -> tuple[EntrySpec, ...]:
+    """Return what is looked for: the parts that are checked, and those whose module they are of."""
+    asked = {part.entry.part for part in parts}
+    asked |= {each.part for part in parts for each in part.entry.arguments if each.part}
+    return tuple(part.entry for part in card.parts if part.entry.part in asked)
 
 
 def _select(card: AssignmentCard, wanted: list[str]) -> tuple[PartCard, ...]:

@@ -212,6 +212,7 @@ def _text(sections: Iterable[RenderableType]) -> str:
         record=True,
         width=WIDTH,
         force_terminal=True,
+        emoji=False,
         force_jupyter=False,  # rich would display by itself
     )
     console.print(Page(body), end="")

@@ -23,7 +23,7 @@ CHANGES = {
     "right": ("", ""),
     "one_pass": (
         "topi.multiply, centred, centred)",
-        "lambda x, total: x * x - total * total / 64.0, x, total)",
+        "lambda x, total: x * x - total * total / 65536.0, x, total)",
     ),
     "six_calls": (
         "total = bb.emit_te(",

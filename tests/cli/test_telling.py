@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -289,3 +290,14 @@ def test_ctrl_c_leaves_a_clean_terminal() -> None:
     assert "KeyboardInterrupt" in traceback
     assert display.rindex(SHOW_CURSOR) > display.rindex(HIDE_CURSOR)
     assert screen(display) == []
+
+
+def test_what_stands_between_colons_is_told_as_it_is() -> None:
+    """`assignment.toml:100: error` was shown with an emoji in the place of the line."""
+    consoles = [
+        (path.name, call)
+        for path in (Path(__file__).parents[2] / "grader").rglob("*.py")
+        for call in re.findall(r"(?<![`\w])Console\((?:[^()]|\(\))*\)", path.read_text("utf-8"))
+    ]
+    assert len(consoles) > 5
+    assert not [each for each in consoles if "emoji=False" not in each[1]]

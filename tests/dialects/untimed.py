@@ -9,7 +9,9 @@ import nbformat
 
 from tests.endtoend.examples import brisk_course
 
-SPEED = re.compile(r'\[\[part\.check\]\]\nid = "speed"\n[\s\S]*?(?=\n\n|\Z)')
+SPEED = re.compile(
+    r'\[\[part\.check\]\]\nid = "speed"\n.*\npoints = (?P<points>\d+)\n[\s\S]*?(?=\n\n|\Z)'
+)
 
 SHORT_CELLS = {"tensorir": 30}
 """Seconds of a cell where an example has one that never ends, and all others take a second."""
@@ -22,9 +24,9 @@ def untimed_course(folder: Path) -> Path:
     course = brisk_course(folder)
     for table in course.glob("assignments/*/assignment.toml"):
         text = table.read_text(encoding="utf-8")
-        text, count = SPEED.subn("", text)
-        points = "points = 85" if count else "points = 100"
-        text = text.replace("points = 100", points) + ANY_LEVEL
+        for_speed = sum(int(check["points"]) for check in SPEED.finditer(text))
+        text = SPEED.sub("", text)
+        text = text.replace("points = 100", f"points = {100 - for_speed}") + ANY_LEVEL
         seconds = SHORT_CELLS.get(table.parent.name)
         if seconds:
             text = text.replace("cell_seconds = 120", f"cell_seconds = {seconds}")

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
+import torch
 
 from grader.assignment import ArgumentTable, Computation, OracleOptions, TensorTable
 from grader.course import CourseAssignment, load_course
 from grader.data.dataset import DataSet
 from grader.evidence.answers import CaseOracle, course_function, model_function
-from grader.evidence.operations import Layer
+from grader.evidence.operations import Layer, course_steps
 from grader.evidence.oracle import LAYER_SAMPLES, ModelOracle
 from grader.language import foreign
 from tests.diagnosis.network import noise, relu
@@ -171,3 +174,60 @@ def test_answers_of_functions_are_those_of_numpy() -> None:
     x = noise(3, 6, 10, 20)
     assert relu(x).tolist() == module.relu({}, x).tolist()
     assert np.float64 == module.relu({}, x).dtype
+
+
+class TestDeclared:
+    """A course's function that calls nothing of PyTorch's may say what it comes by."""
+
+    TABLE = Computation(
+        "scaled",
+        arguments=(ArgumentTable((3, 4), name="a"),),
+        outputs=(TensorTable((3, 4)),),
+    )
+
+    @staticmethod
+    def scaled(a: Any) -> Any:
+        return a / a.sum(-1, keepdims=True)
+
+    @staticmethod
+    def steps(a: Any) -> dict[str, Any]:
+        return {"the sums": a.sum(-1, keepdims=True)}
+
+    def oracle(self, steps: Any = None, compute: Any = None) -> CaseOracle:
+        generator = np.random.default_rng(0)
+        return CaseOracle(self.TABLE, compute or self.scaled, generator, steps=steps)
+
+    def test_without_steps_there_is_nothing_to_compare_with(self) -> None:
+        assert [] == names(self.oracle().layers([0]))
+
+    def test_steps_come_before_what_they_end_in(self) -> None:
+        layers = self.oracle(self.steps).layers([1])
+        assert ["the sums", "scaled"] == names(layers)
+        assert [(3, 1), (3, 4)] == [each.value.shape for each in layers]
+        assert np.allclose(self.oracle().desired[1], layers[-1].value)
+        assert [None, 0] == [each.output for each in layers]
+
+    def test_a_step_depends_on_the_one_before_it_and_on_the_arguments(self) -> None:
+        _, last = self.oracle(self.steps).layers([0])
+        assert [0, None] == [each.layer for each in last.operation.operands]
+        assert [None, 0] == [each.argument for each in last.operation.operands]
+
+    def test_where_pytorch_is_called_its_layers_count(self) -> None:
+        oracle = self.oracle(self.steps, lambda a: torch.relu(torch.tensor(a)).numpy())
+        assert ["relu"] == names(oracle.layers([0]))
+
+    def test_several_outputs_are_numbered(self) -> None:
+        table = msgspec.structs.replace(self.TABLE, outputs=self.TABLE.outputs * 2)
+        oracle = CaseOracle(
+            table, lambda a: (a, -a), np.random.default_rng(0), steps=lambda a: {"b": 2 * a}
+        )
+        layers = oracle.layers([0])
+        assert ["b", "scaled 1", "scaled 2"] == names(layers)
+        assert [None, 0, 1] == [each.output for each in layers]
+
+    def test_the_courses_file_has_them_by_the_name_of_the_computation(self) -> None:
+        module = SimpleNamespace(two_words_steps=lambda parameters, a: {"a": a, **parameters})
+        found = course_steps(module, "two-words", {"w": np.ones(1)})
+        assert found is not None
+        assert {"a": 5, "w": np.ones(1)} == found(5)
+        assert None is course_steps(module, "other", {})

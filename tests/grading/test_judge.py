@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -12,9 +13,10 @@ from hypothesis import strategies as st
 
 from grader.assignment import CheckTable, PartTable
 from grader.checks import kinds as checks
+from grader.course import load_course
 from grader.errors import CourseError
 from grader.evidence.case import Problem, Replay, TimedSchedule
-from grader.grading.judge import judge_case, judge_problem
+from grader.grading.judge import first_timing, judge_case, judge_problem
 from grader.language import foreign
 from grader.report import Scripts
 from tests import sample_reports
@@ -159,3 +161,22 @@ def test_a_problem_of_the_part_is_the_reason_of_every_check():
     )
     assert 0 == judged.score
     assert {absent} == {check.reason for check in judged.checks}
+
+
+class TestFirstTiming:
+    ASSIGNMENT = load_course(Path(__file__).parents[2]).get("quantized").assignment
+
+    def timings(self, *parts):
+        return [msgspec.structs.replace(sample_reports.TIMING, part=each) for each in parts]
+
+    def test_without_a_timed_part_there_is_none(self):
+        assert None is first_timing([], self.ASSIGNMENT)
+
+    def test_one_alone_needs_no_words(self):
+        (only,) = self.timings("space")
+        assert only == first_timing([only], self.ASSIGNMENT)
+
+    def test_of_several_the_first_says_whose_it_is(self):
+        found = first_timing(self.timings("transform", "space"), self.ASSIGNMENT)
+        assert "transform" == found.part
+        assert found.notes[-1].english.endswith("These are the times of: The product, scheduled.")

@@ -18,6 +18,7 @@ from grader.render.findings import (
     lost_checks,
     missing_parts,
     reading,
+    timing_of,
 )
 from grader.report import Cell, Check, Diagnosis, Part, Report, Step, Visibility
 from grader.report.parts import CheckCode
@@ -171,6 +172,27 @@ class TestDiagnosis:
     )
     def test_a_link_leads_to_a_page_or_a_heading(self, link: str, said: str) -> None:
         assert said == reading(link)
+
+
+class TestTimes:
+    """Where several parts are timed, a report has the times of the first."""
+
+    @staticmethod
+    def report(of: str) -> Report:
+        parts = tuple(
+            msgspec.structs.replace(part(check(name, "speed")), id=name) for name in ("a", "b")
+        )
+        timing = msgspec.structs.replace(sample_reports.TIMING, part=of)
+        return msgspec.structs.replace(sample_reports.typical(), parts=parts, timing=timing)
+
+    def test_they_explain_the_check_of_their_part_alone(self) -> None:
+        report = self.report("b")
+        (first,), (second,) = (each.checks for each in report.parts)
+        assert (None, report.timing) == (timing_of(report, first), timing_of(report, second))
+
+    def test_those_of_an_older_report_explain_every_check_of_speed(self) -> None:
+        report = self.report("")
+        assert all(report.timing == timing_of(report, each.checks[0]) for each in report.parts)
 
 
 # What is to be mended first, and what is never advised.

@@ -10,13 +10,14 @@ import msgspec
 
 from grader.assignment import Points, Table
 from grader.checks.difference import THIRDS, Third, compare_functions
-from grader.checks.registry import Outcome, check, not_graded, partial, passed
+from grader.checks.registry import Outcome, check, failed, not_graded, partial, passed
 from grader.evidence.case import Case, Problem, Replay, TargetMatch
 from grader.evidence.stages import Stage, find_stages
 from grader.evidence.steps import Step, find_steps
 from grader.evidence.subject import Subject, find_convolutions
 from grader.ir.facts import FunctionFacts
 from grader.language import NOTHING, Text, in_a_row, join, say
+from grader.messages import TRIAL_LIMIT
 
 Paid = Literal[
     "inline",
@@ -259,6 +260,48 @@ def _next_step(points: dict[Paid, float], missing: list[Paid]) -> Text:
         return NOTHING
     best = min(missing, key=lambda name: (-points[name], _WORTH.index(name)))
     return _WORDING[best][1]
+
+
+class SpaceOptions(Table, frozen=True):
+    """`trials` schedules are drawn, and so many `different` programs asked for among them."""
+
+    trials: Annotated[int, msgspec.Meta(ge=1, le=TRIAL_LIMIT)] = 16
+    different: Annotated[int, msgspec.Meta(ge=2)] = 4
+
+    def __post_init__(self) -> None:
+        """Refuse to ask for more programs than are drawn."""
+        if self.different > self.trials:
+            raise ValueError(f"{self.different} different programs are more than are drawn")
+
+
+@check("search_space", needs=("search",), options=SpaceOptions)
+def search_space(case: Case, options: SpaceOptions) -> Outcome:
+    """The space leaves a choice between schedules.
+
+    The other checks of the part are about the fastest of those that were drawn.
+    """
+    found = case.evidence.search
+    if found is None or (isinstance(found, Problem) and found.again):
+        return not_graded(found or Problem(say("The space was not searched."), code="not_run"))
+    if isinstance(found, Problem):
+        return failed(found.reason, found.hint, code=found.code)
+    # One program is no choice, however often it is drawn.
+    share = (found.different - 1) / (options.different - 1)
+    return partial(
+        min(1.0, share),
+        say(
+            "Schedules drawn from the space: {trials}. Not possible: {failed}. Different programs"
+            " among the others: {different}, of which the fastest is the one that is graded.",
+            trials=found.trials,
+            failed=found.failed,
+            different=found.different,
+        ),
+        say(
+            "Draw more: {different} different programs are asked for. Each loop that is split has"
+            " factors to choose, by sample_perfect_tile.",
+            different=options.different,
+        ),
+    )
 
 
 _THIRDS: dict[Third, Text] = {

@@ -54,6 +54,7 @@ from grader.inside.kernel.objects import (
 )
 from grader.inside.kernel.passes import ImportedModel, PassPart, PassSupply, is_pass
 from grader.inside.kernel.sender import Sender
+from grader.inside.kernel.spaces import SpacePart, is_space
 from grader.messages import Capture, CaptureFailure, EntrySpec, ModelSpec
 
 _OUTPUT_DESCRIPTORS = (1, 2)
@@ -97,7 +98,9 @@ def _copy(value: Any) -> Any:
     if is_alive(value, tvm.IRModule):
         return tvm.IRModule.clone(value)
     if is_alive(value, tvm.s_tir.Schedule):
-        return tvm.s_tir.Schedule.copy(value)
+        # TVM cannot copy one in which something was tensorized, and raises what it likes.
+        with contextlib.suppress(Exception):
+            return tvm.s_tir.Schedule.copy(value)
     return None
 
 
@@ -331,6 +334,9 @@ class Watcher:
             return ImporterPart(model, self._make_entries(spec, ImporterSupply(model)))
         if spec.kind == "pass" and spec.model is not None:
             return self._make_pass(spec, spec.model)
+        if spec.kind == "space":
+            entries = self._make_entries(spec, NotebookSupply(), lambda *_: True)
+            return SpacePart(spec, entries, sender.asked, self._is_space)
         entries = self._make_entries(spec, NotebookSupply(spec.arguments, sender.asked))
         if spec.kind == "module":
             return ModulePart(spec, entries, sender, faults)
@@ -347,11 +353,14 @@ class Watcher:
     def _is_pass(self, value: object) -> bool:
         return is_pass(value, self._shell.user_ns, self._sender.folders)
 
+    def _is_space(self, value: object) -> bool:
+        return is_space(value, self._shell.user_ns, self._sender.folders)
+
     def _make_entries(
         self, spec: EntrySpec, supply: Supply, is_callable: IsCallable = is_notebook_callable
     ) -> EntryPoints:
         # What else bears a pattern's name is not called.
-        is_called = spec.kind in ("function", "importer", "pass")
+        is_called = spec.kind in ("function", "importer", "pass", "space")
         names = spec.names if is_called else exact_names(spec)
         return EntryPoints(
             spec.part,

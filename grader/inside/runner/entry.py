@@ -18,14 +18,17 @@ from grader.inside.runner.model import run_module
 from grader.inside.runner.replay import compare_target, replay_trace
 from grader.inside.runner.timing import time_schedule
 from grader.inside.runner.trace import trace_module
+from grader.inside.runner.trials import draw_trials, rank_trials
 from grader.messages import (
     READY,
     RUNNER_FRAME_LIMIT,
     CompareTarget,
+    DrawTrials,
     FindStep,
     FrameError,
     FromRunner,
     MutateModule,
+    RankTrials,
     ReplayTrace,
     RunModule,
     TaskFailure,
@@ -57,6 +60,10 @@ def _perform(task: ToRunner, evaluator: Evaluator | None) -> FromRunner:
         return compare_target(task)
     if isinstance(task, FindStep):
         return find_step(task)
+    if isinstance(task, DrawTrials):
+        return draw_trials(task)
+    if isinstance(task, RankTrials):
+        return rank_trials(task)
     return replay_trace(task) if isinstance(task, ReplayTrace) else time_schedule(task)
 
 

@@ -40,7 +40,7 @@ def conflicts(module: tvm.IRModule) -> Iterator[Conflict]:
     """Return blocks that stand in a loop in which what they take is not complete, or not apart."""
     for function in module.functions.values():
         if isinstance(function, tirx.PrimFunc):
-            places = list(islice(_places(function.body, ()), BLOCKS + 1))
+            places = list(islice(block_places(function.body), BLOCKS + 1))
             if len(places) > BLOCKS:
                 continue
             for reader in places:
@@ -49,7 +49,7 @@ def conflicts(module: tvm.IRModule) -> Iterator[Conflict]:
                         yield from _between(reader, writer)
 
 
-class _Place(msgspec.Struct, frozen=True, eq=False):
+class BlockPlace(msgspec.Struct, frozen=True, eq=False):
     """A block within its loops."""
 
     realize: Any
@@ -57,6 +57,7 @@ class _Place(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def name(self) -> str:
+        """Return what the block is called."""
         return str(self.realize.block.name_hint)
 
     def sums_over(self, loop: Any) -> bool:
@@ -66,7 +67,7 @@ class _Place(msgspec.Struct, frozen=True, eq=False):
             axis.iter_type == _REDUCTION and _uses(value, loop.loop_var) for axis, value in axes
         )
 
-    def takes_from(self, other: _Place) -> bool:
+    def takes_from(self, other: BlockPlace) -> bool:
         """Say whether a block reads what another one writes, and does not write it itself."""
         own = [each.source for each in self.realize.block.writes]
         given = [each.source for each in other.realize.block.writes]
@@ -77,7 +78,7 @@ class _Place(msgspec.Struct, frozen=True, eq=False):
         )
 
 
-def _between(reader: _Place, writer: _Place) -> Iterator[Conflict]:
+def _between(reader: BlockPlace, writer: BlockPlace) -> Iterator[Conflict]:
     for loop in reader.loops:
         if not any(loop.same_as(each) for each in writer.loops):
             continue
@@ -88,20 +89,21 @@ def _between(reader: _Place, writer: _Place) -> Iterator[Conflict]:
             yield "lanes", reader.name, writer.name, name
 
 
-def _places(body: Any, loops: tuple[Any, ...]) -> Iterator[_Place]:
+def block_places(body: Any, loops: tuple[Any, ...] = ()) -> Iterator[BlockPlace]:
+    """Return the blocks of a statement that have axes, each with the loops around it."""
     if isinstance(body, tirx.SeqStmt):
         for each in body.seq:
-            yield from _places(each, loops)
+            yield from block_places(each, loops)
     elif isinstance(body, tirx.For):
-        yield from _places(body.body, (*loops, body))
+        yield from block_places(body.body, (*loops, body))
     elif isinstance(body, tirx.IfThenElse):
-        yield from _places(body.then_case, loops)
+        yield from block_places(body.then_case, loops)
         if body.else_case is not None:
-            yield from _places(body.else_case, loops)
+            yield from block_places(body.else_case, loops)
     elif isinstance(body, SBlockRealize):
         if body.block.iter_vars:
-            yield _Place(body, loops)
-        yield from _places(body.block.body, loops)
+            yield BlockPlace(body, loops)
+        yield from block_places(body.block.body, loops)
 
 
 def _uses(value: Any, variable: Any) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import tvm
 from IPython.core.displaypub import CapturingDisplayPublisher
 
 from grader.inside.kernel.capture import isolated
@@ -97,6 +98,19 @@ class TestNothingIsChanged:
             False,
             1,
         )
+
+    def test_a_schedule_that_cannot_be_copied_stops_no_entry_point(
+        self, notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """TVM cannot copy a schedule in which something was tensorized."""
+
+        def copy(self: Any) -> Any:
+            raise RuntimeError("unordered_map::at")
+
+        notebook.run("s = tvm.s_tir.Schedule(build_model())")
+        monkeypatch.setattr(tvm.s_tir.Schedule, "copy", copy)
+        notebook.run(define("pass"))
+        assert 1 == len(notebook.captures("emit_te"))
 
     @pytest.mark.parametrize(
         ("seed", "draw"),

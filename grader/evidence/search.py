@@ -1,0 +1,149 @@
+"""Searching a space of schedules: what is drawn from it, and the best of a number of trials.
+
+A space is a schedule in whose trace something is drawn. It is proven like any other schedule before
+anything is drawn from it anew, so what is searched is what was handed in. The best trial takes the
+candidate's place: from then on it is a schedule like any other, with its trace.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from grader.errors import IRError, ProtocolError
+from grader.evidence.candidates import run_task
+from grader.evidence.case import Candidate, Problem, Search
+from grader.evidence.oracle import Arrangement
+from grader.evidence.problems import explain_failure
+from grader.evidence.replay import gather_replay
+from grader.evidence.runners import RunnerPool
+from grader.evidence.subject import Subject
+from grader.ir.read import read_module
+from grader.ir.trace import read_trace
+from grader.language import clause, foreign, say
+from grader.messages import DrawnTrial, DrawnTrials, DrawTrials, RankTrials, TrialTimes
+
+HOST = "host"
+
+NOT_A_SPACE = Problem(
+    say("Nothing is drawn in this schedule, so there is nothing to search."),
+    say(
+        "Let the schedule draw what may be chosen: sch.sample_perfect_tile(loop, n=2) in place of"
+        " factors, sch.sample_categorical(...) in place of a number."
+    ),
+    code="unmet",
+)
+WITHOUT_ANSWER = Problem(
+    say("The answer of the process that timed the schedule cannot be read."),
+    say("A schedule may compute, and must leave the process that it runs in alone."),
+    code="no_answer",
+)
+NONE_RAN = Problem(
+    say("None of the schedules that were drawn could be built and run."),
+    say("Draw a few yourself, and run each: space(tvm.s_tir.Schedule(module))."),
+    code="unmet",
+)
+
+
+class Searched(NamedTuple):
+    """What a search has found, and the candidate to judge: the best trial, if there is one.
+
+    `search` is None where nobody asked for one.
+    """
+
+    search: Search | Problem | None
+    candidate: Candidate
+
+
+def gather_search(
+    candidate: Candidate,
+    arrangement: Arrangement,
+    subject: Subject,
+    trials: int,
+    runners: RunnerPool,
+    generator: np.random.Generator,
+) -> Searched:
+    """Draw `trials` schedules from a candidate's space, and take the best for the candidate.
+
+    Raises SandboxError where no runner can be started.
+    """
+    drawn = _draw(candidate, subject, trials, runners, generator)
+    if isinstance(drawn, Problem):
+        return Searched(drawn, candidate)
+    search = Search(trials, drawn.failed, len(drawn.trials))
+    best = _best(candidate, drawn.trials, arrangement, runners)
+    if isinstance(best, Problem):
+        return Searched(best, candidate)
+    try:
+        facts = read_module(best.module)
+    except IRError as error:
+        return Searched(Problem(error.message, error.hint, code="refused"), candidate)
+    if facts.findings:
+        return Searched(Problem(facts.findings[0].message, code="refused"), candidate)
+    capture = msgspec.structs.replace(candidate.capture, module=best.module, trace=best.trace)
+    return Searched(search, replace(candidate, capture=capture, facts=facts, symbolic=None))
+
+
+def _draw(
+    candidate: Candidate,
+    subject: Subject,
+    trials: int,
+    runners: RunnerPool,
+    generator: np.random.Generator,
+) -> DrawnTrials | Problem:
+    """Return the schedules that were drawn, at least one, or why there are none."""
+    capture = candidate.capture
+    try:
+        trace = None if capture.trace is None else read_trace(capture.trace)
+    except IRError as error:
+        return Problem(error.message, error.hint, code="unmet")
+    if trace is None or not trace.draws:
+        return NOT_A_SPACE
+    proof = gather_replay(candidate, subject, (), runners)
+    if not proof.proven or capture.base is None:
+        return Problem(
+            say("The space was not searched: {reason}.", reason=proof.reason), code="unmet"
+        )
+    seed = int(generator.integers(1, 2**30))
+    try:
+        answer = runners.request("pure", DrawTrials(trace.document, capture.base, seed, trials))
+    except ProtocolError:
+        return WITHOUT_ANSWER
+    if not isinstance(answer, DrawnTrials):
+        return explain_failure(answer)
+    if not answer.trials:
+        return Problem(
+            say(
+                "None of {trials} schedules that were drawn could be done: {message}.",
+                trials=trials,
+                message=clause(foreign(answer.message)),
+            ),
+            say("Draw only what fits: every draw must leave the steps that follow possible."),
+            code="unmet",
+        )
+    return answer
+
+
+def _best(
+    candidate: Candidate,
+    trials: tuple[DrawnTrial, ...],
+    arrangement: Arrangement,
+    runners: RunnerPool,
+) -> DrawnTrial | Problem:
+    """Return the trial that took the least time."""
+    run = msgspec.structs.replace(
+        run_task(candidate, arrangement.first(1)), module=b"", target=HOST
+    )
+    try:
+        answer = runners.request("pure", RankTrials(run, tuple(each.module for each in trials)))
+    except ProtocolError:
+        return WITHOUT_ANSWER
+    if not isinstance(answer, TrialTimes):
+        return explain_failure(answer)
+    if len(answer.seconds) != len(trials):
+        return WITHOUT_ANSWER
+    timed = [(s, each) for s, each in zip(answer.seconds, trials, strict=True) if s is not None]
+    return min(timed, key=lambda pair: pair[0])[1] if timed else NONE_RAN
