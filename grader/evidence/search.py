@@ -7,6 +7,7 @@ candidate's place: from then on it is a schedule like any other, with its trace.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ from grader.evidence.problems import explain_failure
 from grader.evidence.replay import gather_replay
 from grader.evidence.runners import RunnerPool
 from grader.evidence.subject import Subject
+from grader.ir.facts import ModuleFacts
 from grader.ir.read import read_module
 from grader.ir.trace import read_trace
 from grader.language import clause, foreign, say
@@ -74,17 +76,35 @@ def gather_search(
     if isinstance(drawn, Problem):
         return Searched(drawn, candidate)
     search = Search(trials, drawn.failed, len(drawn.trials))
-    best = _best(candidate, drawn.trials, arrangement, runners)
-    if isinstance(best, Problem):
-        return Searched(best, candidate)
-    try:
-        facts = read_module(best.module)
-    except IRError as error:
-        return Searched(Problem(error.message, error.hint, code="refused"), candidate)
-    if facts.findings:
-        return Searched(Problem(facts.findings[0].message, code="refused"), candidate)
+    read = _read(drawn.trials)
+    if isinstance(read, Problem):
+        return Searched(read, candidate)
+    place = _best(candidate, [trial for trial, _ in read], arrangement, runners)
+    if isinstance(place, Problem):
+        return Searched(place, candidate)
+    best, facts = read[place]
     capture = msgspec.structs.replace(candidate.capture, module=best.module, trace=best.trace)
     return Searched(search, replace(candidate, capture=capture, facts=facts, symbolic=None))
+
+
+def _read(trials: Sequence[DrawnTrial]) -> list[tuple[DrawnTrial, ModuleFacts]] | Problem:
+    """Return the trials that may be run, at least one, with their facts.
+
+    They are built from what was read already. But a module is native code: what goes to a runner to
+    be run was read as it is.
+    """
+    read, refused = list[tuple[DrawnTrial, ModuleFacts]](), list[Problem]()
+    for trial in trials:
+        try:
+            facts = read_module(trial.module)
+        except IRError as error:
+            refused.append(Problem(error.message, error.hint, code="refused"))
+            continue
+        if facts.findings:
+            refused.append(Problem(facts.findings[0].message, code="refused"))
+        else:
+            read.append((trial, facts))
+    return read or refused[0]
 
 
 def _draw(
@@ -129,11 +149,11 @@ def _draw(
 
 def _best(
     candidate: Candidate,
-    trials: tuple[DrawnTrial, ...],
+    trials: Sequence[DrawnTrial],
     arrangement: Arrangement,
     runners: RunnerPool,
-) -> DrawnTrial | Problem:
-    """Return the trial that took the least time."""
+) -> int | Problem:
+    """Return the place of the trial that took the least time."""
     run = msgspec.structs.replace(
         run_task(candidate, arrangement.first(1)), module=b"", target=HOST
     )
@@ -145,5 +165,5 @@ def _best(
         return explain_failure(answer)
     if len(answer.seconds) != len(trials):
         return WITHOUT_ANSWER
-    timed = [(s, each) for s, each in zip(answer.seconds, trials, strict=True) if s is not None]
-    return min(timed, key=lambda pair: pair[0])[1] if timed else NONE_RAN
+    timed = [(each, place) for place, each in enumerate(answer.seconds) if each is not None]
+    return min(timed)[1] if timed else NONE_RAN

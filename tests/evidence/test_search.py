@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from grader.evidence.case import Candidate, Problem, Search
 from grader.evidence.replay import gather_replay
@@ -65,6 +66,26 @@ def test_modules_are_ranked_on_what_they_are_given_and_not_beside_answers():
     (ranked,) = (each for each in runners.tasks if isinstance(each, RankTrials))
     assert (b"", {}) == (ranked.run.module, ranked.run.externs)
     assert {1} == {each.array.shape[0] for each in ranked.run.arguments}
+
+
+class Forging(Ranking):
+    """Runners whose first drawn module is none that may be run."""
+
+    def request(self, kind: str, task: Any) -> Any:
+        answer = super().request(kind, task)
+        if isinstance(task, DrawTrials):
+            first, *others = answer.trials
+            answer = replace(answer, trials=(replace(first, module=b"{}"), *others))
+        return answer
+
+
+def test_no_module_is_run_that_was_not_read():
+    runners = Forging(*[2.0] * 6)
+    found = search(space(), runners)
+    (ranked,) = (each for each in runners.tasks if isinstance(each, RankTrials))
+    assert b"{}" not in ranked.modules
+    assert isinstance(found.search, Search)
+    assert found.search.different == len(ranked.modules) + 1
 
 
 def test_trials_that_could_not_be_run_are_passed_over():
