@@ -766,6 +766,9 @@ def space(sch):
     ### END SOLUTION
 
 
+# %% tags=["self-check"]
+# %grader check space
+
 # %% tags=["raises-exception"]
 drawn = [tvm.s_tir.Schedule(MyMatmul) for _ in range(8)]
 for each in drawn:
@@ -773,9 +776,6 @@ for each in drawn:
     check_matmul(each.mod)
 before, *after = time_both(MyMatmul, *[each.mod for each in drawn])
 print("times as fast:", ", ".join(f"{before / each:.1f}" for each in after))
-
-# %% tags=["self-check"]
-# %grader check space
 
 # %% [markdown]
 # ## Hand in

@@ -117,9 +117,9 @@ class RunModule(Message, frozen=True):
     threads: int
     externs: Pickles = msgspec.field(default_factory=dict)
     stubs: Counts = msgspec.field(default_factory=dict)
-    restart: Annotated[int, msgspec.Meta(ge=0)] = 0
     function: str = "main"
     outputs: Annotated[tuple[TensorSpec, ...], msgspec.Meta(max_length=256)] = ()
+    restart: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
 class RunResult(Message, frozen=True):

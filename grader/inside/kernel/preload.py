@@ -53,15 +53,18 @@ _INLINE = "module://matplotlib_inline.backend_inline"
 
 
 def prepare(modules: Sequence[str] = ()) -> None:
-    """Import what every submission needs, so that no cell's time pays for it.
-
-    And `modules`, which many do: one that is missing is missed in a notebook.
-    """
+    """Import what every submission needs, and further `modules`, so that no cell's time pays for
+    it."""
     for name in _MODULES:
         importlib.import_module(name)
     provide_torchvision_operators()
     detect_what_the_system_shows()
     keep_errors_of_python()
+    import_besides(modules)
+
+
+def import_besides(modules: Sequence[str]) -> None:
+    """Import what many submissions need: a module that is missing is missed in a notebook."""
     for name in modules:
         with contextlib.suppress(ImportError):
             import_plotting() if name == "matplotlib" else importlib.import_module(name)
