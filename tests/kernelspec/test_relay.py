@@ -201,7 +201,7 @@ def test_a_request_to_a_kernel_that_has_ended_keeps_nobody_waiting(ends: Ends) -
 
 def test_a_port_that_is_taken_is_told(ends: Ends) -> None:
     with pytest.raises(UsageError, match="cannot listen at ipc://"):
-        Relay(replace(ends.connection, ip="/nonexistent/front"))
+        Relay(replace(ends.connection, ip="/dev/null/front"))
 
 
 def test_a_kernel_that_is_not_there_is_told(
