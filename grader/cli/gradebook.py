@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import getpass
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -94,6 +95,10 @@ def open_book(
     reads = is_ours and take_rules
     assignments = load_course(root).assignments.values() if reads else ()
     book = Gradebook(open_database(locate(root, os.environ), make=make))
+    # What was imported stays. The collector of garbage would look at all of it again and again, the
+    # oftener the larger the class is: a student of 10,000 took a quarter more than one of 1,000.
+    if not gc.get_freeze_count():
+        gc.freeze()
     try:
         book.take_rules(each.assignment for each in assignments)
         yield book
