@@ -204,6 +204,13 @@ def unreadable() -> Problem:
     )
 
 
+UNTIMED = Problem(
+    say("The answer of the process that timed the schedule cannot be read."),
+    say("A schedule may compute, and must leave the process that it runs in alone."),
+    code="no_answer",
+)
+"""What comes of a runner that times something and whose answer breaks the protocol."""
+
 _STALE = Problem(
     say(
         "The outputs are right by luck: they change with what memory happened to hold, as a buffer"

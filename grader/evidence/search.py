@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from grader.errors import IRError, ProtocolError
-from grader.evidence.candidates import run_task
+from grader.evidence.candidates import UNTIMED, run_task
 from grader.evidence.case import Candidate, Problem, Search
 from grader.evidence.oracle import Arrangement
 from grader.evidence.problems import explain_failure
@@ -37,11 +37,6 @@ NOT_A_SPACE = Problem(
         " factors, sch.sample_categorical(...) in place of a number."
     ),
     code="unmet",
-)
-WITHOUT_ANSWER = Problem(
-    say("The answer of the process that timed the schedule cannot be read."),
-    say("A schedule may compute, and must leave the process that it runs in alone."),
-    code="no_answer",
 )
 NONE_RAN = Problem(
     say("None of the schedules that were drawn could be built and run."),
@@ -131,7 +126,7 @@ def _draw(
     try:
         answer = runners.request("pure", DrawTrials(trace.document, capture.base, seed, trials))
     except ProtocolError:
-        return WITHOUT_ANSWER
+        return UNTIMED
     if not isinstance(answer, DrawnTrials):
         return explain_failure(answer)
     if not answer.trials:
@@ -160,10 +155,10 @@ def _best(
     try:
         answer = runners.request("pure", RankTrials(run, tuple(each.module for each in trials)))
     except ProtocolError:
-        return WITHOUT_ANSWER
+        return UNTIMED
     if not isinstance(answer, TrialTimes):
         return explain_failure(answer)
     if len(answer.seconds) != len(trials):
-        return WITHOUT_ANSWER
+        return UNTIMED
     timed = [(each, place) for place, each in enumerate(answer.seconds) if each is not None]
     return min(timed)[1] if timed else NONE_RAN

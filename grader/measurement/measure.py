@@ -12,6 +12,7 @@ import numpy as np
 
 from grader.computation import ArgumentTable
 from grader.errors import ProtocolError
+from grader.evidence.candidates import UNTIMED
 from grader.evidence.case import Problem
 from grader.evidence.problems import explain_failure
 from grader.evidence.runners import RunnerPool
@@ -47,12 +48,6 @@ keep four times as much took 0.2 s of each grading, and 150 MB."""
 ATTEMPTS = 3
 """How often a measurement is made before the machine is called too busy: each on processors that
 are chosen anew."""
-
-UNREADABLE = Problem(
-    say("The answer of the process that timed the schedule cannot be read."),
-    say("A schedule may compute, and must leave the process that it runs in alone."),
-    code="no_answer",
-)
 
 Cpus = Callable[[int], tuple[int, ...]]
 """Chooses so many processors to measure on, or fewer where there are not so many."""
@@ -140,13 +135,13 @@ def measure(
         try:
             answer = setup.runners.request("timing", attempt)
         except ProtocolError:
-            return UNREADABLE
+            return UNTIMED
         if not isinstance(answer, TimingResult) and len(versions) > 1:
             return measure(versions[:1], setup, generator)
         if not isinstance(answer, TimingResult):
             return explain_failure(answer)
         if not _is_whole(answer, len(versions)):
-            return UNREADABLE
+            return UNTIMED
         try:
             timing = _read(versions, attempt, answer, setup, generator)
         except Unsteady as unsteady:

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from grader.evidence.candidates import UNTIMED
 from grader.evidence.case import Candidate, Problem, Search
 from grader.evidence.replay import gather_replay
-from grader.evidence.search import NOT_A_SPACE, WITHOUT_ANSWER, Searched, gather_search
+from grader.evidence.search import NOT_A_SPACE, Searched, gather_search
 from grader.ir.trace import read_trace
 from grader.messages import DrawTrials, RankTrials, TrialTimes
 from tests.evidence import schedules, spaces
@@ -119,4 +120,4 @@ def test_what_the_trace_does_not_give_is_not_searched():
 
 
 def test_an_answer_about_other_trials_is_none():
-    assert WITHOUT_ANSWER is search(space(), Ranking(1.0)).search
+    assert UNTIMED is search(space(), Ranking(1.0)).search
