@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import os
 import re
@@ -12,6 +13,7 @@ from typing import cast
 import hypothesis
 import pytest
 
+from grader.cli.app import ALLOCATIONS, spare_slow_imports
 from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import LEVELS, Level, Sandbox
 from grader.sandbox.start import SteppingSandbox
@@ -20,6 +22,10 @@ from tests.endtoend.together import together
 __all__ = ["sandbox", "together"]
 
 ROOT = Path(__file__).parents[1]
+
+# Thousands of tests are no garbage: to look for some was a quarter of the time to collect them.
+gc.set_threshold(ALLOCATIONS)
+spare_slow_imports()
 
 # A run of the tests depends neither on the runs before it nor on chance; benchmarks/decoders.py
 # looks for counterexamples where nobody has looked yet.
@@ -45,6 +51,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if lost:
         raise pytest.UsageError(f"`make test` would never run {lost}: name the file in ALONE there")
     items.sort(key=lambda item: "graded" not in item.keywords)
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage among what tests make alone."""
+    gc.freeze()
 
 
 def left_out_by_make(items: Iterable[pytest.Item]) -> list[str]:

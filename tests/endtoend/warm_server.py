@@ -26,7 +26,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from grader.cli.app import main
+from grader.cli.app import main, spare_slow_imports
 from grader.inside.launcher.protocol import PRELOADS, Preload
 from grader.sandbox import start
 from tests.endtoend.warm_launchers import fork_off, receive, send
@@ -77,6 +77,8 @@ class Commands:
     """The commands' server: it has imported what commands do, and has what forks launchers."""
 
     def __init__(self) -> None:
+        gc.disable()
+        spare_slow_imports()
         for package in ("api", "batch", "cli", "evidence", "execute", "grading", "render"):
             import_all(f"grader.{package}")
         self._launchers = {preload: begin_forking(preload) for preload in set(PRELOADS.values())}
@@ -86,6 +88,7 @@ class Commands:
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         gc.collect()
         gc.freeze()
+        gc.enable()
         while True:
             command, descriptors = receive(connection)
             if command is None:

@@ -51,6 +51,7 @@ def prepare(preload: Preload, modules: Sequence[str] = ()) -> None:
 
     And `modules` for kernels, which are the environment's.
     """
+    gc.disable()  # what is imported is no garbage: to look for some took a fifth of the time
     if preload != "bare":
         importlib.import_module("grader.inside.common.preload").prepare(preload)
     for name in _PACKAGES[preload]:
@@ -61,6 +62,7 @@ def prepare(preload: Preload, modules: Sequence[str] = ()) -> None:
         importlib.import_module("grader.inside.kernel.preload").prepare(modules)
     gc.collect()
     gc.freeze()  # children then share these pages: the collector does not write to them
+    gc.enable()
 
 
 def serve(requests: socket.socket) -> None:
