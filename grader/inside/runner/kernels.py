@@ -10,7 +10,6 @@ call is in `grader.inside.runner.arena`.
 
 from __future__ import annotations
 
-import contextlib
 import math
 from typing import Any
 
@@ -24,6 +23,9 @@ from grader.inside.runner.guards import Guards
 from grader.inside.runner.signature import OUTPUT, Signature
 
 _PREFIX = "grader.timed."
+MAIN, BLOCK = "main", "block"
+"""The function and its loop in what is compiled: together, as half of what it takes to compile
+either is the same for any number of functions."""
 
 
 class Kernel:
@@ -42,10 +44,15 @@ class Kernel:
         target: Any,
         guards: Guards | None = None,
     ) -> None:
-        with contextlib.nullcontext(PIPELINE) if guards is None else guards.building() as pipeline:
-            compiled = _compile(function, target, pipeline)
-        tvm.register_global_func(_PREFIX + name, compiled, override=True)
-        self._block = _compile(_block(_PREFIX + name, signature, arena), target)
+        function, block = _named(function, MAIN), _block(_PREFIX + name, signature, arena)
+        if guards is None:
+            compiled = _compile({MAIN: function, BLOCK: block}, target)
+            self._block = compiled[BLOCK]
+        else:
+            with guards.building() as pipeline:
+                compiled = _compile({MAIN: function}, target, pipeline)
+            self._block = _compile({BLOCK: block}, target)[BLOCK]
+        tvm.register_global_func(_PREFIX + name, compiled[MAIN], override=True)
         self._arena = arena
 
     def __call__(self, first: int, calls: int) -> None:
@@ -55,9 +62,12 @@ class Kernel:
         self._block(ledger.count, *pointers, *ledger.pointers, first, calls)
 
 
-def _compile(function: Any, target: Any, pipeline: str = PIPELINE) -> Any:
-    public = function.with_attr("global_symbol", "main")
-    return tvm.compile(public, target, tir_pipeline=pipeline).mod["main"]
+def _named(function: Any, name: str) -> Any:
+    return function.with_attr("global_symbol", name)
+
+
+def _compile(functions: dict[str, Any], target: Any, pipeline: str = PIPELINE) -> Any:
+    return tvm.compile(tvm.IRModule(functions), target, tir_pipeline=pipeline).mod
 
 
 def _block(callee: str, signature: Signature, arena: Arena) -> Any:
@@ -67,7 +77,7 @@ def _block(callee: str, signature: Signature, arena: Arena) -> Any:
     the arena is our own. The one tells for which device the arrays of the calls are made.
     """
     with IRBuilder() as builder, T.prim_func(s_tir=True):
-        T.func_name("main")
+        T.func_name(BLOCK)
         items = (math.prod(arena.shapes[OUTPUT]),)
         shapes = {**arena.shapes, arena.first: (arena.ring, arena.row), OUTPUT: items}
         count = T.arg("count", T.Buffer((1,), "int64"))
