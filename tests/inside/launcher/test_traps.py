@@ -90,6 +90,7 @@ print(b"blue-4711" in text)
         assert from_kernel(sandbox, code) is False
 
     def test_all_signals_act_as_in_a_new_process(self, sandbox: SteppingSandbox) -> None:
+        """Whatever the grader's own caller has blocked: `perf record` blocks SIGWINCH."""
         code = """
 import signal
 status = dict(l.split(":", 1) for l in open("/proc/self/status").read().splitlines())
