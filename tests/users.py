@@ -7,14 +7,20 @@ view of the host's files in which such homes are empty but for the interpreter.
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 from tests.missing import BECOMING, BUBBLEWRAP
 
 USER = 61234
 REPOSITORY = Path(__file__).resolve().parents[1]
+NO_NAMESPACES = (
+    "users may make no user namespaces here: sysctl -w kernel.unprivileged_userns_clone=1,"
+    " or kernel.apparmor_restrict_unprivileged_userns=0; below a changed root nothing helps"
+)
 
 
 def as_user(command: Sequence[str]) -> list[str]:
@@ -24,6 +30,13 @@ def as_user(command: Sequence[str]) -> list[str]:
     BECOMING.need()
     become = [f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "--inh-caps=-all"]
     return [*_opened(), "setpriv", *become, "--bounding-set=-all", "--", *command]
+
+
+@cache
+def users_make_namespaces() -> bool:
+    """Say whether a user may make user namespaces: not below a changed root, nor everywhere else."""
+    words = as_user(["unshare", "--user", "true"])
+    return subprocess.run(words, capture_output=True, check=False).returncode == 0
 
 
 def with_open_interpreter(command: Sequence[str]) -> list[str]:

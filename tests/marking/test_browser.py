@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import httpx
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
@@ -184,6 +185,7 @@ def test_a_hostile_notebook_runs_and_loads_nothing(browser: Browser, served: Ser
 
 def test_ctrl_c_ends_the_command_well(served: Served) -> None:
     """The last test of the module: afterwards there is no page."""
+    assert httpx.get(served.address, follow_redirects=True).is_success  # it does serve by now
     served.process.send_signal(signal.SIGINT)
     assert served.process.stdout is not None
     assert "in the gradebook" in served.process.stdout.read().splitlines()[-1]
