@@ -34,7 +34,7 @@ def as_user(command: Sequence[str]) -> list[str]:
 
 @cache
 def users_make_namespaces() -> bool:
-    """Say whether a user may make user namespaces: not below a changed root, nor everywhere else."""
+    """Say whether a user may make user namespaces, which not every system allows."""
     words = as_user(["unshare", "--user", "true"])
     return subprocess.run(words, capture_output=True, check=False).returncode == 0
 
