@@ -17,7 +17,7 @@ from grader.sandbox.bubblewrap import BubblewrapBoxes
 from grader.sandbox.interface import Command, ResourceLimits, Sandbox
 from tests.missing import needs_root
 from tests.sandbox.inside import command_lines, report_from
-from tests.users import NO_NAMESPACES, USER, as_user, users_make_namespaces
+from tests.users import USER, as_user, need_user_namespaces
 
 REPOSITORY = Path(grader.__file__).parents[1]
 
@@ -329,8 +329,7 @@ with choose_sandbox("strong") as sandbox:
 @needs_root("only root can become another user")
 def test_a_user_gets_a_sandbox_with_a_user_namespace() -> None:
     """The mode of a user, tried from root by becoming one."""
-    if not users_make_namespaces():
-        pytest.skip(NO_NAMESPACES)
+    need_user_namespaces()
     done = subprocess.run(
         as_user([sys.executable, "-c", USER_MODE]),
         capture_output=True,

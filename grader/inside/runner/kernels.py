@@ -44,7 +44,8 @@ class Kernel:
         target: Any,
         guards: Guards | None = None,
     ) -> None:
-        function, block = _named(function, MAIN), _block(_PREFIX + name, signature, arena)
+        function = function.with_attr("global_symbol", MAIN)
+        block = _block(_PREFIX + name, signature, arena)
         if guards is None:
             compiled = _compile({MAIN: function, BLOCK: block}, target)
             self._block = compiled[BLOCK]
@@ -60,10 +61,6 @@ class Kernel:
         pointers = (self._arena.pointers[role] for role in self._arena.shapes)
         ledger = self._arena.ledger
         self._block(ledger.count, *pointers, *ledger.pointers, first, calls)
-
-
-def _named(function: Any, name: str) -> Any:
-    return function.with_attr("global_symbol", name)
 
 
 def _compile(functions: dict[str, Any], target: Any, pipeline: str = PIPELINE) -> Any:
