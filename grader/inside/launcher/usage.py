@@ -13,6 +13,10 @@ _BLOCK = 512
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 
+_GONE = (FileNotFoundError, ProcessLookupError)
+"""How /proc says that a process or thread has ended: the second, where it ends while its folder is
+walked through. A warden that knew the first alone was ended by threads that live for a moment."""
+
 _RUNS, _WAITS = b"R", b"D"
 _ENDED = (b"Z", b"X")
 
@@ -169,7 +173,7 @@ def _count_of(folder: str) -> str:
 
 def _thread_folders(processes: Iterable[int]) -> Iterator[str]:
     for number in processes:
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(*_GONE):
             for thread in os.listdir(f"/proc/{number}/task"):  # noqa: PTH208
                 yield f"/proc/{number}/task/{thread}"
 
@@ -298,7 +302,7 @@ def _told_by(number: int) -> int:
         return number
     try:
         threads = os.listdir(f"/proc/{number}/task")  # noqa: PTH208
-    except FileNotFoundError:
+    except _GONE:
         return number
     living = (each for each in threads if _state(f"/proc/{each}/stat") not in (*_ENDED, b""))
     told_by = StandIn(next(living, number))
@@ -342,7 +346,7 @@ def _descriptors(number: int) -> int:
     folder = f"/proc/{number}/fd"
     try:
         return os.stat(folder).st_size or len(os.listdir(folder))  # noqa: PTH116, PTH208
-    except (FileNotFoundError, ProcessLookupError):
+    except _GONE:
         return 0
     except PermissionError:
         is_ending = not _sizes(f"/proc/{number}")  # see `is_closed`
@@ -368,5 +372,5 @@ def _read(path: str) -> bytes:
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - read a hundred times a second
             return file.read()
-    except (FileNotFoundError, ProcessLookupError):
+    except _GONE:
         return b""

@@ -97,6 +97,9 @@ _STARVED_SHARE = 2
 """A sandbox that wanted a processor had one for less than this share of the time when it starved.
 One that has many processes compete for it among themselves has no less than others."""
 
+_ALL_CHILDREN = 0x40000000
+"""__WALL of waitpid(2): those, too, whose end is told by another signal than SIGCHLD, or by none."""
+
 _KILL_PAUSE = 0.001
 _KILLED = 128 + signal.SIGKILL
 
@@ -260,7 +263,8 @@ class _Watch:
                 self._cause = self._cause_of(events)
         finally:  # nothing goes on that nobody watches
             self._end_all()
-        code = os.waitstatus_to_exitcode(self._bury())
+            status = self._bury()
+        code = os.waitstatus_to_exitcode(status)
         code = code if code >= 0 else 128 - code
         # With another status it has come to its end by itself, whatever else there was.
         return Ending(code, self._cause if code == _KILLED else "", peak=self._peak)
@@ -386,7 +390,7 @@ class _Watch:
         status = 0
         with contextlib.suppress(ChildProcessError):
             while True:
-                number, ended = os.waitpid(-1, 0)
+                number, ended = os.waitpid(-1, _ALL_CHILDREN)
                 if number == self._child:
                     status = ended
         return status

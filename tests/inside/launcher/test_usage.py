@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from grader.inside.launcher import usage
 
 MEGABYTE = 2**20
@@ -116,6 +118,27 @@ def test_threads_that_live_for_a_moment_do_not_hide_what_their_process_holds() -
             assert [1] * 20 == [len(each) for each in seen]
             assert min(usage.resident_memory_of(each) for each in seen) > 2**26
         finally:
+            os.kill(int(hopper), signal.SIGKILL)
+
+
+def test_one_that_ends_while_its_folder_is_walked_through_is_gone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two of thirteen thousand looks at threads that live for a moment met it."""
+
+    def gone(_folder: str) -> list[str]:
+        raise ProcessLookupError
+
+    with program(HOPS) as first:
+        (hopper,) = Path(f"/proc/{first}/task/{first}/children").read_text().split()
+        try:
+            while "State:\tZ" not in status(int(hopper)):
+                time.sleep(0.001)
+            monkeypatch.setattr(usage.os, "listdir", gone)
+            assert int(hopper) in usage.all_processes()
+            assert {} == usage.rest([int(hopper)], fetches=False)
+        finally:
+            monkeypatch.undo()
             os.kill(int(hopper), signal.SIGKILL)
 
 

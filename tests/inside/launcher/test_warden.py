@@ -6,6 +6,8 @@ A sandbox is taken to rest only while nobody in it can have run.
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 
@@ -13,6 +15,7 @@ import pytest
 
 from grader.inside.launcher import usage, warden
 from grader.inside.launcher.warden import Stillness, usual_pause
+from tests.conftest import ROOT
 from tests.inside.launcher.test_usage import at_rest, program
 
 
@@ -107,3 +110,35 @@ def test_a_new_process_is_told() -> None:
     os.waitpid(child, 0)
     assert before != usage.newest()
     assert usage.newest().strip().isdigit()
+
+
+FAILING = """
+import os, socket, sys, time
+from types import SimpleNamespace
+from grader.inside.launcher import warden
+
+child = os.fork()
+if child == 0:
+    time.sleep(60)
+request = SimpleNamespace(
+    bounds=SimpleNamespace(interval=0.01, memory=0, descriptors=1000),
+    confinement=SimpleNamespace(user=-1),
+)
+near, far = socket.socketpair()
+watch = warden._Watch(child, request, near, None, group=None, machine=None, statistics=-1)
+try:
+    watch.until_the_end()
+except AttributeError:
+    print("it could not look")
+try:
+    os.waitpid(-1, 0)
+except ChildProcessError:
+    print("and nobody is left")
+"""
+
+
+def test_who_fails_to_look_buries_what_it_ends() -> None:
+    """Else a box waited for its end as long as nobody buried a process in it."""
+    words = [sys.executable, "-c", FAILING]
+    told = subprocess.run(words, capture_output=True, text=True, check=True, cwd=ROOT)
+    assert "it could not look\nand nobody is left\n" == told.stdout
