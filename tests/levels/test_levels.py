@@ -19,7 +19,7 @@ import pytest
 from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import Command, Level, ResourceLimits
 from grader.sandbox.start import SteppingSandbox
-from tests.conftest import require
+from tests.conftest import ROOT, require
 from tests.execute.conftest import run_cells
 from tests.missing import needs_root
 from tests.sandbox.inside import command_lines, report_from, some_seconds
@@ -433,6 +433,32 @@ with choose_sandbox({sandbox.level!r}, minimum="none") as sandbox:
         while any(f"sleep {marker}" in line for line in command_lines()):
             assert time.monotonic() < deadline
             time.sleep(0.02)
+
+    def test_so_it_does_where_nobody_buries_orphans(self, sandbox: SteppingSandbox) -> None:
+        """As in a container whose first process is a shell."""
+        import subprocess
+        import sys
+
+        marker = some_seconds()
+        inside = f"import os; os.execvp('sleep', ['sleep', {marker!r}])"
+        code = f"""
+import os, signal
+from grader.inside.launcher.linux import adopt_orphans
+from grader.sandbox.choose import choose_sandbox
+from grader.sandbox.interface import Command
+from tests.levels.test_levels import _children, command_lines
+adopt_orphans()
+with choose_sandbox({sandbox.level!r}, minimum="none") as sandbox:
+    process = sandbox.start(Command("python", ("-c", {inside!r})))
+    while not any("sleep " + {marker!r} in line for line in command_lines()):
+        pass
+    for warden in _children(sandbox._launchers["bare"].pid):
+        os.kill(warden, signal.SIGKILL)
+    print(process.wait(20))
+"""
+        words = [sys.executable, "-c", code]
+        ended = subprocess.run(words, capture_output=True, timeout=60, cwd=ROOT)
+        assert b"137\n" == ended.stdout, ended.stderr
 
     def test_an_abandoned_process_is_ended(self, sandbox: SteppingSandbox) -> None:
         import gc

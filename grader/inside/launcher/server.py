@@ -37,7 +37,10 @@ def main(arguments: Sequence[str]) -> None:
     linux.close_own_proc()
     linux.name_process("grader-launcher")
     linux.begin_session_keyring()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel buries wardens that have ended
+    # The kernel buries wardens that have ended, and what a killed one leaves: not every machine has
+    # a first process that buries orphans, and a box is not gone as long as one of its own is there.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    linux.adopt_orphans()
     prepare(cast(Preload, preload), modules)
     sys.path.remove(source)
     if source not in sys.path:  # who is closed out of it need not know what else lies there
