@@ -98,7 +98,7 @@ _STARVED_SHARE = 2
 One that has many processes compete for it among themselves has no less than others."""
 
 _ALL_CHILDREN = 0x40000000
-"""__WALL of waitpid(2): those, too, whose end is told by another signal than SIGCHLD, or by none."""
+"""__WALL of waitpid(2): those, too, whose end another signal than SIGCHLD tells, or none."""
 
 _KILL_PAUSE = 0.001
 _KILLED = 128 + signal.SIGKILL
