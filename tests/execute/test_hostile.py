@@ -154,6 +154,11 @@ class TestOutput:
         kept = sum(len(str(output)) for output in execution.notebook.cells[0].outputs)
         assert kept < 2**20
 
+    def test_what_is_printed_does_not_wait_in_the_memory(self, sandbox: Sandbox) -> None:
+        """It waited for 0.2 s, in which a loop prints a gigabyte: that was told as a MemoryError."""
+        code = "while True: print('x' * 2**16)"
+        assert run_cells(sandbox, code, limits=LITTLE_OUTPUT).peak < 400 * 2**20
+
     def test_all_cells_together_are_bounded(self, sandbox: Sandbox) -> None:
         execution = run_cells(sandbox, *["print('x' * 450_000)"] * 6, limits=LITTLE_OUTPUT)
         (note,) = execution.notes

@@ -77,6 +77,8 @@ def _make_at_home(app: Any, config: KernelConfig, tell: habits.Tell) -> None:
         app.session, config.cell_bytes, config.total_bytes, lambda: tell("cut")
     )
     app.shell.events.register("pre_run_cell", cut.begin_cell)
+    for stream in (sys.stdout, sys.stderr):
+        habits.send_in_time(stream)
 
 
 def _keep_home_clean() -> None:

@@ -254,6 +254,31 @@ _LEAST = 2000
 _MARK = "\n…\n"
 
 
+_UNSENT = 2**20
+"""Characters that may wait to be sent."""
+
+
+def send_in_time(stream: Any) -> None:
+    """Have a stream of the kernel sent, and waited for, before what was printed fills the memory.
+
+    ipykernel sends every 0.2 s. An endless loop printed a gigabyte in that time, and on a machine
+    that was quick enough it ended for want of memory, not for what it printed.
+    """
+    write = stream.write
+    unsent = 0
+
+    def write_and_send(text: str) -> Any:
+        nonlocal unsent
+        written = write(text)
+        unsent += len(text)
+        if unsent > _UNSENT:
+            unsent = 0
+            stream.flush()
+        return written
+
+    stream.write = write_and_send
+
+
 def cut_outputs(
     session: Any, cell_bytes: int, total_bytes: int, tell: Callable[[], None]
 ) -> Thrift:

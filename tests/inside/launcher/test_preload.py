@@ -115,6 +115,12 @@ def test_that_of_kernels_has_all_that_notebooks_import() -> None:
     assert [] == [name for name in names if not modules.get(name)]
 
 
+def test_that_of_kernels_does_without_a_debugger() -> None:
+    modules = after_preparing("student").modules
+    assert modules["ipykernel.debugger"]
+    assert [] == [name for name in modules if name.startswith(("debugpy", "_pydev", "pydevd"))]
+
+
 @pytest.mark.parametrize(
     ("preload", "inside"),
     [
