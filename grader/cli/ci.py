@@ -1,29 +1,25 @@
-"""`grader ci init`: write what a service needs to grade on push."""
+"""`grader ci init`: write what a service needs to grade on push.
+
+What writes recipes is imported by the commands here alone: it reads courses and notebooks, and was
+half of what `grader --help` imported.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 from rich.console import Console
 
-from grader.ci.recipes import (
-    BoardChoices,
-    Choices,
-    find_course_of,
-    github_files,
-    gitlab_files,
-    gradescope_files,
-    leaderboard_files,
-    write_new,
-)
-from grader.ci.wheel import find_installed
 from grader.cli.options import SETTINGS, CommandGroup, CommandWithExamples
 from grader.cli.telling import tell
 from grader.language import Text, foreign, say
+
+if TYPE_CHECKING:
+    from grader.ci.recipes import BoardChoices, Choices
 
 FOUND = 1
 
@@ -85,6 +81,9 @@ def github(
     force: ForceOption = False,
 ) -> None:
     """Write a workflow for GitHub Actions: .github/workflows/grade.yml."""
+    from grader.ci.recipes import Choices, github_files
+    from grader.ci.wheel import find_installed
+
     installed = find_installed(install, directory)
     choices = Choices(
         directory, installed, assignment, threshold, submissions, course, minutes, force
@@ -105,6 +104,9 @@ def gitlab(
     force: ForceOption = False,
 ) -> None:
     """Write a pipeline for GitLab: .gitlab-ci.yml."""
+    from grader.ci.recipes import Choices, gitlab_files
+    from grader.ci.wheel import find_installed
+
     installed = find_installed(install, directory)
     choices = Choices(
         directory, installed, assignment, threshold, submissions, course, minutes, force
@@ -123,6 +125,9 @@ def gradescope(
     force: ForceOption = False,
 ) -> None:
     """Write an archive for Gradescope: autograder.zip, which holds the oracle."""
+    from grader.ci.recipes import Choices, gradescope_files
+    from grader.ci.wheel import find_installed
+
     choices = Choices(
         directory=directory,
         assignment=assignment,
@@ -162,6 +167,9 @@ def leaderboard(
     force: ForceOption = False,
 ) -> None:
     """Write a workflow for GitHub that publishes a leaderboard of your private repository."""
+    from grader.ci.recipes import BoardChoices, leaderboard_files
+    from grader.ci.wheel import find_installed
+
     choices = BoardChoices(
         directory,
         find_installed(install, directory),
@@ -225,16 +233,20 @@ def solutions(
         raise typer.Exit(FOUND)
 
 
-Made = TypeVar("Made", Choices, BoardChoices)
+Made = TypeVar("Made", "Choices", "BoardChoices")
 
 
 def _write(make: Callable[[Made], dict[Path, bytes]], choices: Made) -> None:
+    from grader.ci.recipes import write_new
+
     files = {choices.directory / path: content for path, content in make(choices).items()}
     write_new(files, force=choices.force)
     tell(Console(emoji=False), *map(str, files))
 
 
 def _say_what_is_next(choices: Choices, where: Text) -> None:
+    from grader.ci.recipes import find_course_of
+
     console = Console(emoji=False)
     if find_course_of(choices) is None:
         missing = say(
