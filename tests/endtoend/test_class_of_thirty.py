@@ -26,7 +26,7 @@ EXAMPLES = ROOT / "examples" / SLUG
 DUE = "points = 100\ndue = 2026-12-01T23:00:00Z\n"
 LATE = "[late]\npercent = 10\nmost_percent = 50\n\n[arguments]"
 NAMESAKES = {"chen1", "chen2"}
-TIMED_OUT = 900
+TIMED_OUT = 1800
 
 
 def expected_points() -> dict[str, Decimal]:
