@@ -18,8 +18,8 @@ from tests.endtoend.examples import brisk_course
 
 REAPER = Path(__file__).with_name("reaper.py")
 TIME_LIMIT = 3600.0
-"""Seconds after which a batch hangs. On a machine with twelve others at work two hundred submissions
-take more than twenty minutes."""
+"""Seconds after which a batch hangs. Where a dozen others are at work, two hundred submissions take
+more than twenty minutes."""
 
 LEVEL = os.environ.get("GRADER_TEST_LEVEL", "")
 """The isolation to grade with; empty for the strongest that there is."""

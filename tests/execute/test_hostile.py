@@ -155,7 +155,7 @@ class TestOutput:
         assert kept < 2**20
 
     def test_what_is_printed_does_not_wait_in_the_memory(self, sandbox: Sandbox) -> None:
-        """It waited for 0.2 s, in which a loop prints a gigabyte: that was told as a MemoryError."""
+        """It waited for 0.2 s, in which a loop prints a gigabyte: a MemoryError was told."""
         code = "while True: print('x' * 2**16)"
         assert run_cells(sandbox, code, limits=LITTLE_OUTPUT).peak < 400 * 2**20
 
