@@ -68,7 +68,6 @@ def needs(part: Part) -> pytest.MarkDecorator:
     return pytest.mark.skipif(not part.is_here() and not os.environ.get("CI"), reason=part.reason())
 
 
-needs_bubblewrap = needs(BUBBLEWRAP)
 needs_runtime = needs(RUNTIME)
 
 

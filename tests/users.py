@@ -29,6 +29,16 @@ def as_user(command: Sequence[str]) -> list[str]:
     return [*_opened(), "setpriv", *become, "--bounding-set=-all", "--", *command]
 
 
+def need_boxes() -> None:
+    """Skip the test that asks where bubblewrap is missing, or is refused what it needs.
+
+    Where both should be there, it fails.
+    """
+    BUBBLEWRAP.need()
+    if os.geteuid() != 0:
+        need_user_namespaces()
+
+
 def need_user_namespaces() -> None:
     """Skip the test that asks where users may make none, as below a changed root.
 

@@ -8,6 +8,7 @@ import io
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 from typing import TextIO, cast
@@ -26,6 +27,9 @@ class OutputError(GraderError):
 
 _AGAIN_SECONDS = 0.05
 
+_IMPORTS_FOR = 5.0
+"""Seconds that an interruption waits at most for an import to end."""
+
 
 class _Interrupt(KeyboardInterrupt):
     """Says when it is gone: because it arrived, or because somebody swallowed it."""
@@ -38,35 +42,52 @@ class _Interrupt(KeyboardInterrupt):
         self._gone()
 
 
+def _imports(frame: FrameType | None) -> bool:
+    """Say whether an import is under way, of which this is the innermost frame."""
+    while frame is not None:
+        if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
+            return True
+        frame = frame.f_back
+    return False
+
+
 class Interruption:
     """Ends the work at the first signal, by KeyboardInterrupt, and heeds no other meanwhile.
 
     Whoever presses Ctrl-C twice would interrupt the clearing up: processes and folders would stay.
     `number` is the signal that came, 0 before.
 
-    An exception can be lost on its way: PyTorch's library clears all errors of what it imports, and
-    one in a callback of the collector is only printed. A command whose Ctrl-C came at such a moment
-    went on for two minutes. So one that is gone before the work `is_over` is raised again.
+    An exception can be lost on its way: one in a callback of the collector is only printed. So one
+    that is gone before the work `is_over` is raised again. Nor does it come amid an import:
+    PyTorch's library clears all errors of what it imports, so that a command went on for two
+    minutes, or ends the process by them.
     """
 
     number = 0
     is_over = False
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._came = 0.0
         for each in INTERRUPTIONS:
             if signal.getsignal(each) != signal.SIG_IGN:  # nohup, and shells for what they hide
                 signal.signal(each, self._interrupt)
         signal.signal(signal.SIGALRM, self._interrupt_again)
 
-    def _interrupt(self, number: int, _frame: FrameType | None) -> None:
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
         if not self.number:
-            self.number = number
-            raise _Interrupt(self._repeat)
+            self.number, self._came = number, self._clock()
+            self._raise(frame)
 
-    def _interrupt_again(self, _number: int, _frame: FrameType | None) -> None:
+    def _interrupt_again(self, _number: int, frame: FrameType | None) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
         if not self.is_over:
+            self._raise(frame)
+
+    def _raise(self, frame: FrameType | None) -> None:
+        if not _imports(frame) or self._clock() > self._came + _IMPORTS_FOR:
             raise _Interrupt(self._repeat)
+        self._repeat()
 
     def _repeat(self) -> None:
         if not self.is_over:  # by a signal: what is raised where an object ends would be lost, too

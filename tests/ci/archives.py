@@ -17,10 +17,9 @@ from typing import Any
 import pyseccomp
 
 from grader.sandbox.interface import Level
-from tests.missing import BUBBLEWRAP
-from tests.users import with_open_interpreter
+from tests.users import need_boxes, with_open_interpreter
 
-SECONDS = 300
+SECONDS = 900
 
 _OF_A_CONTAINER = (
     "+chown,+dac_override,+fowner,+fsetid,+kill,+setgid,+setuid,+setpcap,+net_bind_service,"
@@ -67,7 +66,7 @@ class Autograder:
 
     def run(self, *command: str) -> Ran:
         """Run a command in the tree. The environment that the tests run in has the grader."""
-        BUBBLEWRAP.need()
+        need_boxes()
         with tempfile.TemporaryFile() as filter_file:
             done = subprocess.run(
                 with_open_interpreter(self._enter(filter_file, [*self._limit(), *command])),

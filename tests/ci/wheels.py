@@ -16,7 +16,7 @@ from pathlib import Path
 from grader.ci.wheel import Wheel
 
 ROOT = Path(__file__).parents[2]
-SECONDS = 300
+SECONDS = 900
 
 STUB = Wheel("tvm_grader-0-py3-none-any.whl", b"wheel")
 """Stands for a wheel where nothing is installed."""

@@ -41,6 +41,26 @@ except KeyboardInterrupt:
 print("then cleared up")
 """
 
+IMPORTED = """
+import os, signal, time
+
+os.kill(os.getpid(), signal.SIGINT)
+time.sleep(0.2)
+print("imported", end=", ")
+"""
+
+IMPORTING = """
+import time
+from grader.cli.ending import prepare_process
+
+prepare_process()
+try:
+    import imported
+    time.sleep(60)
+except KeyboardInterrupt:
+    print("then interrupted")
+"""
+
 CRASHING = """
 import ctypes
 from grader.cli.ending import prepare_process
@@ -212,7 +232,7 @@ class TestSignals:
         assert [] == world.temporaries()
 
     def test_one_that_somebody_swallows_comes_again(self, tmp_path: Path) -> None:
-        """PyTorch's library clears the errors of what it imports, this one among them."""
+        """A callback of the collector does: its errors are only printed."""
         script = tmp_path / "swallow.py"
         script.write_text(SWALLOWING)
         done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
@@ -221,6 +241,14 @@ class TestSignals:
             done.stderr,
             done.returncode,
         )
+
+    def test_it_waits_for_the_end_of_an_import(self, tmp_path: Path) -> None:
+        """PyTorch's library ended the process where its import was interrupted."""
+        (tmp_path / "imported.py").write_text(IMPORTED)
+        script = tmp_path / "importing.py"
+        script.write_text(IMPORTING)
+        done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
+        assert ("imported, then interrupted\n", 0) == (done.stdout, done.returncode), done.stderr
 
     def test_ctrl_c_while_it_starts_is_no_failure(self, world: World) -> None:
         write(world.folder / "hw.ipynb", *ENDLESS)  # what is damaged is told in a second

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.missing import needs_bubblewrap
 from tests.pages import Follower, Step, steps_of
+from tests.users import need_boxes
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -108,8 +108,8 @@ def test_a_renderer_passes_the_tests_of_all_formats(newcomer: Newcomer) -> None:
     newcomer.follow("A renderer")
 
 
-@needs_bubblewrap
 def test_a_level_of_isolation_is_tried_out(newcomer: Newcomer) -> None:
+    need_boxes()
     newcomer.follow("A level of isolation")
     newcomer.run(f".venv/bin/python -c '{OPENED}'")
 

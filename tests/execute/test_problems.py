@@ -52,7 +52,7 @@ class TestTellingLine:
         ("message", "line"),
         [
             (f"see {sys.prefix}/lib/python3.11/site-packages/torch/nn.py", "see torch/nn.py"),
-            (f"in '{sys.base_prefix}/lib/x.py'", "in 'lib/x.py'"),
+            (f"in '{sys.prefix}/lib/x.py'", "in 'lib/x.py'"),
             ("no file /scratch/data/images", "no file data/images"),
             ("in /tmp/ipykernel_12/345.py", "in the cell"),
             ("no file '/content/drive/mine.pkl'", "no file '/content/drive/mine.pkl'"),

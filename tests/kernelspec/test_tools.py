@@ -23,6 +23,7 @@ import pytest
 
 from tests.cli.test_batch import GRADER
 from tests.endtoend.batches import REAPER
+from tests.users import need_boxes
 
 USING = Path(__file__).with_name("using.py")
 BIN = Path(sys.executable).parent
@@ -98,6 +99,7 @@ class Use(NamedTuple):
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    need_boxes()
     root = tmp_path_factory.mktemp("world")
     temporary = Path(tempfile.mkdtemp(prefix="t-", dir="/tmp"))
     temporary.chmod(0o755)

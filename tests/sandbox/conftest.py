@@ -8,12 +8,12 @@ import pytest
 
 from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.start import SteppingSandbox
-from tests.missing import BUBBLEWRAP
+from tests.users import need_boxes
 
 
 @pytest.fixture(scope="session")
 def sandbox() -> Iterator[SteppingSandbox]:
     """A sandbox of the level "strong"."""
-    BUBBLEWRAP.need()
+    need_boxes()
     with choose_sandbox("strong") as chosen:
         yield chosen

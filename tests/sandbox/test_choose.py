@@ -21,7 +21,7 @@ from grader.sandbox.hints import open_interpreter
 from grader.sandbox.interface import LEVELS, Level
 from grader.sandbox.process import Boxes
 from grader.sandbox.start import SteppingSandbox
-from tests.missing import BUBBLEWRAP, needs_bubblewrap
+from tests.users import need_boxes
 
 OPTIONS = "--args --perms --size --info-fd --ro-bind-data --seccomp --as-pid-1"
 
@@ -38,8 +38,8 @@ def refusing(folder: Path, message: str, options: str = OPTIONS) -> str:
     return str(program)
 
 
-@needs_bubblewrap
 def test_this_machine_has_a_strong_one() -> None:
+    need_boxes()
     with choose_sandbox() as sandbox:
         assert sandbox.level == "strong"
         assert sandbox.detail.english.startswith("bubblewrap ")
@@ -151,7 +151,7 @@ def refusal(boxes: Boxes) -> SandboxError:
 
 
 def strong() -> bubblewrap.BubblewrapBoxes:
-    BUBBLEWRAP.need()
+    need_boxes()
     return find_bubblewrap(shutil.which, as_root=AS_ROOT)
 
 

@@ -18,7 +18,8 @@ from grader.sandbox.groups import SWITCH, Groups, Quota, _base, bounding_folders
 from grader.sandbox.interface import Command, ResourceLimits
 from grader.sandbox.start import SteppingSandbox
 from tests.machine.trees import machine, write
-from tests.missing import BUBBLEWRAP, NO_GROUPS
+from tests.missing import NO_GROUPS
+from tests.users import need_boxes
 
 MEGABYTE = 2**20
 QUOTA = Quota(memory=300 * MEGABYTE, processes=64)
@@ -178,7 +179,7 @@ def real() -> Iterator[Groups]:
 def strong(real: Groups) -> Iterator[SteppingSandbox]:
     import shutil
 
-    BUBBLEWRAP.need()
+    need_boxes()
     boxes = find_bubblewrap(shutil.which, as_root=os.geteuid() == 0)
     with SteppingSandbox(boxes, real) as sandbox:
         yield sandbox
