@@ -27,7 +27,7 @@ _CELL_FILE = re.compile(rf"(?<!{_PATH})/{_PATH}*/ipykernel_\d+/\d+\.py")
 _PACKAGES = re.compile(rf"(?<!{_PATH})/{_PATH}*/(?:site|dist)-packages/")
 _LIBRARY = re.compile(rf"(?<!{_PATH})/{_PATH}*/lib/python3\.\d+/")
 _BOX = re.compile(
-    rf"(?<!{_PATH})/{_PATH}*/grader-box-[a-z0-9_]{{8}}(?:/scratch|/tmp)?(?:/|(?!{_PATH}))"
+    rf"(?<!{_PATH})/{_PATH}*/grader-box-[\w-]{{8}}(?:/scratch|/tmp)?(?:/|(?!{_PATH}))"
 )
 # Only the start of a path is tried, so that a text of one long word costs linear time.
 

@@ -27,6 +27,7 @@ PLACES = PathRedaction(("/data/course", "/home/prof", "/usr", "/tmp"))
         ),
         ("/tmp/grader-box-ab12_xyz/scratch/data.pkl", "data.pkl"),
         ("/tmp/grader-box-ab12_xyz/scratch", "…"),
+        ("/tmp/mine/grader-box-58i-HWyB/scratch", "…"),
         ("/scratch/data.pkl in /scratch", "data.pkl in …"),
         ("file:///data/course/a.py", "file://a.py"),
     ],
