@@ -13,7 +13,6 @@ from tests import missing
 TESTS = Path(__file__).parent
 OF_THE_TEST = {
     "tests/conftest.py",
-    "tests/inside/launcher/test_linux.py",
     "tests/kernelspec/test_tools.py",
     "tests/levels/test_library.py",
     "tests/levels/test_powers.py",

@@ -58,7 +58,6 @@ NEVER = 2**31 - 1
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.prctl.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
-_libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 _libc.setns.argtypes = [ctypes.c_int, ctypes.c_int]
 _libc.capset.argtypes = [ctypes.c_char_p, ctypes.c_char_p]
 _libc.syscall.restype = ctypes.c_long
@@ -84,28 +83,6 @@ def set_allocator(settings: Mapping[int, int]) -> None:
     if set_option is not None:
         for name, value in settings.items():
             set_option(name, value)
-
-
-_HUGE = Path("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size")
-_MADV_COLLAPSE = 25
-
-
-def collapse_memory() -> None:
-    """Have what this process has in its memory lie in pages of 2 MB, from Linux 6.1 on.
-
-    A fork copies a table with an entry for each page, and its end goes through that again. Where
-    memory is written to after a fork, only 4 KB of it are copied, as ever.
-    """
-    if not _HUGE.exists():
-        return
-    size = int(_HUGE.read_text(encoding="ascii"))
-    for line in Path("/proc/self/maps").read_text().splitlines():
-        span, permissions, _, _, inode, *_ = line.split()
-        if permissions == "rw-p" and inode == "0":
-            first, last = (int(place, 16) for place in span.split("-"))
-            begin, end = -(-first // size) * size, last // size * size
-            if begin < end:  # what it cannot do for a part stays as it is
-                _libc.madvise(begin, end - begin, _MADV_COLLAPSE)
 
 
 def enter_namespaces(descriptor: int, kinds: int) -> None:

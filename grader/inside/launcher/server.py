@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import importlib
-import itertools
 import os
 import pkgutil
 import signal
@@ -26,12 +25,6 @@ _PACKAGES: dict[Preload, tuple[str, ...]] = {
     "bare": (),
 }
 """The folders beside this one that a launcher's children run."""
-
-
-FORKS_OF_A_CLASS = 12
-"""So many forks a launcher serves before it makes those cheap that come: as much as that costs.
-A kernel's warden and the kernel together, their ends with them, take 12 ms of a processor after
-it and took 36, a runner's 6 and not 11; to collapse a launcher of kernels takes 0.3 s."""
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -78,7 +71,7 @@ def prepare(preload: Preload, modules: Sequence[str] = ()) -> None:
 
 def serve(requests: socket.socket) -> None:
     """Fork a warden for each request, up to the end of the connection."""
-    for number in itertools.count(1):
+    while True:
         payload, descriptors, _, _ = socket.recv_fds(requests, MESSAGE_LIMIT, DESCRIPTOR_LIMIT)
         if not payload:
             return
@@ -89,8 +82,6 @@ def serve(requests: socket.socket) -> None:
             warden.guard(request, descriptors, run)
         for descriptor in descriptors:
             os.close(descriptor)
-        if number == FORKS_OF_A_CLASS:
-            linux.collapse_memory()
 
 
 def _refuse_threads() -> None:
