@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -112,12 +113,14 @@ def test_help_and_completion_wait_for_neither_pytorch_nor_databases() -> None:
     assert 0 == subprocess.run([sys.executable, "-c", code]).returncode
 
 
-def test_commands_do_not_wait_for_a_parser_of_addresses_that_no_notebook_has() -> None:
+def test_commands_do_not_wait_for_a_parser_of_addresses_that_no_notebook_has(
+    tmp_path: Path,
+) -> None:
     """jsonschema imports it where Jupyter's server is installed, as it is for these tests."""
     assert importlib.util.find_spec("rfc3987_syntax") is not None
-    command = [sys.executable, "-X", "importtime", "-m", "grader.cli", "--version"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert 0 == done.returncode
+    command = [sys.executable, "-X", "importtime", "-m", "grader.cli", "run", "none.ipynb"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert 2 == done.returncode, done.stderr
     assert "jsonschema._format" in done.stderr
     assert "rfc3987_syntax.syntax_helpers" not in done.stderr
 

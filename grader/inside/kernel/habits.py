@@ -23,6 +23,7 @@ import io
 import json
 import os
 import posixpath
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -50,8 +51,13 @@ def install(kernel: Any, tell: Tell) -> None:
     kernel.shell.events.register("pre_run_cell", answers.begin_cell)
     kernel.raw_input = answers.ask
     kernel.getpass = answers.ask
+    sys.breakpointhook = _go_on
     _stay(kernel, tell)
     _draw_inline(kernel.shell, tell)
+
+
+def _go_on(*_: object, **__: object) -> None:
+    """Pass by a `breakpoint()`, as Jupyter does while nobody debugs."""
 
 
 class Notes:
