@@ -28,6 +28,7 @@ from pathlib import Path
 import msgspec
 
 from grader.authoring.expectation import Expectation
+from grader.sandbox.interface import Level
 from tests.broken.cells import CELLS
 
 FOLDER = Path(__file__).resolve().parent
@@ -45,7 +46,7 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     file: str = "notebook"
     demanded: bool = False
     patient: bool = False
-    needs: str = "none"
+    needs: Level = "none"
     notes: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
     awaiting: int = 0
