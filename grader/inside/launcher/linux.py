@@ -27,6 +27,9 @@ CLONE_NEWUSER = 0x10000000
 CLONE_NEWPID = 0x20000000
 CLONE_NEWNET = 0x40000000
 
+ALL_CHILDREN = 0x40000000
+"""__WALL of waitpid(2): those, too, whose end another signal than SIGCHLD tells, or none."""
+
 _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
 _PR_SET_NAME = 15

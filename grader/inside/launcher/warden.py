@@ -97,9 +97,6 @@ _STARVED_SHARE = 2
 """A sandbox that wanted a processor had one for less than this share of the time when it starved.
 One that has many processes compete for it among themselves has no less than others."""
 
-_ALL_CHILDREN = 0x40000000
-"""__WALL of waitpid(2): those, too, whose end another signal than SIGCHLD tells, or none."""
-
 _KILL_PAUSE = 0.001
 _KILLED = 128 + signal.SIGKILL
 
@@ -390,7 +387,7 @@ class _Watch:
         status = 0
         with contextlib.suppress(ChildProcessError):
             while True:
-                number, ended = os.waitpid(-1, _ALL_CHILDREN)
+                number, ended = os.waitpid(-1, linux.ALL_CHILDREN)
                 if number == self._child:
                     status = ended
         return status
