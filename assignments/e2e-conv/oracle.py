@@ -80,8 +80,12 @@ def expected_workload(
     weight: npt.NDArray[np.float32],
     bias: npt.NDArray[np.float32],
     threads: int = 1,
-) -> npt.NDArray[np.float64]:
-    """Return what the convolution's function computes, float64 (r, n, 32, 26, 26).
+) -> npt.NDArray[np.float32]:
+    """Return what the convolution's function computes, float32 (r, n, 32, 26, 26).
+
+    A sum of nine products is exact to 1e-6 in single precision, and timed outputs are compared
+    within 1e-4. A grading computes four thousand images: in double precision they took half a
+    second of it.
 
     `data` is float32 (r, n, 1, 28, 28): a ring of r batches; `weight` (32, 1, 3, 3); `bias` has 32
     items in any shape, and only the variants that add it read it. Raises KeyError for a name that
@@ -90,12 +94,13 @@ def expected_workload(
     with_bias, with_relu = VARIANTS[variant]
     ring, batch = data.shape[:2]
     images = data.reshape(ring * batch, *data.shape[2:])
-    outputs = np.empty((ring * batch, 32, 26, 26))
-    added = _double(bias).reshape(32) if with_bias else None
+    outputs = np.empty((ring * batch, 32, 26, 26), np.float32)
+    kernel = torch.tensor(weight)
+    added = torch.tensor(bias).reshape(32) if with_bias else None
     with torch.inference_mode(), _threads(threads):
         for start in range(0, len(images), CHUNK):
             part = slice(start, start + CHUNK)
-            result = nn.functional.conv2d(_double(images[part]), _double(weight), added)
+            result = nn.functional.conv2d(torch.tensor(images[part]), kernel, added)
             outputs[part] = (result.relu() if with_relu else result).numpy()
     return outputs.reshape(ring, batch, 32, 26, 26)
 
