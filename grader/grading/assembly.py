@@ -66,7 +66,8 @@ def _machine(settings: Settings, course_assignment: CourseAssignment) -> Machine
         shapes = tuple((each.shape, each.dtype.str) for each in arrays)
         return settings.library_times.find((text, variant, shapes, cpus), measure)
 
-    return Machine(measuring_cpus, settings.pace, None if text is None else time_library)
+    timer = None if text is None else time_library
+    return Machine(measuring_cpus, settings.pace, timer, settings.limits)
 
 
 def entries_of(prepared: Preparation) -> tuple[EntrySpec, ...]:

@@ -42,6 +42,7 @@ from grader.grading.rescoring import decided
 from grader.grading.spelling import Accepted
 from grader.machine.quiet import Quiet, TimingLock
 from grader.measurement.library import LibraryTimes
+from grader.measurement.measure import KnownLimits
 from grader.progress import Progress
 from grader.report import Environment
 from grader.sandbox.choose import choose_sandbox
@@ -168,9 +169,10 @@ class Settings(msgspec.Struct, frozen=True):
     process's, `clock` gives monotonic seconds, `now` the time of day with its zone.
 
     Gradings that run at the same time share one `quiet`, so that they do not disturb each other's
-    measurements, one `timing_lock`, which gradings of other processes share too, one `pace`, so
-    that they know how fast this machine can be, and one `library_times`. They share one `room` as
-    well: the memory that is there for all; and `known`, what runners have answered before.
+    measurements, one `timing_lock`, which gradings of other processes share too, one `pace` and one
+    `limits`, so that they know how fast this machine can be, and one `library_times`. They share
+    one `room` as well: the memory that is there for all; and `known`, what runners have answered
+    before.
     """
 
     sandbox: Sandbox
@@ -185,6 +187,7 @@ class Settings(msgspec.Struct, frozen=True):
     quiet: Quiet = msgspec.field(default_factory=Quiet)
     timing_lock: TimingLock = msgspec.field(default_factory=TimingLock)
     pace: KnownPace = msgspec.field(default_factory=KnownPace)
+    limits: KnownLimits = msgspec.field(default_factory=KnownLimits)
     library_times: LibraryTimes = msgspec.field(default_factory=LibraryTimes)
     room: Room = msgspec.field(default_factory=Room)
     known: KnownAnswers = msgspec.field(default_factory=KnownAnswers)

@@ -70,6 +70,17 @@ class TimedFunction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     guarded: bool = True
 
 
+class MachineLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the processors measured on can do at most, found by micro-benchmarks.
+
+    `flops`: floating-point operations per second, a multiply-add counts two; `bytes`: bytes per
+    second to and from memory of the size that the workload uses.
+    """
+
+    flops: Annotated[float, msgspec.Meta(ge=1e8, le=1e18)]
+    bytes: Annotated[float, msgspec.Meta(ge=1e8, le=1e18)]
+
+
 class TimeSchedule(Message, frozen=True):
     """Time a schedule, at one shape or several, against the course's baseline and reference.
 
@@ -77,6 +88,7 @@ class TimeSchedule(Message, frozen=True):
     functions take: first that of each shape's `data`, then those of `fixed`, which are the same for
     all inputs. An array of one axis is reshaped to what the function takes. All functions are
     compiled for `target` ("host" for the CPU at hand) and measured on `cpus`, with as many threads.
+    `limits` are those of `cpus` where they are known from earlier; they are measured without any.
     """
 
     workload: str
@@ -88,6 +100,7 @@ class TimeSchedule(Message, frozen=True):
     cpus: tuple[int, ...]
     seed: int
     rules: TimingRules
+    limits: MachineLimits | None = None
 
 
 class Block(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -165,17 +178,6 @@ class ShapeResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     outputs: Array
     inputs: Annotated[tuple[Count, ...], msgspec.Meta(max_length=ROUND_LIMIT)]
     slots: Slots
-
-
-class MachineLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the processors measured on can do at most, found by micro-benchmarks.
-
-    `flops`: floating-point operations per second, a multiply-add counts two; `bytes`: bytes per
-    second to and from memory of the size that the workload uses.
-    """
-
-    flops: Annotated[float, msgspec.Meta(ge=1e8, le=1e18)]
-    bytes: Annotated[float, msgspec.Meta(ge=1e8, le=1e18)]
 
 
 class TimingResult(Message, frozen=True):

@@ -68,7 +68,8 @@ class Machine:
     """Answers as a runner on a machine does, with outputs that are `factor` times the inputs.
 
     `disturbs(cpus)` says whether it is busy there; `places` are the inputs that outputs are
-    computed from, `told` those that it names. `spoil` changes its answers.
+    computed from, `told` those that it names. `spoil` changes its answers. The unscheduled function
+    takes so many `seconds`.
     """
 
     def __init__(
@@ -79,8 +80,10 @@ class Machine:
         places: Callable[[int], int] = lambda index: index % 4,
         spoil: Callable[[TimingResult], Any] = lambda answer: answer,
         probe: float = PACE,
+        limits: MachineLimits = LIMITS,
+        seconds: float = 1.0,
     ) -> None:
-        self._probe = probe
+        self._probe, self.limits, self._seconds = probe, limits, seconds
         self._disturbs, self._factor, self._reference = disturbs, factor, reference
         self._places = self.told = places
         self._spoil = spoil
@@ -90,7 +93,8 @@ class Machine:
         assert "timing" == kind
         self.asked.append(task)
         steal = 3 if self._disturbs(task.cpus) else 0
-        (group,) = single_round(1.0, 0.5, self._reference).groups
+        seconds = (self._seconds * each for each in (1.0, 0.5, self._reference))
+        (group,) = single_round(*seconds).groups
         taken = msgspec.structs.replace(
             single_round(steal=steal), groups=(group,) * len(task.shapes)
         )
@@ -100,7 +104,7 @@ class Machine:
             shapes=tuple(self._outputs(unpack_array(each.data)) for each in task.shapes),
             control=(pair(probe=self._probe),) * 20,
             rounds=in_turn([taken] * 20),
-            limits=LIMITS,
+            limits=task.limits or self.limits,
         )
         return self._spoil(answer)
 
@@ -121,6 +125,7 @@ def gather(
     larger: tuple[LargerBatch, ...] = (),
     choose_cpus: Callable[[int], tuple[int, ...]] = first_cpus,
     pace: KnownPace | None = None,
+    place: benches.Machine | None = None,
     **changes: Any,
 ) -> TimedSchedule | Problem:
     fields: dict[str, Any] = {
@@ -129,7 +134,7 @@ def gather(
         "subject": Subject(WEIGHT, factory.ORACLE),
         "points": 15.0,
         "runners": machine,
-        "machine": benches.Machine(choose_cpus, pace or KnownPace()),
+        "machine": place or benches.Machine(choose_cpus, pace or KnownPace()),
     }
     setup = MeasurementSetup(**{**fields, **changes})
     found = gather_timing(candidate, setup, np.random.default_rng(1), replay(larger))
@@ -353,6 +358,55 @@ class TestNoise:
 
     def test_a_reference_that_is_not_faster_gives_no_grade(self) -> None:
         assert "hardly faster" in problem(Machine(reference=1.0)).reason.english
+
+
+SLOW = MachineLimits(flops=1e8, bytes=1e8)
+"""A machine on which the schedule of these tests would be impossibly fast."""
+
+
+class TestLimits:
+    def tasks(self, times: int, *limits: MachineLimits) -> list[TimeSchedule]:
+        """Measure so many times on one machine, whose limits are the given ones, one after the
+        other and then the last; return what it was asked."""
+        machine, place = Machine(seconds=1e-3), benches.Machine(first_cpus, KnownPace())
+        for number in range(times):
+            machine.limits = limits[min(number, len(limits) - 1)]
+            timed(machine, place=place)
+        return machine.asked
+
+    def test_they_are_measured_twice_and_then_the_higher_ones_are_known(self) -> None:
+        higher = MachineLimits(flops=2e12, bytes=5e11)
+        asked = self.tasks(4, LIMITS, higher, SLOW)
+        best = MachineLimits(flops=2e12, bytes=1e12)
+        assert [None, None, best, best] == [each.limits for each in asked]
+
+    def test_those_of_other_processors_are_not_theirs(self) -> None:
+        choices = iter([(0, 1), (2, 3)] * 2)
+        machine, place = Machine(), benches.Machine(lambda count: next(choices), KnownPace())
+        for _ in range(4):
+            timed(machine, place=place)
+        assert [None] * 4 == [each.limits for each in machine.asked]
+
+    def test_what_is_faster_than_what_is_known_is_measured_again_with_its_own(self) -> None:
+        asked = self.tasks(3, SLOW, SLOW, LIMITS)
+        assert [None, None, SLOW, None] == [each.limits for each in asked]
+
+    def test_what_is_faster_than_its_own_too_is_reported_with_them(self) -> None:
+        machine = Machine(limits=SLOW, seconds=1e-3)
+        place = benches.Machine(first_cpus, KnownPace())
+        found = [timed(machine, place=place).timing for _ in range(3)]
+        assert 4 == len(machine.asked)
+        assert all(each.shapes[0].submission_us < each.shapes[0].floor_us for each in found)
+
+    def test_a_runner_that_answers_with_others_is_not_believed(self) -> None:
+        def spoil(answer: TimingResult) -> TimingResult:
+            return msgspec.structs.replace(answer, limits=SLOW)
+
+        machine, place = Machine(), benches.Machine(first_cpus, KnownPace())
+        timed(machine, place=place)
+        timed(machine, place=place)
+        timing = timed(Machine(spoil=spoil), place=place).timing
+        assert timing.peak_gflops == pytest.approx(LIMITS.flops / 1e9)
 
 
 class TestOutputs:

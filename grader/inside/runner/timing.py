@@ -212,7 +212,7 @@ def time_schedule(task: TimeSchedule) -> TimingResult:
     with stage("time"):
         target, target_name = find_target(task.target)
         workload = load_workload(task.workload)
-        limits = measure_limits(target, len(task.cpus), meter.wall)
+        limits = task.limits or measure_limits(target, len(task.cpus), meter.wall)
     shapes = [
         prepare_shape(number, shape, task, workload, target, generator)
         for number, (shape, generator) in enumerate(zip(task.shapes, generators[1:], strict=True))
